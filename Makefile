@@ -1,0 +1,50 @@
+# make demo      the whole way once: spec, package, server, calls
+# make test      lint, types, tests, and `restencil check` on the packages that are checked in
+# make nightly   the tests that take minutes
+# make bench     figures against peers
+# make clean     removes all of it, the virtual environment too
+#
+# PYTHON=/path/to/python chooses the interpreter; otherwise the first Python >= 3.11 on the PATH is taken.
+
+PY := .venv/bin/python
+export PYTHON
+# pyright ships in its wheel; it need not look for a newer one.
+export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
+
+.PHONY: demo test lint types check tests nightly bench clean setup setup-demo
+.DEFAULT_GOAL := test
+
+setup:
+	@.ci/venv dev
+
+setup-demo:
+	@.ci/venv mock
+
+demo: setup-demo
+	@$(PY) tests/demo/run.py
+
+test: lint check types tests
+
+lint: setup
+	$(PY) -m ruff check
+	$(PY) -m black --check .
+
+check: setup
+	$(PY) -m restencil_generator check
+
+types: setup
+	$(PY) -m mypy
+	$(PY) -m pyright
+
+tests: setup
+	$(PY) -m pytest -n 2 --dist worksteal -q
+
+nightly: setup
+	$(PY) -m pytest -n 2 --dist worksteal -m slow
+
+bench: setup
+	$(PY) tests/benchmarks/run.py
+
+clean:
+	rm -rf .venv build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
