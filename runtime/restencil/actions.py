@@ -1,0 +1,127 @@
+"""Every change of a store is one of these actions (§7.3); managers see them on their way to the store."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from .values import Meta as Meta
+
+if TYPE_CHECKING:
+    from .endpoint import Endpoint
+
+
+@dataclass(frozen=True, slots=True)
+class Fetch:
+    """A fetch starts; the store queues it when it has an optimistic response (§7.3, §10.2)."""
+
+    endpoint: Endpoint[..., Any]
+    args: tuple[Any, ...]
+    key: str
+    fetch_id: int
+    meta: Meta
+    resets: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SetResponse:
+    """A response arrived, from the network or by hand; `resets` is the store's count when its fetch started (§7.3)."""
+
+    endpoint: Endpoint[..., Any]
+    args: tuple[Any, ...]
+    key: str
+    response: Any
+    meta: Meta
+    fetch_id: int | None = None
+    resets: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SetError:
+    """A fetch failed or was aborted; `resets` is the store's count when it started (§7.3, §9.4)."""
+
+    endpoint: Endpoint[..., Any]
+    args: tuple[Any, ...]
+    key: str
+    error: BaseException
+    meta: Meta
+    fetch_id: int | None = None
+    resets: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Set:
+    """A value is written through a schema, without an endpoint (§7.1)."""
+
+    schema: Any
+    args: tuple[Any, ...]
+    value: Any
+    meta: Meta
+
+
+@dataclass(frozen=True, slots=True)
+class Invalidate:
+    """The next read of this key fetches and waits (§7.3)."""
+
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class InvalidateAll:
+    """The same for every key with a result that the test accepts (§7.3)."""
+
+    test: Callable[[str], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class ExpireAll:
+    """Every key that the test accepts turns stale; its data stays visible (§7.3)."""
+
+    test: Callable[[str], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Reset:
+    """The store starts over; what was under way before is ignored (§9.5)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Subscribe:
+    """Someone wants this key kept up to date (§12.1)."""
+
+    endpoint: Endpoint[..., Any]
+    args: tuple[Any, ...]
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unsubscribe:
+    """Someone no longer wants this key kept up to date (§12.1)."""
+
+    endpoint: Endpoint[..., Any]
+    args: tuple[Any, ...]
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class Collect:
+    """Entities and keys that no one holds are deleted in place, without notification (§14)."""
+
+    entities: tuple[tuple[str, str], ...]
+    keys: tuple[str, ...]
+
+
+Action: TypeAlias = (
+    Fetch
+    | SetResponse
+    | SetError
+    | Set
+    | Invalidate
+    | InvalidateAll
+    | ExpireAll
+    | Reset
+    | Subscribe
+    | Unsubscribe
+    | Collect
+)

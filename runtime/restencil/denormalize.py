@@ -1,0 +1,462 @@
+"""Denormalization: stored forms become objects, each built once and kept until something it depends on changes (§6).
+
+What was built is kept as *nodes*. A node knows the nodes that were built with it; a changed cell drops the nodes that
+read it and, from there upwards, all that were built with those, and nothing else. So a warm read is a look-up, whatever
+the size of the result, and a write costs what depends on it.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from .errors import ProcessingError
+from .records import set_members, set_record
+from .tables import Cell, record_of
+from .values import INVALID, SCALARS, UNDEFINED, ReadOnlyList, read_only
+
+if TYPE_CHECKING:
+    from .schema.base import Schema
+    from .schema.collection import Collection
+    from .schema.entity import EntityModel, EntitySchema
+    from .tables import State
+
+logger = logging.getLogger("restencil")
+
+MAX_RESULTS: Final = 4096
+"""How many composed results are kept; the oldest goes first."""
+
+
+class Node:
+    """Something that was built, and the nodes that were built with it."""
+
+    __slots__ = ("alive", "home", "parents", "slot", "source", "value")
+
+    def __init__(self, home: dict[Any, Node], slot: Any, source: Any = None) -> None:
+        self.value: Any = UNDEFINED
+        self.source = source
+        self.home = home
+        self.slot = slot
+        self.parents: Node | list[Node] | None = None
+        self.alive = True
+
+
+def _linked(parents: Node | list[Node] | None, node: Node) -> Node | list[Node]:
+    """The parents with one more; dead ones give way, so that the list stays as long as what is alive."""
+    if parents is None or parents is node:
+        return node
+    if isinstance(parents, Node):
+        return [parents, node] if parents.alive else node
+    if parents[-1] is not node:
+        if len(parents) >= 8 and len(parents) & (len(parents) - 1) == 0:
+            parents[:] = [parent for parent in parents if parent.alive]
+        parents.append(node)
+    return parents
+
+
+class Memo:
+    """All nodes of one store's view, and who depends on which cell."""
+
+    def __init__(self) -> None:
+        self.entities: dict[str, dict[Any, dict[str, Node]]] = {}
+        """By table and by what reads it (an entity class, a kind of collection): the nodes by primary key."""
+        self.results: dict[Any, Node] = {}
+        self._readers: dict[str, dict[str, Node | list[Node]]] = {}
+        self._table_readers: dict[str, Node | list[Node]] = {}
+
+    def home(self, table: str, reader: Any) -> dict[str, Node]:
+        """The nodes of one table that this reader built."""
+        readers = self.entities.get(table)
+        if readers is None:
+            readers = self.entities[table] = {}
+        found = readers.get(reader)
+        if found is None:
+            found = readers[reader] = {}
+        return found
+
+    def link_cell(self, table: str, pk: str, node: Node) -> None:
+        """The node was built with what this cell holds, or with its being empty."""
+        readers = self._readers.get(table)
+        if readers is None:
+            readers = self._readers[table] = {}
+        found = readers.get(pk)
+        if found is not node:
+            readers[pk] = node if found is None else _linked(found, node)
+
+    def link_table(self, table: str, node: Node) -> None:
+        """The node was built with the list of all that the table holds."""
+        self._table_readers[table] = _linked(self._table_readers.get(table), node)
+
+    def drop_cells(self, cells: Iterable[Cell]) -> None:
+        """The cells changed: drops what depends on them."""
+        dead: list[Node] = []
+        for table, pk in cells:
+            readers = self._readers.get(table)
+            if readers is not None:
+                _extend(dead, readers.pop(pk, None))
+            nodes = self.entities.get(table)
+            if nodes is not None:
+                for home in nodes.values():
+                    node = home.get(pk)
+                    if node is not None:
+                        dead.append(node)
+        self._drop(dead)
+
+    def drop_table(self, table: str) -> None:
+        """An entity came into the table or became unusable: drops the lists of all that it holds."""
+        dead: list[Node] = []
+        _extend(dead, self._table_readers.pop(table, None))
+        self._drop(dead)
+
+    def forget_cell(self, table: str, pk: str) -> None:
+        """The cell is gone for good: nothing of it is kept."""
+        self.drop_cells(((table, pk),))
+
+    def _drop(self, dead: list[Node]) -> None:
+        while dead:
+            node = dead.pop()
+            if node.alive:
+                node.alive = False
+                if node.home.get(node.slot) is node:
+                    del node.home[node.slot]
+                _extend(dead, node.parents)
+                node.parents = None
+
+    def bound_results(self) -> None:
+        """Keeps the number of composed results bounded."""
+        results = self.results
+        while len(results) > MAX_RESULTS:
+            self._drop([results[next(iter(results))]])
+
+    def dependents(self, table: str, pk: str) -> list[Any]:
+        """The slots of what is built from a cell, nearest first (for explanations)."""
+        found: list[Node] = []
+        _extend(found, self._readers.get(table, {}).get(pk))
+        found += [home[pk] for home in self.entities.get(table, {}).values() if pk in home]
+        seen: dict[int, Node] = {}
+        while found:
+            node = found.pop(0)
+            if node.alive and id(node) not in seen:
+                seen[id(node)] = node
+                _extend(found, node.parents)
+        return [node.slot for node in seen.values()]
+
+
+def _extend(nodes: list[Node], more: Node | list[Node] | None) -> None:
+    if isinstance(more, list):
+        nodes += more
+    elif more is not None:
+        nodes.append(more)
+
+
+class _Restart(Exception):
+    """An entity that a cycle had already been closed with turned out unusable."""
+
+
+class Denormalization:
+    """One read of a state. With a memo it keeps what it builds; without one it builds for itself.
+
+    `shared` is the memo of the view for a read of another state (base, snapshot), `differs` tells which cells of that
+    state are not the view's: what depends on none of them is taken from the view, so that it is one object in both.
+    """
+
+    def __init__(
+        self,
+        state: State,
+        args: tuple[Any, ...] = (),
+        memo: Memo | None = None,
+        *,
+        shared: Memo | None = None,
+        differs: Callable[[str, str], bool] | None = None,
+        trace: set[Cell] | None = None,
+        touch: Callable[[str, str], None] | None = None,
+    ) -> None:
+        self.state = state
+        self.args = args
+        self.memo = memo
+        self.scope = ""
+        self._own = memo if memo is not None else Memo()
+        self._shared = shared
+        self._differs = differs
+        self._trace = trace
+        self._touch = touch
+        self._current: Node | None = None
+        self._building: dict[tuple[Any, str], Any] = {}
+        self._closed: set[tuple[Any, str]] = set()
+        self._unusable: set[tuple[Any, str]] = set()
+        self._built: list[Node] = []
+        self._depth = 0
+        self._truncated = False
+
+    # -- entrances -------------------------------------------------------------------------------------------------
+
+    def read(self, schema: Schema | None, stored: Any, slot: Any = None) -> Any:
+        """What a stored form is for readers; composed values are kept under `slot` as long as they hold."""
+        from .schema.collection import Collection
+        from .schema.entity import EntitySchema
+
+        while True:
+            try:
+                if schema is None or stored is UNDEFINED or stored is INVALID or stored is None:
+                    return stored
+                if slot is None or isinstance(schema, (EntitySchema, Collection)):
+                    return schema.denormalize(stored, self)
+                return self._result(schema, stored, slot)
+            except _Restart:
+                self._own._drop(self._built)
+                self._building.clear()
+                self._current, self._depth = None, 0
+
+    def _result(self, schema: Schema, stored: Any, slot: Any) -> Any:
+        home: dict[Any, Node] = self._own.results
+        place = (slot, schema)
+        self.scope = slot
+        node = home.get(place)
+        if node is not None:
+            if node.source is stored or (not isinstance(stored, list) and node.source == stored):
+                return node.value
+            self._own._drop([node])
+        node = Node(home, place, stored)
+        outside, self._current = self._current, node
+        self._built.append(node)
+        node.value = schema.denormalize(stored, self)
+        self._current = outside
+        home[place] = node
+        self._own.bound_results()
+        return node.value
+
+    def visit(self, schema: Schema | None, stored: Any) -> Any:
+        """The object for one stored value (§5.1)."""
+        if schema is None:
+            return stored if type(stored) in SCALARS else read_only(stored)
+        if stored is None or stored is UNDEFINED or stored is INVALID:
+            return stored
+        return schema.denormalize(stored, self)
+
+    def items(self, schema: Schema | None, stored: list[Any]) -> ReadOnlyList[Any]:
+        """The objects for the items of a list; missing and invalid ones are dropped, `None` stays (§5.2)."""
+        found = [self.visit(schema, entry) for entry in stored]
+        return ReadOnlyList([entry for entry in found if entry is not UNDEFINED and entry is not INVALID])
+
+    # -- tables ----------------------------------------------------------------------------------------------------
+
+    def has(self, table: str, pk: str) -> bool:
+        """Whether the table has an entry, INVALID counts as one; the reader depends on it."""
+        self._note(table, pk)
+        return self.state.get(table, pk) is not UNDEFINED
+
+    def by_index(self, table: str, field: str, value: str) -> str | None:
+        """The primary key that an index holds for a value."""
+        return self.state.by_index(table, field, value)
+
+    def table_exists(self, table: str) -> bool:
+        """Whether anything was ever written to the table."""
+        if self._current is not None:
+            self._own.link_table(table, self._current)
+        return self.state.has_table(table)
+
+    def table(self, table: str) -> Iterator[str]:
+        """The primary keys of a table in order of arrival."""
+        return self.state.pks(table)
+
+    def _note(self, table: str, pk: str) -> None:
+        if self._trace is not None:
+            self._trace.add((table, pk))
+        if self._touch is not None:
+            self._touch(table, pk)
+
+    # -- entities and collections ----------------------------------------------------------------------------------
+
+    def entity(self, schema: EntitySchema, pk: Any) -> Any:
+        """The instance for a primary key; `UNDEFINED` when missing, `INVALID` when unusable."""
+        model = schema.model
+        table = model.key
+        if self._trace is not None or self._touch is not None:
+            self._note(table, pk)
+        stored = self.state.get(table, pk)
+        current = self._current
+        if stored is UNDEFINED or stored is INVALID or type(stored) is model.cls:
+            if current is not None:
+                self._own.link_cell(table, pk, current)
+            return stored
+        home = self._own.home(table, model.cls)
+        node = home.get(pk)
+        if node is not None:
+            if current is not None and node.parents is not current:
+                node.parents = _linked(node.parents, current)
+            return node.value
+        place = (model.cls, pk)
+        building = self._building.get(place)
+        if building is not None:
+            self._closed.add(place)
+            instance, node = building
+            if current is not None:
+                node.parents = _linked(node.parents, current)
+            return instance
+        if place in self._unusable:
+            return INVALID
+        if self._shared is not None:
+            shared = self._from_view(schema, pk)
+            if shared is not None:
+                return shared
+        return self._build(schema, pk, stored, home, place)
+
+    def _from_view(self, schema: EntitySchema, pk: str) -> Any:
+        """The view's instance where nothing that it depends on differs in this state."""
+        shared = self._shared
+        node = shared.home(schema.model.key, schema.model.cls).get(pk) if shared is not None else None
+        differs = self._differs
+        if node is None or differs is None:
+            return None
+        cells: set[Cell] = set()
+        Denormalization(self.state, self.args, trace=cells).entity(schema, pk)
+        return None if any(differs(*cell) for cell in cells) else node.value
+
+    def _build(self, schema: EntitySchema, pk: str, stored: Any, home: dict[str, Node], place: Any) -> Any:
+        model = schema.model
+        if self._depth >= model.max_depth:
+            self._truncated = True
+            _warn_depth(model)
+            return pk
+        current = self._current
+        node = Node(home, pk)
+        if current is not None:
+            node.parents = current
+        self._current = node
+        self._built.append(node)
+        self._depth += 1
+        truncated_outside, self._truncated = self._truncated, False
+        try:
+            value = self._instance(model, pk, record_of(stored), place, node)
+        finally:
+            self._depth -= 1
+            self._current = current
+            self._building.pop(place, None)
+        if value is INVALID and place in self._closed:
+            self._unusable.add(place)
+            raise _Restart
+        node.value = value
+        if self._truncated and self._depth:
+            node.alive = False  # cut off by where the read began: a read that begins here must see more
+        else:
+            home[pk] = node
+        self._truncated = self._truncated or truncated_outside
+        return value
+
+    def _instance(self, model: EntityModel, pk: str | None, record: Mapping[str, Any], place: Any, node: Any) -> Any:
+        cls = model.cls
+        if model.create_if_valid is not None:
+            instance = model.create_if_valid(record)
+            if instance is None:
+                return INVALID
+        else:
+            if model.validate is not None and model.validate(record):
+                return INVALID
+            if model.from_js is not None:
+                instance = model.from_js(record)
+            else:
+                instance = cls.__new__(cls)
+                set_members(instance, {})
+        set_record(instance, record)
+        if place is not None:
+            self._building[place] = (instance, node)
+        made = model.from_js is not None or model.create_if_valid is not None
+        members = instance.__dict__ if made else model.attributes(record, pk)
+        for relation in model.relations:
+            name = relation.in_json
+            if name not in record:
+                continue
+            entry = record[name]
+            try:
+                found = entry if entry is None else self.visit(relation.node, entry)
+            except (ProcessingError, _Restart):
+                raise
+            except Exception as error:
+                raise ProcessingError(
+                    f"field {relation.name!r} of {cls.__name__} {pk!r} does not decode: {entry!r} ({error}); "
+                    "give the field the schema that fits what the server sends"
+                ) from error
+            if found is INVALID:
+                if relation.needed:
+                    return INVALID
+                found = None
+            elif found is UNDEFINED:
+                if relation.raises:
+                    members.pop(relation.name, None)
+                    continue
+                found = None
+            members[relation.name] = found
+        if not made:
+            set_members(instance, members)
+        return instance
+
+    def entity_from_record(self, schema: EntitySchema, record: Mapping[str, Any]) -> Any:
+        """The instance for an un-normalized value (§5.3)."""
+        return self._instance(schema.model, None, record, None, None)
+
+    def collection(self, schema: Collection, pk: str) -> Any:
+        """The list or dict of a stored collection; collections over one entity share it (§6.2)."""
+        table = schema.table_key
+        if self._trace is not None or self._touch is not None:
+            self._note(table, pk)
+        stored = self.state.get(table, pk)
+        current = self._current
+        if stored is UNDEFINED or stored is INVALID:
+            if current is not None:
+                self._own.link_cell(table, pk, current)
+            return stored
+        home = self._own.home(table, schema.identity())
+        node = home.get(pk)
+        if node is None:
+            if self._shared is not None:
+                node = self._collection_from_view(schema, pk)
+                if node is not None:
+                    return node.value
+            node = Node(home, pk)
+            self._current = node
+            self._built.append(node)
+            truncated_outside, self._truncated = self._truncated, False
+            node.value = schema.inner.denormalize(stored, self)
+            self._current = current
+            if not (self._truncated and self._depth):
+                home[pk] = node
+            self._truncated = self._truncated or truncated_outside
+        if current is not None and node.parents is not current:
+            node.parents = _linked(node.parents, current)
+        return node.value
+
+    def _collection_from_view(self, schema: Collection, pk: str) -> Node | None:
+        shared, differs = self._shared, self._differs
+        node = shared.home(schema.table_key, schema.identity()).get(pk) if shared is not None else None
+        if node is None or differs is None:
+            return None
+        cells: set[Cell] = set()
+        Denormalization(self.state, self.args, trace=cells).collection(schema, pk)
+        return None if any(differs(*cell) for cell in cells) else node
+
+    def computed(self, schema: Schema, value: Any, compute: Callable[[], Any]) -> Any:
+        """What a `Query` makes of a value: the identical result for the identical value and args (§5.10)."""
+        home: dict[Any, Node] = self._own.results
+        place = (self.scope, schema, "computed")
+        node = home.get(place)
+        if node is not None and node.source is value:
+            return node.value
+        node = Node(home, place, value)
+        node.value = compute()
+        home[place] = node
+        return node.value
+
+
+_warned: set[type] = set()
+
+
+def _warn_depth(model: EntityModel) -> None:
+    if model.cls not in _warned:
+        _warned.add(model.cls)
+        logger.warning(
+            "%s is nested more than %s entities deep; deeper fields stay primary keys (raise max_entity_depth, or read "
+            "the deeper entities by themselves)",
+            model.key,
+            model.max_depth,
+        )

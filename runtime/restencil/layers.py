@@ -1,0 +1,245 @@
+"""Optimistic layers: what pending mutations are expected to bring, laid over the base state and never in it (§10).
+
+The *view* is the base with the layers of all pending actions in start order. It is brought up to date at the first
+read that needs it; a layer is computed anew only if something that it read or wrote changed.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from .actions import Fetch
+from .errors import AbortOptimistic, ProcessingError
+from .tables import Cell, Change, KeyMeta, State
+from .values import INVALID, UNDEFINED, Meta, Sentinel, same_json
+
+if TYPE_CHECKING:
+    from .store import Snapshot
+
+logger = logging.getLogger("restencil")
+
+Token = tuple[str, ...]
+"""Something a layer can depend on: a cell, a table's membership, an index, or a key's result."""
+
+
+class Recorder:
+    """A state that notes what it is asked for."""
+
+    def __init__(self, state: State, tokens: set[Token]) -> None:
+        self._state = state
+        self._tokens = tokens
+
+    def get(self, table: str, pk: str) -> Any:
+        self._tokens.add(("cell", table, pk))
+        return self._state.get(table, pk)
+
+    def meta(self, table: str, pk: str) -> Meta | None:
+        self._tokens.add(("cell", table, pk))
+        return self._state.meta(table, pk)
+
+    def result(self, key: str) -> Any:
+        self._tokens.add(("key", key))
+        return self._state.result(key)
+
+    def key_meta(self, key: str) -> KeyMeta | None:
+        self._tokens.add(("key", key))
+        return self._state.key_meta(key)
+
+    def by_index(self, table: str, field: str, value: str) -> str | None:
+        self._tokens.add(("index", table, field))
+        return self._state.by_index(table, field, value)
+
+    def pks(self, table: str) -> Iterator[str]:
+        self._tokens.add(("table", table))
+        return self._state.pks(table)
+
+    def has_table(self, table: str) -> bool:
+        self._tokens.add(("table", table))
+        return self._state.has_table(table)
+
+
+def tokens_of(change: Change) -> set[Token]:
+    """What depends on these writes has to be looked at again."""
+    tokens: set[Token] = {("cell", *cell) for cell in change.cells()}
+    tokens.update(("table", table) for table in change.entities)
+    tokens.update(("index", *place) for place in change.indexes)
+    tokens.update(("key", key) for key in (*change.results, *change.key_metas))
+    return tokens
+
+
+class Layer:
+    """One pending mutation and what it is expected to bring."""
+
+    def __init__(self, action: Fetch) -> None:
+        self.action = action
+        self.change: Change | None = None
+        self.reads: set[Token] = set()
+
+    def depends_on(self, changed: set[Token]) -> bool:
+        """Whether it must be computed anew after these changes."""
+        return self.change is None or not changed.isdisjoint(self.reads)
+
+
+Respond = Callable[[Fetch, State], Change]
+"""Normalizes the optimistic response of an action over a state, as if the network had answered (§10.3)."""
+
+
+class Layers:
+    """The queue of pending mutations, in start order, and the view that they give."""
+
+    def __init__(self, base: State, respond: Respond, snapshot: Callable[[State, float], Snapshot]) -> None:
+        self._base = base
+        self._respond = respond
+        self._snapshot = snapshot
+        self._layers: list[Layer] = []
+        self._changed: set[Token] = set()
+        self._stale = False
+        self._effective: dict[Cell, Any] = {}
+        self.top: State = base
+
+    def __len__(self) -> int:
+        return len(self._layers)
+
+    @property
+    def actions(self) -> list[Fetch]:
+        """The pending actions in start order."""
+        return [layer.action for layer in self._layers]
+
+    def push(self, action: Fetch) -> None:
+        """A mutation starts."""
+        self._layers.append(Layer(action))
+        self._stale = True
+
+    def remove(self, fetch_id: int | None) -> bool:
+        """A mutation ended; only its own action goes (§10.2)."""
+        for position, layer in enumerate(self._layers):
+            if layer.action.fetch_id == fetch_id:
+                del self._layers[position]
+                if layer.change is not None:
+                    self._changed |= tokens_of(layer.change)
+                self._stale = True
+                return True
+        return False
+
+    def clear(self) -> None:
+        """A reset: nothing is pending any more."""
+        self._layers.clear()
+        self._changed.clear()
+        self._stale = bool(self._effective)
+
+    def base_changed(self, tokens: Iterable[Token]) -> None:
+        """The base state changed."""
+        if self._layers:
+            self._changed.update(tokens)
+            self._stale = True
+
+    def holds(self, table: str, pk: str) -> bool:
+        """Whether a layer writes this cell, as far as the view has been computed."""
+        return (table, pk) in self._effective
+
+    @property
+    def stale(self) -> bool:
+        """Whether the view has to be brought up to date before it is read."""
+        return self._stale
+
+    def refresh(self) -> tuple[list[Cell], set[str]]:
+        """Brings the view up to date; returns the cells whose view changed and the tables with new or lost members."""
+        self._stale = False
+        changed, self._changed = self._changed, set()
+        below: State = self._base
+        for layer in self._layers:
+            old = layer.change
+            if layer.depends_on(changed):
+                layer.change = self._computed(layer, below, old)
+                changed |= _differences(old, layer.change)
+            elif old is not None and old.below is not below:
+                layer.change = _moved(old, below)
+            below = layer.change if layer.change is not None else below
+        self.top = below
+        before, self._effective = self._effective, self._writes()
+        cells: list[Cell] = []
+        tables: set[str] = set()
+        for cell in before.keys() | self._effective.keys():
+            real = self._base.get(*cell)
+            was, now = before.get(cell, real), self._effective.get(cell, real)
+            if was is not now:
+                cells.append(cell)
+                if was is UNDEFINED or now is UNDEFINED or (real is UNDEFINED):
+                    tables.add(cell[0])
+        return cells, tables
+
+    def _writes(self) -> dict[Cell, Any]:
+        written: dict[Cell, Any] = {}
+        for layer in self._layers:
+            if layer.change is not None:
+                for table, cells in layer.change.entities.items():
+                    for pk, stored in cells.items():
+                        written[table, pk] = stored
+        return written
+
+    def _computed(self, layer: Layer, below: State, old: Change | None) -> Change:
+        action = layer.action
+        layer.reads = set()
+        seen = Recorder(below, layer.reads)
+        try:
+            change = self._respond(action, seen)
+        except AbortOptimistic:
+            change = Change(below)
+        except Exception as error:
+            # An optimistic response that fails is shown at the mutation's key; the request goes on (§10.5).
+            logger.exception("%s: the optimistic response failed; the request goes on", action.key)
+            failure = error if isinstance(error, ProcessingError) else None
+            if failure is None:
+                failure = ProcessingError(f"{action.key}: the optimistic response failed: {error}")
+                failure.__cause__ = error
+            change = Change(below)
+            change.key_metas[action.key] = KeyMeta(action.meta, error=failure)
+        change.below = below
+        layer.reads |= tokens_of(change)
+        if old is not None:
+            _keep_equal(old, change)
+        return change
+
+
+def _keep_equal(old: Change, new: Change) -> None:
+    # A recomputed record that is equal to its former self is that object, and so is what was built from it (§10.3).
+    for table, cells in new.entities.items():
+        former = old.entities.get(table)
+        if former:
+            for pk, stored in cells.items():
+                was = former.get(pk)
+                if was is not None and not isinstance(was, Sentinel) and stored is not INVALID:
+                    if type(was) is type(stored) and _same_stored(was, stored):
+                        cells[pk] = was
+    for key, result in new.results.items():
+        if key in old.results and same_json(old.results[key], result):
+            new.results[key] = old.results[key]
+
+
+def _same_stored(left: Any, right: Any) -> bool:
+    if isinstance(left, (dict, list)):
+        return same_json(left, right)
+    return same_json(left.__dict__, right.__dict__)
+
+
+def _differences(old: Change | None, new: Change) -> set[Token]:
+    if old is None:
+        return tokens_of(new)
+    tokens = tokens_of(old) ^ tokens_of(new)
+    for table, cells in new.entities.items():
+        former = old.entities.get(table, {})
+        tokens.update(("cell", table, pk) for pk, stored in cells.items() if former.get(pk) is not stored)
+        tokens.update(("cell", table, pk) for pk in cells if old.metas.get(table, {}).get(pk) != new.metas[table][pk])
+    tokens.update(("key", key) for key, result in new.results.items() if old.results.get(key) is not result)
+    tokens.update(("key", key) for key in new.key_metas)
+    tokens.update(("index", *place) for place, entries in new.indexes.items() if old.indexes.get(place) != entries)
+    return tokens
+
+
+def _moved(change: Change, below: State) -> Change:
+    moved = Change(below)
+    moved.entities, moved.metas, moved.indexes = change.entities, change.metas, change.indexes
+    moved.results, moved.key_metas = change.results, change.key_metas
+    return moved

@@ -1,0 +1,207 @@
+"""Normalization: a response becomes records in tables and a result of primary keys (§5.1, §5.4)."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, cast
+
+from .records import Record, to_wire
+from .tables import Change, record_of
+from .values import INVALID, SCALARS, UNDEFINED, Meta, same_json
+
+if TYPE_CHECKING:
+    from .schema.base import Schema
+    from .schema.entity import EntityModel
+    from .tables import State
+
+logger = logging.getLogger("restencil")
+
+
+class Normalization:
+    """One pass over one response: it writes a `Change` over the state that it sees below.
+
+    `args` are the endpoint's arguments, `meta` the action's times, `placeholder_id` what placeholder keys of created
+    entities are made from (§10.6), `where` a phrase for errors that says which response this is.
+    """
+
+    def __init__(
+        self,
+        below: State,
+        args: tuple[Any, ...],
+        meta: Meta,
+        *,
+        placeholder_id: int = 0,
+        where: str = "",
+    ) -> None:
+        self.below = below
+        self.args = args
+        self.meta = meta
+        self.change = Change(below)
+        self.where = where
+        self.written: dict[tuple[int, str], str] = {}
+        """Which primary key each object of the response got, by the object's identity and table."""
+        self.enclosing: tuple[Mapping[str, Any], str] | None = None
+        """The processed record of the entity that is being normalized, and the field."""
+        self._alive: list[Any] = []
+        self._creating = 0
+        self._placeholder_id = placeholder_id
+        self._placeholders = 0
+        self._passed: dict[tuple[str, str], Any] = {}
+        self._nested: set[tuple[str, str]] = set()
+
+    def run(self, schema: Schema, response: Any) -> Any:
+        """Normalizes a whole response; returns the result to store, `UNDEFINED` where nothing is.
+
+        Raises ProcessingError where the response does not fit the schema.
+        """
+        if isinstance(response, Record):
+            response = to_wire(response)
+        return self.visit(schema, response, response, None)
+
+    # -- the recursion ---------------------------------------------------------------------------------------------
+
+    def visit(self, schema: Schema | None, value: Any, parent: Any, key: str | None) -> Any:
+        """The stored form of one value (§5.1: first match)."""
+        if schema is None or value is None:
+            return value
+        kind = type(value)
+        if kind is dict or kind is list:
+            return schema.normalize(value, parent, key, self)
+        if kind in SCALARS:
+            return schema.normalize_scalar(value, self)
+        if isinstance(value, Record):
+            record = to_wire(value)
+            self._alive.append(record)
+            stored = schema.normalize(record, parent, key, self)
+            pk = self.written.get((id(record), getattr(type(value).__model__, "key", "")))
+            if pk is not None:
+                self._alive.append(value)
+                self.written[id(value), type(value).__model__.key] = pk  # type: ignore[attr-defined]  # entities have it
+            return stored
+        if isinstance(value, (Mapping, list, tuple)):
+            return schema.normalize(value, parent, key, self)
+        return value
+
+    @contextmanager
+    def creating(self) -> Iterator[None]:
+        """Inside, a record without a primary key gets a placeholder (§5.8.3)."""
+        self._creating += 1
+        try:
+            yield
+        finally:
+            self._creating -= 1
+
+    def placeholder(self) -> str | None:
+        """A placeholder key, the same in every pass of one action; None where nothing is being created (§10.6)."""
+        if not self._creating:
+            return None
+        self._placeholders += 1
+        return f"MISS-{self._placeholder_id}-{self._placeholders - 1}"
+
+    def visited(self, value: Any, table: str, pk: str) -> bool:
+        """Whether this very object was already visited as this entity; notes it otherwise (§5.3)."""
+        place = (id(value), table)
+        if self.written.get(place) == pk:
+            return True
+        self.written[place] = pk
+        return False
+
+    def note_nested_collection(self, table: str, pk: str) -> None:
+        """Warns when nested lists of several entities fall together because nothing tells them apart (§5.8.1)."""
+        if (table, pk) in self._nested:
+            logger.warning(
+                "the collection %s %s is nested in several entities of one response and has no nest_key, so they share "
+                "one list; give the Collection a nest_key%s",
+                table,
+                pk,
+                self.where,
+            )
+        self._nested.add((table, pk))
+
+    # -- writing ---------------------------------------------------------------------------------------------------
+
+    def stored_record(self, table: str, pk: str) -> Mapping[str, Any] | None:
+        """The record as it stands at this point of the pass, None where there is none."""
+        found = self.change.get(table, pk)
+        return None if found is UNDEFINED or found is INVALID else record_of(found)
+
+    def write_entity(self, model: EntityModel, pk: str, record: dict[str, Any]) -> None:
+        """Merges a record into the table by the rules of §5.4."""
+        table = model.key
+        change = self.change
+        passed = self._passed.get((table, pk))
+        if passed is not None:
+            # The same record twice in one response: what this pass brought is merged by itself first, so that an old
+            # response's second occurrence cannot overwrite newer data.
+            if passed is not INVALID:
+                merge = model.merge
+                record = {**passed, **record} if merge is None else {**merge(passed, record)}
+            self._passed[table, pk] = record
+            before = UNDEFINED if passed is INVALID else self.below.get(table, pk)
+        else:
+            before = self.below.get(table, pk)
+            self._passed[table, pk] = record
+        meta = self.meta
+        stored: Any
+        if before is UNDEFINED:
+            stored = model.stored(record if passed is None else {**record})
+        else:
+            old_meta = self.below.meta(table, pk) or meta
+            existing = record_of(before)
+            if model.merge_with_store is None:
+                merged = model.cls.merge_with_store(old_meta, meta, existing, record)
+            else:
+                merged = model.merge_with_store(old_meta, meta, existing, record)
+            if model.merge_meta_with_store is None:
+                meta = model.cls.merge_meta_with_store(old_meta, meta, existing, record)
+            else:
+                meta = model.merge_meta_with_store(old_meta, meta, existing, record)
+            if merged is existing or merged is INVALID:
+                stored = before if merged is existing else INVALID
+            elif before is not INVALID and same_json(existing, merged):
+                stored = before
+            else:
+                stored = model.stored({**cast("Mapping[str, Any]", merged)})
+        change.write(table, pk, stored, meta)
+        if model.indexes and stored is not INVALID:
+            old = change.below.get(table, pk)
+            for name in change.write_index(table, model.indexes, pk, old, stored):
+                logger.warning("%s %s lacks the indexed field %r; it cannot be found by it", model.key, pk, name)
+
+    def write_invalid(self, model: EntityModel, pk: str) -> None:
+        """Marks an entity as deleted or unusable; that wins over whatever is stored (§5.9)."""
+        self._passed[model.key, pk] = INVALID
+        self.change.write(model.key, pk, INVALID, self.meta)
+
+    def stored_collection(self, table: str, pk: str) -> Any:
+        """The stored list or dict of a collection at this point of the pass, None where there is none."""
+        found = self.change.get(table, pk)
+        return None if found is UNDEFINED or found is INVALID else found
+
+    def collections(self, table: str) -> list[tuple[str, Any]]:
+        """Every stored collection of a table, with its primary key."""
+        change = self.change
+        return [(pk, stored) for pk in change.pks(table) if (stored := change.get(table, pk)) is not INVALID]
+
+    def write_collection(self, table: str, pk: str, items: Any) -> None:
+        """Replaces a collection, unless the stored one was fetched later (§5.8.2)."""
+        before = self.below.get(table, pk)
+        meta = self.meta
+        old_meta = self.below.meta(table, pk)
+        stored = items
+        if before is not UNDEFINED and before is not INVALID and old_meta is not None:
+            if meta.fetched_at < old_meta.fetched_at:
+                stored, meta = before, old_meta
+            elif same_json(before, items):
+                stored = before
+        self.change.write(table, pk, stored, meta)
+
+    def change_collection(self, table: str, pk: str, existing: Any, changed: Any) -> None:
+        """Stores a collection that something was added to or taken from; its times become this action's (§5.8.3)."""
+        old_meta = self.change.meta(table, pk)
+        meta = self.meta
+        if old_meta is not None and meta.fetched_at < old_meta.fetched_at:
+            meta = old_meta
+        self.change.write(table, pk, changed, meta)

@@ -1,0 +1,45 @@
+"""All schema kinds: where entities are in a response, and what of them a reader gets (§5)."""
+
+from __future__ import annotations
+
+from ..codecs import codec_of
+from .all import All
+from .base import Lazy, Schema, entity_of, schema_name, schema_of
+from .collection import Collection, find_collection, paginated_schema
+from .containers import Array, Object, Union, Values
+from .derived import Invalidate, Query
+from .entity import Entity, validate_required
+
+__all__ = [
+    "All",
+    "Array",
+    "Collection",
+    "Entity",
+    "Invalidate",
+    "Lazy",
+    "Object",
+    "Query",
+    "Schema",
+    "Union",
+    "Values",
+    "codec",
+    "entity_of",
+    "find_collection",
+    "paginated_schema",
+    "schema_name",
+    "schema_of",
+    "validate_required",
+]
+
+
+def codec(kind: type) -> Schema:
+    """The conversion of a type that converts by itself, as a schema: `codec(datetime.datetime)` (§5.3.0).
+
+    Raises TypeError for a type whose JSON values are handed out as they are.
+    """
+    from .base import Conversion
+
+    found = codec_of(kind)
+    if found is None:
+        raise TypeError(f"{kind!r} needs no conversion: its JSON values are handed out as they are")
+    return Conversion(found.decode, found.encode)

@@ -1,0 +1,92 @@
+"""`All`: every usable entity of a type that the store holds (§5.7)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from ..values import INVALID, UNDEFINED, ReadOnlyList, Sentinel
+from .base import Answer, Schema
+from .containers import Attribute, Choice, item_schema, items_of
+from .entity import EntitySchema
+
+if TYPE_CHECKING:
+    from ..denormalize import Denormalization
+    from ..normalize import Normalization
+
+EVERYTHING: Final = Sentinel("EVERYTHING")
+"""Stands in a stored object for an `All` member: its value is found at each read (§5.7)."""
+
+
+class All(Schema):
+    """A list of all usable entities of one type, or of all types of a mapping, in order of arrival (§5.7).
+
+    `All(User)`, or `All({"link": Link, "post": Post}, "type")` where the attribute (a field's name, or a function of
+    value, parent and key) tells which one an item of a response is. Raises TypeError for a mapping without it.
+    """
+
+    def __init__(self, definition: Any, schema_attribute: Attribute | None = None) -> None:
+        self._definition = definition
+        self._attribute = schema_attribute
+        if isinstance(definition, Mapping) or schema_attribute is not None:
+            item_schema(definition, schema_attribute, "All")  # its errors belong to the construction
+            self._definition = dict(definition)
+        self._item: Schema | None = None
+
+    @property
+    def item(self) -> Schema | None:
+        """The schema of each item."""
+        if self._item is None:
+            self._item = item_schema(self._definition, self._attribute, "All")
+        return self._item
+
+    def define(self, definition: Any) -> None:
+        """Merges a mapping into the mapping, a later one wins; a single entity replaces the entity (§5.7).
+
+        Raises TypeError where one form meets the other.
+        """
+        has_mapping = self._attribute is not None
+        if has_mapping != isinstance(definition, Mapping):
+            have, got = ("a mapping", "a single entity") if has_mapping else ("a single entity", "a mapping")
+            raise TypeError(f"All.define: this one was made with {have}, define() was given {got}")
+        self._definition = {**self._definition, **definition} if has_mapping else definition
+        self._item = None
+
+    def children(self) -> Iterable[Schema | None]:
+        return (self.item,)
+
+    @property
+    def title(self) -> str:
+        return self.item.title if self.item else "All"
+
+    def normalize(self, value: Any, parent: Any, key: str | None, run: Normalization) -> Any:
+        for entry in items_of(value):
+            run.visit(self.item, entry, parent, key)
+        return UNDEFINED if parent is None or key is None else EVERYTHING
+
+    def answer(self, value: Any, run: Answer) -> Any:
+        if not isinstance(value, (list, Mapping)):
+            return value
+        found = (run.visit(self.item, entry) for entry in items_of(value))
+        return ReadOnlyList([entry for entry in found if entry is not UNDEFINED])
+
+    def entities(self) -> list[EntitySchema]:
+        """The entity types whose tables are read, in mapping order."""
+        item = self.item
+        inner = item.children() if isinstance(item, Choice) else (item,)
+        return [schema for schema in inner if isinstance(schema, EntitySchema)]
+
+    def query_key(self, args: tuple[Any, ...], run: Denormalization) -> Any:
+        return EVERYTHING
+
+    def denormalize(self, stored: Any, run: Denormalization) -> Any:
+        entities = self.entities()
+        if not any(run.table_exists(schema.model.key) for schema in entities):
+            return INVALID
+        found = []
+        for schema in entities:
+            for pk in run.table(schema.model.key):
+                entity = run.entity(schema, pk)
+                if entity is not UNDEFINED and entity is not INVALID:
+                    found.append(entity)
+        return ReadOnlyList(found)

@@ -1,0 +1,173 @@
+"""The protocol of all schemas: three operations, with the recursion handed in (§5.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+from weakref import WeakValueDictionary
+
+from ..codecs import encode_any
+from ..records import RecordMeta
+from ..values import UNDEFINED
+
+if TYPE_CHECKING:
+    from ..denormalize import Denormalization
+    from ..normalize import Normalization
+    from .entity import Entity
+
+
+class Schema:
+    """What all schema kinds have in common; each declares where entities are in a value (§5.1)."""
+
+    plain: ClassVar[bool] = False
+    """Whether there is nothing in it to denormalize (§8.1)."""
+
+    def normalize(self, value: Any, parent: Any, key: str | None, run: Normalization) -> Any:
+        """Response value → stored form; entities in it are written through `run`."""
+        raise NotImplementedError(f"{type(self).__name__} has no normalize")
+
+    def normalize_scalar(self, value: Any, run: Normalization) -> Any:
+        """A scalar where this schema stands: unchanged, except for entities and `Invalidate` (§5.1)."""
+        return value
+
+    def denormalize(self, stored: Any, run: Denormalization) -> Any:
+        """Stored form → objects; `UNDEFINED` for missing and `INVALID` for unusable."""
+        raise NotImplementedError(f"{type(self).__name__} has no denormalize")
+
+    def answer(self, value: Any, run: Answer) -> Any:
+        """The response's own shape, in which every entity is the store's instance (§7.2)."""
+        raise NotImplementedError(f"{type(self).__name__} has no answer")
+
+    def query_key(self, args: tuple[Any, ...], run: Denormalization) -> Any:
+        """The stored form that would be the result for these args, from tables alone; `UNDEFINED` if unknown."""
+        return UNDEFINED
+
+    def children(self) -> Iterable[Schema | None]:
+        """The schemas directly inside this one, in declaration order."""
+        return ()
+
+    @property
+    def title(self) -> str:
+        """The name that endpoints and errors use for it (§4.2)."""
+        return type(self).__name__
+
+
+class Answer:
+    """Hands the recursion of `Schema.answer` in: what the store holds now, and what the response was stored as."""
+
+    def __init__(self, written: Mapping[tuple[int, str], str], reader: Denormalization) -> None:
+        self.written = written
+        self.reader = reader
+
+    def visit(self, schema: Schema | None, value: Any) -> Any:
+        """The answer for one value; without a schema the value itself."""
+        from ..values import SCALARS, read_only
+
+        if schema is None:
+            return value if type(value) in SCALARS else read_only(value)
+        if value is None:
+            return None
+        return schema.answer(value, self)
+
+
+class Conversion(Schema):
+    """A plain callable that turns a stored value into what is handed out, never called on None (§5.1)."""
+
+    def __init__(self, convert: Callable[[Any], Any], encode: Callable[[Any], Any] = encode_any) -> None:
+        self.convert = convert
+        self.encode = encode
+
+    def normalize(self, value: Any, parent: Any, key: str | None, run: Normalization) -> Any:
+        return value
+
+    def denormalize(self, stored: Any, run: Denormalization) -> Any:
+        return self.convert(stored)
+
+    def answer(self, value: Any, run: Answer) -> Any:
+        return self.convert(value)
+
+    @property
+    def title(self) -> str:
+        return getattr(self.convert, "__name__", type(self.convert).__name__)
+
+
+class Lazy(Schema):
+    """Stands for the schema that the function gives, resolved at first use and then remembered (§5.1)."""
+
+    def __init__(self, resolve: Callable[[], Any]) -> None:
+        self._resolve = resolve
+        self._raw: Any = UNDEFINED
+
+    @property
+    def raw(self) -> Any:
+        """The schema as the function gave it."""
+        if self._raw is UNDEFINED:
+            self._raw = self._resolve()
+        return self._raw
+
+    @property
+    def target(self) -> Schema | None:
+        """The schema that it stands for."""
+        return schema_of(self.raw)
+
+    def __repr__(self) -> str:
+        return f"Lazy({self._raw if self._raw is not UNDEFINED else self._resolve!r})"
+
+
+_shorthands: Final[WeakValueDictionary[int, Schema]] = WeakValueDictionary()
+
+
+def schema_of(raw: Any) -> Schema | None:
+    """The schema that a value written as one stands for; None where it is documentation only (§4.4, §5.1).
+
+    One list or dict object always gives one schema object. Raises TypeError for a list that has not exactly one item.
+    """
+    if raw is None:
+        return None
+    if isinstance(raw, Lazy):
+        return raw.target
+    if isinstance(raw, Schema):
+        return raw
+    if isinstance(raw, RecordMeta):
+        node: Schema | None = getattr(raw.__model__, "node", None)
+        return node if node is not None else Conversion(raw.__model__.cls.from_js)
+    if isinstance(raw, (list, dict)):
+        from .containers import List, Object
+
+        known = _shorthands.get(id(raw))
+        if known is None:
+            known = List(raw) if isinstance(raw, list) else Object(raw)
+            known.written_as = raw  # held, so that the id stays this object's
+            _shorthands[id(raw)] = known
+        return known
+    if callable(raw):
+        return Conversion(raw)
+    return None
+
+
+def is_plain(schema: Schema | None, seen: frozenset[int] = frozenset()) -> bool:
+    """Whether there is nothing to denormalize: no schema, or only plain values (§8.1)."""
+    if schema is None:
+        return True
+    if not schema.plain or id(schema) in seen:
+        return False
+    return all(is_plain(child, seen | {id(schema)}) for child in schema.children())
+
+
+def entity_of(raw: Any) -> type[Entity] | None:
+    """The entity class that a schema is about: itself, or the one inside its containers; None for several or none."""
+    from .entity import EntitySchema
+
+    schema = schema_of(raw)
+    while schema is not None:
+        if isinstance(schema, EntitySchema):
+            return schema.cls
+        inner = [child for child in schema.children() if child is not None]
+        schema = inner[0] if len(inner) == 1 else None
+    return None
+
+
+def schema_name(raw: Any) -> str:
+    """The name of a schema in endpoint names (§4.2)."""
+    schema = schema_of(raw)
+    return type(raw).__name__ if schema is None else schema.title

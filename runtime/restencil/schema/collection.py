@@ -1,0 +1,436 @@
+"""Collections: lists and maps that are stored like entities, so that other endpoints can add to them (§5.8)."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
+
+from ..errors import ProcessingError
+from ..values import UNDEFINED, text_of
+from .base import Answer, Schema, entity_of, schema_of
+from .containers import Choice, List, Object, Values, item_identity, items_of
+from .entity import EntitySchema
+
+if TYPE_CHECKING:
+    from ..denormalize import Denormalization
+    from ..normalize import Normalization
+
+Identity: TypeAlias = Mapping[str, Any]
+"""A collection's primary key as the mapping that it is the text of (§5.8.1)."""
+
+Filter: TypeAlias = Callable[..., Callable[[Identity], bool]]
+NonFilter: TypeAlias = Callable[[str], bool] | Iterable[str] | re.Pattern[str]
+
+
+def search_text(value: Any) -> Any:
+    """A member of a collection's identity: numbers, booleans and lists as they stand in a URL, others as they are."""
+    if isinstance(value, (bool, int, float)):
+        return text_of(value)
+    if isinstance(value, (list, tuple)):
+        return ",".join("" if item is None else str(search_text(item)) for item in value)
+    return value
+
+
+def identity_text(members: Mapping[str, Any]) -> str:
+    """The primary key of a collection: compact JSON, keys sorted, `None` members dropped (§5.8.1)."""
+    if not members:
+        return "{}"
+    texts = {str(name): search_text(value) for name, value in members.items() if value is not None}
+    return json.dumps(texts, sort_keys=True, separators=(",", ":"), ensure_ascii=False, default=text_of)
+
+
+@lru_cache(maxsize=4096)
+def identity_of_text(pk: str) -> Identity:
+    """The mapping that a collection's primary key is the text of."""
+    found: Identity = json.loads(pk)
+    return found
+
+
+def first_argument(*args: Any) -> Mapping[str, Any]:
+    """The default identity of a collection: a copy of the first argument, `{}` without one (§5.8.1)."""
+    return dict(args[0]) if args and isinstance(args[0], Mapping) else {}
+
+
+class Collection(Schema):
+    """A list `Collection([S])` or map `Collection(Values(S))` that endpoints can add to (§5.8).
+
+    `args_key(*args)` gives its identity from the endpoint's arguments, `nest_key(parent, key)` from the entity that it
+    is nested in; `non_filter_argument_keys` (a function, names, or a compiled expression) tells which arguments do not
+    influence what is in it, and `create_collection_filter(*args)` decides alone which collections an addition joins.
+    """
+
+    def __init__(
+        self,
+        schema: Any,
+        *,
+        nest_key: Callable[[Any, str | None], Mapping[str, Any]] | None = None,
+        args_key: Callable[..., Mapping[str, Any]] | None = None,
+        non_filter_argument_keys: NonFilter | None = None,
+        create_collection_filter: Filter | None = None,
+    ) -> None:
+        inner = schema_of(schema)
+        if not isinstance(inner, (List, Values)):
+            raise TypeError(
+                f"Collection takes a list [S], an Array or a Values schema, found {schema!r}; write Collection([S])"
+            )
+        self.inner: List | Values = inner
+        self.schema = schema
+        self.is_map = isinstance(inner, Values)
+        self._nest_key = nest_key
+        self._args_key = args_key
+        self._non_filter = non_filter_argument_keys
+        self._filter = create_collection_filter
+
+    @property
+    def item(self) -> Schema | None:
+        """The schema of each item."""
+        return self.inner.item
+
+    @property
+    def table_key(self) -> str:
+        """The table: `[Key]` for lists, `{Key}` for maps; several types joined by `;` (§5.8.1)."""
+        item = self.item
+        inner = item.children() if isinstance(item, Choice) else (item,)
+        keys = ";".join(schema.model.key if isinstance(schema, EntitySchema) else "?" for schema in inner)
+        return f"{{{keys}}}" if self.is_map else f"[{keys}]"
+
+    def identity(self) -> Any:
+        """What collections have in common whose lists are shared (§6.2)."""
+        return (self.is_map, item_identity(self.item))
+
+    def children(self) -> Iterable[Schema | None]:
+        return (self.inner,)
+
+    @property
+    def title(self) -> str:
+        return self.inner.title
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.schema!r})"
+
+    # -- identity ------------------------------------------------------------------------------------------------
+
+    def args_key(self, *args: Any) -> Mapping[str, Any]:
+        """The identity for an endpoint's arguments (§5.8.1)."""
+        return self._args_key(*args) if self._args_key is not None else first_argument(*args)
+
+    def nest_key(self, parent: Any, key: str | None) -> Mapping[str, Any] | None:
+        """The identity inside an entity; None leaves it to the arguments (§5.8.1)."""
+        return self._nest_key(parent, key) if self._nest_key is not None else None
+
+    def pk(self, run: Normalization) -> str:
+        """The primary key of the collection at this place of the response."""
+        enclosing = run.enclosing
+        nested = self.nest_key(*enclosing) if enclosing is not None else None
+        if nested is None:
+            pk = identity_text(self.args_key(*run.args))
+            if enclosing is not None:
+                run.note_nested_collection(self.table_key, pk)
+            return pk
+        return identity_text(nested)
+
+    def non_filter_argument_keys(self, name: str) -> bool:
+        """Whether an argument does not influence what is in the collection; by default those that order it (§5.8.4)."""
+        rule = self._non_filter
+        if rule is None:
+            return name.startswith("order")
+        if isinstance(rule, re.Pattern):
+            return rule.search(name) is not None
+        if callable(rule):
+            return bool(rule(name))
+        return name in rule
+
+    def create_collection_filter(self, *args: Any) -> Callable[[Identity], bool]:
+        """Tells which collections an addition joins: every member matches its arguments or is no filter (§5.8.4)."""
+        if self._filter is not None and self._non_filter is None:
+            return self._filter(*args)
+        sources = [argument for argument in args[:2] if isinstance(argument, Mapping)]
+
+        def accepts(identity: Identity) -> bool:
+            for name, value in identity.items():
+                if self.non_filter_argument_keys(name):
+                    continue
+                if not any(source.get(name) is not None and search_text(source[name]) == value for source in sources):
+                    return False
+            return True
+
+        return accepts
+
+    # -- the three operations ------------------------------------------------------------------------------------
+
+    def normalize(self, value: Any, parent: Any, key: str | None, run: Normalization) -> Any:
+        pk = self.pk(run)
+        run.write_collection(self.table_key, pk, self.normalize_items(value, parent, key, run))
+        return pk
+
+    def normalize_items(self, value: Any, parent: Any, key: str | None, run: Normalization) -> Any:
+        """The stored form of the items: a list or dict of primary keys."""
+        if not isinstance(value, (list, Mapping)):
+            raise ProcessingError(f"expected a list of {self.title}, found {value!r:.100}{run.where}")
+        stored = self.inner.normalize(value, parent, key, run)
+        return stored if self.is_map else [entry for entry in stored if entry is not None]
+
+    def normalize_scalar(self, value: Any, run: Normalization) -> Any:
+        return value
+
+    def denormalize(self, stored: Any, run: Denormalization) -> Any:
+        if isinstance(stored, str):
+            return run.collection(self, stored)
+        return self.inner.denormalize(stored, run)
+
+    def answer(self, value: Any, run: Answer) -> Any:
+        return self.inner.answer(value, run)
+
+    def query_key(self, args: tuple[Any, ...], run: Denormalization) -> Any:
+        pk = identity_text(self.args_key(*args))
+        return pk if run.has(self.table_key, pk) else UNDEFINED
+
+    # -- what is derived from it -----------------------------------------------------------------------------------
+
+    @property
+    def push(self) -> Adder:
+        """Adds what the response holds at the end of every list that the arguments match (§5.8.3)."""
+        self._refuse("push", self.is_map)
+        return Adder(self, append)
+
+    @property
+    def unshift(self) -> Adder:
+        """Adds what the response holds at the start of every list that the arguments match (§5.8.3)."""
+        self._refuse("unshift", self.is_map)
+        return Adder(self, prepend)
+
+    @property
+    def assign(self) -> Adder:
+        """Adds the entries of the response to every map that the arguments match (§5.8.3)."""
+        self._refuse("assign", not self.is_map)
+        return Adder(self, lambda existing, new: {**existing, **new})
+
+    def add_with(self, merge: Callable[[Any, Any], Any], create_collection_filter: Filter | None = None) -> Adder:
+        """Adds with a merge of one's own: `merge(existing, new) -> all`, in stored form (§5.8.3)."""
+        return Adder(self, merge, create_collection_filter)
+
+    @property
+    def remove(self) -> Adder:
+        """Takes what the response names out of every collection that the arguments match (§5.8.5)."""
+        return Adder(self, without)
+
+    @property
+    def move(self) -> Mover:
+        """Moves an entity from the collections that it matched before to those that it matches now (§5.8.5)."""
+        return Mover(self, append)
+
+    def move_with(self, merge: Callable[[Any, Any], Any]) -> Mover:
+        """The same with a merge of one's own for the collections that it joins (§5.8.5)."""
+        return Mover(self, merge)
+
+    def paged(self, remove_cursor: Callable[..., Iterable[Any]]) -> PagedCollection:
+        """A variant that appends a page to the collection that `remove_cursor(*args)` addresses (§5.8.6)."""
+        return PagedCollection(self, remove_cursor)
+
+    def _refuse(self, word: str, wrong: bool) -> None:
+        if wrong:
+            have, fits = ("map of values", "assign") if self.is_map else ("list", "push or unshift")
+            raise ValueError(f"{word}: this Collection is a {have}; use {fits}")
+
+
+def _entry_key(entry: Any) -> Any:
+    # Polymorphic items are dicts; they are the same item when they name the same entity (§5.8.3).
+    if isinstance(entry, dict):
+        return (
+            (entry.get("schema"), json.dumps(entry.get("id"), sort_keys=True, default=str))
+            if "id" in entry
+            else id(entry)
+        )
+    return entry
+
+
+def _missing(existing: list[Any], new: list[Any]) -> list[Any]:
+    """The new entries that are not there yet, each once, in their order."""
+    if len(new) == 1 and type(new[0]) is str:
+        return [] if new[0] in existing else new
+    seen = {_entry_key(entry) for entry in existing}
+    out = []
+    for entry in new:
+        key = _entry_key(entry)
+        if key not in seen:
+            seen.add(key)
+            out.append(entry)
+    return out
+
+
+def append(existing: list[Any], new: list[Any]) -> list[Any]:
+    """Existing, then new; what is there already is not added twice (§5.8.3)."""
+    more = _missing(existing, new)
+    return existing + more if more else existing
+
+
+def prepend(existing: list[Any], new: list[Any]) -> list[Any]:
+    """New, then existing; what is there already is not added twice (§5.8.3)."""
+    more = _missing(existing, new)
+    return more + existing if more else existing
+
+
+def without(existing: Any, new: Any) -> Any:
+    """Existing without the new entries (§5.8.5)."""
+    gone = {_entry_key(entry) for entry in items_of(new)}
+    if isinstance(existing, dict):
+        kept: Any = {name: entry for name, entry in existing.items() if _entry_key(entry) not in gone}
+    else:
+        kept = [entry for entry in existing if _entry_key(entry) not in gone]
+    return kept if len(kept) != len(existing) else existing
+
+
+class Adder(Schema):
+    """A schema that adds a response's items to the collections that are stored already (§5.8.3)."""
+
+    def __init__(
+        self, collection: Collection, merge: Callable[[Any, Any], Any], create_filter: Filter | None = None
+    ) -> None:
+        self.collection = collection
+        self.merge = merge
+        self.create_filter = create_filter
+
+    def children(self) -> Iterable[Schema | None]:
+        return (self.collection.item,)
+
+    @property
+    def title(self) -> str:
+        return self.collection.title
+
+    def _wrapped(self, value: Any) -> Any:
+        return value if self.collection.is_map or isinstance(value, list) else [value]
+
+    def normalize(self, value: Any, parent: Any, key: str | None, run: Normalization) -> Any:
+        collection = self.collection
+        with run.creating():
+            new = collection.normalize_items(self._wrapped(value), parent, key, run)
+        self.change_collections(new, run)
+        return new
+
+    def normalize_scalar(self, value: Any, run: Normalization) -> Any:
+        return value
+
+    def change_collections(self, new: Any, run: Normalization) -> None:
+        """Merges the new entries into every stored collection that the arguments match."""
+        collection = self.collection
+        accepts = (self.create_filter or collection.create_collection_filter)(*run.args)
+        table = collection.table_key
+        for pk, existing in run.collections(table):
+            if accepts(identity_of_text(pk)):
+                run.change_collection(table, pk, existing, self.merge(existing, new))
+
+    def denormalize(self, stored: Any, run: Denormalization) -> Any:
+        if isinstance(stored, (list, dict)) and not (isinstance(stored, dict) and "schema" in stored):
+            return self.collection.inner.denormalize(stored, run)
+        return run.visit(self.collection.item, stored)
+
+    def answer(self, value: Any, run: Answer) -> Any:
+        if self.collection.is_map or isinstance(value, list):
+            return self.collection.answer(value, run)
+        found = run.visit(self.collection.item, value)
+        return None if found is UNDEFINED else found
+
+
+class Mover(Adder):
+    """Moves entities between collections by comparing what they were with what they are (§5.8.5)."""
+
+    def normalize(self, value: Any, parent: Any, key: str | None, run: Normalization) -> Any:
+        collection = self.collection
+        entity = entity_of(collection.item)
+        before = {}
+        if entity is not None:
+            model = entity.__model__
+            for item in items_of(self._wrapped(value)):
+                pk = model.pk(item, parent, key, run.args) if isinstance(item, Mapping) else str(item)
+                if pk is not None:
+                    before[pk] = run.stored_record(model.key, pk)
+        with run.creating():
+            new = collection.normalize_items(self._wrapped(value), parent, key, run)
+        for pk, existing in run.collections(collection.table_key):
+            identity = identity_of_text(pk)
+            changed = existing
+            for name, entry in new.items() if isinstance(new, dict) else ((None, entry) for entry in new):
+                entry_pk = entry if isinstance(entry, str) else entry.get("id")
+                one: Any = [entry] if name is None else {name: entry}
+                was = before.get(entry_pk)
+                now = run.stored_record(entity.__model__.key, entry_pk) if entity is not None else None
+                matched = was is not None and collection.create_collection_filter(was)(identity)
+                matches = now is not None and collection.create_collection_filter(*run.args[:1], now)(identity)
+                if matched and not collection.create_collection_filter(now or {})(identity):
+                    changed = without(changed, one)
+                elif matches:
+                    changed = {**changed, **one} if collection.is_map else self.merge(changed, one)
+            if changed is not existing:
+                run.change_collection(collection.table_key, pk, existing, changed)
+        return new
+
+
+class PagedCollection(Collection):
+    """The collection of a list as its pages see it: what arrives is appended (§5.8.6)."""
+
+    def __init__(self, base: Collection, remove_cursor: Callable[..., Iterable[Any]]) -> None:
+        super().__init__(base.schema)
+        self.base = base
+        self.remove_cursor = remove_cursor
+
+    def args_key(self, *args: Any) -> Mapping[str, Any]:
+        return self.base.args_key(*self.remove_cursor(*args))
+
+    def nest_key(self, parent: Any, key: str | None) -> Mapping[str, Any] | None:
+        return self.base.nest_key(parent, key)
+
+    def non_filter_argument_keys(self, name: str) -> bool:
+        return self.base.non_filter_argument_keys(name)
+
+    def create_collection_filter(self, *args: Any) -> Callable[[Identity], bool]:
+        return self.base.create_collection_filter(*args)
+
+    def normalize(self, value: Any, parent: Any, key: str | None, run: Normalization) -> Any:
+        pk = self.pk(run)
+        table = self.table_key
+        new = self.normalize_items(value, parent, key, run)
+        existing = run.stored_collection(table, pk)
+        if existing is None:
+            run.write_collection(table, pk, new)
+        else:
+            run.change_collection(table, pk, existing, {**existing, **new} if self.is_map else append(existing, new))
+        return pk
+
+
+def find_collection(raw: Any) -> Collection | None:
+    """The first collection of a schema, depth-first through dicts and `Object`s (§3.9)."""
+    schema = schema_of(raw)
+    if isinstance(schema, Collection):
+        return schema
+    if isinstance(schema, Object):
+        for member in schema.members.values():
+            found = find_collection(member)
+            if found is not None:
+                return found
+    return None
+
+
+def paginated_schema(raw: Any, remove_cursor: Callable[..., Iterable[Any]]) -> Schema:
+    """The schema with every collection in it replaced by one that appends pages (§3.9). Raises ValueError for none."""
+    schema = schema_of(raw)
+    if find_collection(schema) is None:
+        raise ValueError(
+            f"Missing Collection: pages are appended to a Collection, and {raw!r} holds none; "
+            "declare the list's schema as Collection([S])"
+        )
+    return _with_pages(cast(Schema, schema), remove_cursor)
+
+
+def _with_pages(schema: Schema, remove_cursor: Callable[..., Iterable[Any]]) -> Schema:
+    if isinstance(schema, Collection):
+        return schema.paged(remove_cursor)
+    if isinstance(schema, Object):
+        members = {
+            name: _with_pages(member, remove_cursor) if (member := schema_of(raw)) is not None else raw
+            for name, raw in schema.definition.items()
+        }
+        return Object(members, schema.wire)
+    return schema

@@ -1,0 +1,391 @@
+"""Lists, objects and maps, and the choice of one of several entities by a field (§5.5 to §5.7)."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from ..records import to_wire
+from ..values import INVALID, SCALARS, UNDEFINED, ReadOnlyDict, ReadOnlyList, read_only
+from .base import Answer, Conversion, Lazy, Schema, entity_of, schema_of
+
+if TYPE_CHECKING:
+    from ..denormalize import Denormalization
+    from ..normalize import Normalization
+
+logger = logging.getLogger("restencil")
+
+Attribute: TypeAlias = str | Callable[[Any, Any, str | None], Any]
+"""What tells the kind of an item: a field's name, or a function of value, parent and key (§5.7)."""
+
+
+class Choice(Schema):
+    """One of several schemas, told apart by an attribute; a stored item is `{"id": …, "schema": name}` (§5.7)."""
+
+    def __init__(self, mapping: Mapping[Any, Any], attribute: Attribute, owner: str) -> None:
+        self.raw = dict(mapping)
+        self.attribute = attribute
+        self.owner = owner
+        self._resolved: dict[Any, Schema | None] | None = None
+
+    @property
+    def mapping(self) -> dict[Any, Schema | None]:
+        """The schemas by the value that selects them."""
+        found = self._resolved
+        if found is None:
+            self._resolved = found = {name: schema_of(raw) for name, raw in self.raw.items()}
+        return found
+
+    def define(self, definition: Mapping[Any, Any]) -> None:
+        """Merges further kinds in; a later one wins (§5.7)."""
+        self.raw.update(definition)
+        self._resolved = None
+
+    def children(self) -> Iterable[Schema | None]:
+        return self.mapping.values()
+
+    @property
+    def title(self) -> str:
+        return ";".join(schema.title if schema else str(name) for name, schema in self.mapping.items())
+
+    def identity(self) -> Any:
+        """What two choices have in common that select alike."""
+        return (tuple(self.raw.items()), self.attribute)
+
+    def select(self, value: Any, parent: Any, key: str | None) -> tuple[Any, Schema | None]:
+        """The name and the schema for an item; (None, None) where nothing is mapped to it."""
+        attribute = self.attribute
+        try:
+            name = attribute(value, parent, key) if callable(attribute) else value.get(attribute)
+            schema = self.mapping.get(name)
+        except (AttributeError, KeyError, TypeError):
+            return None, None
+        return (name, schema) if schema is not None else (None, None)
+
+    def normalize(self, value: Any, parent: Any, key: str | None, run: Normalization) -> Any:
+        name, schema = self.select(value, parent, key)
+        if schema is None:
+            logger.warning(
+                "%s: no schema for an item whose attribute %r is %r; it is kept as it came. Known: %s",
+                self.owner,
+                getattr(self.attribute, "__name__", self.attribute),
+                value.get(self.attribute) if isinstance(value, Mapping) and isinstance(self.attribute, str) else "?",
+                ", ".join(map(str, self.raw)),
+            )
+            return value
+        return {"id": run.visit(schema, value, parent, key), "schema": name}
+
+    def denormalize(self, stored: Any, run: Denormalization) -> Any:
+        if not isinstance(stored, dict):
+            return stored
+        if "schema" not in stored or "id" not in stored:
+            _, schema = self.select(stored, None, None)
+            return read_only(stored) if schema is None else run.visit(schema, stored)
+        return run.visit(self.mapping.get(stored["schema"]), stored["id"])
+
+    def answer(self, value: Any, run: Answer) -> Any:
+        _, schema = self.select(value, None, None)
+        return value if schema is None else run.visit(schema, value)
+
+    def query_key(self, args: tuple[Any, ...], run: Denormalization) -> Any:
+        if not args or args[0] is None:
+            return UNDEFINED
+        name, schema = self.select(args[0], None, None)
+        candidates = self.mapping.items() if schema is None else ((name, schema),)
+        for candidate, entity in candidates:
+            found = UNDEFINED if entity is None else entity.query_key(args, run)
+            if found is not UNDEFINED:
+                return {"id": found, "schema": candidate}
+        return UNDEFINED
+
+
+def item_schema(raw: Any, attribute: Attribute | None, owner: str) -> Schema | None:
+    """The schema of a container's items; a `Union` inside is hoisted (§5.5). Raises TypeError as §5.7 says."""
+    if attribute is not None:
+        if not isinstance(raw, Mapping):
+            raise TypeError(f"{owner}: schema_attribute goes with a mapping from its values to schemas, found {raw!r}")
+        return Choice(raw, attribute, owner)
+    if isinstance(raw, Mapping) and owner in ("All", "Union", "Values", "Array", "Invalidate"):
+        raise TypeError(
+            f"{owner}: a mapping needs schema_attribute, the field (or function) that tells which of "
+            f"{', '.join(map(str, raw))} an item is"
+        )
+    schema = schema_of(raw)
+    return schema.choice if isinstance(schema, Union) else schema
+
+
+class ItemHolder(Schema):
+    """A container of items that share one schema, resolved at first use."""
+
+    def __init__(self, raw: Any, attribute: Attribute | None, owner: str) -> None:
+        self._raw = raw
+        self._attribute = attribute
+        self._owner = owner
+        self._item: Schema | None = None
+        self._resolved = False
+        if not isinstance(raw, (Lazy, list, dict)) or attribute is not None or isinstance(raw, dict):
+            self._resolve()
+
+    def _resolve(self) -> None:
+        self._item = item_schema(self._raw, self._attribute, self._owner)
+        self._resolved = True
+
+    @property
+    def item(self) -> Schema | None:
+        """The schema of each item."""
+        if not self._resolved:
+            self._resolve()
+        return self._item
+
+    def children(self) -> Iterable[Schema | None]:
+        return (self.item,)
+
+    def identity(self) -> Any:
+        """What containers have in common whose results can be shared (§6.2)."""
+        return (type(self), item_identity(self.item))
+
+
+def item_identity(schema: Schema | None) -> Any:
+    """What schemas have in common that give the same objects for the same stored form."""
+    if isinstance(schema, Choice):
+        try:
+            found = schema.identity()
+            hash(found)
+        except TypeError:
+            return schema
+        return found
+    return schema
+
+
+def items_of(value: Any) -> Iterator[Any]:
+    """The items of a list; a dict is treated as the list of its values (§5.5)."""
+    return iter(value.values()) if isinstance(value, Mapping) else iter(value)
+
+
+class List(ItemHolder):
+    """A plain list `[S]`: `null` items stay, missing and invalid ones are dropped on read (§5.5)."""
+
+    keeps_null = True
+    written_as: Any = None
+
+    def __init__(self, raw: list[Any]) -> None:
+        if len(raw) != 1:
+            raise TypeError(
+                f"a list schema has exactly one item, found {len(raw)}: {raw!r}; for several kinds use Array with a "
+                "mapping and schema_attribute"
+            )
+        super().__init__(raw[0], None, "list")
+
+    @property
+    def plain(self) -> bool:  # type: ignore[override]  # a list without a schema inside is plain
+        return self.item is None
+
+    def normalize(self, value: Any, parent: Any, key: str | None, run: Normalization) -> Any:
+        item = self.item
+        visit = run.visit
+        stored = [visit(item, entry, parent, key) for entry in items_of(value)]
+        return stored if self.keeps_null else [entry for entry in stored if entry is not None]
+
+    def denormalize(self, stored: Any, run: Denormalization) -> Any:
+        if not isinstance(stored, list):
+            return stored
+        return run.items(self.item, stored)
+
+    def answer(self, value: Any, run: Answer) -> Any:
+        if not isinstance(value, (list, Mapping)):
+            return value
+        found = (run.visit(self.item, entry) for entry in items_of(value))
+        return ReadOnlyList([entry for entry in found if entry is not UNDEFINED])
+
+    @property
+    def title(self) -> str:
+        return self.item.title if self.item else "list"
+
+
+class Array(List):
+    """A list whose `null` items are left out; with a mapping and an attribute, of several kinds (§5.5)."""
+
+    keeps_null = False
+
+    def __init__(self, schema: Any, schema_attribute: Attribute | None = None) -> None:
+        ItemHolder.__init__(self, schema, schema_attribute, "Array")
+
+
+class Values(ItemHolder):
+    """A map with free keys; falsy, missing and invalid entries are left out (§5.7)."""
+
+    def __init__(self, schema: Any, schema_attribute: Attribute | None = None) -> None:
+        super().__init__(schema, schema_attribute, "Values")
+
+    @property
+    def plain(self) -> bool:  # type: ignore[override]  # a map without a schema inside is plain
+        return self.item is None
+
+    def normalize(self, value: Any, parent: Any, key: str | None, run: Normalization) -> Any:
+        item = self.item
+        entries = value.items() if isinstance(value, Mapping) else zip(map(str, range(len(value))), value, strict=True)
+        return {name: run.visit(item, entry, value, name) for name, entry in entries if entry is not None}
+
+    def denormalize(self, stored: Any, run: Denormalization) -> Any:
+        if not isinstance(stored, dict):
+            return stored
+        item = self.item
+        out = {}
+        for name, entry in stored.items():
+            found = run.visit(item, entry)
+            if found is not UNDEFINED and found is not INVALID and (item is None or found):
+                out[name] = found
+        return ReadOnlyDict(out)
+
+    def answer(self, value: Any, run: Answer) -> Any:
+        if not isinstance(value, Mapping):
+            return value
+        found = {name: run.visit(self.item, entry) for name, entry in value.items()}
+        return ReadOnlyDict({name: entry for name, entry in found.items() if entry is not UNDEFINED})
+
+    @property
+    def title(self) -> str:
+        return self.item.title if self.item else "map"
+
+
+class Union(Schema):
+    """One of several entities, told apart by a field or a function (§5.7)."""
+
+    def __init__(self, schema: Any, schema_attribute: Attribute | None = None) -> None:
+        if not isinstance(schema, Mapping) or schema_attribute is None:
+            raise TypeError(
+                "Union needs a mapping from values to entities and schema_attribute, the field (or function) that "
+                "gives the value"
+            )
+        self.choice = Choice(schema, schema_attribute, "Union")
+
+    def define(self, definition: Mapping[Any, Any]) -> None:
+        """Merges further kinds in; a later one wins."""
+        self.choice.define(definition)
+
+    def children(self) -> Iterable[Schema | None]:
+        return (self.choice,)
+
+    @property
+    def title(self) -> str:
+        return self.choice.title
+
+    def normalize(self, value: Any, parent: Any, key: str | None, run: Normalization) -> Any:
+        return self.choice.normalize(value, parent, key, run)
+
+    def denormalize(self, stored: Any, run: Denormalization) -> Any:
+        return self.choice.denormalize(stored, run)
+
+    def answer(self, value: Any, run: Answer) -> Any:
+        return self.choice.answer(value, run)
+
+    def query_key(self, args: tuple[Any, ...], run: Denormalization) -> Any:
+        return self.choice.query_key(args, run)
+
+
+class Object(Schema):
+    """An object with these members; members without a schema are kept (§5.6).
+
+    The definition's names are Python names; `wire` maps those that differ in JSON (§5.3.0), and what is handed out
+    has the Python names.
+    """
+
+    plain = True
+    written_as: Any = None
+
+    def __init__(self, definition: Mapping[str, Any], wire: Mapping[str, str] | None = None) -> None:
+        self.definition = dict(definition)
+        self.wire = dict(wire or {})
+        self._names = {json_name: name for name, json_name in self.wire.items()}
+        self._members: dict[str, Schema] | None = None
+
+    def define(self, definition: Mapping[str, Any]) -> None:
+        """Merges further members in (§5.6)."""
+        self.definition.update(definition)
+        self._members = None
+
+    @property
+    def members(self) -> dict[str, Schema]:
+        """The members that have a schema, by their names in JSON."""
+        found = self._members
+        if found is None:
+            found = {}
+            for name, raw in self.definition.items():
+                schema = schema_of(raw)
+                if schema is not None:
+                    found[self.wire.get(name, name)] = schema
+            self._members = found
+        return found
+
+    def children(self) -> Iterable[Schema | None]:
+        return self.members.values()
+
+    @property
+    def title(self) -> str:
+        titles = [schema.title for schema in self.members.values()]
+        return titles[0] if len(titles) == 1 else "Object"
+
+    def encoded(self, members: Mapping[str, Any]) -> dict[str, Any]:
+        """Members with Python names and values in wire form; what is in wire form already passes (§5.3.0)."""
+        out: dict[str, Any] = {}
+        for name, value in members.items():
+            json_name = self.wire.get(name, name)
+            if json_name != name and json_name in members:
+                continue
+            schema = self.members.get(json_name)
+            if isinstance(schema, Conversion) and value is not None:
+                out[json_name] = schema.encode(value)
+            else:
+                out[json_name] = to_wire(value, schema if isinstance(schema, Object) else entity_of(schema))
+        return out
+
+    def normalize(self, value: Any, parent: Any, key: str | None, run: Normalization) -> Any:
+        if not isinstance(value, Mapping):
+            return value
+        record = {**value}
+        for name, schema in self.members.items():
+            if name in record:
+                found = run.visit(schema, record[name], value, name)
+                if found is UNDEFINED:
+                    del record[name]
+                else:
+                    record[name] = found
+        return record
+
+    def denormalize(self, stored: Any, run: Denormalization) -> Any:
+        if not isinstance(stored, dict):
+            return stored
+        members, names = self.members, self._names
+        out = {}
+        for name, entry in stored.items():
+            schema = members.get(name)
+            if schema is None:
+                found = entry if type(entry) in SCALARS else read_only(entry)
+            else:
+                found = run.visit(schema, entry)
+                if found is INVALID:
+                    return INVALID
+                if found is UNDEFINED:
+                    found = None
+            out[names.get(name, name)] = found
+        return ReadOnlyDict(out)
+
+    def answer(self, value: Any, run: Answer) -> Any:
+        if not isinstance(value, Mapping):
+            return value
+        members, names = self.members, self._names
+        out = {}
+        for name, entry in value.items():
+            found = run.visit(members.get(name), entry)
+            out[names.get(name, name)] = None if found is UNDEFINED else found
+        return ReadOnlyDict(out)
+
+    def query_key(self, args: tuple[Any, ...], run: Denormalization) -> Any:
+        members = self.members
+        return {
+            self.wire.get(name, name): (
+                members[self.wire.get(name, name)].query_key(args, run) if self.wire.get(name, name) in members else raw
+            )
+            for name, raw in self.definition.items()
+        }

@@ -1,0 +1,123 @@
+"""`Invalidate` removes what a response names; `Query` computes a view of what is stored (§5.9, §5.10)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from ..errors import ProcessingError
+from ..values import INVALID, UNDEFINED, read_only, text_of
+from .base import Answer, Schema, schema_of
+from .containers import Attribute, Choice, item_schema
+from .entity import EntitySchema
+
+if TYPE_CHECKING:
+    from ..denormalize import Denormalization
+    from ..normalize import Normalization
+
+
+class Invalidate(Schema):
+    """The response names an entity that no longer exists: an object with its primary key, or the key itself (§5.9)."""
+
+    def __init__(self, schema: Any, schema_attribute: Attribute | None = None) -> None:
+        self._raw = schema
+        self._attribute = schema_attribute
+        if isinstance(schema, Mapping):
+            item_schema(schema, schema_attribute, "Invalidate")
+
+    @property
+    def item(self) -> Schema | None:
+        """The schema of what is invalidated."""
+        return item_schema(self._raw, self._attribute, "Invalidate")
+
+    def children(self) -> Iterable[Schema | None]:
+        return (self.item,)
+
+    @property
+    def title(self) -> str:
+        return self.item.title if self.item else "Invalidate"
+
+    def normalize(self, value: Any, parent: Any, key: str | None, run: Normalization) -> Any:
+        if not isinstance(value, Mapping):
+            raise ProcessingError(
+                f"expected one object or primary key to invalidate, found a list{run.where}; for several write "
+                f"[Invalidate({self.title})]"
+            )
+        item = self.item
+        if isinstance(item, Choice):
+            name, chosen = item.select(value, parent, key)
+            if not isinstance(chosen, EntitySchema):
+                return value
+            return {"id": self._invalidate(chosen, value, parent, key, run), "schema": name}
+        if not isinstance(item, EntitySchema):
+            return value
+        return self._invalidate(item, value, parent, key, run)
+
+    def _invalidate(self, schema: EntitySchema, value: Any, parent: Any, key: str | None, run: Normalization) -> str:
+        process = schema.model.process
+        processed = value if process is None else process(value, parent, key, run.args)
+        pk = schema.invalidate(value if processed is None else processed, parent, key, run)
+        run.visited(value, schema.model.key, pk)
+        return pk
+
+    def normalize_scalar(self, value: Any, run: Normalization) -> Any:
+        item = self.item
+        if isinstance(value, bool) or value == "" or not isinstance(item, EntitySchema):
+            return value
+        pk = text_of(value)
+        run.write_invalid(item.model, pk)
+        return pk
+
+    def denormalize(self, stored: Any, run: Denormalization) -> Any:
+        return run.visit(self.item, stored)
+
+    def answer(self, value: Any, run: Answer) -> Any:
+        item = self.item
+        if isinstance(item, Choice) and isinstance(value, Mapping):
+            item = item.select(value, None, None)[1]
+        if isinstance(item, EntitySchema):
+            return item.built_from(value, run) if isinstance(value, Mapping) else UNDEFINED
+        return read_only(value)
+
+    def query_key(self, args: tuple[Any, ...], run: Denormalization) -> Any:
+        return UNDEFINED
+
+
+class Query(Schema):
+    """What `process(value, *args)` makes of another schema's value, computed at each read and memoized (§5.10)."""
+
+    def __init__(self, schema: Any, process: Callable[..., Any]) -> None:
+        self._raw = schema
+        self.process = process
+
+    @property
+    def inner(self) -> Schema | None:
+        """The schema whose value is processed."""
+        return schema_of(self._raw)
+
+    def children(self) -> Iterable[Schema | None]:
+        return (self.inner,)
+
+    @property
+    def title(self) -> str:
+        return self.inner.title if self.inner else "Query"
+
+    def normalize(self, value: Any, parent: Any, key: str | None, run: Normalization) -> Any:
+        return run.visit(self.inner, value, parent, key)
+
+    def normalize_scalar(self, value: Any, run: Normalization) -> Any:
+        return run.visit(self.inner, value, None, None)
+
+    def denormalize(self, stored: Any, run: Denormalization) -> Any:
+        found = run.visit(self.inner, stored)
+        if found is UNDEFINED or found is INVALID:
+            return found
+        return run.computed(self, found, lambda: self.process(found, *run.args))
+
+    def answer(self, value: Any, run: Answer) -> Any:
+        found = run.visit(self.inner, value)
+        return found if found is UNDEFINED else self.process(found, *run.reader.args)
+
+    def query_key(self, args: tuple[Any, ...], run: Denormalization) -> Any:
+        inner = self.inner
+        return UNDEFINED if inner is None else inner.query_key(args, run)

@@ -1,0 +1,599 @@
+"""Entities: record types with a primary key, of which the store holds one copy each (§5.3, §5.4)."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Callable, Iterable, Mapping
+from types import FunctionType
+from typing import TYPE_CHECKING, Any, ClassVar, Final, cast, dataclass_transform
+
+from ..errors import ProcessingError
+from ..records import Field, Model, Record, RecordMeta, field, set_members, set_record, stored_record
+from ..values import INVALID, SCALARS, UNDEFINED, Meta, Sentinel, read_only, text_of
+from .base import Answer, Conversion, Schema, schema_of
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from ..denormalize import Denormalization
+    from ..normalize import Normalization
+
+Stored = Mapping[str, Any] | Sentinel
+"""What a table holds of an entity: its record, or INVALID."""
+
+_UNUSABLE: Final = frozenset({"", "None", "undefined"})
+_FALSY_DEFAULTS: Final = (None, False, 0, "")
+PkFunction = Callable[[Mapping[str, Any], Any, str | None, tuple[Any, ...]], str | None]
+
+
+class EntitySchema(Schema):
+    """An entity class where a schema stands (§5.3)."""
+
+    def __init__(self, cls: type[Entity], model: EntityModel) -> None:
+        self.cls = cls
+        self.model = model
+
+    @property
+    def title(self) -> str:
+        return self.cls.__name__
+
+    def normalize_scalar(self, value: Any, run: Normalization) -> Any:
+        # A scalar is a reference by primary key.
+        return text_of(value) if value else value
+
+    def normalize(self, value: Any, parent: Any, key: str | None, run: Normalization) -> Any:
+        model = self.model
+        if type(value) is list or not isinstance(value, Mapping):
+            raise self._no_object(value, run)
+        if model.process is None:
+            record: dict[str, Any] = {**value}
+        else:
+            processed = model.process(value, parent, key, run.args)
+            if processed is None:
+                return self.invalidate(value, parent, key, run)
+            record = dict(processed)
+        pk = model.pk(record, parent, key, run.args)
+        if pk is None:
+            pk = run.placeholder()
+            if pk is None:
+                raise self.unusable_pk(record, run)
+        if run.visited(value, model.key, pk):
+            return pk
+        if model.validate is not None:
+            problem = model.validate(record)
+            if problem:
+                raise ProcessingError(f"{self.title} {pk!r} is not valid: {problem}{run.where}")
+        relations = model.relations
+        if relations:
+            outside = run.enclosing
+            for relation in relations:
+                name = relation.in_json
+                if name in record:
+                    run.enclosing = (record, name)
+                    record[name] = run.visit(relation.node, record[name], record, name)
+            run.enclosing = outside
+        run.write_entity(model, pk, record)
+        return pk
+
+    def invalidate(self, value: Any, parent: Any, key: str | None, run: Normalization) -> str:
+        """Writes INVALID for the entity that the value names (§5.9)."""
+        pk = self.model.pk(value, parent, key, run.args)
+        if pk is None:
+            raise self.unusable_pk(value, run)
+        run.visited(value, self.model.key, pk)
+        run.write_invalid(self.model, pk)
+        return pk
+
+    def _no_object(self, value: Any, run: Normalization) -> ProcessingError:
+        if isinstance(value, list):
+            shown = json.dumps(value[:3], default=str)[:300]
+            return ProcessingError(
+                f"expected one object for {self.title}, found a list that begins with {shown}{run.where}; "
+                f"write the schema as [{self.title}] where the server answers with a list"
+            )
+        return ProcessingError(f"expected an object for {self.title}, found {value!r:.100}{run.where}")
+
+    def unusable_pk(self, record: Mapping[str, Any], run: Normalization) -> ProcessingError:
+        """The error for a record that has no primary key."""
+        setting = self.model.setting("pk")
+        fields = [setting] if isinstance(setting, str) else setting if isinstance(setting, (list, tuple)) else ["id"]
+        shown = {name: record.get(self.model.to_json.get(name, name)) for name in fields}
+        if setting is None or isinstance(setting, (str, list, tuple)):
+            found = ", ".join(f"{name!r} is {value!r}" for name, value in shown.items())
+        else:
+            found = "pk() gave nothing"
+        return ProcessingError(
+            f"a {self.model.key} in the response has no usable primary key: {found} in "
+            f"{json.dumps(record, default=str)[:200]}{run.where}; check the entity's pk, or give one in process()"
+        )
+
+    def denormalize(self, stored: Any, run: Denormalization) -> Any:
+        if isinstance(stored, dict):
+            return run.entity_from_record(self, stored)
+        return run.entity(self, stored)
+
+    def answer(self, value: Any, run: Answer) -> Any:
+        if not isinstance(value, Mapping):
+            found = run.reader.entity(self, text_of(value)) if value else None
+            return UNDEFINED if found is INVALID else found
+        pk = run.written.get((id(value), self.model.key))
+        found = UNDEFINED if pk is None else run.reader.entity(self, pk)
+        return self.built_from(value, run) if found is UNDEFINED or found is INVALID else found
+
+    def built_from(self, value: Mapping[str, Any], run: Answer) -> Any:
+        """The entity as the response shows it, for one that the store does not hold (§7.2)."""
+        model = self.model
+        instance = self.cls.from_js(value) if not model.abstract else None
+        if instance is None:
+            return None
+        members = dict(instance.__dict__)
+        for relation in model.relations:
+            if relation.in_json in value:
+                nested = run.visit(relation.node, value[relation.in_json])
+                members[relation.name] = None if nested is UNDEFINED else nested
+        set_members(instance, members)
+        return instance
+
+    def query_key(self, args: tuple[Any, ...], run: Denormalization) -> Any:
+        if not args or not args[0]:
+            return UNDEFINED
+        first = args[0]
+        model = self.model
+        if isinstance(first, (str, int, float)):
+            pk: str | None = text_of(first)
+        elif isinstance(first, Mapping):
+            try:
+                pk = model.pk(first, None, None, args)
+            except (AttributeError, KeyError, TypeError, ValueError, ProcessingError):
+                pk = None
+            if pk is None:
+                for name in model.indexes:
+                    if name in first:
+                        pk = run.by_index(model.key, name, text_of(first[name]))
+                        break
+        else:
+            pk = None
+        return UNDEFINED if pk is None or not run.has(model.key, pk) else pk
+
+
+class EntityModel(Model):
+    """The class record of an entity class: table, primary key, relations, and which hooks are overridden."""
+
+    cls: type[Entity]
+
+    def __init__(self, cls: type[Entity], settings: dict[str, Any], own: dict[str, Field]) -> None:
+        super().__init__(cls, settings, own)
+        self.key: str = self.setting("key") or cls.__name__
+        self.node = EntitySchema(cls, self)
+        self.indexes: tuple[str, ...] = tuple(self.to_json.get(name, name) for name in self.setting("indexes", ()))
+        self.max_depth: int = self.setting("max_entity_depth", 64)
+        self._pk: PkFunction | None = None
+        self._relations: tuple[Relation, ...] | None = None
+        self._direct: bool | None = None
+        self.names = frozenset(self.fields)
+        # The hooks are kept by themselves: a hook that is not overridden is not called.
+        self.process = _overridden(cls, "process")
+        self.validate = _overridden(cls, "validate")
+        self.merge = _overridden(cls, "merge")
+        self.should_update = _overridden(cls, "should_update")
+        self.should_reorder = _overridden(cls, "should_reorder")
+        self.merge_with_store = _overridden(cls, "merge_with_store")
+        self.merge_meta_with_store = _overridden(cls, "merge_meta_with_store")
+        self.from_js = _overridden(cls, "from_js")
+        self.create_if_valid = _overridden(cls, "create_if_valid")
+
+    @property
+    def abstract(self) -> bool:
+        """Declared so, or without anything that gives a primary key (§5.3)."""
+        if self.settings.get("abstract"):
+            return True
+        return self.setting("pk") is None and "id" not in self.fields
+
+    @property
+    def pk(self) -> PkFunction:
+        """`pk(record, parent, key, args)`: the primary key of a record in wire form, None where it is unusable."""
+        found = self._pk
+        if found is None:
+            self._pk = found = _pk_function(self)
+        return found
+
+    def pk_of_instance(self, instance: Record) -> str | None:
+        record = stored_record(instance)
+        if record is None:
+            record = instance.__dict__ if self.direct else self.encoded(instance.__dict__)
+        return self.pk(record, None, None, ())
+
+    @property
+    def relations(self) -> tuple[Relation, ...]:
+        """The fields with a schema, in declaration order."""
+        found = self._relations
+        if found is None:
+            raw: dict[str, Any] = {name: f.schema for name, f in self.fields.items() if f.schema is not None}
+            raw.update(self.setting("schema", {}))
+            found = tuple(
+                Relation(name, self.to_json.get(name, name), schema, self.fields.get(name))
+                for name, schema in raw.items()
+            )
+            self._relations = found
+        return found
+
+    @property
+    def direct(self) -> bool:
+        """Whether a stored record can itself be the instance that is handed out (§1.2).
+
+        It can where nothing has to be built: no relation, conversion or renaming, and no hook in between.
+        """
+        found = self._direct
+        if found is None:
+            found = not (
+                self.relations
+                or self.to_json
+                or self.codecs
+                or self.validate
+                or self.from_js
+                or self.create_if_valid
+                or any(known.factory is not None for known in self.fields.values())
+                or _has_cached_property(self.cls)
+            )
+            self._direct = found
+        return found
+
+    def stored(self, record: dict[str, Any]) -> Any:
+        """What the table is to hold for a record: the record, or the instance that is at once record and answer."""
+        if self.direct and self.names.issuperset(record):
+            for name, value in record.items():
+                if type(value) not in SCALARS:
+                    record[name] = read_only(value)
+            instance = _new(self.cls)
+            set_members(instance, record)
+            return instance
+        return record
+
+    def drop_compiled(self) -> None:
+        """Forget what was derived from the schema (§5.1: `define()` at any time)."""
+        self._relations = None
+
+
+_new = object.__new__
+
+
+class Relation:
+    """A field of an entity that has a schema."""
+
+    __slots__ = ("_node", "_raw", "in_json", "name", "needed", "raises")
+
+    def __init__(self, name: str, in_json: str, raw: Any, known: Field | None) -> None:
+        self.name = name
+        self.in_json = in_json
+        self._raw = raw
+        self._node: Schema | None | Sentinel = UNDEFINED
+        self.raises = known is not None and known.required
+        default = None if known is None else known.default
+        self.needed = self.raises or (
+            known is not None
+            and (known.factory is not None or (default is not UNDEFINED and not _is_falsy_default(default)))
+        )
+
+    @property
+    def node(self) -> Schema | None:
+        """The schema of the field, resolved at first use."""
+        found = self._node
+        if isinstance(found, Sentinel):
+            self._node = found = schema_of(self._raw)
+        return found
+
+
+def _is_falsy_default(value: Any) -> bool:
+    # An empty list or dict counts as required, so truthiness must not decide (§5.2).
+    return any(value is falsy or (type(value) is type(falsy) and value == falsy) for falsy in _FALSY_DEFAULTS)
+
+
+def _has_cached_property(cls: type) -> bool:
+    from functools import cached_property
+
+    return any(isinstance(member, cached_property) for base in cls.__mro__ for member in base.__dict__.values())
+
+
+def _overridden(cls: type[Entity], name: str) -> Callable[..., Any] | None:
+    for base in cls.__mro__:
+        if name in base.__dict__:
+            return (
+                None
+                if base.__module__ == __name__ or base is Record
+                else cast("Callable[..., Any]", getattr(cls, name))
+            )
+    return None
+
+
+def usable_pk(value: Any) -> str | None:
+    """The text of a primary key, None where it is unusable (§5.3)."""
+    if type(value) is str:
+        return None if value in _UNUSABLE else value
+    if value is None:
+        return None
+    text = text_of(value)
+    return None if text in _UNUSABLE else text
+
+
+def _by_field(name: str) -> PkFunction:
+    def pk(record: Mapping[str, Any], parent: Any, key: str | None, args: tuple[Any, ...]) -> str | None:
+        value = record.get(name)
+        if type(value) is int:
+            return str(value)
+        return usable_pk(value)
+
+    return pk
+
+
+def _by_fields(names: tuple[str, ...]) -> PkFunction:
+    def pk(record: Mapping[str, Any], parent: Any, key: str | None, args: tuple[Any, ...]) -> str | None:
+        values = [record.get(name) for name in names]
+        if None in values or "" in values:
+            return None
+        return json.dumps([text_of(value) for value in values], separators=(",", ":"), ensure_ascii=False)
+
+    return pk
+
+
+def _reads_one_field(function: Callable[..., Any]) -> str | None:
+    """The attribute's name when the function is nothing but `return self.name`, told by its byte code."""
+    code = getattr(function, "__code__", None)
+    if code is None or not isinstance(function, FunctionType):
+        return None
+    model = _RETURNS_FIELD
+    same = (
+        code.co_code == model.co_code
+        and code.co_argcount == 1
+        and len(code.co_names) == 1
+        and code.co_flags == model.co_flags
+    )
+    return code.co_names[0] if same else None
+
+
+_RETURNS_FIELD: Final = (lambda self: self.x).__code__
+
+
+def _pk_function(model: EntityModel) -> PkFunction:
+    setting = model.setting("pk")
+    if setting is None:
+        setting = "id"
+    if isinstance(setting, str):
+        return _by_field(model.to_json.get(setting, setting))
+    if isinstance(setting, (list, tuple)):
+        return _by_fields(tuple(model.to_json.get(name, name) for name in setting))
+    function = cast("Callable[..., Any]", setting)
+    name = _reads_one_field(function)
+    if name is not None and name not in model.codecs and (name in model.fields or name not in model.members):
+        return _by_field(model.to_json.get(name, name))
+    wants_place = len([p for p in inspect.signature(function).parameters.values() if p.kind is not p.KEYWORD_ONLY]) > 1
+    view_class = _view_class(model)
+
+    def pk(record: Mapping[str, Any], parent: Any, key: str | None, args: tuple[Any, ...]) -> str | None:
+        view = _new(view_class)
+        set_members(view, {**dict.fromkeys(model.fields), **model.attributes(record)})
+        set_record(view, record)
+        return usable_pk(function(view, parent, key, args) if wants_place else function(view))
+
+    return pk
+
+
+def _view_class(model: EntityModel) -> type[Entity]:
+    """What a `pk` method sees: the entity without defaults, where an absent field reads as None (§5.3)."""
+
+    def absent(self: Any, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+
+    cls = model.cls
+    view = RecordMeta.__new__(
+        EntityMeta,
+        cls.__name__,
+        (cls,),
+        {"__getattr__": absent, "__slots__": (), "__module__": cls.__module__},
+        key=model.key,
+    )
+    return cast("type[Entity]", view)
+
+
+@dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(field,))
+class EntityMeta(RecordMeta):
+    """The metaclass of entities; its class record is an `EntityModel`."""
+
+    __model__: EntityModel
+
+    def __make_model__(cls, settings: dict[str, Any], own: dict[str, Field]) -> EntityModel:
+        model = EntityModel(cast("type[Entity]", cls), settings, own)
+        if "key" not in model.fields:
+            type.__setattr__(cls, "key", model.key)
+        return model
+
+    def __hooks__(cls) -> Iterable[str]:
+        return _HOOKS
+
+
+_HOOKS: Final = frozenset(
+    {
+        "process",
+        "validate",
+        "merge",
+        "should_update",
+        "should_reorder",
+        "merge_with_store",
+        "merge_meta_with_store",
+        "from_js",
+        "create_if_valid",
+    }
+)
+
+
+class Entity(Record, metaclass=EntityMeta):
+    """A record type with a primary key; the store holds one copy of each (§5.3).
+
+    Fields are annotated class attributes with defaults. `pk()` gives the primary key (default: the field `id`), `key`
+    names the table (default: the class name), `schema` nests other schemas, `indexes` names fields to look it up by;
+    all four may be given as class keywords instead. The hooks are class methods and see records in wire form.
+    """
+
+    __slots__ = ()
+
+    if TYPE_CHECKING:
+
+        def __init_subclass__(
+            cls,
+            *,
+            key: str = "",
+            pk: str | list[str] | tuple[str, ...] | Callable[..., Any] = "id",
+            schema: Mapping[str, Any] = ...,
+            indexes: Iterable[str] = (),
+            wire: Mapping[str, str] = ...,
+            decode: Mapping[str, Callable[[Any], Any]] = ...,
+            encode: Mapping[str, Callable[[Any], Any]] = ...,
+            abstract: bool = False,
+            max_entity_depth: int = 64,
+        ) -> None: ...
+
+    else:
+        key: ClassVar[str]
+
+        def pk(self) -> str | None:
+            """The primary key: the field `id` unless a class says otherwise (§5.3)."""
+            return type(self).__model__.pk_of_instance(self)
+
+    def __init__(self, **members: Any) -> None:
+        _refuse_abstract(type(self))
+        super().__init__(**members)
+
+    @classmethod
+    def from_js(cls, props: Mapping[str, Any] | None = None) -> Self:
+        """An instance with all defaults and every member of `props`, declared or not; `props` is in wire form (§5.3).
+
+        Nested objects become instances of their entities. Raises ProcessingError where a value does not decode, and
+        TypeError for an abstract entity.
+        """
+        _refuse_abstract(cls)
+        instance = super().from_js(props)
+        nested = {
+            relation.name: nested_instance(relation.node, props[relation.in_json])
+            for relation in cls.__model__.relations
+            if props and isinstance(props.get(relation.in_json), (dict, list))
+        }
+        if nested:
+            set_members(instance, {**instance.__dict__, **nested})
+        return instance
+
+    @classmethod
+    def create_if_valid(cls, record: Mapping[str, Any]) -> Self | None:
+        """An instance for a stored record, None where `validate` reports a text (§5.3)."""
+        return None if cls.validate(record) else cls.from_js(record)
+
+    @classmethod
+    def process(cls, input: Any, parent: Any, key: str | None, args: tuple[Any, ...]) -> Mapping[str, Any] | None:
+        """The record to store for a response object: a shallow copy; None invalidates the entity (§5.3)."""
+        return {**input}
+
+    @classmethod
+    def validate(cls, record: Mapping[str, Any]) -> str | None:
+        """A text where the record is unusable, else None; on write it rejects the response (§5.3)."""
+        return None
+
+    @classmethod
+    def merge(cls, existing: Mapping[str, Any], incoming: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Two records as one; the later argument's members win (§5.4)."""
+        return {**existing, **incoming}
+
+    @classmethod
+    def should_update(
+        cls, existing_meta: Meta, incoming_meta: Meta, existing: Mapping[str, Any], incoming: Mapping[str, Any]
+    ) -> bool:
+        """False keeps the existing record (§5.4)."""
+        return True
+
+    @classmethod
+    def should_reorder(
+        cls, existing_meta: Meta, incoming_meta: Meta, existing: Mapping[str, Any], incoming: Mapping[str, Any]
+    ) -> bool:
+        """Whether the incoming record is the older one: its fetch started earlier (§5.4)."""
+        return incoming_meta.fetched_at < existing_meta.fetched_at
+
+    @classmethod
+    def merge_with_store(cls, existing_meta: Meta, incoming_meta: Meta, existing: Stored, incoming: Stored) -> Stored:
+        """The record to store for one that is there and one that comes (§5.4)."""
+        model = cls.__model__
+        if incoming is INVALID:
+            return INVALID
+        if existing is INVALID:
+            # What was requested before the deletion does not undo it (§5.4).
+            older = incoming_meta.fetched_at < existing_meta.fetched_at
+            return INVALID if older else incoming
+        was, comes = cast("Mapping[str, Any]", existing), cast("Mapping[str, Any]", incoming)
+        if model.should_update is not None and not model.should_update(existing_meta, incoming_meta, was, comes):
+            return existing
+        if model.should_reorder is None:
+            older = incoming_meta.fetched_at < existing_meta.fetched_at
+        else:
+            older = model.should_reorder(existing_meta, incoming_meta, was, comes)
+        if model.merge is not None:
+            merged: Mapping[str, Any] = model.merge(comes, was) if older else model.merge(was, comes)
+            return merged
+        return {**comes, **was} if older else {**was, **comes}
+
+    @classmethod
+    def merge_meta_with_store(
+        cls, existing_meta: Meta, incoming_meta: Meta, existing: Stored, incoming: Stored
+    ) -> Meta:
+        """The times to store: those of the younger record (§5.4)."""
+        model = cls.__model__
+        if model.should_reorder is None or existing is INVALID or incoming is INVALID:
+            older = incoming_meta.fetched_at < existing_meta.fetched_at and incoming is not INVALID
+        else:
+            was, comes = cast("Mapping[str, Any]", existing), cast("Mapping[str, Any]", incoming)
+            older = model.should_reorder(existing_meta, incoming_meta, was, comes)
+        return existing_meta if older else incoming_meta
+
+    def __hash__(self) -> int:
+        pk = type(self).__model__.pk_of_instance(self)
+        if pk is None:
+            raise TypeError(f"unhashable: this {type(self).__name__} has no primary key")
+        return hash((type(self), pk))
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        if type(self) is not type(other):
+            return NotImplemented
+        model = type(self).__model__
+        same_pk = model.pk_of_instance(self) == model.pk_of_instance(other)
+        return same_pk and super().__eq__(other)
+
+
+def _refuse_abstract(cls: type[Entity]) -> None:
+    if cls.__model__.abstract:
+        raise TypeError(
+            f"{cls.__name__} is abstract: it has no primary key of its own; build an instance of a subclass, "
+            "or give it a field 'id' or a pk()"
+        )
+
+
+def validate_required(record: Mapping[str, Any], defaults: Mapping[str, Any]) -> str | None:
+    """For `validate`: reports the first of these fields that the record lacks, else None (§5.3)."""
+    for name in defaults:
+        if name not in record:
+            return f"missing required field {name!r}"
+    return None
+
+
+def nested_instance(schema: Schema | None, value: Any) -> Any:
+    """A nested value in wire form as instances, without a store (`from_js`, and responses the store does not keep)."""
+    if isinstance(schema, EntitySchema) and isinstance(value, Mapping):
+        return schema.cls.from_js(value)
+    if isinstance(schema, Conversion):
+        return None if value is None else schema.convert(value)
+    if schema is None or not isinstance(value, (list, dict)):
+        return read_only(value)
+    items = [child for child in schema.children() if child is not None]
+    if len(items) == 1:
+        if isinstance(value, list):
+            return read_only([nested_instance(items[0], item) for item in value])
+        return read_only({name: nested_instance(items[0], item) for name, item in value.items()})
+    return read_only(value)

@@ -1,0 +1,877 @@
+"""The store: one consistent copy of everything that was fetched, and the only place that changes it (§7).
+
+Controllers of both worlds share a store. Every action is atomic: it runs under the store's lock, writes nothing unless
+it succeeded, and listeners hear of it after the lock is released. Reads see the *view*: real data with the pending
+optimistic updates laid over it.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+import threading
+import time
+import weakref
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Final
+
+from . import actions
+from .denormalize import Denormalization, Memo
+from .errors import AbortError, AbortOptimistic, ProcessingError
+from .expiry import INFINITE, ExpiryStatus, Reading, inactive
+from .layers import Layers, tokens_of
+from .normalize import Normalization
+from .retention import Retention
+from .scheduler import ThreadScheduler
+from .schema.base import Answer, Schema, is_plain, schema_of
+from .schema.entity import EntitySchema
+from .tables import Cell, Change, KeyMeta, State, Tables, record_of
+from .values import INVALID, UNDEFINED, Meta, Sentinel, copy_in, read_only, same_json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from .endpoint import Endpoint
+    from .gc import GCPolicy
+    from .scheduler import Scheduler
+
+logger = logging.getLogger("restencil")
+
+Clock = Callable[[], float]
+
+
+def _system_clock() -> float:
+    return time.time() * 1000
+
+
+def usable(query_key: Any) -> bool:
+    """Whether a query key can be read: it and, in a dict, all its members are known (§5.1)."""
+    if isinstance(query_key, dict):
+        return all(usable(member) for member in query_key.values())
+    return query_key is not UNDEFINED
+
+
+class _Aside:
+    """The base as it was when a snapshot was taken: what changed since is kept aside for it."""
+
+    def __init__(self, base: Tables) -> None:
+        self.base = base
+        self.cells: dict[Cell, tuple[Any, Meta | None]] = {}
+        self.results: dict[str, tuple[Any, KeyMeta | None]] = {}
+        self.indexes: dict[tuple[str, str, str], str | None] = {}
+        self.tables: dict[str, tuple[str, ...] | None] = {}
+
+    def get(self, table: str, pk: str) -> Any:
+        kept = self.cells.get((table, pk)) if self.cells else None
+        return self.base.get(table, pk) if kept is None else kept[0]
+
+    def meta(self, table: str, pk: str) -> Meta | None:
+        kept = self.cells.get((table, pk))
+        return self.base.meta(table, pk) if kept is None else kept[1]
+
+    def result(self, key: str) -> Any:
+        kept = self.results.get(key)
+        return self.base.result(key) if kept is None else kept[0]
+
+    def key_meta(self, key: str) -> KeyMeta | None:
+        kept = self.results.get(key)
+        return self.base.key_meta(key) if kept is None else kept[1]
+
+    def by_index(self, table: str, field: str, value: str) -> str | None:
+        place = (table, field, value)
+        return self.indexes[place] if place in self.indexes else self.base.by_index(table, field, value)
+
+    def pks(self, table: str) -> Iterator[str]:
+        kept = self.tables.get(table)
+        if kept is not None:
+            return iter(kept)
+        return (pk for pk in self.base.pks(table) if self.get(table, pk) is not UNDEFINED)
+
+    def has_table(self, table: str) -> bool:
+        if table in self.tables:
+            return self.tables[table] is not None
+        return self.base.has_table(table)
+
+    def keep_cell(self, table: str, pk: str) -> None:
+        """The cell is about to change."""
+        if (table, pk) not in self.cells:
+            self.cells[table, pk] = (self.base.get(table, pk), self.base.meta(table, pk))
+
+    def keep_result(self, key: str) -> None:
+        """The key's result or meta is about to change."""
+        if key not in self.results:
+            self.results[key] = (self.base.result(key), self.base.key_meta(key))
+
+    def keep_index(self, table: str, field: str, value: str) -> None:
+        """The index entry is about to change."""
+        self.indexes.setdefault((table, field, value), self.base.by_index(table, field, value))
+
+    def keep_table(self, table: str) -> None:
+        """The table is about to appear."""
+        if table not in self.tables and not self.base.has_table(table):
+            self.tables[table] = None
+
+
+class Snapshot:
+    """A state as it stays while it is held; optimistic responses are computed from one (§10.4).
+
+    `fetched_at` is the start time (ms) of the fetch being simulated, `abort` an error to raise where no optimistic
+    response can be made.
+    """
+
+    def __init__(self, store: Store, state: State, fetched_at: float, base: Tables | None = None) -> None:
+        self._store = store
+        self._aside = _Aside(base) if base is not None else None
+        self._state = _rebased(state, base, self._aside) if base is not None and self._aside is not None else state
+        self.fetched_at = fetched_at
+
+    @property
+    def abort(self) -> AbortOptimistic:
+        """Raise it where no optimistic response can be made (§10.5)."""
+        return AbortOptimistic("no optimistic response can be made from what is cached")
+
+    def get(self, schema: Any, *args: Any) -> Any:
+        """The entity, collection or query value of this state, `None` if absent (§10.4)."""
+        with self._store.lock:
+            return self._store._query(self._reading(args), schema, args)
+
+    def get_response(self, endpoint: Endpoint[..., Any], *args: Any, **kwargs: Any) -> Reading:
+        """What a read of the endpoint finds in this state (§8.1)."""
+        args = endpoint.bind_args(args, kwargs)
+        with self._store.lock:
+            return self._store._read(self._state, self._reading(args), endpoint, args, None)
+
+    def get_error(self, endpoint: Endpoint[..., Any], *args: Any, **kwargs: Any) -> BaseException | None:
+        """The error that a read of the endpoint raises in this state, or None (§8.5)."""
+        return self.get_response(endpoint, *args, **kwargs).error
+
+    def _reading(self, args: tuple[Any, ...]) -> Denormalization:
+        store, aside = self._store, self._aside
+        if aside is None:
+            return Denormalization(self._state, args)
+        store._refresh()
+
+        def differs(table: str, pk: str) -> bool:
+            return self._state.get(table, pk) is not store._layers.top.get(table, pk)
+
+        return Denormalization(self._state, args, shared=store._memo, differs=differs)
+
+
+def _rebased(state: State, base: Tables, aside: _Aside) -> State:
+    if state is base or not isinstance(state, Change):
+        return aside
+    copied = Change(_rebased(state.below, base, aside))
+    copied.entities, copied.metas, copied.indexes = state.entities, state.metas, state.indexes
+    copied.results, copied.key_metas = state.results, state.key_metas
+    return copied
+
+
+class Store:
+    """Holds what was fetched; shared by any number of controllers, sync and async, in any threads (§7).
+
+    `clock` gives the time in ms (default: the system's), `scheduler` runs background work, `max_entities` bounds the
+    number of entities (default: unbounded), `gc` is the policy that collects what no one holds (default: nothing).
+    A store belongs to one principal.
+    """
+
+    def __init__(
+        self,
+        *,
+        clock: Clock | None = None,
+        scheduler: Scheduler | None = None,
+        max_entities: int | None = None,
+        gc: GCPolicy | None = None,
+    ) -> None:
+        if max_entities is not None and max_entities < 1:
+            raise ValueError(f"max_entities is {max_entities}; expected a positive number, or None for no bound")
+        self.clock: Clock = clock or _system_clock
+        self.scheduler: Scheduler = scheduler or ThreadScheduler()
+        self.lock = threading.RLock()
+        self.resets = 0
+        self.last_reset: float = 0
+        self.flights: dict[tuple[str, str], Any] = {}
+        """Requests in flight that can be joined; the network managers' own, guarded by the lock."""
+        self.pending: dict[int, Any] = {}
+        """All requests in flight by the id of their fetch; the network managers' own, guarded by the lock."""
+        self.refreshes: dict[Any, Any] = {}
+        """Token refreshes under way; the network managers' own, guarded by the lock."""
+        self._ids = 0
+        self._base = Tables()
+        self._memo = Memo()
+        self._layers = Layers(self._base, self._respond, lambda state, at: Snapshot(self, state, at))
+        self._listeners: dict[int, Callable[[], object]] = {}
+        self._notifications: deque[None] = deque()
+        self._notifying = False
+        self._asides: weakref.WeakSet[_Aside] = weakref.WeakSet()
+        self._busy: int | None = None
+        self._retention = Retention(self, max_entities)
+        self.gc = gc
+        if gc is not None:
+            gc.attach(self)
+
+    # -- what it is --------------------------------------------------------------------------------------------------
+
+    def now(self) -> float:
+        """The moment by the store's clock, in ms."""
+        return self.clock()
+
+    def next_id(self) -> int:
+        """An id that this store has never given before: of fetches, placeholders, resets (§9.5)."""
+        with self.lock:
+            self._ids += 1
+            return self._ids
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """The view as plain data, in the shape of §1.2; a copy, for looking at."""
+        with self.lock:
+            self._refresh()
+            top, base = self._layers.top, self._base
+            chain = _chain(top)
+            tables = list(dict.fromkeys([*base.entities, *(table for change in chain for table in change.entities)]))
+            keys = list(dict.fromkeys([*base.results, *(key for change in chain for key in change.results)]))
+            metas = list(dict.fromkeys([*base.key_metas, *(key for change in chain for key in change.key_metas)]))
+            places = dict.fromkeys([(table, name) for table, names in base.indexes.items() for name in names])
+            indexes: dict[str, dict[str, dict[str, str]]] = {}
+            for table, name in [*places, *(place for change in chain for place in change.indexes)]:
+                values = dict.fromkeys(base.indexes.get(table, {}).get(name, {}))
+                for change in chain:
+                    values.update(dict.fromkeys(change.indexes.get((table, name), {})))
+                found = {value: pk for value in values if (pk := top.by_index(table, name, value)) is not None}
+                indexes.setdefault(table, {})[name] = found
+            return {
+                "entities": {
+                    table: {pk: _copied(record_of(top.get(table, pk))) for pk in top.pks(table)} for table in tables
+                },
+                "entities_meta": {
+                    table: {pk: meta._asdict() for pk in top.pks(table) if (meta := top.meta(table, pk)) is not None}
+                    for table in tables
+                },
+                "endpoints": {key: _copied(top.result(key)) for key in keys if top.result(key) is not UNDEFINED},
+                "meta": {key: known.to_dict() for key in metas if (known := top.key_meta(key)) is not None},
+                "indexes": indexes,
+                "optimistic": self._layers.actions,
+                "last_reset": self.last_reset,
+            }
+
+    def endpoint_meta(self, key: str) -> KeyMeta | None:
+        """What is recorded of a key besides its result: times, error, invalidation."""
+        with self.lock:
+            self._refresh()
+            return self._layers.top.key_meta(key)
+
+    def entity_meta(self, table: str, pk: str) -> Meta | None:
+        """The times of an entity or collection in the base state."""
+        with self.lock:
+            return self._base.meta(table, pk)
+
+    # -- reading -----------------------------------------------------------------------------------------------------
+
+    def read(self, endpoint: Endpoint[..., Any], args: tuple[Any, ...], key: str | None = None) -> Reading:
+        """What a reader of the endpoint finds now, in the view (§8.1); it never fetches.
+
+        `args` are positional and bound. Raises ProcessingError where a stored value does not decode.
+        """
+        if args == (None,) and not endpoint.has_body:
+            return inactive()
+        with self.lock:
+            if self._layers.stale:
+                self._refresh()
+            state = self._layers.top
+            reading = self._read(state, Denormalization(state, args, self._memo), endpoint, args, key)
+            if self._retention.active:
+                self._retention.read(endpoint, args, key)
+            return reading
+
+    def read_base(self, endpoint: Endpoint[..., Any], args: tuple[Any, ...], key: str | None = None) -> Reading:
+        """The same in the base state, without optimistic updates (`fetch_if_stale`, §7.1)."""
+        if not len(self._layers):
+            return self.read(endpoint, args, key)
+        if args == (None,) and not endpoint.has_body:
+            return inactive()
+        with self.lock:
+            self._refresh()
+            layers = self._layers
+            run = Denormalization(self._base, args, shared=self._memo, differs=layers.holds)
+            return self._read(self._base, run, endpoint, args, key)
+
+    def query(self, schema: Any, args: tuple[Any, ...]) -> Any:
+        """The value of a schema from the tables alone, None where it is missing or invalid (§7.1)."""
+        with self.lock:
+            self._refresh()
+            return self._query(Denormalization(self._layers.top, args, self._memo), schema, args)
+
+    def paths(self, endpoint: Endpoint[..., Any], args: tuple[Any, ...]) -> set[Cell]:
+        """Every entity and collection that a read of the endpoint touches, nested ones included (§8.1)."""
+        with self.lock:
+            self._refresh()
+            state = self._layers.top
+            schema = schema_of(endpoint.schema)
+            stored = state.result(endpoint.key(*args))
+            if schema is None:
+                return set()
+            if stored is UNDEFINED:
+                stored = schema.query_key(args, Denormalization(state, args))
+            return _touched(state, schema, stored, args) if usable(stored) else set()
+
+    def snapshot(self, fetched_at: float | None = None) -> Snapshot:
+        """The view as it is now; it stays so for as long as it is held (§10.4)."""
+        with self.lock:
+            self._refresh()
+            snapshot = Snapshot(self, self._layers.top, self.now() if fetched_at is None else fetched_at, self._base)
+            if snapshot._aside is not None:
+                self._asides.add(snapshot._aside)
+            return snapshot
+
+    def _query(self, run: Denormalization, raw: Any, args: tuple[Any, ...]) -> Any:
+        schema = schema_of(raw)
+        if schema is None:
+            return None
+        with self._hooks():
+            stored = schema.query_key(args, run)
+            if not usable(stored):
+                return None
+            found = run.read(schema, stored, _slot(args))
+        return None if found is UNDEFINED or found is INVALID else found
+
+    def _read(
+        self, state: State, run: Denormalization, endpoint: Endpoint[..., Any], args: tuple[Any, ...], key: str | None
+    ) -> Reading:
+        if key is None:
+            key = endpoint.key(*args)
+        schema = schema_of(endpoint.schema)
+        stored = state.result(key)
+        meta = state.key_meta(key)
+        now = self.clock()
+        error = None if meta is None else meta.error
+        is_usable = True
+        if schema is None or is_plain(schema):
+            data = stored
+            unusable_data = stored is UNDEFINED
+            expires_at: float = meta.expires_at if meta is not None else 0
+        else:
+            outside, self._busy = self._busy, threading.get_ident()
+            try:
+                if stored is UNDEFINED:
+                    stored = schema.query_key(args, run)
+                    is_usable = usable(stored)
+                data = run.read(schema, stored, key) if is_usable else UNDEFINED
+                if is_usable and self._retention.evicted and self._retention.misses(state, schema, stored, args):
+                    is_usable, data = False, UNDEFINED
+                    expires_at = 1
+                elif meta is not None and meta.expires_at:
+                    expires_at = meta.expires_at
+                elif not is_usable:
+                    expires_at = 1
+                else:
+                    expires_at = self._expiry_of(state, schema, stored, args)
+            finally:
+                self._busy = outside
+            unusable_data = data is INVALID
+        if (meta is not None and meta.invalidated) or (unusable_data and error is None):
+            status = ExpiryStatus.Invalid
+        elif unusable_data or not is_usable or endpoint.invalid_if_stale:
+            status = ExpiryStatus.InvalidIfStale
+        else:
+            status = ExpiryStatus.Valid
+        found = data is not UNDEFINED and data is not INVALID
+        shown = None if error is None or (found and meta is not None and meta.error_policy == "soft") else error
+        return Reading(
+            data if found else None,
+            status,
+            expires_at,
+            found=found,
+            error=shown,
+            raw_error=error,
+            now=now,
+            date=None if meta is None else meta.date,
+            fetched_at=None if meta is None else meta.fetched_at,
+        )
+
+    def _expiry_of(self, state: State, schema: Schema, stored: Any, args: tuple[Any, ...]) -> float:
+        if isinstance(schema, EntitySchema) and not schema.model.relations and isinstance(stored, str):
+            meta = state.meta(schema.model.key, stored)
+            return INFINITE if meta is None else meta.expires_at
+        times = (state.meta(*cell) for cell in _touched(state, schema, stored, args))
+        return min((meta.expires_at for meta in times if meta is not None), default=INFINITE)
+
+    def _refresh(self) -> None:
+        if self._layers.stale:
+            with self._hooks():
+                cells, tables = self._layers.refresh()
+            self._memo.drop_cells(cells)
+            for table in tables:
+                self._memo.drop_table(table)
+
+    # -- changing ----------------------------------------------------------------------------------------------------
+
+    def apply(self, action: actions.Action) -> Any:
+        """Carries out an action as a whole or not at all, then tells the listeners (§7.3, §9.6).
+
+        Returns the value of a fetch for a response (§7.2), else None. Raises ProcessingError for a response or value
+        that cannot be normalized (a response's is recorded first), RuntimeError when called from a hook.
+        """
+        self.check_hook(type(action).__name__)
+        try:
+            with self.lock:
+                return _REDUCERS[type(action)](self, action)
+        finally:
+            self._notify()
+
+    def check_hook(self, operation: str) -> None:
+        """Raises RuntimeError where a hook, which may run under the lock, tries to change the store (§9.6)."""
+        if self._busy == threading.get_ident():
+            raise RuntimeError(
+                f"{_calling_hook()} called {operation}: a hook may read the store, but not change it or fetch; "
+                "do it where the fetch was started, or in a listener"
+            )
+
+    def add_listener(self, listener: Callable[[], object]) -> Callable[[], None]:
+        """Calls the function after every change, in order, outside the lock; returns what removes it (§7.1)."""
+        with self.lock:
+            self._ids += 1
+            place = self._ids
+            self._listeners[place] = listener
+
+        def remove() -> None:
+            with self.lock:
+                self._listeners.pop(place, None)
+
+        return remove
+
+    @contextmanager
+    def _hooks(self) -> Iterator[None]:
+        outside, self._busy = self._busy, threading.get_ident()
+        try:
+            yield
+        finally:
+            self._busy = outside
+
+    def _notify(self) -> None:
+        while True:
+            with self.lock:
+                if not self._notifications or self._notifying:
+                    return
+                self._notifications.popleft()
+                self._notifying = True
+                listeners = list(self._listeners.values())
+            try:
+                for listener in listeners:
+                    try:
+                        listener()
+                    except Exception:
+                        logger.exception("a listener of the store failed; the others still run")
+            finally:
+                with self.lock:
+                    self._notifying = False
+
+    def _changed(self) -> None:
+        if self._listeners:
+            self._notifications.append(None)
+
+    # -- the reducer -------------------------------------------------------------------------------------------------
+
+    def _fetch(self, action: actions.Fetch) -> None:
+        if action.resets is not None and action.resets != self.resets:
+            return
+        if action.endpoint.side_effect and action.endpoint.get_optimistic_response is not None:
+            self._layers.push(action)
+            self._changed()
+
+    def _set_response(self, action: actions.SetResponse) -> Any:
+        current = action.resets is None or action.resets == self.resets
+        endpoint, args, key = action.endpoint, action.args, action.key
+        schema = schema_of(endpoint.schema)
+        response = action.response if action.fetch_id is not None else copy_in(action.response)
+        placeholder = action.fetch_id if action.fetch_id is not None else self.next_id()
+        change: Change
+        try:
+            with self._hooks():
+                run = self._normalized(self._base, endpoint, schema, args, key, response, action.meta, placeholder)
+        except Exception as error:
+            failure = _processing_error(error, key, schema, response)
+            logger.warning("%s", failure, exc_info=failure)
+            if current:
+                self._ended(action.fetch_id)
+                self._record_error(endpoint, key, failure, action.meta)
+            raise failure from error
+        if not current:
+            self._ended(action.fetch_id)
+            return self._answer(run, schema, response, args)
+        change = run.change
+        before = self._base.key_meta(key)
+        change.key_metas[key] = KeyMeta(action.meta, prev_expires_at=None if before is None else before.expires_at)
+        self._ended(action.fetch_id)
+        self._commit(change)
+        self._changed()
+        return self._answer(run, schema, response, args) if schema is not None else self._base.result(key)
+
+    def _normalized(
+        self,
+        below: State,
+        endpoint: Endpoint[..., Any],
+        schema: Schema | None,
+        args: tuple[Any, ...],
+        key: str,
+        response: Any,
+        meta: Meta,
+        placeholder: int,
+    ) -> Normalization:
+        """A response as the change that it makes: tables, the key's result, and what `update` adds (§7.3)."""
+        run = Normalization(below, args, meta, placeholder_id=placeholder, where=f" ({key})")
+        if schema is None:
+            result = read_only(response)
+        else:
+            _check_top_level(schema, response)
+            result = run.run(schema, response)
+            if isinstance(result, (list, dict)) and is_plain(schema):
+                result = read_only(result)
+        if result is not UNDEFINED:
+            stored = below.result(key)
+            run.change.results[key] = stored if stored is not UNDEFINED and same_json(stored, result) else result
+        if endpoint.update is not None:
+            _run_update(endpoint.update, result, args, run.change, key)
+        return run
+
+    def _answer(self, run: Normalization, schema: Schema | None, response: Any, args: tuple[Any, ...]) -> Any:
+        if schema is None:
+            return read_only(response)
+        self._refresh()
+        reader = Denormalization(self._layers.top, args, self._memo)
+        with self._hooks():
+            found = Answer(run.written, reader).visit(schema, response)
+        return None if isinstance(found, Sentinel) else found
+
+    def _respond(self, action: actions.Fetch, below: State) -> Change:
+        """The change that an action's optimistic response makes over a state (§10.3)."""
+        endpoint = action.endpoint
+        snapshot = Snapshot(self, below, action.meta.fetched_at)
+        respond = endpoint.get_optimistic_response
+        if respond is None:
+            return Change(below)
+        payload = copy_in(_not_awaitable(respond(snapshot, *action.args), endpoint, "get_optimistic_response"))
+        schema = schema_of(endpoint.schema)
+        run = self._normalized(below, endpoint, schema, action.args, action.key, payload, action.meta, action.fetch_id)
+        before = below.key_meta(action.key)
+        run.change.key_metas[action.key] = KeyMeta(
+            action.meta, prev_expires_at=None if before is None else before.expires_at
+        )
+        return run.change
+
+    def _ended(self, fetch_id: int | None) -> None:
+        if fetch_id is not None and len(self._layers):
+            self._layers.remove(fetch_id)
+
+    def _set_error(self, action: actions.SetError) -> None:
+        self._ended(action.fetch_id)
+        if action.resets is not None and action.resets != self.resets:
+            return
+        if not isinstance(action.error, AbortError) and isinstance(action.error, Exception):
+            self._record_error(action.endpoint, action.key, action.error, action.meta)
+        else:
+            self._changed()
+
+    def _record_error(self, endpoint: Endpoint[..., Any], key: str, error: Exception, meta: Meta) -> None:
+        policy = None
+        if endpoint.error_policy is not None:
+            try:
+                with self._hooks():
+                    policy = _not_awaitable(endpoint.error_policy(error), endpoint, "error_policy")
+            except Exception:
+                logger.exception("%s: error_policy failed; the error counts as hard", key)
+        change = Change(self._base)
+        change.key_metas[key] = KeyMeta(meta, error=error, error_policy=policy)
+        self._commit(change)
+        self._changed()
+
+    def _set(self, action: actions.Set) -> None:
+        schema = schema_of(action.schema)
+        if schema is None:
+            raise TypeError(f"set() takes a schema, found {action.schema!r}")
+        args, value = action.args, action.value
+        self._refresh()
+        try:
+            with self._hooks():
+                if callable(value):
+                    before = self._query(Denormalization(self._layers.top, args, self._memo), schema, args)
+                    if before is None:
+                        return
+                    value = value(before)
+                run = Normalization(self._base, args, action.meta, placeholder_id=self.next_id(), where=" (set)")
+                run.run(schema, copy_in(value))
+        except Exception:
+            logger.exception("set(%s) failed; the store is unchanged", schema.title)
+            raise
+        self._commit(run.change)
+        self._changed()
+
+    def _invalidate(self, action: actions.Invalidate) -> None:
+        self._invalidate_keys([action.key])
+
+    def _invalidate_all(self, action: actions.InvalidateAll) -> None:
+        self._invalidate_keys([key for key in self._base.results if action.test(key)])
+
+    def _invalidate_keys(self, keys: Iterable[str]) -> None:
+        base = self._base
+        changed = set()
+        for key in keys:
+            self._keep_aside_key(key)
+            base.results.pop(key, None)
+            meta = base.key_metas.get(key)
+            base.key_metas[key] = (
+                KeyMeta(Meta(0, 0, 0), invalidated=True) if meta is None else meta.with_expiry(0, invalidated=True)
+            )
+            changed.add(("key", key))
+        self._layers.base_changed(changed)
+        self._changed()
+
+    def _expire_all(self, action: actions.ExpireAll) -> None:
+        metas = self._base.key_metas
+        keys = [key for key in metas if action.test(key)]
+        for key in keys:
+            self._keep_aside_key(key)
+            metas[key] = metas[key].with_expiry(1)
+        self._layers.base_changed({("key", key) for key in keys})
+        self._changed()
+
+    def _reset(self, action: actions.Reset) -> None:
+        self.resets += 1
+        self.last_reset = self.now()
+        self._base = Tables()
+        self._memo = Memo()
+        self._layers = Layers(self._base, self._respond, lambda state, at: Snapshot(self, state, at))
+        self._asides.clear()  # snapshots taken before keep the tables of before
+        self._retention.reset()
+        self._changed()
+
+    def _subscription(self, action: actions.Subscribe | actions.Unsubscribe) -> None:
+        """Subscriptions are the managers' business; the state does not change."""
+
+    def _collect(self, action: actions.Collect) -> None:
+        self._remove(action.entities, action.keys)
+
+    def _remove(self, cells: Iterable[Cell], keys: Iterable[str]) -> None:
+        """Deletes entities and keys in place, without notification (§7.3, §14)."""
+        base = self._base
+        gone = []
+        for table, pk in cells:
+            if base.get(table, pk) is UNDEFINED:
+                continue
+            for aside in self._asides:
+                aside.keep_cell(table, pk)
+            del base.entities[table][pk]
+            base.metas[table].pop(pk, None)
+            gone.append((table, pk))
+        for key in keys:
+            self._keep_aside_key(key)
+            base.results.pop(key, None)
+            base.key_metas.pop(key, None)
+        self._retention.removed(gone)
+        self._memo.drop_cells(gone)
+        for table in {table for table, _ in gone}:
+            self._memo.drop_table(table)
+        self._layers.base_changed({*(("cell", *cell) for cell in gone), *(("key", key) for key in keys)})
+
+    # -- committing --------------------------------------------------------------------------------------------------
+
+    def _keep_aside_key(self, key: str) -> None:
+        for aside in self._asides:
+            aside.keep_result(key)
+
+    def _commit(self, change: Change) -> None:
+        """Writes a change into the tables and drops what was built from what it changed; it cannot fail."""
+        base, memo, layers = self._base, self._memo, self._layers
+        if self._asides:
+            self._keep_aside(change)
+        changed: list[Cell] = []
+        grown: list[str] = []
+        pending = len(layers)
+        for table, written in change.entities.items():
+            stored = base.entities.get(table)
+            if stored is None:
+                stored = base.entities[table] = {}
+                base.metas[table] = {}
+                grown.append(table)
+            size = len(stored)
+            for pk, value in written.items():
+                if stored.get(pk, UNDEFINED) is not value:
+                    stored[pk] = value
+                    if not pending or not layers.holds(table, pk):
+                        changed.append((table, pk))
+            base.metas[table].update(change.metas[table])
+            if len(stored) != size:
+                grown.append(table)
+        for key, result in change.results.items():
+            base.results[key] = result
+        base.key_metas.update(change.key_metas)
+        for (table, name), entries in change.indexes.items():
+            index = base.indexes.setdefault(table, {}).setdefault(name, {})
+            for text, found in entries.items():
+                if found is None:
+                    index.pop(text, None)
+                else:
+                    index[text] = found
+        memo.drop_cells(changed)
+        for table in grown:
+            memo.drop_table(table)
+        if pending:
+            layers.base_changed(tokens_of(change))
+        if self._retention.active:
+            self._retention.written(change)
+
+    def _keep_aside(self, change: Change) -> None:
+        for aside in self._asides:
+            for table, written in change.entities.items():
+                aside.keep_table(table)
+                for pk in written:
+                    aside.keep_cell(table, pk)
+            for key in (*change.results, *change.key_metas):
+                aside.keep_result(key)
+            for (table, name), entries in change.indexes.items():
+                for text in entries:
+                    aside.keep_index(table, name, text)
+
+    # -- holding -----------------------------------------------------------------------------------------------------
+
+    def hold(self, key: str, paths: Iterable[Cell]) -> Callable[[], None]:
+        """Someone shows this key and what it touches: none of it is collected or evicted until released (§14)."""
+        return self._retention.hold(key, paths)
+
+    def is_held(self, place: str | Cell) -> bool:
+        """Whether someone holds a key or an entity."""
+        return self._retention.is_held(place)
+
+    def is_pending(self, cell: Cell) -> bool:
+        """Whether a pending optimistic action writes the entity in the view."""
+        return self._layers.holds(*cell)
+
+    def evict(self, cells: Iterable[Cell], keys: Iterable[str]) -> None:
+        """Lets go of entities that are over the bound, with the results that are nothing but them (§14)."""
+        self._remove(cells, keys)
+
+    def referenced(self, cells: Iterable[Cell]) -> set[Cell]:
+        """Those of the cells whose primary key stands anywhere in what is stored."""
+        texts: set[str] = set()
+        for stored in self._base.results.values():
+            _collect_texts(stored, texts)
+        for table in self._base.entities.values():
+            for stored in table.values():
+                if not isinstance(stored, Sentinel):
+                    _collect_texts(record_of(stored), texts)
+        return {cell for cell in cells if cell[1] in texts}
+
+    def dependents(self, table: str, pk: str) -> list[Any]:
+        """What is built from an entity now, nearest first (for explanations)."""
+        with self.lock:
+            return self._memo.dependents(table, pk)
+
+
+def _slot(args: tuple[Any, ...]) -> str:
+    import json
+
+    try:
+        return json.dumps(args, sort_keys=True, default=repr)
+    except (TypeError, ValueError):
+        return repr(args)
+
+
+def _copied(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _copied(item) for name, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_copied(item) for item in value]
+    return value
+
+
+def _collect_texts(value: Any, texts: set[str]) -> None:
+    if isinstance(value, str):
+        texts.add(value)
+    elif isinstance(value, dict):
+        for item in value.values():
+            _collect_texts(item, texts)
+    elif isinstance(value, list):
+        for item in value:
+            _collect_texts(item, texts)
+
+
+def _chain(state: State) -> list[Change]:
+    chain: list[Change] = []
+    while isinstance(state, Change):
+        chain.insert(0, state)
+        state = state.below
+    return chain
+
+
+def _touched(state: State, schema: Schema, stored: Any, args: tuple[Any, ...]) -> set[Cell]:
+    cells: set[Cell] = set()
+    Denormalization(state, args, trace=cells).read(schema, stored)
+    return cells
+
+
+def _check_top_level(schema: Schema, response: Any) -> None:
+    from .records import Record
+    from .schema.derived import Invalidate
+
+    if isinstance(response, (dict, list, tuple, Mapping, Record)):
+        return
+    if isinstance(schema, Invalidate) and isinstance(response, (str, int, float)) and response != "":
+        return
+    raise ProcessingError(
+        f"expected an object or a list, found {response!r:.100}; an endpoint whose answer holds no entity has "
+        "schema=None, or a process() that returns the object"
+    )
+
+
+def _processing_error(error: Exception, key: str, schema: Schema | None, response: Any) -> ProcessingError:
+    title = "no schema" if schema is None else f"{type(schema).__name__.removesuffix('Schema')} of {schema.title}"
+    return ProcessingError(f"{key}: the response does not fit its schema ({title}): {error}", response=response)
+
+
+def _not_awaitable(value: Any, endpoint: Endpoint[..., Any], hook: str) -> Any:
+    if hasattr(value, "__await__"):
+        if hasattr(value, "close"):
+            value.close()
+        raise TypeError(f"{endpoint.name}: {hook} returned an awaitable; it must be a plain function (§3.6)")
+    return value
+
+
+def _run_update(update: Callable[..., Any], result: Any, args: tuple[Any, ...], change: Change, key: str) -> None:
+    """Runs the `update` option: each of its functions makes a key's new result from the current one (§11)."""
+    try:
+        updaters: Mapping[str, Callable[[Any], Any]] = update(None if result is UNDEFINED else result, *args)
+        pairs = list(updaters.items())
+    except Exception:
+        logger.exception("%s: update failed; the response itself stays applied", key)
+        return
+    for other, updater in pairs:
+        current = change.result(other)
+        try:
+            change.results[other] = read_only(updater(None if current is UNDEFINED else current))
+        except Exception:
+            logger.exception("%s: update of %s failed; the other updates still run", key, other)
+
+
+def _calling_hook() -> str:
+    frame = sys._getframe(1)
+    while frame is not None and str(frame.f_globals.get("__name__", "")).startswith("restencil."):
+        if frame.f_back is None:
+            break
+        frame = frame.f_back
+    return f"the hook {frame.f_code.co_qualname!r}"
+
+
+_REDUCERS: Final[dict[type, Callable[[Store, Any], Any]]] = {
+    actions.Fetch: Store._fetch,
+    actions.SetResponse: Store._set_response,
+    actions.SetError: Store._set_error,
+    actions.Set: Store._set,
+    actions.Invalidate: Store._invalidate,
+    actions.InvalidateAll: Store._invalidate_all,
+    actions.ExpireAll: Store._expire_all,
+    actions.Reset: Store._reset,
+    actions.Subscribe: Store._subscription,
+    actions.Unsubscribe: Store._subscription,
+    actions.Collect: Store._collect,
+}

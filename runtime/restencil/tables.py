@@ -1,0 +1,213 @@
+"""The state of a store as tables that are edited in place, and changes that are laid over them (§1.2).
+
+A *cell* is one place of the state: `(table, pk)` of an entity or collection. `Tables` holds the base state. A `Change`
+holds what one action writes and nothing else; it is applied as a whole when the action succeeded, or laid over the
+tables as an optimistic layer. Both answer the same questions, so normalization and reads do not care which they see.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final, Protocol
+
+from .values import UNDEFINED, Meta, Sentinel
+
+Cell = tuple[str, str]
+EMPTY: Final[Mapping[str, Any]] = {}
+
+
+class KeyMeta:
+    """What the store knows of an endpoint's result besides the result: times in ms, error, invalidation (§1.2)."""
+
+    __slots__ = ("date", "error", "error_policy", "expires_at", "fetched_at", "invalidated", "prev_expires_at")
+
+    def __init__(
+        self,
+        meta: Meta,
+        *,
+        prev_expires_at: float | None = None,
+        error: BaseException | None = None,
+        error_policy: str | None = None,
+        invalidated: bool = False,
+    ) -> None:
+        self.fetched_at, self.date, self.expires_at = meta
+        self.prev_expires_at = prev_expires_at
+        self.error = error
+        self.error_policy = error_policy
+        self.invalidated = invalidated
+
+    def with_expiry(self, expires_at: float, *, invalidated: bool | None = None) -> KeyMeta:
+        """The same with another expiry; an invalidated one loses its error (§7.3)."""
+        return KeyMeta(
+            Meta(self.fetched_at, self.date, expires_at),
+            prev_expires_at=self.prev_expires_at,
+            error=None if invalidated else self.error,
+            error_policy=None if invalidated else self.error_policy,
+            invalidated=self.invalidated if invalidated is None else invalidated,
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The members that are set, as §1.2 names them."""
+        members = {name: getattr(self, name) for name in self.__slots__}
+        return {name: value for name, value in sorted(members.items()) if value is not None and value is not False}
+
+
+def record_of(stored: Any) -> Any:
+    """The record (or list of primary keys) of what a table holds, in wire form; sentinels as they are."""
+    if isinstance(stored, (dict, list, Sentinel)):
+        return stored
+    return stored.__dict__
+
+
+class State(Protocol):
+    """The questions that a state answers."""
+
+    def get(self, table: str, pk: str) -> Any:
+        """What the table holds: a record, an instance that is one, a collection, INVALID, or UNDEFINED."""
+        ...
+
+    def meta(self, table: str, pk: str) -> Meta | None:
+        """The times of an entity or collection."""
+        ...
+
+    def result(self, key: str) -> Any:
+        """The normalized result of an endpoint key, or UNDEFINED."""
+        ...
+
+    def key_meta(self, key: str) -> KeyMeta | None:
+        """The times, error and invalidation of an endpoint key."""
+        ...
+
+    def by_index(self, table: str, field: str, value: str) -> str | None:
+        """The primary key that an index holds for a value."""
+        ...
+
+    def pks(self, table: str) -> Iterator[str]:
+        """The primary keys of a table in order of arrival."""
+        ...
+
+    def has_table(self, table: str) -> bool:
+        """Whether anything was ever written to the table."""
+        ...
+
+
+class Tables:
+    """The base state: built from real data only, edited in place."""
+
+    def __init__(self) -> None:
+        self.entities: dict[str, dict[str, Any]] = {}
+        self.metas: dict[str, dict[str, Meta]] = {}
+        self.results: dict[str, Any] = {}
+        self.key_metas: dict[str, KeyMeta] = {}
+        self.indexes: dict[str, dict[str, dict[str, str]]] = {}
+
+    def get(self, table: str, pk: str) -> Any:
+        found = self.entities.get(table)
+        return UNDEFINED if found is None else found.get(pk, UNDEFINED)
+
+    def meta(self, table: str, pk: str) -> Meta | None:
+        found = self.metas.get(table)
+        return None if found is None else found.get(pk)
+
+    def result(self, key: str) -> Any:
+        return self.results.get(key, UNDEFINED)
+
+    def key_meta(self, key: str) -> KeyMeta | None:
+        return self.key_metas.get(key)
+
+    def by_index(self, table: str, field: str, value: str) -> str | None:
+        return self.indexes.get(table, EMPTY).get(field, EMPTY).get(value)
+
+    def pks(self, table: str) -> Iterator[str]:
+        return iter(self.entities.get(table, EMPTY))
+
+    def has_table(self, table: str) -> bool:
+        return table in self.entities
+
+
+class Change:
+    """What one action writes, over the state that it was computed from."""
+
+    __slots__ = ("below", "entities", "indexes", "key_metas", "metas", "results")
+
+    def __init__(self, below: State) -> None:
+        self.below = below
+        self.entities: dict[str, dict[str, Any]] = {}
+        self.metas: dict[str, dict[str, Meta]] = {}
+        self.results: dict[str, Any] = {}
+        self.key_metas: dict[str, KeyMeta] = {}
+        self.indexes: dict[tuple[str, str], dict[str, str | None]] = {}
+
+    def get(self, table: str, pk: str) -> Any:
+        found = self.entities.get(table)
+        if found is not None:
+            stored = found.get(pk, UNDEFINED)
+            if stored is not UNDEFINED:
+                return stored
+        return self.below.get(table, pk)
+
+    def meta(self, table: str, pk: str) -> Meta | None:
+        found = self.metas.get(table)
+        if found is not None and pk in found:
+            return found[pk]
+        return self.below.meta(table, pk)
+
+    def result(self, key: str) -> Any:
+        return self.results[key] if key in self.results else self.below.result(key)
+
+    def key_meta(self, key: str) -> KeyMeta | None:
+        return self.key_metas[key] if key in self.key_metas else self.below.key_meta(key)
+
+    def by_index(self, table: str, field: str, value: str) -> str | None:
+        written = self.indexes.get((table, field), EMPTY)
+        if value in written:
+            found: str | None = written[value]
+            return found
+        return self.below.by_index(table, field, value)
+
+    def pks(self, table: str) -> Iterator[str]:
+        below = self.below
+        written = self.entities.get(table)
+        if written is None:
+            return below.pks(table)
+        return self._joined(below, table, written)
+
+    @staticmethod
+    def _joined(below: State, table: str, written: Mapping[str, Any]) -> Iterator[str]:
+        yield from below.pks(table)
+        for pk in written:
+            if below.get(table, pk) is UNDEFINED:
+                yield pk
+
+    def has_table(self, table: str) -> bool:
+        return table in self.entities or self.below.has_table(table)
+
+    def cells(self) -> Iterable[Cell]:
+        """The entities and collections that it writes."""
+        return ((table, pk) for table, written in self.entities.items() for pk in written)
+
+    def write(self, table: str, pk: str, stored: Any, meta: Meta) -> None:
+        """Writes one entity or collection with its times."""
+        written = self.entities.get(table)
+        if written is None:
+            self.entities[table] = {pk: stored}
+            self.metas[table] = {pk: meta}
+        else:
+            written[pk] = stored
+            self.metas[table][pk] = meta
+
+    def write_index(self, table: str, names: Iterable[str], pk: str, old: Any, new: Any) -> list[str]:
+        """Keeps the index entries of a record that changes (§5.3.2); returns the indexed fields that it lacks."""
+        lacking = []
+        was: Mapping[str, Any] = EMPTY if isinstance(old, Sentinel) else record_of(old)
+        comes: Mapping[str, Any] = record_of(new)
+        for name in names:
+            before, after = was.get(name), comes.get(name)
+            entries = self.indexes.setdefault((table, name), {})
+            if before is not None and before != after and self.by_index(table, name, str(before)) == pk:
+                entries[str(before)] = None
+            if after is None:
+                lacking.append(name)
+            else:
+                entries[str(after)] = pk
+        return lacking

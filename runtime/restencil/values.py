@@ -1,0 +1,145 @@
+"""Values as the store keeps and hands them out: two sentinels, read-only containers, JSON equality, times."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple, NoReturn, TypeVar
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class Sentinel:
+    """A value that is one of a kind and never leaves the library (§1.2)."""
+
+    __slots__ = ("_name",)
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __repr__(self) -> str:
+        return self._name
+
+    def __bool__(self) -> bool:
+        return False
+
+    def __copy__(self) -> Sentinel:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Sentinel:
+        return self
+
+
+UNDEFINED: Final = Sentinel("UNDEFINED")
+"""Nothing is known: no entry, not found (§1.2)."""
+
+INVALID: Final = Sentinel("INVALID")
+"""Known to be unusable: deleted, invalidated, or failed validation (§1.2)."""
+
+
+def _refuse(self: object, *args: object, **kwargs: object) -> NoReturn:
+    kind = "list" if isinstance(self, list) else "dict"
+    raise TypeError(f"this {kind} is shared by all readers and read-only; copy it first: {kind}(value)")
+
+
+class ReadOnlyList(list[V]):
+    """A list whose mutators raise TypeError; everything else is a list's (§6.1)."""
+
+    __slots__ = ()
+
+    append = extend = insert = remove = pop = clear = sort = reverse = _refuse
+    __setitem__ = __delitem__ = __iadd__ = __imul__ = _refuse
+
+    def __copy__(self) -> list[V]:
+        return list(self)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> list[V]:
+        from copy import deepcopy
+
+        return [deepcopy(item, memo) for item in self]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return list, (), None, iter(self)
+
+
+class ReadOnlyDict(dict[K, V]):
+    """A dict whose mutators raise TypeError; everything else is a dict's (§6.1)."""
+
+    __slots__ = ()
+
+    update = setdefault = pop = popitem = clear = _refuse
+    __setitem__ = __delitem__ = __ior__ = _refuse
+
+    def __copy__(self) -> dict[K, V]:
+        return dict(self)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> dict[K, V]:
+        from copy import deepcopy
+
+        return {key: deepcopy(value, memo) for key, value in self.items()}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return dict, (), None, None, iter(self.items())
+
+
+SCALARS: Final = frozenset({str, int, float, bool, type(None)})
+
+
+def read_only(value: Any) -> Any:
+    """The value with every plain list and dict in it replaced by its read-only kind (§6.1)."""
+    kind = type(value)
+    if kind is list:
+        return ReadOnlyList([item if type(item) in SCALARS else read_only(item) for item in value])
+    if kind is dict:
+        return ReadOnlyDict({key: item if type(item) in SCALARS else read_only(item) for key, item in value.items()})
+    return value
+
+
+def copy_in(value: Any) -> Any:
+    """A deep copy of what a user handed in: containers are copied, everything else is kept (§6.1)."""
+    if isinstance(value, Mapping):
+        return {key: item if type(item) in SCALARS else copy_in(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [item if type(item) in SCALARS else copy_in(item) for item in value]
+    return value
+
+
+def same_json(left: Any, right: Any) -> bool:
+    """JSON equality: `True` and `1` differ at any depth, `3` and `3.0` do not (§6.2)."""
+    if left is right:
+        return True
+    if isinstance(left, dict):
+        if not isinstance(right, dict) or len(left) != len(right):
+            return False
+        return all(key in right and same_json(value, right[key]) for key, value in left.items())
+    if isinstance(left, list):
+        if not isinstance(right, list) or len(left) != len(right):
+            return False
+        return all(map(same_json, left, right))
+    if (left is True or left is False or right is True or right is False) or left is None or right is None:
+        return False
+    try:
+        return bool(left == right)
+    except Exception:  # a foreign object's own comparison failed: then it is not known to be equal
+        return False
+
+
+def text_of(value: Any) -> str:
+    """The text that a value has as a URL parameter and in a collection's identity (§2.2, §5.8.1)."""
+    if isinstance(value, str):
+        return value
+    if value is True:
+        return "true"
+    if value is False:
+        return "false"
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value)
+
+
+class Meta(NamedTuple):
+    """The three times of an action, in milliseconds of the store's clock (§1.1)."""
+
+    fetched_at: float
+    date: float
+    expires_at: float
