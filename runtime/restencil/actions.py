@@ -26,7 +26,11 @@ class Fetch:
 
 @dataclass(frozen=True, slots=True)
 class SetResponse:
-    """A response arrived, from the network or by hand; `resets` is the store's count when its fetch started (§7.3)."""
+    """A response arrived, from the network or by hand (§7.3).
+
+    `resets` is the store's count when its fetch started; `error_expires_at` (ms) is when the error expires that is
+    recorded where the response does not fit its schema.
+    """
 
     endpoint: Endpoint[..., Any]
     args: tuple[Any, ...]
@@ -35,6 +39,7 @@ class SetResponse:
     meta: Meta
     fetch_id: int | None = None
     resets: int | None = None
+    error_expires_at: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from .endpoint import Endpoint
-    from .gc import GCPolicy
+    from .gc import ImmortalGCPolicy
     from .scheduler import Scheduler
 
 logger = logging.getLogger("restencil")
@@ -182,7 +182,7 @@ class Store:
         clock: Clock | None = None,
         scheduler: Scheduler | None = None,
         max_entities: int | None = None,
-        gc: GCPolicy | None = None,
+        gc: ImmortalGCPolicy | None = None,
     ) -> None:
         if max_entities is not None and max_entities < 1:
             raise ValueError(f"max_entities is {max_entities}; expected a positive number, or None for no bound")
@@ -495,7 +495,7 @@ class Store:
             logger.warning("%s", failure, exc_info=failure)
             if current:
                 self._ended(action.fetch_id)
-                self._record_error(endpoint, key, failure, action.meta)
+                self._record_error(endpoint, key, failure, _error_meta(action))
             raise failure from error
         if not current:
             self._ended(action.fetch_id)
@@ -650,7 +650,8 @@ class Store:
         """Subscriptions are the managers' business; the state does not change."""
 
     def _collect(self, action: actions.Collect) -> None:
-        self._remove(action.entities, action.keys)
+        held = self._retention.is_held  # a reader may have come since the policy looked
+        self._remove([c for c in action.entities if not held(c)], [k for k in action.keys if not held(k)])
 
     def _remove(self, cells: Iterable[Cell], keys: Iterable[str]) -> None:
         """Deletes entities and keys in place, without notification (§7.3, §14)."""
@@ -851,6 +852,15 @@ def _run_update(update: Callable[..., Any], result: Any, args: tuple[Any, ...], 
             change.results[other] = read_only(updater(None if current is UNDEFINED else current))
         except Exception:
             logger.exception("%s: update of %s failed; the other updates still run", key, other)
+
+
+def _error_meta(action: actions.SetResponse) -> Meta:
+    """A response that cannot be processed lives as long as an error (§7.3)."""
+    expires_at = action.error_expires_at
+    if expires_at is None:
+        length = action.endpoint.error_expiry_length
+        expires_at = action.meta.date + (1000 if length is None else length)
+    return Meta(action.meta.fetched_at, action.meta.date, expires_at)
 
 
 def _calling_hook() -> str:

@@ -1,0 +1,66 @@
+"""Cleaning up when the server says that authorization has ended (§13.2)."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from ..actions import Reset, SetError
+from ..errors import ProcessingError
+from .base import Manager, Next
+
+if TYPE_CHECKING:
+    from ..actions import Action
+    from ..controller import AnyController
+
+
+class LogoutManager(Manager):
+    """Resets the store on the first error that means "no longer logged in". Stands first in the list of managers.
+
+    `should_logout(error)` decides, by default `error.status == 401`; `handle_logout(controller)` acts, by default with
+    `controller.reset_entire_store()`. Errors of requests that started before the last reset are not looked at, so
+    requests that fail together cause one logout. Responses that do not fit their schema do not count, and a direct call
+    of an endpoint, outside of any controller, is not seen (§13.2).
+    """
+
+    def __init__(
+        self,
+        should_logout: Callable[[Any], bool] | None = None,
+        handle_logout: Callable[[Any], object] | None = None,
+    ) -> None:
+        self._should_logout = should_logout or unauthorized
+        self._handle_logout = handle_logout or _reset
+        self._controller: AnyController | None = None
+        self._one_at_a_time = threading.RLock()
+
+    def init(self, controller: AnyController, /) -> None:
+        """Remembers whose store is to be cleaned up."""
+        self._controller = controller
+
+    def cleanup(self) -> None:
+        """Looks at nothing any more."""
+        self._controller = None
+
+    def handle(self, action: Action, next: Next, /) -> Any:
+        """Passes everything on; looks at errors after the store and the waiting callers have handled them."""
+        if type(action) is not SetError:
+            return next(action)
+        result = next(action)
+        controller = self._controller
+        if controller is None or isinstance(action.error, ProcessingError):
+            return result
+        with self._one_at_a_time:
+            current = action.resets is None or action.resets == controller.store.resets
+            if current and self._should_logout(action.error):
+                self._handle_logout(controller)
+        return result
+
+
+def unauthorized(error: Any) -> bool:
+    """The server answered with status 401."""
+    return getattr(error, "status", None) == 401
+
+
+def _reset(controller: AnyController) -> None:
+    controller.dispatch(Reset())

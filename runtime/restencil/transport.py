@@ -1,0 +1,939 @@
+"""The seam to HTTP: the only file that knows httpx.
+
+A transport sends a request for an endpoint through an httpx client, its own or the user's. What happens between the
+endpoint's request and the answer (building, redirects, limits, errors) is written once, as a generator of operations
+that the synchronous and the asynchronous transport carry out.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import inspect
+import logging
+import re
+import threading
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterable, Iterator, Mapping
+from contextvars import ContextVar, copy_context
+from dataclasses import dataclass, field
+from http.cookiejar import CookieJar, DefaultCookiePolicy
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
+from urllib.parse import urlencode
+
+import httpx
+
+from .abort import AbortSignal
+from .errors import NetworkError
+from .flow import Outcome
+from .path import is_sequence, scalar_text
+
+if TYPE_CHECKING:
+    from typing import Self
+
+log: Final = logging.getLogger("restencil.transport")
+
+Headers: TypeAlias = dict[str, str]
+Prepare: TypeAlias = Callable[[str, Headers], Any]
+
+MAX_REDIRECTS: Final = 20
+_URL_EXTENSION: Final = "restencil_url"
+_SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:").match
+_USERINFO: Final = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]*://)[^/?#]*@")
+_CONTENT_HEADERS: Final = ("host", "transfer-encoding", "accept-encoding", "connection")
+_UNTEXTUAL: Final = re.compile("text|xml|html|javascript|css|csv|urlencoded").search
+_PIECE: Final = 4096
+
+
+class Form(dict[str, Any]):
+    """A body sent as `application/x-www-form-urlencoded`; a list gives its field several times, None none."""
+
+    def encoded(self) -> bytes:
+        """The body's bytes. Raises TypeError for a nested dict."""
+        return urlencode(self._pairs()).encode("ascii")
+
+    def _pairs(self) -> list[tuple[str, str]]:
+        pairs: list[tuple[str, str]] = []
+        for name, value in self.items():
+            for item in value if is_sequence(value) else (value,):
+                if item is None:
+                    continue
+                text = scalar_text(item)
+                if text is None:
+                    raise TypeError(f"form field {name!r} is a {type(item).__name__}, which has no text in a form")
+                pairs.append((name, text))
+        return pairs
+
+
+class Multipart(dict[str, Any]):
+    """A body sent as `multipart/form-data`.
+
+    A value that is bytes, an open file or a tuple `(file name, content[, content type])` is a file; others are text.
+    A list gives its field several times, None none.
+    """
+
+    def split(self) -> tuple[dict[str, list[str]], list[tuple[str, Any]]]:
+        """The text fields and the files. Raises TypeError for a value that is neither."""
+        fields: dict[str, list[str]] = {}
+        files: list[tuple[str, Any]] = []
+        for name, value in self.items():
+            for item in cast("list[Any]", value) if isinstance(value, list) else (value,):
+                if isinstance(item, bytes | tuple) or hasattr(item, "read"):
+                    files.append((name, item))
+                elif item is not None:
+                    text = scalar_text(item)
+                    if text is None:
+                        raise TypeError(f"multipart field {name!r} is a {type(item).__name__}; expected text or a file")
+                    fields.setdefault(name, []).append(text)
+        return fields, files
+
+
+def content_type_of(response: Any) -> str:
+    """The content type of an answer in lower case, empty where it has none."""
+    return str(response.headers.get("content-type", "")).lower()
+
+
+def is_binary(content_type: str) -> bool:
+    """True for a content type that is given and names nothing textual (§3.4)."""
+    return bool(content_type) and _UNTEXTUAL(content_type) is None
+
+
+def content_of(response: Any) -> bytes | Awaitable[bytes]:
+    """The body of an answer, read where that has not happened yet; an awaitable where it must be awaited."""
+    try:
+        return cast(bytes, response.content)
+    except httpx.ResponseNotRead:
+        if isinstance(response.stream, httpx.SyncByteStream):
+            return cast(bytes, response.read())
+        return cast("Awaitable[bytes]", response.aread())
+
+
+def text_of(response: Any, content: bytes) -> str:
+    """The body as text, in the charset that the answer names, else UTF-8; bytes that do not decode are replaced."""
+    try:
+        return content.decode(response.charset_encoding or "utf-8", "replace")
+    except LookupError:
+        return content.decode("utf-8", "replace")
+
+
+def url_of(response: Any) -> str:
+    """Where an answer came from, without credentials; for messages."""
+    known = getattr(response, "extensions", {}).get(_URL_EXTENSION)
+    if isinstance(known, str):
+        return known
+    try:
+        return public_url(str(response.request.url))
+    except (AttributeError, RuntimeError):
+        return ""
+
+
+def public_url(url: str) -> str:
+    """A URL without user name and password."""
+    return _USERINFO.sub(r"\1", url)
+
+
+class StreamedResponse:
+    """An answer whose body has not been read yet: `with endpoint(…) as answer: for chunk in answer.iter_bytes(): …`
+
+    The body is read through one of the iterators, once; leaving the context, or `close()`/`aclose()`, gives the
+    connection back. The body may be limited in size: past `max_response_bytes` iterating raises NetworkError.
+    """
+
+    def __init__(self, response: httpx.Response, transport: SyncTransport | AsyncTransport | None = None) -> None:
+        self.response = response
+        self._owner = transport if transport is not None and transport.for_one_call else None
+        if self._owner is not None:
+            self._owner.handed_over = True
+        self._limit = transport.max_response_bytes if transport is not None else None
+
+    @property
+    def status(self) -> int:
+        """The HTTP status."""
+        return self.response.status_code
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """The answer's headers; names are compared without case."""
+        return self.response.headers
+
+    def iter_bytes(self, chunk_size: int | None = None) -> Iterator[bytes]:
+        """The body, decompressed, in chunks. Raises NetworkError where the connection breaks or the limit is passed."""
+        with _reported(self.response), contextlib.closing(self.response):
+            seen = 0
+            for chunk in self.response.iter_bytes(chunk_size):
+                seen += len(chunk)
+                _check_size(self.response, seen, self._limit)
+                yield chunk
+
+    def iter_lines(self) -> Iterator[str]:
+        """The body as text, line by line, without the line ends."""
+        return _lines(self.response, self.iter_bytes())
+
+    def read(self) -> bytes:
+        """The whole body."""
+        return b"".join(self.iter_bytes())
+
+    async def aiter_bytes(self, chunk_size: int | None = None) -> AsyncIterator[bytes]:
+        """`iter_bytes` of the asynchronous client."""
+        with _reported(self.response):
+            try:
+                seen = 0
+                async for chunk in self.response.aiter_bytes(chunk_size):
+                    seen += len(chunk)
+                    _check_size(self.response, seen, self._limit)
+                    yield chunk
+            finally:
+                await self.response.aclose()
+
+    async def aiter_lines(self) -> AsyncIterator[str]:
+        """`iter_lines` of the asynchronous client."""
+        splitter = _LineSplitter(self.response)
+        async for chunk in self.aiter_bytes():
+            for line in splitter.feed(chunk):
+                yield line
+        for line in splitter.end():
+            yield line
+
+    async def aread(self) -> bytes:
+        """`read` of the asynchronous client."""
+        return b"".join([chunk async for chunk in self.aiter_bytes()])
+
+    def close(self) -> None:
+        """Gives the connection back; the body is not read further."""
+        self.response.close()
+        if isinstance(self._owner, SyncTransport):
+            self._owner.close()
+
+    async def aclose(self) -> None:
+        """`close` of the asynchronous client."""
+        await self.response.aclose()
+        if isinstance(self._owner, AsyncTransport):
+            await self._owner.aclose()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        await self.aclose()
+
+    def __repr__(self) -> str:
+        return f"<StreamedResponse {self.status}>"
+
+
+class _LineSplitter:
+    def __init__(self, response: httpx.Response) -> None:
+        import codecs
+
+        self._decoder = codecs.getincrementaldecoder(response.charset_encoding or "utf-8")("replace")
+        self._rest = ""
+
+    def feed(self, chunk: bytes) -> list[str]:
+        lines = (self._rest + self._decoder.decode(chunk)).splitlines(keepends=True)
+        # A "\r" at the end may be the first half of "\r\n".
+        self._rest = lines.pop() if lines and not lines[-1].endswith("\n") else ""
+        return [line.splitlines()[0] for line in lines]
+
+    def end(self) -> list[str]:
+        return (self._rest + self._decoder.decode(b"", True)).splitlines()
+
+
+def _lines(response: httpx.Response, chunks: Iterable[bytes]) -> Iterator[str]:
+    splitter = _LineSplitter(response)
+    for chunk in chunks:
+        yield from splitter.feed(chunk)
+    yield from splitter.end()
+
+
+@contextlib.contextmanager
+def _reported(response: httpx.Response) -> Generator[None]:
+    try:
+        yield
+    except httpx.RequestError as error:
+        url = url_of(response)
+        raise NetworkError(f"{url}: {_reason(error)}", url=url) from error
+
+
+def _check_size(response: httpx.Response, seen: int, limit: int | None) -> None:
+    if limit is not None and seen > limit:
+        url = url_of(response)
+        raise NetworkError(
+            f"{url}: the body is larger than max_response_bytes, which is {limit} after decompression",
+            response=response,
+            url=url,
+        )
+
+
+def _reason(error: BaseException) -> str:
+    return str(error) or type(error).__name__
+
+
+# --- cookies ---------------------------------------------------------------------------------------------------------
+
+_with_cookies: Final[ContextVar[bool]] = ContextVar("restencil_with_cookies", default=True)
+
+
+class _CookiePolicy(DefaultCookiePolicy):
+    """Stores no cookie of an answer to a request that went without credentials (§13.1)."""
+
+    def set_ok(self, cookie: Any, request: Any) -> bool:
+        return _with_cookies.get() and super().set_ok(cookie, request)
+
+
+def _has_cookies(client: httpx.Client | httpx.AsyncClient) -> bool:
+    return any(True for _ in client.cookies.jar)
+
+
+# --- one exchange ----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Send:
+    request: httpx.Request
+    stream: bool
+    authenticate: bool
+
+    def run(self, client: httpx.Client) -> httpx.Response:
+        if self.authenticate:
+            return client.send(self.request, stream=self.stream, follow_redirects=False)
+        return client.send(self.request, stream=self.stream, follow_redirects=False, auth=None)
+
+    async def run_async(self, client: httpx.AsyncClient) -> httpx.Response:
+        if self.authenticate:
+            return await client.send(self.request, stream=self.stream, follow_redirects=False)
+        return await client.send(self.request, stream=self.stream, follow_redirects=False, auth=None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """Reads a body within a limit of size and time, both checked while it arrives."""
+
+    response: httpx.Response
+    limit: int | None
+    deadline: float | None
+
+    def run(self, client: httpx.Client) -> httpx.Response:
+        response = self.response
+        chunks: list[bytes] = []
+        with contextlib.closing(response):
+            response.stream = _SyncPieces(cast(httpx.SyncByteStream, response.stream))
+            seen = 0
+            for chunk in response.iter_bytes():
+                seen += len(chunk)
+                self._check(seen)
+                chunks.append(chunk)
+        return _read_response(response, b"".join(chunks))
+
+    async def run_async(self, client: httpx.AsyncClient) -> httpx.Response:
+        response = self.response
+        chunks: list[bytes] = []
+        try:
+            response.stream = _AsyncPieces(cast(httpx.AsyncByteStream, response.stream))
+            seen = 0
+            async for chunk in response.aiter_bytes():
+                seen += len(chunk)
+                self._check(seen)
+                chunks.append(chunk)
+        finally:
+            await response.aclose()
+        return _read_response(response, b"".join(chunks))
+
+    def _check(self, seen: int) -> None:
+        _check_size(self.response, seen, self.limit)
+        if self.deadline is not None and time.monotonic() > self.deadline:
+            raise httpx.ReadTimeout("the answer did not arrive within the timeout")
+
+
+@dataclass(frozen=True, slots=True)
+class _Close:
+    response: httpx.Response
+
+    def run(self, client: httpx.Client) -> None:
+        self.response.close()
+
+    async def run_async(self, client: httpx.AsyncClient) -> None:
+        await self.response.aclose()
+
+
+class _SyncPieces(httpx.SyncByteStream):
+    """Hands compressed data on in small pieces, so that none of them can unfold into much."""
+
+    def __init__(self, stream: httpx.SyncByteStream) -> None:
+        self._stream = stream
+
+    def __iter__(self) -> Iterator[bytes]:
+        for chunk in self._stream:
+            for start in range(0, len(chunk), _PIECE):
+                yield chunk[start : start + _PIECE]
+
+    def close(self) -> None:
+        self._stream.close()
+
+
+class _AsyncPieces(httpx.AsyncByteStream):
+    def __init__(self, stream: httpx.AsyncByteStream) -> None:
+        self._stream = stream
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        async for chunk in self._stream:
+            for start in range(0, len(chunk), _PIECE):
+                yield chunk[start : start + _PIECE]
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+
+def _read_response(response: httpx.Response, content: bytes) -> httpx.Response:
+    """The answer with its body read; it is decompressed, so it no longer names a compression."""
+    headers = [(name, value) for name, value in response.headers.raw if name.lower() != b"content-encoding"]
+    read = httpx.Response(
+        response.status_code,
+        headers=headers,
+        content=content,
+        request=response.request,
+        extensions=response.extensions,
+        history=response.history,
+    )
+    read.elapsed = response.elapsed
+    read.next_request = response.next_request
+    return read
+
+
+_Operation: TypeAlias = _Send | _Read | _Close
+_Exchange: TypeAlias = Generator[_Operation, Any, httpx.Response]
+
+
+@dataclass(frozen=True, slots=True)
+class _Order:
+    """What is to be sent, and how."""
+
+    url: str
+    public: str
+    init: Mapping[str, Any]
+    headers: Headers
+    timeout: float | None
+    limit: int | None
+    stream: bool
+    base: str
+
+
+def _exchange(client: httpx.Client | httpx.AsyncClient, order: _Order) -> _Exchange:
+    """From a request to the answer that counts: redirects followed, the body read, failures as NetworkError."""
+    redirect = order.init.get("redirect") or "follow"
+    if redirect not in ("follow", "error", "manual"):
+        raise ValueError(f"redirect is 'follow', 'error' or 'manual', not {redirect!r}")
+    credentials = order.init.get("credentials") or "same-origin"
+    if credentials not in ("omit", "same-origin", "include"):
+        raise ValueError(f"credentials is 'omit', 'same-origin' or 'include', not {credentials!r}")
+    request = _request(client, order)
+    origin = _origin(request.url)
+    base = _origin(httpx.URL(order.base)) if order.base else None
+    deadline = time.monotonic() + order.timeout / 1000 if order.timeout is not None else None
+    within = order.limit is not None or deadline is not None
+    authenticate = True
+    followed = 0
+    try:
+        while True:
+            use_jar = _uses_cookies(credentials, base, request.url)
+            _with_cookies.set(use_jar)
+            if use_jar and _has_cookies(client):
+                _add_cookies(client, request, everywhere=authenticate)
+            response = yield _Send(request, order.stream or within, authenticate)
+            response.extensions[_URL_EXTENSION] = order.public
+            if log.isEnabledFor(logging.DEBUG):
+                log.debug("%s %s: %d", request.method, order.public, response.status_code)
+            following = response.next_request
+            if following is None or redirect == "manual":
+                break
+            yield _Close(response)
+            if redirect == "error":
+                raise NetworkError(
+                    f"{order.public}: redirected, which request_init['redirect'] = 'error' refuses",
+                    status=response.status_code,
+                    response=response,
+                    url=order.public,
+                )
+            followed += 1
+            if followed > MAX_REDIRECTS:
+                raise NetworkError(
+                    f"{order.public}: redirected more than {MAX_REDIRECTS} times", response=response, url=order.public
+                )
+            following.headers.pop("cookie", None)
+            if _origin(following.url) != origin:
+                authenticate = False
+                _drop_added_headers(following)
+            request = following
+        if not 200 <= response.status_code < 300:
+            if order.stream or within:
+                response = yield _Read(response, order.limit, deadline)
+            raise NetworkError(
+                f"{order.public}: {response.reason_phrase or response.status_code}",
+                status=response.status_code,
+                response=response,
+                url=order.public,
+            )
+        if within and not order.stream:
+            response = yield _Read(response, order.limit, deadline)
+        return response
+    except (httpx.RequestError, httpx.StreamError, OSError) as error:
+        raise NetworkError(f"{order.public}: {_reason(error)}", url=order.public) from error
+
+
+def _origin(url: httpx.URL) -> tuple[str, str, int | None]:
+    return url.scheme, url.host, url.port or {"http": 80, "https": 443}.get(url.scheme)
+
+
+def _uses_cookies(credentials: str, base: tuple[str, str, int | None] | None, url: httpx.URL) -> bool:
+    if credentials == "same-origin":
+        return base is None or _origin(url) == base
+    return credentials == "include"
+
+
+def _add_cookies(client: httpx.Client | httpx.AsyncClient, request: httpx.Request, *, everywhere: bool) -> None:
+    """Adds the jar's cookies for this URL; away from the first origin only those that belong to a domain.
+
+    A cookie that a user put into the jar without a domain would otherwise go to every host.
+    """
+    cookies = client.cookies
+    if not everywhere:
+        bound = CookieJar()
+        for cookie in client.cookies.jar:
+            if cookie.domain:
+                bound.set_cookie(cookie)
+        cookies = httpx.Cookies(bound)
+    cookies.set_cookie_header(request)
+
+
+def _drop_added_headers(request: httpx.Request) -> None:
+    """Leaves what describes the content and the connection; credentials stay with their origin (§13.1)."""
+    for name in list(request.headers):
+        if not name.startswith("content-") and name not in _CONTENT_HEADERS:
+            del request.headers[name]
+    request.headers["accept"] = "*/*"
+    request.headers["user-agent"] = f"python-httpx/{httpx.__version__}"
+
+
+def _request(client: httpx.Client | httpx.AsyncClient, order: _Order) -> httpx.Request:
+    """The request as the client itself would build it, but for cookies, which the exchange adds (§13.1)."""
+    try:
+        url = httpx.URL(order.url)
+    except httpx.InvalidURL as error:
+        raise ValueError(f"not a URL that can be requested: {order.public!r} ({error})") from error
+    if client.params:
+        given = url.params
+        added = [(name, value) for name, value in client.params.multi_items() if name not in given]
+        if added:
+            query = url.query.decode("ascii")
+            url = url.copy_with(query=f"{query}&{urlencode(added)}".lstrip("&").encode("ascii"))
+    headers = client.headers.copy()
+    headers.update(order.headers)
+    timeout = client.timeout if order.timeout is None else httpx.Timeout(order.timeout / 1000)
+    extensions = {"timeout": timeout.as_dict()}
+    body = order.init.get("body")
+    method = order.init.get("method") or "GET"
+    if body is None or body == "":
+        return httpx.Request(method, url, headers=headers, extensions=extensions)
+    if isinstance(body, Form):
+        headers.setdefault("content-type", "application/x-www-form-urlencoded")
+        body = body.encoded()
+    elif isinstance(body, Multipart):
+        fields, files = body.split()
+        # Without a file httpx would send a urlencoded form: a part without file name is a text field all the same.
+        parts = files or [(name, (None, text)) for name, texts in fields.items() for text in texts]
+        return httpx.Request(
+            method, url, headers=headers, data=fields if files else None, files=parts, extensions=extensions
+        )
+    elif isinstance(body, str):
+        headers.setdefault("content-type", "text/plain; charset=utf-8")
+        body = body.encode()
+    elif isinstance(body, bytearray | memoryview):
+        body = bytes(cast("bytes | bytearray", body))
+    elif hasattr(body, "read") and not isinstance(body, bytes) and isinstance(client, httpx.AsyncClient):
+        body = _read_file(body)
+    return httpx.Request(method, url, headers=headers, content=body, extensions=extensions)
+
+
+async def _read_file(file: Any) -> AsyncIterator[bytes]:
+    while chunk := file.read(65_536):
+        yield chunk
+
+
+# --- the transports --------------------------------------------------------------------------------------------------
+
+
+class _Transport:
+    """What both transports know: base URL, timeout (ms), limit of size, and who closes the client."""
+
+    def __init__(
+        self,
+        *,
+        base_url: str,
+        timeout: float | None,
+        max_response_bytes: int | None,
+        prepare: Prepare | None,
+    ) -> None:
+        if timeout is not None and timeout <= 0:
+            raise ValueError(f"timeout is a positive number of milliseconds, not {timeout!r}")
+        if max_response_bytes is not None and max_response_bytes < 0:
+            raise ValueError(f"max_response_bytes is not negative: {max_response_bytes!r}")
+        self.base_url = str(base_url)
+        self.timeout = timeout
+        self.max_response_bytes = max_response_bytes
+        self._prepare = prepare
+        self.handed_over = False
+        """True once a streamed answer has taken over the closing of a transport that serves one call."""
+        self.for_one_call = False
+
+    def _base(self, client: httpx.Client | httpx.AsyncClient | None) -> str:
+        return self.base_url or (str(client.base_url) if client is not None else "")
+
+    def _order(
+        self,
+        base: str,
+        url: str,
+        init: Mapping[str, Any],
+        prepared: tuple[str, Headers] | None,
+        timeout: float | None,
+        stream: bool,
+    ) -> _Order:
+        address, headers = prepared if prepared is not None else (url, _headers(init))
+        limits = (init.get("timeout"), timeout, self.timeout)
+        return _Order(
+            _resolved(address, base),
+            public_url(url if base == "" or _SCHEME(url) else _resolved(url, base)),
+            init,
+            headers,
+            next((limit for limit in limits if limit is not None), None),
+            self.max_response_bytes,
+            stream,
+            base,
+        )
+
+
+def _headers(init: Mapping[str, Any]) -> Headers:
+    return dict(init.get("headers") or ())
+
+
+def _resolved(url: str, base: str) -> str:
+    """The absolute URL. Raises ValueError for a relative one without a base."""
+    if _SCHEME(url):
+        return url
+    if not base:
+        raise ValueError(
+            f"the URL {url!r} is relative and there is no base URL: set url_prefix on the endpoint, "
+            "or base_url on the controller or client"
+        )
+    if not url or url.startswith("?"):
+        return base + url
+    return f"{base.removesuffix('/')}/{url.removeprefix('/')}"
+
+
+def _own_cookies() -> httpx.Cookies:
+    return httpx.Cookies(CookieJar(_CookiePolicy()))
+
+
+class SyncTransport(_Transport):
+    """Sends requests through an `httpx.Client`: the user's, never closed here, or one opened at the first request.
+
+    `timeout` is in milliseconds, `max_response_bytes` limits a body after decompression. `prepare(url, headers)` gives
+    the URL and the headers that are really sent; what it adds never shows in errors and logs.
+    """
+
+    def __init__(
+        self,
+        client: httpx.Client | None = None,
+        *,
+        base_url: str = "",
+        timeout: float | None = None,
+        max_response_bytes: int | None = None,
+        prepare: Prepare | None = None,
+    ) -> None:
+        super().__init__(base_url=base_url, timeout=timeout, max_response_bytes=max_response_bytes, prepare=prepare)
+        self._client = client
+        self._owns = client is None
+        self._lock = threading.Lock()
+
+    @property
+    def client(self) -> httpx.Client:
+        """The client that requests go through."""
+        with self._lock:
+            if self._client is None:
+                self._client = httpx.Client(cookies=_own_cookies())
+            return self._client
+
+    def send(
+        self, url: str, init: Mapping[str, Any], *, timeout: float | None = None, stream: bool = False
+    ) -> httpx.Response:
+        """Sends what `init` says and returns the answer, its body read unless `stream`.
+
+        Raises NetworkError for a final status outside 200–299 (`status` is it) and for any failure on the way (500),
+        AbortError where `init["signal"]` is aborted before or meanwhile, ValueError for a URL that cannot be requested.
+        """
+        signal = cast("AbortSignal | None", init.get("signal"))
+        if signal is not None:
+            signal.raise_if_aborted()
+        prepared: tuple[str, Headers] | None = None
+        if self._prepare is not None:
+            prepared = Outcome(public_url(url), "prepare", self._prepare(url, _headers(init))).run(self)
+        order = self._order(self._base(self._client), url, init, prepared, timeout, stream)
+        if signal is not None:
+            return _Abortable(lambda: self._carry_out(order), signal).wait()
+        return self._carry_out(order)
+
+    def _carry_out(self, order: _Order) -> httpx.Response:
+        client = self._client or self.client
+        exchange = _exchange(client, order)
+        kept = _with_cookies.set(True)
+        try:
+            operation = next(exchange)
+            while True:
+                try:
+                    outcome = operation.run(client)
+                except BaseException as error:
+                    operation = exchange.throw(error)
+                else:
+                    operation = exchange.send(outcome)
+        except StopIteration as stop:
+            return cast(httpx.Response, stop.value)
+        finally:
+            _with_cookies.reset(kept)
+
+    def close(self) -> None:
+        """Closes the client if it was opened here; the next request opens another one."""
+        with self._lock:
+            client, self._client = (self._client, None) if self._owns else (None, self._client)
+        if client is not None:
+            client.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+
+class _Abortable:
+    """A request in a thread of its own, so that whoever waits for it can be released at once.
+
+    httpx has no way to interrupt a request from another thread. The thread of an aborted request ends by itself: with
+    the answer, which is closed unread, or with the timeout.
+    """
+
+    def __init__(self, send: Callable[[], httpx.Response], signal: AbortSignal) -> None:
+        self._signal = signal
+        self._done = threading.Event()
+        self._lock = threading.Lock()
+        self._abandoned = False
+        self._response: httpx.Response | None = None
+        self._error: BaseException | None = None
+        context = copy_context()
+        self._thread = threading.Thread(
+            target=lambda: context.run(self._work, send), name="restencil-abortable", daemon=True
+        )
+
+    def _work(self, send: Callable[[], httpx.Response]) -> None:
+        try:
+            response = send()
+        except BaseException as error:
+            self._error = error
+        else:
+            with self._lock:
+                self._response = response
+                abandoned = self._abandoned
+            if abandoned:
+                response.close()
+        self._done.set()
+
+    def wait(self) -> httpx.Response:
+        """The answer. Raises AbortError as soon as the signal is aborted."""
+        forget = self._signal.add_listener(self._done.set)
+        try:
+            self._thread.start()
+            self._done.wait()
+        finally:
+            forget()
+        if self._signal.aborted:
+            with self._lock:
+                self._abandoned = True
+                response = self._response
+            if response is not None:
+                response.close()
+            raise self._signal.error()
+        if self._error is not None:
+            raise self._error
+        return cast(httpx.Response, self._response)
+
+
+class AsyncTransport(_Transport):
+    """Sends requests through an `httpx.AsyncClient`; everything else is as in `SyncTransport`.
+
+    It runs on asyncio. `prepare` may be a coroutine function.
+    """
+
+    def __init__(
+        self,
+        client: httpx.AsyncClient | None = None,
+        *,
+        base_url: str = "",
+        timeout: float | None = None,
+        max_response_bytes: int | None = None,
+        prepare: Prepare | None = None,
+    ) -> None:
+        super().__init__(base_url=base_url, timeout=timeout, max_response_bytes=max_response_bytes, prepare=prepare)
+        self._client = client
+        self._owns = client is None
+
+    @property
+    def client(self) -> httpx.AsyncClient:
+        """The client that requests go through."""
+        if self._client is None:
+            self._client = httpx.AsyncClient(cookies=_own_cookies())
+        return self._client
+
+    async def send(
+        self,
+        url: str,
+        init: Mapping[str, Any],
+        *,
+        timeout: float | None = None,  # noqa: ASYNC109 - milliseconds, of the request
+        stream: bool = False,
+    ) -> httpx.Response:
+        """Sends what `init` says and returns the answer, its body read unless `stream`.
+
+        Raises what `SyncTransport.send` raises.
+        """
+        signal = cast("AbortSignal | None", init.get("signal"))
+        if signal is not None:
+            signal.raise_if_aborted()
+        prepared: tuple[str, Headers] | None = None
+        if self._prepare is not None:
+            prepared = await Outcome(public_url(url), "prepare", self._prepare(url, _headers(init))).run_async(self)
+        order = self._order(self._base(self._client), url, init, prepared, timeout, stream)
+        if signal is None:
+            return await self._carry_out(order)
+        loop = asyncio.get_running_loop()
+        request = loop.create_task(self._carry_out(order))
+        forget = signal.add_listener(lambda: loop.call_soon_threadsafe(request.cancel))
+        try:
+            return await request
+        except asyncio.CancelledError:
+            if signal.aborted and request.cancelled():
+                raise signal.error() from None
+            raise
+        finally:
+            forget()
+
+    async def _carry_out(self, order: _Order) -> httpx.Response:
+        client = self.client
+        exchange = _exchange(client, order)
+        kept = _with_cookies.set(True)
+        try:
+            operation = next(exchange)
+            while True:
+                try:
+                    outcome = await operation.run_async(client)
+                except BaseException as error:
+                    operation = exchange.throw(error)
+                else:
+                    operation = exchange.send(outcome)
+        except StopIteration as stop:
+            return cast(httpx.Response, stop.value)
+        finally:
+            with contextlib.suppress(ValueError):
+                _with_cookies.reset(kept)
+
+    async def aclose(self) -> None:
+        """Closes the client if it was opened here; the next request opens another one."""
+        client, self._client = (self._client, None) if self._owns else (None, self._client)
+        if client is not None:
+            await client.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        await self.aclose()
+
+
+def transport_for(client: object) -> SyncTransport | AsyncTransport:
+    """The transport of a direct call: over the user's client, or one that opens a client for this call (§3.1).
+
+    Raises TypeError for something that is no client.
+    """
+    if client is None:
+        transport = SyncTransport()
+        transport.for_one_call = True
+        return transport
+    if isinstance(client, httpx.Client):
+        return SyncTransport(client)
+    if isinstance(client, httpx.AsyncClient):
+        return AsyncTransport(client)
+    raise TypeError(f"client is an httpx.Client or an httpx.AsyncClient, not {type(client).__name__}")
+
+
+# --- for tests of users ----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A request as `answering_client` shows it; header names are in lower case."""
+
+    method: str
+    url: str
+    headers: Headers = field(default_factory=dict[str, str])
+    content: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The answer that `answering_client` gives."""
+
+    status: int = 200
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    content: bytes = b""
+
+
+def _asked(request: httpx.Request, content: bytes) -> Request:
+    return Request(request.method, str(request.url), dict(request.headers), content)
+
+
+def _answered(answer: Answer) -> httpx.Response:
+    return httpx.Response(answer.status, headers=dict(answer.headers), content=answer.content)
+
+
+@contextlib.contextmanager
+def _as_httpx_errors(request: httpx.Request) -> Generator[None]:
+    try:
+        yield
+    except TimeoutError as error:
+        raise httpx.ReadTimeout(str(error), request=request) from error
+    except ConnectionError as error:
+        raise httpx.ConnectError(str(error), request=request) from error
+
+
+def answering_client(answer: Callable[[Request], Answer], base_url: str = "") -> httpx.Client:
+    """A client whose requests are answered by a function; ConnectionError and TimeoutError are failures on the way."""
+
+    def handle(request: httpx.Request) -> httpx.Response:
+        with _as_httpx_errors(request):
+            return _answered(answer(_asked(request, request.read())))
+
+    return httpx.Client(transport=httpx.MockTransport(handle), base_url=base_url)
+
+
+def answering_async_client(
+    answer: Callable[[Request], Answer | Awaitable[Answer]], base_url: str = ""
+) -> httpx.AsyncClient:
+    """`answering_client` for the asynchronous client; the function may be a coroutine function."""
+
+    async def handle(request: httpx.Request) -> httpx.Response:
+        with _as_httpx_errors(request):
+            answered = answer(_asked(request, await request.aread()))
+            return _answered(await answered if inspect.isawaitable(answered) else answered)
+
+    return httpx.AsyncClient(transport=httpx.MockTransport(handle), base_url=base_url)
