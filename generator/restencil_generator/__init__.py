@@ -1,0 +1,1 @@
+"""restencil's generator: a spec in, a typed Python package out."""

@@ -1,0 +1,632 @@
+"""The endpoints of one resource: what each inherits, and whether it holds together."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final, Protocol, cast
+
+from restencil_generator import declaration as d
+from restencil_generator.check_settings import TOKEN, Settings, first_given, joined_headers
+from restencil_generator.check_types import Types
+from restencil_generator.names import python_name, wire_name
+from restencil_generator.problems import Related, did_you_mean, quoted
+from restencil_generator.template import list_path, parse_path, route
+from restencil_generator.tree import Entry, Node, ScalarNode
+
+if TYPE_CHECKING:
+    from restencil_generator.declaration import Content
+
+MEMBERS: Final = ("get", "get_list", "push", "unshift", "assign", "get_page", "update", "partial_update", "delete")
+"""What `members` may name; `push` brings `create`."""
+
+_OPTIMISTIC: Final = frozenset(("update", "create", "push", "unshift", "partial_update", "delete"))
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class WrittenPagination:
+    """A pagination before it meets a schema: `next` keeps its text and its node."""
+
+    style: str
+    next: str | None
+    node: Node
+    size: tuple[str, int] | None
+    remove_cursor: d.Reference | None
+
+
+@dataclasses.dataclass(slots=True)
+class Written:
+    """What the spec itself says about one endpoint. `keys` are those that it gives and that are right."""
+
+    name: str
+    what: str
+    key: ScalarNode
+    keys: set[str] = dataclasses.field(default_factory=set[str])
+    nodes: dict[str, Entry] = dataclasses.field(default_factory=dict[str, Entry])
+    settings: Settings = Settings()
+    extends: str | None = None
+    path: d.Path | None = None
+    method: str | None = None
+    params: tuple[d.Field, ...] = ()
+    search_params: tuple[d.Field, ...] = ()
+    body: d.Body | None = None
+    schema: d.Type | None = None
+    returns: d.Type | None = None
+    content: Content | None = None
+    side_effect: bool | None = None
+    pagination_field: str | None = None
+    pagination: WrittenPagination | None = None
+    process: d.Reference | None = None
+    update: d.Reference | None = None
+    get_optimistic_response: d.Reference | None = None
+    description: str = ""
+    deprecated: str | None = None
+
+
+class Owner(Protocol):
+    """The resource whose endpoints they are."""
+
+    types: Types
+    what: str
+    key: ScalarNode
+    class_name: str
+    given: dict[str, Entry]
+    custom_collection: d.Reference | None
+    non_filter: list[tuple[str, Node]]
+
+    def non_filter_wires(self) -> tuple[str, ...]: ...
+    def unknown_parameter(self, field: d.Field, what: str, known: set[str]) -> None: ...
+
+
+@dataclasses.dataclass(slots=True)
+class Family:
+    """The endpoints of one resource: what each inherits, and from which."""
+
+    resource: Owner
+    root: d.Endpoint
+    schema: d.EntityRef | d.UnionOf
+    params: tuple[d.Field, ...]
+    search_params: tuple[d.Field, ...]
+    pagination_field: str | None
+    pagination: WrittenPagination | None
+    optimistic: bool
+    members: dict[str, Node] | None
+    written: dict[str, Written]
+    examples: dict[str, d.Example]
+    existing: tuple[str, ...] = ()
+    paginations: dict[str, WrittenPagination | None] = dataclasses.field(
+        default_factory=dict[str, "WrittenPagination | None"]
+    )
+
+    @property
+    def types(self) -> Types:
+        return self.resource.types
+
+    def endpoints(self) -> dict[str, d.Endpoint]:
+        """All endpoints that exist: the standard ones in their order, then the added ones by name."""
+        standard = self._standard()
+        added = self._added(standard)
+        for name, own in self.written.items():
+            if name not in standard and name not in added and (name in d.STANDARD or name in d.EXTENDERS):
+                self._left_out(own)
+        self._unknown_examples({*standard, *added})
+        found = {name: standard[name] for name in d.STANDARD if name in standard}
+        return found | {name: added[name] for name in sorted(added)}
+
+    # ------------------------------------------------------------------------------------------------ standard members
+
+    def _standard(self) -> dict[str, d.Endpoint]:
+        """The standard members that exist, extenders included."""
+        found: dict[str, d.Endpoint] = {}
+        root, path = self.root, self.root.path
+        if self._wanted("get"):
+            found["get"] = self._build("get", root, standard=True)
+        if self._wanted("get_list"):
+            self._lists(found)
+        for name, method in (("update", "PUT"), ("partial_update", "PATCH")):
+            if self._wanted(name):
+                base = dataclasses.replace(root, method=method, side_effect=True)
+                if name == "partial_update":
+                    base = dataclasses.replace(base, body=self._partial(root.body))
+                found[name] = self._build(name, base, standard=True)
+        if self._wanted("delete"):
+            base = dataclasses.replace(root, method="DELETE", side_effect=True, schema=d.InvalidateOf(self.schema))
+            found["delete"] = self._build("delete", base, standard=True)
+        order = ("get", "get_list", *d.EXTENDERS, "update", "partial_update", "delete")
+        self.existing = tuple(name for name in order if name in found)
+        del path
+        return found
+
+    def _wanted(self, name: str) -> bool:
+        return self.members is None or name in self.members
+
+    def _lists(self, found: dict[str, d.Endpoint]) -> None:
+        """Adds `get_list`, what hangs on it, and `create`."""
+        resource = self.resource
+        collection = d.CollectionOf(d.ListOf(self.schema), (), resource.non_filter_wires(), resource.custom_collection)
+        base = dataclasses.replace(
+            self.root,
+            path=parse_path(list_path(self.root.path.text)),
+            schema=collection,
+            search_params=self.search_params,
+            pagination_field=self._page_field(self.pagination_field, self.search_params),
+        )
+        self.paginations[""] = self.pagination
+        listing = self._build("get_list", base, standard=True)
+        fitting = _fitting(listing)
+        extenders: dict[str, d.Endpoint] = {}
+        for name in d.EXTENDERS:
+            if name in fitting and self._wanted(name):
+                extenders[name] = found[name] = self._extender(name, listing, self.written.get(name))
+            elif self.members is not None and name in self.members:
+                self._not_fitting(name, listing, self.members[name])
+        found["get_list"] = dataclasses.replace(listing, extenders=extenders)
+        if "push" in extenders:
+            push = extenders["push"]
+            found["create"] = self._build("create", dataclasses.replace(push, extends=None), standard=True)
+        self._check_non_filter(listing)
+
+    def _extender(self, name: str, listing: d.Endpoint, own: Written | None) -> d.Endpoint:
+        """`push`, `unshift`, `assign` or `get_page` of a list."""
+        assert listing.collection is not None and listing.schema is not None
+        if name == "get_page":
+            base = dataclasses.replace(listing, schema=d.PageOf(listing.schema))
+        else:
+            adder = d.AdderOf(listing.collection, cast("d.Adder", name))
+            base = dataclasses.replace(
+                listing, method="POST", side_effect=True, schema=adder, pagination_field=None, pagination=None
+            )
+        return self._build(name, base, standard=True, own=own)
+
+    def _not_fitting(self, name: str, listing: d.Endpoint, node: Node) -> None:
+        if listing.collection is None:
+            why = "the schema of 'get_list' holds no collection"
+        elif name == "get_page":
+            why = "'get_list' has no 'pagination_field'"
+        elif isinstance(listing.collection.of, d.ValuesOf):
+            why = "the list is a collection of 'values', to which 'assign' adds"
+        else:
+            why = "the list is no collection of 'values'; 'push' and 'unshift' add to it"
+        message = f"the member {quoted(name)} of {self.resource.what} does not fit: {why}"
+        self.types.report("member-not-fitting", message, node, "remove it")
+
+    def _left_out(self, own: Written) -> None:
+        types = self.types
+        if own.name == "create" or own.name in d.EXTENDERS:
+            hint = "add it to 'members'" if self.members is not None and own.name in MEMBERS else ""
+            why = "does not exist here" if hint else "does not fit its list"
+        else:
+            hint, why = "add it to 'members', or choose another name for an endpoint of your own", "is not in 'members'"
+        message = f"the standard member {quoted(own.name)} of {self.resource.what} {why}, so nothing can override it"
+        types.report("member-left-out", message, own.key, hint)
+
+    def _check_non_filter(self, listing: d.Endpoint) -> None:
+        known = {field.name for field in (*listing.params, *listing.search_params)}
+        for name, node in self.resource.non_filter:
+            if name not in known:
+                hint = did_you_mean(name, known) or "declare it under 'search_params'"
+                message = f"'non_filter_arguments' of {self.resource.what} names {quoted(name)}, which is no parameter of its list"
+                self.types.report("unknown-parameter", message, node, hint)
+
+    def _partial(self, body: d.Body | None) -> d.Body | None:
+        """The body of `partial_update`: every field of a mapping may be absent."""
+        if body is None or not isinstance(body.type, d.ObjectType) or "partial_update" not in self._names():
+            return body
+        name = f"{self.resource.class_name}PartialUpdateBody"
+        own = self.written.get("partial_update")
+        if own is None or "body" not in own.keys:
+            self.types.claim(
+                name,
+                "typed_dict",
+                f"the type of the body of 'partial_update' of {self.resource.what}",
+                self.resource.key.place,
+                "rename the other one, or use 'class:'",
+            )
+        return d.Body(body.kind, d.ObjectType(body.type.members, name), partial=True)
+
+    def _names(self) -> tuple[str, ...]:
+        return MEMBERS if self.members is None else tuple(self.members)
+
+    # --------------------------------------------------------------------------------------------------- added members
+
+    def _added(self, standard: Mapping[str, d.Endpoint]) -> dict[str, d.Endpoint]:
+        """The added endpoints, each after the one that it extends."""
+        found: dict[str, d.Endpoint] = {}
+        pending = {
+            name: own for name, own in self.written.items() if name not in d.STANDARD and name not in d.EXTENDERS
+        }
+        bases: dict[str, str] = {}
+        for name, own in pending.items():
+            if own.extends is None:
+                continue
+            if own.extends in pending or own.extends in standard:
+                bases[name] = own.extends
+            else:
+                self._unknown_base(own, (*standard, *pending))
+        for name in pending:
+            chain = [name]
+            while (base := bases.get(chain[-1])) in pending and base not in found and base not in chain:
+                assert base is not None
+                chain.append(base)
+            if base is not None and base in chain:
+                circle = chain[chain.index(base) :]
+                text = "itself" if len(circle) == 1 else f"itself: {' → '.join([*circle, base])}"
+                own = pending[base]
+                message = f"{own.what} extends {text}"
+                self.types.report(
+                    "extends-cycle", message, own.nodes["extends"].value, "let one of them extend another member"
+                )
+                for member in circle:
+                    bases.pop(member)
+            for member in reversed(chain):
+                if member not in found:
+                    found[member] = self._added_one(pending[member], bases.get(member), standard, found)
+        return found
+
+    def _added_one(
+        self, own: Written, base: str | None, standard: Mapping[str, d.Endpoint], found: Mapping[str, d.Endpoint]
+    ) -> d.Endpoint:
+        start = self.root if base is None else standard.get(base) or found[base]
+        start = dataclasses.replace(start, extenders={}, description="", deprecated=None, example=None)
+        endpoint = self._build(own.name, start, standard=False, own=own, base_name=base)
+        extenders = {name: self._extender(name, endpoint, None) for name in d.EXTENDERS if name in _fitting(endpoint)}
+        return dataclasses.replace(endpoint, extenders=extenders) if extenders else endpoint
+
+    def _unknown_base(self, own: Written, known: tuple[str, ...]) -> None:
+        assert own.extends is not None
+        name = own.extends.removeprefix("get_list.")
+        if name != own.extends and name in d.EXTENDERS:
+            hint = f"write {quoted(name)}"
+        else:
+            hint = did_you_mean(own.extends, known) or f"its members: {', '.join(dict.fromkeys(known))}"
+        message = f"{own.what} extends {quoted(own.extends)}, which is no member of {self.resource.what}"
+        self.types.report("unknown-endpoint", message, own.nodes["extends"].value, hint)
+
+    # ----------------------------------------------------------------------------------------------------- one endpoint
+
+    def _build(
+        self, name: str, base: d.Endpoint, *, standard: bool, own: Written | None = None, base_name: str | None = None
+    ) -> d.Endpoint:
+        """An endpoint from the one that it starts from and what the spec writes for it."""
+        if own is None and standard and name not in d.EXTENDERS:
+            own = self.written.get(name)
+        if own is None:
+            own = Written(name, f"endpoint {quoted(name)} of {self.resource.what}", self.resource.key)
+        if standard and "extends" in own.keys:
+            message = f"{own.what} is a standard member, which extends nothing"
+            self.types.report("key-not-here", message, own.nodes["extends"].key, "remove it, or choose another name")
+        keys = own.keys
+        path = own.path or base.path
+        method = own.method or base.method
+        side_effect = base.side_effect
+        if own.side_effect is not None:
+            side_effect = own.side_effect
+        elif own.method is not None:
+            side_effect = own.method != "GET"
+        schema = own.schema if "schema" in keys else base.schema
+        collection = find_collection(schema)
+        endpoint = d.Endpoint(
+            name=name,
+            python=python_name(name, "endpoint"),
+            standard=standard,
+            extends=base_name,
+            written=frozenset(keys),
+            method=method,
+            path=path,
+            url_prefix=first_given(own.settings.url_prefix, base.url_prefix),
+            headers=joined_headers(base.headers, own.settings.headers),
+            params=self._path_params(own, path, base),
+            search_params=self._search_params(own, path, base),
+            body=own.body if "body" in keys else base.body,
+            schema=schema,
+            returns=own.returns if "returns" in keys else None if "schema" in keys else base.returns,
+            content=own.content or base.content,
+            side_effect=side_effect,
+            pagination_field=None,
+            pagination=None,
+            collection=collection,
+            options=dataclasses.replace(base.options, **(own.settings.options or {})),
+            optimistic=base.optimistic if not standard else self.optimistic and name in _OPTIMISTIC,
+            base=base.base,
+            process=own.process or base.process,
+            update=own.update or base.update,
+            get_optimistic_response=own.get_optimistic_response or base.get_optimistic_response,
+            description=own.description,
+            deprecated=own.deprecated,
+            example=self.examples.get(name),
+            place=own.key.place,
+        )
+        endpoint = self._paged(endpoint, own, base)
+        self._check(endpoint, own)
+        return endpoint
+
+    def _path_params(self, own: Written, path: d.Path, base: d.Endpoint) -> tuple[d.Field, ...]:
+        known = {field.name: field for field in (*self.params, *base.params, *own.params)}
+        declared = {field.name for field in (*self.params, *own.params)} | {
+            field.name for field in base.params if not isinstance(field.type, d.AnyOf | d.Optional)
+        }
+        found: list[d.Field] = []
+        for parameter in path.parameters:
+            name = parameter.name
+            if name in declared:
+                field = known[name]
+            else:
+                field = d.Field(name, python_name(name, "parameter"), name, self._param_type(name), place=own.key.place)
+            if parameter.optional and not isinstance(field.type, d.Optional):
+                field = dataclasses.replace(field, type=d.Optional(field.type))
+            found.append(field)
+        names = {parameter.name for parameter in path.parameters}
+        for field in own.params:
+            if field.name not in names:
+                self.resource.unknown_parameter(field, own.what, names)
+        return tuple(found)
+
+    def _param_type(self, name: str) -> d.Type:
+        """`str | int`, and the type of the field of the same name where it is another that a path can hold."""
+        items: list[d.Type] = [d.Scalar("string"), d.Scalar("integer")]
+        for entity in _entities(self.schema):
+            field = self.types.entities[entity].field(name) if entity in self.types.entities else None
+            if field is None:
+                continue
+            type = field.type.item if isinstance(field.type, d.Optional) else field.type
+            if isinstance(type, d.Scalar) and type.name in _PATH_TYPES and type not in items:
+                items.append(type)
+        return d.AnyOf(tuple(items))
+
+    def _search_params(self, own: Written, path: d.Path, base: d.Endpoint) -> tuple[d.Field, ...]:
+        in_path = {parameter.name for parameter in path.parameters}
+        if "search_params" not in own.keys:
+            return tuple(field for field in base.search_params if field.wire not in in_path)
+        for field in own.search_params:
+            if field.wire in in_path:
+                message = f"the search parameter {quoted(field.name)} of {own.what} is already a parameter of its path"
+                self.types.report("parameter-clash", message, field.place, "rename or remove it")
+        return own.search_params
+
+    def _page_field(self, name: str | None, search_params: tuple[d.Field, ...]) -> d.Field | None:
+        if name is None:
+            return None
+        for field in search_params:
+            if field.name == name:
+                type = field.type.item if isinstance(field.type, d.Optional) else field.type
+                return dataclasses.replace(field, type=type, default=d.MISSING)
+        type = d.AnyOf((d.Scalar("string"), d.Scalar("integer")))
+        return d.Field(name, python_name(name, "parameter"), wire_name(name, self.types.wire), type)
+
+    def _paged(self, endpoint: d.Endpoint, own: Written, base: d.Endpoint) -> d.Endpoint:
+        """An endpoint with its pagination, its own or an inherited one where the schema holds a collection."""
+        types = self.types
+        written = own.pagination or self.paginations.get(base.name)
+        if endpoint.collection is None or isinstance(endpoint.schema, d.AdderOf):
+            for key in ("pagination_field", "pagination"):
+                if key in own.keys:
+                    message = f"the schema of {own.what} holds no collection that pages could be added to"
+                    types.report(
+                        "pagination-without-collection",
+                        message,
+                        own.nodes[key].key,
+                        "remove it, or write {collection: [Entity]} in the schema",
+                    )
+            return endpoint
+        field = base.pagination_field
+        if own.pagination_field is not None:
+            field = self._page_field(own.pagination_field, endpoint.search_params)
+        elif field is not None:
+            field = self._page_field(field.name, endpoint.search_params)
+        self.paginations[endpoint.name] = written
+        node = own.nodes["pagination_field"].value if "pagination_field" in own.keys else None
+        node = node or (
+            self.resource.given["pagination_field"].value if "pagination_field" in self.resource.given else None
+        )
+        if field is not None and node is not None:
+            self._check_page_field(field, endpoint, own, node)
+        pagination: d.Pagination | None = None
+        if written is not None:
+            if field is None and written.remove_cursor is None and (own.pagination or endpoint.name == "get_list"):
+                message = f"{own.what} has 'pagination' but no 'pagination_field', the parameter that names the page"
+                entry = own.nodes.get("pagination") or self.resource.given["pagination"]
+                types.report("missing-key", message, entry.key, "add 'pagination_field: …'")
+            pagination = self._pagination(
+                written, endpoint, own, strict=own.pagination is not None or endpoint.name == "get_list"
+            )
+        return dataclasses.replace(endpoint, pagination_field=field, pagination=pagination)
+
+    def _check_page_field(self, field: d.Field, endpoint: d.Endpoint, own: Written, node: Node) -> None:
+        in_path = [parameter.name for parameter in endpoint.path.parameters]
+        if field.name in in_path or field.wire in in_path:
+            message = f"the pagination field {quoted(field.name)} of {own.what} is also a parameter of its path"
+            self.types.report("parameter-clash", message, node, "rename one of them")
+
+    def _pagination(
+        self, written: WrittenPagination, endpoint: d.Endpoint, own: Written, *, strict: bool
+    ) -> d.Pagination:
+        types = self.types
+        following: d.Next | None = None
+        if written.next is not None:
+            following = self._next(written, endpoint, own, strict)
+        size: d.PageSize | None = None
+        if written.size is not None:
+            name, value = written.size
+            known = next((field for field in endpoint.search_params if field.name == name), None)
+            param = known or d.Field(
+                name, python_name(name, "parameter"), wire_name(name, types.wire), d.Scalar("integer")
+            )
+            if strict and any(parameter.name in (name, param.wire) for parameter in endpoint.path.parameters):
+                message = f"the size parameter {quoted(name)} of {own.what} is also a parameter of its path"
+                types.report("parameter-clash", message, written.node, "rename one of them")
+            size = d.PageSize(param, value)
+        return d.Pagination(cast("Any", written.style), following, size, written.remove_cursor)
+
+    def _next(self, written: WrittenPagination, endpoint: d.Endpoint, own: Written, strict: bool) -> d.Next | None:
+        """Where the next page's cursor is, in wire names."""
+        types, text = self.types, written.next
+        assert text is not None and endpoint.schema is not None
+        if text.startswith("header:"):
+            header = text.removeprefix("header:")
+            if strict and not TOKEN.match(header):
+                types.report(
+                    "bad-header",
+                    f"'next' of {own.what} names {quoted(header)}, which is no name of a header",
+                    written.node,
+                )
+            return d.Next("header", (header,))
+        names = text.split(".")
+        start: list[d.Type]
+        if names[0] == "last" and len(names) > 1:
+            kind, steps = "last", names[1:]
+            collection = endpoint.collection
+            start = [collection.of.item] if collection is not None else []
+        else:
+            kind, steps = "response", names
+            schema = endpoint.schema.of if isinstance(endpoint.schema, d.PageOf) else endpoint.schema
+            start = [schema]
+        wires = tuple(self._step(steps, start, written, own, strict))
+        return d.Next(cast("Any", kind), wires)
+
+    def _step(
+        self, steps: list[str], types: list[d.Type], written: WrittenPagination, own: Written, strict: bool
+    ) -> Iterator[str]:
+        for name in steps:
+            fields = self._fields_of(types)
+            if fields is None:
+                yield wire_name(name, self.types.wire)
+                types = [d.Scalar("any")]
+                continue
+            field = next((field for field in fields if field.name == name), None)
+            if field is None:
+                if strict:
+                    message = f"'next' of {own.what} leads to {quoted(name)} in {quoted(str(written.next))}, which does not exist"
+                    known = [field.name for field in fields]
+                    hint = did_you_mean(name, known) or "write a path in the response, header:NAME or last.<field>"
+                    self.types.report("unknown-field", message, written.node, hint)
+                    strict = False
+                yield wire_name(name, self.types.wire)
+                types = [d.Scalar("any")]
+            else:
+                yield field.wire
+                types = [field.type]
+
+    def _fields_of(self, types: list[d.Type]) -> list[d.Field] | None:
+        """The fields of what stands in one place; None where anything may stand."""
+        found: list[d.Field] = []
+        for type in types:
+            match type:
+                case d.Optional(item):
+                    inner = self._fields_of([item])
+                case d.ObjectType(members):
+                    inner = list(members)
+                case d.ObjectRef(name):
+                    inner = list(self.types.objects[name].fields)
+                case d.EntityRef(name):
+                    inner = list(self.types.entities[name].all_fields) if name in self.types.entities else None
+                case d.UnionOf(choices):
+                    inner = self._fields_of([d.EntityRef(choice.entity) for choice in choices])
+                case d.ValuesOf() | d.Scalar("any"):
+                    inner = None
+                case _:
+                    inner = []
+            if inner is None:
+                return None
+            found.extend(inner)
+        return found
+
+    def _check(self, endpoint: d.Endpoint, own: Written) -> None:
+        """What has to agree within one endpoint."""
+        types = self.types
+        keys = own.keys
+        if "body" in keys and own.body is not None and not endpoint.has_body and endpoint.base is None:
+            message = f"{own.what} is a {endpoint.method}, which sends no body"
+            types.report(
+                "body-not-sent", message, own.nodes["body"].key, "write 'method: POST' or the like, or remove the body"
+            )
+        if endpoint.content not in (None, "json") and endpoint.schema is not None and keys & {"content", "schema"}:
+            message = f"{own.what} answers with {endpoint.content}, to which no schema applies"
+            entry = own.nodes.get("content") or own.nodes["schema"]
+            types.report("content-with-schema", message, entry.key, "add 'schema: null'")
+        if "returns" in keys and endpoint.schema is not None and endpoint.process is None and endpoint.base is None:
+            message = f"'returns' of {own.what} has no effect: its schema gives the type"
+            types.report(
+                "returns-without-process", message, own.nodes["returns"].key, "add 'process: python:…' or remove it"
+            )
+        pythons: dict[str, d.Field] = {}
+        for field in (*endpoint.params, *endpoint.search_params):
+            first = pythons.setdefault(field.python, field)
+            if first is not field and first.wire != field.wire:
+                message = f"the parameters {quoted(first.name)} and {quoted(field.name)} of {own.what} are both {quoted(field.python)} in Python"
+                types.report("name-clash", message, field.place, "rename one of them")
+
+    def _unknown_examples(self, names: set[str]) -> None:
+        for name, example in self.examples.items():
+            if name not in names:
+                hint = did_you_mean(name, names) or f"its members: {', '.join(sorted(names))}"
+                message = f"'examples' of {self.resource.what} names {quoted(name)}, which is no member of it"
+                self.types.report("unknown-endpoint", message, example.place, hint)
+
+
+_PATH_TYPES: Final = frozenset(("uuid", "date", "decimal", "datetime", "time", "number"))
+
+
+def find_collection(schema: d.Type | None) -> d.CollectionOf | None:
+    """The first collection of a schema, depth first through objects; lists and entities are not searched (§3.9)."""
+    match schema:
+        case d.CollectionOf():
+            return schema
+        case d.Optional(item) | d.PageOf(item):
+            return find_collection(item)
+        case d.AdderOf(of):
+            return of
+        case d.ObjectType(members):
+            return next((found for member in members if (found := find_collection(member.type)) is not None), None)
+        case _:
+            return None
+
+
+def _fitting(listing: d.Endpoint) -> tuple[str, ...]:
+    """Which of `push`, `unshift`, `assign`, `get_page` an endpoint can have."""
+    if listing.collection is None or isinstance(listing.schema, d.AdderOf | d.PageOf):
+        return ()
+    adders = ("assign",) if isinstance(listing.collection.of, d.ValuesOf) else ("push", "unshift")
+    paged = listing.pagination_field is not None or (
+        listing.pagination is not None and listing.pagination.remove_cursor is not None
+    )
+    return (*adders, "get_page") if paged else adders
+
+
+def _entities(schema: d.EntityRef | d.UnionOf) -> tuple[str, ...]:
+    if isinstance(schema, d.EntityRef):
+        return (schema.name,)
+    return tuple(choice.entity for choice in schema.choices)
+
+
+def check_requests(types: Types, resources: Mapping[str, d.Resource]) -> None:
+    """Reports reading endpoints that would share one cache entry but differ in schema."""
+    seen: dict[object, list[tuple[str, d.Endpoint]]] = {}
+    for resource in resources.values():
+        for endpoint in resource.endpoints.values():
+            if endpoint.side_effect:
+                continue
+            request = (endpoint.method, endpoint.url_prefix, route(endpoint.path))
+            what = f"{quoted(endpoint.name)} of resource {quoted(resource.name)}"
+            others = seen.setdefault(request, [])
+            for other_what, other in others:
+                if _shape(other.schema) != _shape(endpoint.schema):
+                    types.report(
+                        "same-request",
+                        f"{what} and {other_what} read {endpoint.method} {endpoint.path.text} with different schemas, "
+                        "and would share one cache entry",
+                        endpoint.place,
+                        "give one of them another path, or both the same schema",
+                        [Related(other.place, "the other one")],
+                    )
+                    break
+            others.append((what, endpoint))
+
+
+def _shape(schema: d.Type | None) -> d.Type | None:
+    """What a schema stores under its key: collections of the same items are alike, whatever their arguments."""
+    if isinstance(schema, d.CollectionOf):
+        return d.CollectionOf(schema.of)
+    if isinstance(schema, d.ObjectType):
+        members = [dataclasses.replace(member, type=cast("d.Type", _shape(member.type))) for member in schema.members]
+        return d.ObjectType(tuple(members), schema.name)
+    return schema

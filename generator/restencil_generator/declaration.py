@@ -1,0 +1,625 @@
+"""A spec as the generator works with it: typed, frozen, every name and every inherited value resolved.
+
+`load.load_spec` makes it; nothing here reads files or judges. What the fields hold:
+
+* **Names.** `name` is the name as the spec writes it, `python` the name in Python (the same, or with one trailing
+  underscore), `wire` the name in JSON, URLs and the store. All three are final.
+* **Types.** References are resolved: a name in a type is an `EnumRef`, `ObjectRef` or `EntityRef`, and the tables of
+  `Spec` hold what it names.
+* **Inheritance.** What an entity, a resource or an endpoint takes over from what it extends, from its resource or from
+  the spec is filled in. Consumers never look further up.
+* **Order.** Where order has a meaning (fields, members, enum members, union values) tuples keep it as written.
+  Mappings are sorted by name (endpoints: the standard members first), whatever the order in the file.
+* **Durations** are integers in milliseconds.
+* **Places** (`place`) are for problems only. They do not take part in comparisons.
+
+A `Spec` exists only if the spec has no errors, so consumers need not defend against references to nothing.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+from collections.abc import Iterator, Mapping
+from typing import Final, Literal, TypeAlias
+
+from restencil_generator.problems import Place
+
+Json: TypeAlias = "None | bool | int | float | str | list[Json] | dict[str, Json]"
+Literals: TypeAlias = "str | int | bool"
+
+
+class Missing(enum.Enum):
+    """The type of `MISSING`."""
+
+    MISSING = "missing"
+
+
+MISSING: Final = Missing.MISSING
+"""No value was given, which is something else than null."""
+
+NOWHERE: Final = Place("")
+
+
+def _place() -> Place:
+    """A place that takes no part in comparisons and does not show in a repr."""
+    field: Place = dataclasses.field(default=NOWHERE, compare=False, repr=False)
+    return field
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Reference:
+    """Hand-written code: `python:module:name`."""
+
+    module: str
+    name: str
+    place: Place = _place()
+
+    def __str__(self) -> str:
+        return f"python:{self.module}:{self.name}"
+
+
+# ---------------------------------------------------------------------------------------------------------------- types
+
+ScalarName: TypeAlias = Literal[
+    "string", "integer", "number", "boolean", "datetime", "date", "time", "decimal", "uuid", "any", "bytes"
+]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Scalar:
+    """A type that is one word. `bytes` stands only in multipart bodies (a file) and for `content: bytes`."""
+
+    name: ScalarName
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Const:
+    """A discriminator fixed to a literal: `{const: link}`."""
+
+    value: Literals
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class EnumRef:
+    """One of the values of `Spec.enums[name]`."""
+
+    name: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ObjectRef:
+    """A plain nested value of the class `Spec.objects[name]`."""
+
+    name: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class EntityRef:
+    """An entity of the class `Spec.entities[name]`."""
+
+    name: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Optional:
+    """`X?`: the value, or null, or absent. Never nested."""
+
+    item: Type
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ListOf:
+    """`[X]`: an array."""
+
+    item: Type
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ValuesOf:
+    """`{values: X}`: an object with free keys."""
+
+    item: Type
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ObjectType:
+    """`{object: {a: X, b: Y}}`, or a mapping without a form's word in an endpoint's `schema`: a TypedDict.
+
+    `name` is the name of the TypedDict in the generated package, already free of clashes: `<Resource><Endpoint>Result`
+    for an endpoint's schema or `returns`, `<Resource><Endpoint>Body` and `<Resource>Body` for bodies, `<Entity><Field>`
+    for a field of an entity or object; for an object inside another its name and that of the member
+    (`ArticlesSearchResultMeta`). Equal members make equal types, whatever the name.
+    """
+
+    members: tuple[Field, ...]
+    name: str = dataclasses.field(compare=False)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Choice:
+    """A value of a union's discriminator and the entity that it stands for."""
+
+    value: Literals
+    entity: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class UnionOf:
+    """`{union: {value: Entity, …}, attribute: type}`: one of several entities.
+
+    `attribute` is the name of the discriminator as the spec writes it, or a function; `wire` is its name in JSON
+    (empty for a function).
+    """
+
+    choices: tuple[Choice, ...]
+    attribute: str | Reference
+    wire: str = ""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class CollectionOf:
+    """`{collection: [X] or {values: X}, nest: …, non_filter_arguments: …}`, and the schema of a resource's `get_list`.
+
+    `nest` pairs the wire name of an argument with a field of the surrounding entity; `non_filter_arguments` are wire
+    names; `custom` is the collection class of the resource's `collection: python:…`.
+    """
+
+    of: ListOf | ValuesOf
+    nest: tuple[Nest, ...] = ()
+    non_filter_arguments: tuple[str, ...] = ()
+    custom: Reference | None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Nest:
+    """One pair of a collection's `nest`: the argument (wire name) takes the value of the field (a `Field.name`)."""
+
+    argument: str
+    field: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class AllOf:
+    """`{all: Entity}` or `{all: {value: Entity, …}, attribute: type}`: every cached entity of the type."""
+
+    of: EntityRef | UnionOf
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class InvalidateOf:
+    """`{invalidate: Entity}`: the response removes the entity."""
+
+    of: EntityRef | UnionOf
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class QueryOf:
+    """`{query: …, process: python:…}`: a computed view; `returns` is its type, None for `any`."""
+
+    of: CollectionOf | AllOf
+    process: Reference
+    returns: Type | None = None
+
+
+Adder: TypeAlias = Literal["push", "unshift", "assign"]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class AdderOf:
+    """The schema of `push`, `unshift` and `assign`, never written: the response is added to the collection."""
+
+    of: CollectionOf
+    how: Adder
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PageOf:
+    """The schema of `get_page`, never written: `of` with every collection appending instead of replacing."""
+
+    of: Type
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class AnyOf:
+    """One of several scalars or enums: the type of a path parameter that the spec does not say (`str | int | …`)."""
+
+    items: tuple[Type, ...]
+
+
+Type: TypeAlias = (
+    Scalar
+    | Const
+    | EnumRef
+    | ObjectRef
+    | EntityRef
+    | Optional
+    | ListOf
+    | ValuesOf
+    | ObjectType
+    | UnionOf
+    | CollectionOf
+    | AllOf
+    | InvalidateOf
+    | QueryOf
+    | AdderOf
+    | PageOf
+    | AnyOf
+)
+
+
+# --------------------------------------------------------------------------------------------------------------- fields
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Field:
+    """A field of an entity or object, a member of an object schema or body, a path or search parameter.
+
+    `type` is an `Optional` where null or absence is allowed (also by `optional: true`).
+
+    `default` is the resolved default as JSON under Python names (RFC 3339 text, a mapping for an object, …), or
+    `MISSING` where there is none: `required` says so too. For fields of entities and objects it is always filled in
+    from the table of types, except for entities, unions and object schemas. `written_default` tells a default that the
+    spec gives from one that follows from the type. Parameters, body fields and members of object schemas have a default
+    only where the spec writes it; they are required without `?` and without a default.
+    """
+
+    name: str
+    python: str
+    wire: str
+    type: Type
+    default: Json | Missing = MISSING
+    written_default: bool = False
+    read_only: bool = False
+    description: str = ""
+    deprecated: str | None = None
+    decode: Reference | None = None
+    encode: Reference | None = None
+    place: Place = _place()
+
+    @property
+    def required(self) -> bool:
+        """Whether a value must be given: no default and not optional."""
+        return self.default is MISSING and not isinstance(self.type, Optional)
+
+
+# -------------------------------------------------------------------------------------------------------------- classes
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class EnumMember:
+    """One value of an enum; `constant` is the name of its `Final` constant (`DIET_HERBIVORE`), None for a list enum."""
+
+    value: str | int
+    constant: str | None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Enum:
+    """A list of known values; a value it does not know is kept as it came."""
+
+    name: str
+    members: tuple[EnumMember, ...]
+    place: Place = _place()
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Object:
+    """A plain nested value without identity. `body_name` names its TypedDict for bodies, None where no body needs it."""
+
+    name: str
+    fields: tuple[Field, ...]
+    body_name: str | None = None
+    place: Place = _place()
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Entity:
+    """A record type with a primary key.
+
+    `fields` are those that it declares itself, `all_fields` with the inherited ones in their place (an overriding field
+    keeps the position of the one it overrides). `pk` names fields (`Field.name`); `pk_is_list` says that the pk is the
+    JSON array of their texts. `key` is the table's name; `key_written` says that this entity itself writes it.
+    `pk`, `indexes` and `validate` are the inherited ones where the entity writes none of its own; the `…_written` flags
+    tell. An abstract entity may have a pk that is no field: then `pk` is empty. `resource` is the key of the resource
+    that declares it in place. `body_name` names its TypedDict for bodies, None where no body needs it.
+    """
+
+    name: str
+    fields: tuple[Field, ...]
+    all_fields: tuple[Field, ...]
+    pk: tuple[str, ...]
+    pk_is_list: bool
+    pk_written: bool
+    key: str
+    key_written: bool
+    extends: str | None = None
+    abstract: bool = False
+    indexes: tuple[str, ...] = ()
+    indexes_written: bool = False
+    validate: Reference | None = None
+    validate_written: bool = False
+    description: str = ""
+    deprecated: str | None = None
+    resource: str | None = None
+    body_name: str | None = None
+    place: Place = _place()
+
+    def field(self, name: str) -> Field | None:
+        """The field with this name (`Field.name`), inherited ones included."""
+        return next((field for field in self.all_fields if field.name == name), None)
+
+
+# ------------------------------------------------------------------------------------------------------------ endpoints
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PathText:
+    """Literal text of a path, escapes undone."""
+
+    text: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PathParameter:
+    """A parameter of a path. `prefix` is the `/` or `.` right before it, sent only together with it, or empty."""
+
+    name: str
+    optional: bool
+    prefix: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Path:
+    """A path template: its text as written and its parts."""
+
+    text: str
+    parts: tuple[PathText | PathParameter, ...]
+
+    @property
+    def parameters(self) -> tuple[PathParameter, ...]:
+        return tuple(part for part in self.parts if isinstance(part, PathParameter))
+
+
+ErrorPolicy: TypeAlias = Literal["soft", "hard", "soft_on_server_error"]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Options:
+    """Endpoint options. None: not given (or taken back with null). Durations in milliseconds."""
+
+    data_expiry_length: int | None = None
+    error_expiry_length: int | None = None
+    poll_frequency: int | None = None
+    invalid_if_stale: bool | None = None
+    error_policy: ErrorPolicy | Reference | None = None
+    timeout: int | None = None
+    retries: int | None = None
+
+
+BodyKind: TypeAlias = Literal["json", "form", "multipart", "any", "bytes"]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Body:
+    """The body argument of an endpoint.
+
+    `json` bodies have a `type`: an `EntityRef` or `UnionOf` (the fields of the entity that are not read-only, each of
+    them optional, as its TypedDict `body_name`), an `ObjectRef`, an `ObjectType`, or a `ListOf` these or anything else.
+    `form` and `multipart` have an `ObjectType`. `any` and `bytes` have none. `partial` says that every member of the
+    `ObjectType` may be absent, whatever its field says (`partial_update` with the resource's own mapping).
+    """
+
+    kind: BodyKind
+    type: Type | None = None
+    partial: bool = False
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Next:
+    """Where the next page's value is: a path of wire names in the response or in the last item, or a header's name."""
+
+    kind: Literal["response", "last", "header"]
+    path: tuple[str, ...]
+
+    def __str__(self) -> str:
+        """The text of the runtime's option `pagination["next"]`: `meta.next`, `last.id`, `header:X-Next`."""
+        if self.kind == "header":
+            return f"header:{self.path[0]}"
+        return ".".join(("last", *self.path) if self.kind == "last" else self.path)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PageSize:
+    """The search parameter that asks for a number of items a page, and that number."""
+
+    param: Field
+    value: int
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Pagination:
+    """How `iterate()` finds the next page. `next` is set for the style `cursor` alone."""
+
+    style: Literal["page", "offset", "cursor", "link"]
+    next: Next | None = None
+    size: PageSize | None = None
+    remove_cursor: Reference | None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Example:
+    """An example call. Values under Python or wire names, as the spec has them; `MISSING` where it gives none.
+
+    `places` tells where a value stands, by its path: `("response", 0, "title")`.
+    """
+
+    params: Mapping[str, Json] = dataclasses.field(default_factory=dict[str, Json])
+    body: Json | Missing = MISSING
+    response: Json | Missing = MISSING
+    places: Mapping[tuple[str | int, ...], Place] = dataclasses.field(
+        default_factory=dict[tuple[str | int, ...], Place], compare=False, repr=False
+    )
+    place: Place = _place()
+
+
+Content: TypeAlias = Literal["json", "text", "bytes", "stream"]
+
+STANDARD: Final = ("get", "get_list", "create", "update", "partial_update", "delete")
+"""The standard members of a resource that are endpoints of their own, in their order."""
+
+EXTENDERS: Final = ("push", "unshift", "assign", "get_page")
+"""The standard members that hang on `get_list`."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Endpoint:
+    """One endpoint with everything it inherits.
+
+    `name` is the name as the spec writes it (`get`, `publish`; for the members of `Endpoint.extenders` `push`,
+    `unshift`, `assign`, `get_page`), `python` the attribute's name. `standard` says that it is a standard member (`delete` has the
+    runtime's `process` unless one is written). `extends` is the member it starts from, as written or implied (None: the
+    resource). `written` holds the keys that the spec writes for this very endpoint.
+
+    `params` are the path's parameters in its order; `search_params` include the pagination's size parameter only if the
+    spec declares it. `pagination_field` is a parameter of `get_page` alone, and None where the schema holds no
+    collection. `collection` is the first collection of the schema (§3.9), what `push` and the like work on.
+    `extenders` holds what exists of `push`, `unshift`, `assign`, `get_page` on this endpoint; they inherit from it.
+
+    `schema` None: no schema. `returns`: the type of the value where the spec gives one, else None.
+    `base` is the endpoint class to build on, None for the runtime's own. `headers` are all static headers, those of the
+    spec and the resource included. `optimistic` says that the standard optimistic payload (§4.3) applies to it.
+    """
+
+    name: str
+    python: str
+    standard: bool
+    extends: str | None
+    written: frozenset[str]
+    method: str
+    path: Path
+    url_prefix: str
+    headers: Mapping[str, str]
+    params: tuple[Field, ...]
+    search_params: tuple[Field, ...]
+    body: Body | None
+    schema: Type | None
+    returns: Type | None
+    content: Content | None
+    side_effect: bool
+    pagination_field: Field | None
+    pagination: Pagination | None
+    collection: CollectionOf | None
+    options: Options
+    optimistic: bool
+    base: Reference | None = None
+    process: Reference | None = None
+    update: Reference | None = None
+    get_optimistic_response: Reference | None = None
+    description: str = ""
+    deprecated: str | None = None
+    example: Example | None = None
+    extenders: Mapping[str, Endpoint] = dataclasses.field(default_factory=dict[str, "Endpoint"])
+    place: Place = _place()
+
+    @property
+    def has_body(self) -> bool:
+        """Whether a call takes a body (§3.2)."""
+        return self.body is not None and self.method not in ("GET", "DELETE")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Resource:
+    """A bundle of endpoints that share a path and a schema.
+
+    `class_name` is its class (`Articles`), `python` its attribute on the client. `members` are the standard members that
+    exist, of `STANDARD` and `EXTENDERS`, in that order. `endpoints` holds them (without the extenders, which hang on
+    their list) and the added ones. `options`, `headers`, `url_prefix` and `base` include those of the spec.
+    """
+
+    name: str
+    python: str
+    class_name: str
+    path: Path
+    schema: EntityRef | UnionOf
+    url_prefix: str
+    headers: Mapping[str, str]
+    options: Options
+    optimistic: bool
+    members: tuple[str, ...]
+    endpoints: Mapping[str, Endpoint]
+    body: Body | None
+    search_params: tuple[Field, ...] = ()
+    params: tuple[Field, ...] = ()
+    pagination_field: str | None = None
+    pagination: Pagination | None = None
+    base: Reference | None = None
+    description: str = ""
+    deprecated: str | None = None
+    place: Place = _place()
+
+    @property
+    def entities(self) -> tuple[str, ...]:
+        """The names of the resource's entities: one, or those of its union in order."""
+        if isinstance(self.schema, EntityRef):
+            return (self.schema.name,)
+        return tuple(dict.fromkeys(choice.entity for choice in self.schema.choices))
+
+    def all_endpoints(self) -> Iterator[tuple[str, Endpoint]]:
+        """Every endpoint with its dotted name in Python: `get`, `get_list`, `get_list.push`, …"""
+        for endpoint in self.endpoints.values():
+            yield endpoint.python, endpoint
+            for extender in endpoint.extenders.values():
+                yield f"{endpoint.python}.{extender.python}", extender
+
+
+# ------------------------------------------------------------------------------------------------------------- the spec
+
+WireNames: TypeAlias = Literal["as_is", "snake_case", "camelCase", "PascalCase", "kebab-case"]
+
+
+AuthKind: TypeAlias = Literal["header", "bearer", "basic", "cookie", "query"]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Auth:
+    """How the secret is sent: `name` is that of the header, cookie or parameter, empty for `bearer` and `basic`.
+
+    `env` is the environment variable that the client reads where no token is given, None for none.
+    """
+
+    kind: AuthKind
+    name: str = ""
+    env: str | None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Spec:
+    """A whole spec.
+
+    `file` is the file's (or folder's) name without its folders. `digest` is the SHA-256, in hexadecimal, of the loaded
+    declaration in canonical form: comments, line ends, layout and the order of keys wherever it has no meaning do not
+    count. `namespace` maps every name of a generated class, alias or constant to what it is (`"entity"`, `"object"`,
+    `"enum"`, `"constant"`, `"resource"`, `"client"`, `"typed_dict"`).
+    """
+
+    file: str
+    language: int
+    package: str
+    client: str
+    async_client: str
+    digest: str
+    title: str = ""
+    description: str = ""
+    url_prefix: str = ""
+    wire_names: WireNames = "as_is"
+    auth: Auth | None = None
+    base: Reference | None = None
+    headers: Mapping[str, str] = dataclasses.field(default_factory=dict[str, str])
+    options: Options = Options()
+    enums: Mapping[str, Enum] = dataclasses.field(default_factory=dict[str, Enum])
+    objects: Mapping[str, Object] = dataclasses.field(default_factory=dict[str, Object])
+    entities: Mapping[str, Entity] = dataclasses.field(default_factory=dict[str, Entity])
+    resources: Mapping[str, Resource] = dataclasses.field(default_factory=dict[str, Resource])
+    namespace: Mapping[str, str] = dataclasses.field(default_factory=dict[str, str])
+    place: Place = _place()

@@ -1,0 +1,431 @@
+"""Load a spec: files → YAML → tree → declaration, with every problem on the way.
+
+This is the only file that names yaml. The tree is built from the parser's events without recursion, so that no input
+can overflow the stack, and nothing is ever constructed from a tag: a spec can run no code.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NoReturn
+
+from restencil_generator import check
+from restencil_generator.problems import Place, Problem, Related, Source, has_errors, in_order, quoted, visible
+from restencil_generator.tree import Entry, MappingNode, Node, ScalarNode, SequenceNode, described
+
+if TYPE_CHECKING:
+    from restencil_generator.declaration import Spec
+
+MAX_DEPTH: Final = 64
+"""How deep collections may be nested in each other."""
+
+MAX_NODES_BY_ALIAS: Final = 100_000
+"""How many nodes aliases may stand for, all together; no written spec comes near."""
+
+SUFFIXES: Final = (".yaml", ".yml")
+
+MERGED: Final = ("enums", "objects", "entities", "resources")
+"""The top-level tables that the files of a folder may share."""
+
+# What the parser counts as the end of a line.
+_BREAK: Final = re.compile("\r\n|[\r\n\x85\u2028\u2029]")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Loaded:
+    """What came of loading one spec.
+
+    `declaration` is None as soon as one problem is an error. `problems` are in order. `sources` hold the texts for
+    excerpts, `files` are the files that were read, for watching.
+    """
+
+    declaration: Spec | None
+    problems: tuple[Problem, ...]
+    sources: Mapping[str, Source]
+    files: tuple[Path, ...] = ()
+
+
+def load_spec(path: Path | str) -> Loaded:
+    """Loads a spec from a file, or from a folder whose `*.yaml` and `*.yml` files are merged.
+
+    Never raises for what a file contains or for a file that cannot be read: those are problems.
+    """
+    path = Path(path)
+    shown = path.as_posix()
+    try:
+        files = _files(path)
+    except OSError as error:
+        return Loaded(None, (_unreadable(shown, error),), {})
+    if not files:
+        problem = Problem(
+            "no-spec-files",
+            "the folder holds no *.yaml and no *.yml file",
+            Place(shown),
+            "add one or name another folder",
+        )
+        return Loaded(None, (problem,), {})
+    texts: dict[str, str] = {}
+    problems: list[Problem] = []
+    for file in files:
+        try:
+            texts[file.as_posix()] = _decoded(file.read_bytes(), file.as_posix(), problems)
+        except OSError as error:
+            problems.append(_unreadable(file.as_posix(), error))
+    return _load(texts, path.name or path.resolve().name, problems, tuple(files))
+
+
+def load_text(text: str, file: str = "spec.yaml") -> Loaded:
+    """Loads a spec from a text; `file` is the name that problems show."""
+    return _load({file: text}, Path(file).name, [], ())
+
+
+def _load(texts: Mapping[str, str], name: str, problems: list[Problem], files: tuple[Path, ...]) -> Loaded:
+    sources = {file: Source(file, tuple(_BREAK.split(text))) for file, text in texts.items()}
+    trees: list[MappingNode] = []
+    for file, text in texts.items():
+        tree = _tree(text, file, problems)
+        if tree is not None:
+            trees.append(tree)
+    # Where a file is missing from the whole, what the others refer to may stand in it.
+    complete = len(trees) == max(len(texts), 1) and not any(problem.code in _FATAL for problem in problems)
+    declaration: Spec | None = None
+    if complete:
+        merged = trees[0] if len(trees) == 1 else _merged(trees, problems)
+        declaration = check.check(merged, name, problems)
+    if has_errors(problems):
+        declaration = None
+    return Loaded(declaration, tuple(in_order(problems)), sources, files)
+
+
+def _files(path: Path) -> list[Path]:
+    if not path.is_dir():
+        return [path]
+    found = [child for child in path.iterdir() if child.suffix in SUFFIXES and not child.is_dir()]
+    return sorted(found, key=lambda child: child.name)
+
+
+# Problems after which a file's tree is not the whole file.
+_FATAL: Final = frozenset(
+    ("unreadable-file", "not-utf8", "yaml-syntax", "yaml-depth", "yaml-alias", "yaml-documents", "yaml-loader")
+)
+
+
+def _unreadable(file: str, error: OSError) -> Problem:
+    return Problem("unreadable-file", f"cannot be read: {error.strerror or error}", Place(file), "check the path")
+
+
+def _decoded(content: bytes, file: str, problems: list[Problem]) -> str:
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        text = content[: error.start].decode("utf-8-sig", "replace")
+        lines = _BREAK.split(text)
+        place = Place(file, len(lines), len(lines[-1]) + 1, len(lines), len(lines[-1]) + 2)
+        message = f"the file is not UTF-8: byte 0x{content[error.start]:02x} cannot stand here"
+        problems.append(Problem("not-utf8", message, place, "save the file as UTF-8"))
+        return content.decode("utf-8-sig", "replace")
+
+
+# ----------------------------------------------------------------------------------------------------------- YAML to tree
+
+
+def _tree(text: str, file: str, problems: list[Problem]) -> MappingNode | None:
+    """The mapping that a file holds, or None when it holds none."""
+    try:
+        import yaml
+        from yaml.cyaml import CSafeLoader
+    except ImportError:
+        problems.append(
+            Problem(
+                "yaml-loader",
+                "PyYAML is missing, or was built without its C parser, which the spec language needs",
+                Place(file),
+                "install a wheel of it: pip install --force-reinstall --only-binary :all: pyyaml",
+            )
+        )
+        return None
+    if any(problem.code == "not-utf8" and problem.place.file == file for problem in problems):
+        return None
+    builder = _Builder(file, problems)
+    try:
+        parser = CSafeLoader(text)
+        try:
+            builder.build(parser.get_event)
+        finally:
+            parser.dispose()
+    except yaml.MarkedYAMLError as error:
+        problems.append(_syntax_problem(error, file))
+    except (yaml.YAMLError, UnicodeError) as error:
+        problems.append(_character_problem(error, text, file))
+    except _Refused:
+        pass
+    else:
+        return _document(builder.roots, file, problems)
+    return None
+
+
+def _document(roots: list[Node], file: str, problems: list[Problem]) -> MappingNode | None:
+    if len(roots) > 1:
+        second = roots[1].place
+        place = dataclasses.replace(second, end_line=second.line, end_column=second.column + 1)
+        problems.append(
+            Problem("yaml-documents", "a second document begins here", place, "a file holds one: remove the '---'")
+        )
+        return None
+    if not roots or (isinstance(roots[0], ScalarNode) and roots[0].plain and not roots[0].text):
+        problems.append(
+            Problem("empty-spec", "the file is empty", Place(file), "begin with 'restencil: 1' and 'package: name'")
+        )
+        return None
+    root = roots[0]
+    if not isinstance(root, MappingNode):
+        problems.append(
+            Problem(
+                "wrong-type",
+                f"a spec is a mapping, this is {described(root)}",
+                root.place,
+                "begin with 'restencil: 1' and 'package: name'",
+            )
+        )
+        return None
+    return root
+
+
+class _Refused(Exception):
+    """The rest of the file is not worth reading; the problem is noted."""
+
+
+class _Builder:
+    """Builds the tree of a file from the parser's events."""
+
+    def __init__(self, file: str, problems: list[Problem]) -> None:
+        self.file = file
+        self.problems = problems
+        self.roots: list[Node] = []
+        self.anchors: dict[str, Node] = {}
+        self.sizes: dict[int, int] = {}  # of anchored nodes, aliases expanded
+        self.open: set[int] = set()
+        self.expanded = 0
+
+    def build(self, next_event: Callable[[], Any]) -> None:
+        """Reads events up to the end of the text."""
+        file, anchors = self.file, self.anchors
+        stack: list[tuple[Node, int]] = []  # the open collections and the size of what was read before them
+        keys: list[ScalarNode | None] = []  # per open mapping: its key that waits for a value
+        current: Node | None = None
+        size = 0
+        while True:
+            event = next_event()
+            kind = type(event).__name__
+            if kind == "ScalarEvent":
+                start, end = event.start_mark, event.end_mark
+                node: Node = ScalarNode(
+                    file, start.line, start.column, end.line, end.column, event.value, event.implicit[0]
+                )
+                size += 1
+            elif kind == "MappingStartEvent":
+                start = event.start_mark
+                node = MappingNode(file, start.line, start.column)
+                size += 1
+            elif kind == "SequenceStartEvent":
+                start = event.start_mark
+                node = SequenceNode(file, start.line, start.column)
+                size += 1
+            elif kind == "MappingEndEvent" or kind == "SequenceEndEvent":
+                assert current is not None
+                current.end_line, current.end_column = event.end_mark.line, event.end_mark.column
+                closed, before = stack.pop()
+                if id(closed) in self.open:
+                    self.open.discard(id(closed))
+                    self.sizes[id(closed)] = size - before
+                if isinstance(closed, MappingNode):
+                    keys.pop()
+                current = stack[-1][0] if stack else None
+                continue
+            elif kind == "AliasEvent":
+                node = self._alias(event)
+                size += self.sizes.get(id(node), 1)
+            elif kind == "StreamEndEvent":
+                return
+            else:
+                if kind == "DocumentStartEvent":
+                    anchors.clear()
+                continue
+            if kind != "AliasEvent":
+                if event.tag is not None:
+                    self._tag(event)
+                if event.anchor is not None:
+                    anchors[event.anchor] = node
+            # The node goes where it belongs.
+            if isinstance(current, SequenceNode):
+                current.items.append(node)
+            elif isinstance(current, MappingNode):
+                key = keys[-1]
+                if key is None:
+                    keys[-1] = self._key(node)
+                else:
+                    keys[-1] = None
+                    if key is not _NO_KEY:
+                        self._enter(current, key, node)
+            else:
+                self.roots.append(node)
+            if kind != "ScalarEvent" and kind != "AliasEvent":
+                if len(stack) >= MAX_DEPTH:
+                    self._refuse(
+                        "yaml-depth", f"collections are nested more than {MAX_DEPTH} deep", event, "flatten this part"
+                    )
+                stack.append((node, size - 1))
+                if event.anchor is not None:
+                    self.open.add(id(node))
+                if isinstance(node, MappingNode):
+                    keys.append(None)
+                current = node
+
+    def _alias(self, event: Any) -> Node:
+        node = self.anchors.get(event.anchor)
+        if node is None:
+            self._refuse(
+                "yaml-alias", f"no anchor &{visible(event.anchor)} stands before this alias", event, "define it"
+            )
+        if id(node) in self.open:
+            self._refuse(
+                "yaml-alias",
+                f"the alias *{visible(event.anchor)} stands inside of what it means",
+                event,
+                "write it out",
+            )
+        self.expanded += self.sizes.get(id(node), 1)
+        if self.expanded > MAX_NODES_BY_ALIAS:
+            self._refuse(
+                "yaml-alias", f"the aliases stand for more than {MAX_NODES_BY_ALIAS:,} nodes", event, "write them out"
+            )
+        return node
+
+    def _tag(self, event: Any) -> None:
+        message = f"the tag {quoted(event.tag)} is not part of the spec language"
+        self.problems.append(Problem("yaml-tag", message, self._mark_place(event), "remove it"))
+
+    def _key(self, node: Node) -> ScalarNode:
+        if isinstance(node, ScalarNode):
+            return node
+        self.problems.append(
+            Problem("yaml-key", f"a key is a text, this is {described(node)}", _first_line(node.place), "name the key")
+        )
+        return _NO_KEY
+
+    def _enter(self, mapping: MappingNode, key: ScalarNode, value: Node) -> None:
+        first = mapping.entries.get(key.text)
+        if first is None:
+            mapping.entries[key.text] = Entry(key, value)
+        else:
+            self.problems.append(_duplicate(key, first.key))
+
+    def _mark_place(self, event: Any) -> Place:
+        mark = event.start_mark
+        return Place(self.file, mark.line + 1, mark.column + 1, mark.line + 1, mark.column + 2)
+
+    def _refuse(self, code: str, message: str, event: Any, hint: str) -> NoReturn:
+        self.problems.append(Problem(code, message, self._mark_place(event), hint))
+        raise _Refused
+
+
+_NO_KEY: Final = ScalarNode("", 0, 0, 0, 0, "", True)
+
+
+def _duplicate(key: ScalarNode, first: ScalarNode) -> Problem:
+    return Problem(
+        "duplicate-key",
+        f"the key {quoted(key.text)} is given twice",
+        key.place,
+        "keep one of them",
+        (Related(first.place, "given here first"),),
+    )
+
+
+def _first_line(place: Place) -> Place:
+    if place.end_line == place.line:
+        return place
+    return dataclasses.replace(place, end_line=place.line, end_column=place.column + 1)
+
+
+def _syntax_problem(error: Any, file: str) -> Problem:
+    """The problem for a text that does not parse, at the place where the parser stopped."""
+    mark = error.problem_mark or error.context_mark
+    place = Place(file, mark.line + 1, mark.column + 1, mark.line + 1, mark.column + 2) if mark else Place(file)
+    what = visible(str(error.problem or error))
+    context = f" {visible(str(error.context))}" if error.context else ""
+    related: tuple[Related, ...] = ()
+    if error.context_mark is not None and error.context_mark.line != (mark.line if mark else -1):
+        begun = error.context_mark
+        related = (
+            Related(Place(file, begun.line + 1, begun.column + 1, begun.line + 1, begun.column + 2), "it begins here"),
+        )
+    return Problem("yaml-syntax", f"the YAML does not parse: {what}{context}", place, _syntax_hint(what), related)
+
+
+def _syntax_hint(what: str) -> str:
+    if "cannot start any token" in what:
+        return "indent with spaces, and put quotes around a text that begins with a special character"
+    if "mapping values are not allowed" in what:
+        return "put quotes around a text that holds ': '"
+    if "expected <block end>" in what:
+        return "check the indentation and the quotes of this line and the one before"
+    if "did not find expected ',' or" in what:
+        return "close the bracket, and put quotes around a text that holds ',' or a bracket"
+    return ""
+
+
+def _character_problem(error: Exception, text: str, file: str) -> Problem:
+    """The problem for a character that YAML does not allow; the parser itself tells its position in bytes only."""
+    found = next((at for at, char in enumerate(text) if _refused_character(char)), None)
+    if found is None:
+        return Problem("yaml-syntax", f"the YAML does not parse: {visible(str(error))}", Place(file))
+    lines = _BREAK.split(text[:found])
+    line, column = len(lines), len(lines[-1]) + 1
+    return Problem(
+        "yaml-syntax",
+        f"the YAML does not parse: the character U+{ord(text[found]):04X} is not allowed",
+        Place(file, line, column, line, column + 1),
+        "remove it, or write it as an escape in double quotes",
+    )
+
+
+def _refused_character(char: str) -> bool:
+    code = ord(char)
+    if code < 0x20:
+        return char not in "\t\n\r"
+    return (0x7F <= code < 0xA0 and code != 0x85) or 0xD800 <= code <= 0xDFFF or code in (0xFFFE, 0xFFFF)
+
+
+# ------------------------------------------------------------------------------------------------------------- a folder
+
+
+def _merged(trees: Iterable[MappingNode], problems: list[Problem]) -> MappingNode:
+    """One tree of several files: shared tables are joined; what stands in two files is a mistake that shows both."""
+    first, *others = trees
+    whole = MappingNode(first.file, first.line, first.column)
+    whole.entries.update(first.entries)
+    joined: set[str] = set()
+    for tree in others:
+        for name, entry in tree:
+            known = whole.entries.get(name)
+            if known is None:
+                whole.entries[name] = entry
+            elif name in MERGED and isinstance(known.value, MappingNode) and isinstance(entry.value, MappingNode):
+                if name not in joined:
+                    joined.add(name)
+                    table = MappingNode(known.value.file, known.value.line, known.value.column)
+                    table.entries.update(known.value.entries)
+                    known = whole.entries[name] = Entry(known.key, table)
+                assert isinstance(known.value, MappingNode)
+                for member, inner in entry.value:
+                    if member in known.value.entries:
+                        problems.append(_duplicate(inner.key, known.value.entries[member].key))
+                    else:
+                        known.value.entries[member] = inner
+            else:
+                problems.append(_duplicate(entry.key, known.key))
+    return whole

@@ -1,0 +1,499 @@
+"""The members of a resource class: which decorator with which options, and the signature that gives the types.
+
+The runtime derives much from the resource (`path`, `schema`, method and schema of the standard members, all options of the
+member that another one extends). What is written is only what differs from that, so this module keeps account of what
+each member has without being told.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from restencil_generator import declaration as d
+from restencil_generator.code import Call, Expression, Parameter, Table, integer, pair, string
+from restencil_generator.scope import Scope, json_value, object_types, wire_table
+from restencil_generator.template import list_path
+
+Options = dict[str, Expression]
+"""Options of an endpoint as they are written in Python, by name."""
+
+_ROWS: Final[Mapping[str, str]] = {
+    "get": "GET",
+    "get_list": "GET",
+    "update": "PUT",
+    "partial_update": "PATCH",
+    "delete": "DELETE",
+}
+"""The standard members that the runtime knows by name, with their methods."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Method:
+    """A method of a resource: an endpoint (with a decorator), or a function that only gives the types of `push` or the like."""
+
+    name: str
+    receiver: str
+    parameters: tuple[Parameter, ...]
+    returns: str
+    decorator: Call | None = None
+    doc: str = ""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Assignment:
+    """A member that is made from another one: `create = restencil.push_of(get_list)`."""
+
+    name: str
+    value: Expression
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ResourceClass:
+    """A resource: its class with the options of all members, and the members."""
+
+    name: str
+    base: str
+    keywords: tuple[tuple[str, Expression], ...]
+    doc: str
+    members: tuple[Method | Assignment, ...]
+    unimplemented: str
+    """What the methods raise: `NotImplementedError`, qualified where the spec has something of that name."""
+
+
+def plan_resource(resource: d.Resource, scope: Scope) -> ResourceClass:
+    """The class of a resource."""
+    return _Resource(resource, scope).plan()
+
+
+class _Resource:
+    def __init__(self, resource: d.Resource, scope: Scope) -> None:
+        self.resource = resource
+        self.scope = scope
+        self.written: dict[str, tuple[d.Endpoint, Options]] = {}
+        """The endpoints that are planned, by dotted name (as in the spec), each with all its options."""
+
+    def plan(self) -> ResourceClass:
+        resource, scope = self.resource, self.scope
+        shared = self._shared()
+        members: list[Method | Assignment] = []
+        for endpoint in _in_order(resource.endpoints.values()):
+            members += self._member(endpoint, shared)
+        text = resource.description or f"The resource `{resource.path.text}`."
+        return ResourceClass(
+            resource.class_name,
+            f"{scope.restencil('Resource')}[{scope.restencil('C')}]",
+            tuple(shared.items()),
+            with_deprecation(text, resource.deprecated),
+            tuple(members),
+            scope.builtin("NotImplementedError"),
+        )
+
+    # ------------------------------------------------------------------------------------------------- of all members
+
+    def _shared(self) -> Options:
+        """The class keywords: options that go to every member."""
+        resource, scope = self.resource, self.scope
+        found: Options = {"path": string(resource.path.text), "schema": scope.schema_of(resource.schema) or "None"}
+        if resource.url_prefix:
+            found["url_prefix"] = string(resource.url_prefix)
+        if resource.base is not None:
+            found["endpoint"] = scope.hand_written(resource.base)
+        if resource.headers:
+            found["request_init"] = _headers(resource.headers)
+        found |= _options(resource.options, scope)
+        collection = self._collection()
+        if collection is not None:
+            if collection.custom is not None:
+                found["collection"] = scope.hand_written(collection.custom)
+            if collection.non_filter_arguments:
+                found["non_filter_argument_keys"] = pair(list(map(string, collection.non_filter_arguments)))
+        if resource.optimistic:
+            found["optimistic"] = "True"
+        if resource.deprecated is not None:
+            found["deprecated"] = string(resource.deprecated)
+        return found
+
+    def _collection(self) -> d.CollectionOf | None:
+        """The collection of `get_list` where the runtime is to make it from the resource's options."""
+        found = self.resource.endpoints.get("get_list")
+        if found is None or "schema" in found.written or not isinstance(found.schema, d.CollectionOf):
+            return None
+        return found.schema
+
+    # ---------------------------------------------------------------------------------------------------- one member
+
+    def _member(self, endpoint: d.Endpoint, shared: Options) -> list[Method | Assignment]:
+        wanted = self._wanted(endpoint)
+        inherited, basis = self._inherited(endpoint, shared)
+        self.written[endpoint.name] = endpoint, wanted
+        for name, extender in endpoint.extenders.items():
+            self.written[f"{endpoint.name}.{name}"] = extender, self._wanted(extender)
+            if endpoint.name == "get_list":
+                self.written[name] = self.written[f"get_list.{name}"]
+        given: Options = {} if basis is None else {"extends": string(basis)}
+        given |= _difference(wanted, inherited, endpoint)
+        if endpoint.name == "create" and basis == "get_list.push" and self._is_push(endpoint):
+            del given["extends"]
+            push = Call(self.scope.restencil("push_of"), ("get_list",))
+            if not given:
+                return [Assignment(endpoint.python, push)]
+            extended = dataclasses.replace(push, after=".extend")
+            return [Assignment(endpoint.python, Call(_call_text(extended), (), tuple(given.items())))]
+        if endpoint.collection is None:
+            return [self._method(endpoint, "rest", given)]
+        return self._list(endpoint, given)
+
+    def _is_push(self, endpoint: d.Endpoint) -> bool:
+        """Whether `create` is typed as `get_list.push` is."""
+        push = self.resource.endpoints["get_list"].extenders.get("push")
+        return push is not None and (push.params, push.search_params, push.body, push.schema) == (
+            endpoint.params,
+            endpoint.search_params,
+            endpoint.body,
+            endpoint.schema,
+        )
+
+    def _list(self, endpoint: d.Endpoint, given: Options) -> list[Method | Assignment]:
+        """An endpoint with a collection: functions that type what hangs on it, and the endpoint."""
+        functions: list[Method | Assignment] = []
+        suffix = "" if endpoint.name == "get_list" else f"_{endpoint.python.rstrip('_')}"
+        typed: Options = {}
+        for name in ("push", "unshift", "assign", "get_page"):
+            extender = endpoint.extenders.get(name)
+            if extender is None:
+                continue
+            same = endpoint.extenders.get("push") if name == "unshift" else None
+            if same is None or not _same_signature(same, extender):
+                function = self._function(f"{suffix}_{name}", extender)
+                functions.append(function)
+                typed[name] = function.name
+            changed = self._changed_extender(name, endpoint, extender)
+            if changed:
+                typed[f"{name}_options"] = Table(tuple((string(key), value) for key, value in changed.items()))
+        return [*functions, self._method(endpoint, "rest_list", typed | given)]
+
+    def _changed_extender(self, name: str, endpoint: d.Endpoint, extender: d.Endpoint) -> Options:
+        """The options that the spec gives for `push` and the like themselves."""
+        if not extender.written:
+            return {}
+        wanted = self._wanted(extender)
+        derived = self._wanted(endpoint) | self._derived(name, extender)
+        return {key: value for key, value in _difference(wanted, derived, extender).items() if key not in ("wire", "schema")}
+
+    def _derived(self, name: str, extender: d.Endpoint) -> Options:
+        method: Options = {} if name == "get_page" else {"method": string("POST"), "side_effect": "True"}
+        return {**method, "pagination_field": "None" if extender.pagination_field is None else string(extender.pagination_field.wire)}
+
+    def _function(self, name: str, endpoint: d.Endpoint) -> Method:
+        receiver, parameters = self._signature(endpoint)
+        return Method(name, receiver, parameters, self._returns(endpoint))
+
+    def _method(self, endpoint: d.Endpoint, decorator: str, given: Options) -> Method:
+        receiver, parameters = self._signature(endpoint)
+        return Method(
+            endpoint.python,
+            receiver,
+            parameters,
+            self._returns(endpoint),
+            Call(self.scope.restencil(decorator), (), tuple(given.items())),
+            endpoint_doc(endpoint),
+        )
+
+    # -------------------------------------------------------------------------------------------------------- options
+
+    def _inherited(self, endpoint: d.Endpoint, shared: Options) -> tuple[Options, str | None]:
+        """What the member has without being told, and the name of the member that it extends."""
+        basis = endpoint.extends
+        if endpoint.name in _ROWS and basis in (None, "get"):
+            basis = None
+        if endpoint.name == "create" and basis == "push":
+            basis = "get_list.push"
+        if basis is not None and basis in self.written:
+            source, options = self.written[basis]
+            name = basis if basis not in ("push", "unshift", "assign", "get_page") else f"get_list.{basis}"
+            return options, _python_path(name, source, self.resource)
+        found = {key: value for key, value in shared.items() if key not in ("collection", "non_filter_argument_keys")}
+        found["method"] = string(_ROWS.get(endpoint.name, "GET"))
+        if endpoint.name == "get_list":
+            found["path"] = string(list_path(self.resource.path.text))
+        if endpoint.name in ("get_list", "delete") and "schema" not in endpoint.written:
+            found["schema"] = self.scope.schema_of(endpoint.schema) or "None" if endpoint.schema else "None"
+        if endpoint.name == "create":
+            found["method"] = string("GET")
+        found["side_effect"] = "False" if found["method"] == string("GET") else "True"
+        found.pop("deprecated", None)
+        if self.resource.deprecated is not None:
+            found["deprecated"] = string(self.resource.deprecated)
+        return found, None
+
+    def _wanted(self, endpoint: d.Endpoint) -> Options:
+        """All options of an endpoint."""
+        scope = self.scope
+        found: Options = {
+            "method": string(endpoint.method),
+            "path": string(endpoint.path.text),
+            "side_effect": str(endpoint.side_effect),
+        }
+        found["schema"] = "None" if endpoint.schema is None else (scope.schema_of(endpoint.schema) or "None")
+        if endpoint.url_prefix:
+            found["url_prefix"] = string(endpoint.url_prefix)
+        if endpoint.base is not None:
+            found["endpoint"] = scope.hand_written(endpoint.base)
+        if endpoint.headers:
+            found["request_init"] = _headers(endpoint.headers)
+        found |= self._body(endpoint)
+        if endpoint.content is not None:
+            found["content"] = string(endpoint.content)
+        page = next((one for one in (endpoint, *endpoint.extenders.values()) if one.pagination_field is not None), None)
+        if page is not None and page.pagination_field is not None and endpoint.collection is not None:
+            found["pagination_field"] = string(page.pagination_field.wire)
+        if endpoint.pagination is not None:
+            found["pagination"] = _pagination(endpoint.pagination, scope)
+        found |= _options(endpoint.options, scope)
+        for name in ("process", "update", "get_optimistic_response"):
+            reference: d.Reference | None = getattr(endpoint, name)
+            if reference is not None:
+                found[name] = scope.hook(reference)
+        if endpoint.optimistic:
+            found["optimistic"] = "True"
+        wire = wire_table(_keywords(endpoint))
+        if wire is not None:
+            found["wire"] = wire
+        if endpoint.deprecated is not None:
+            found["deprecated"] = string(endpoint.deprecated)
+        elif self.resource.deprecated is not None:
+            found["deprecated"] = string(self.resource.deprecated)
+        return found
+
+    def _body(self, endpoint: d.Endpoint) -> Options:
+        """What tells how a body is sent and which names it has in JSON; nothing for the entity of the schema."""
+        body, scope = endpoint.body, self.scope
+        if body is None:
+            return {"body": "None"} if endpoint.method not in ("GET", "DELETE") else {}
+        if body.kind == "bytes":
+            return {"body_format": string("bytes")}
+        if body.kind == "any" or body.type is None:
+            return {"body": scope.builtin("dict")}
+        found: Options = {} if body.kind == "json" else {"body_format": string(body.kind)}
+        kind = body.type
+        while isinstance(kind, d.ListOf):
+            kind = kind.item
+        match kind:
+            case d.EntityRef(name) if name not in self.resource.entities or not isinstance(endpoint.schema, d.Type):
+                found["body"] = scope.entity(name)
+            case d.ObjectRef(name):
+                found["body"] = scope.sibling("_objects", name, real=True)
+            case d.ObjectType(members):
+                wire = wire_table(members)
+                keywords = () if wire is None else (("wire", wire),)
+                found["body"] = Call(scope.schema("Object"), (_body_members(members, scope),), keywords)
+            case _:
+                pass
+        return found
+
+    # ---------------------------------------------------------------------------------------------------------- types
+
+    def _signature(self, endpoint: d.Endpoint) -> tuple[str, tuple[Parameter, ...]]:
+        """The name of the receiver and the keywords of a call: path, page, body, then search parameters."""
+        scope = self.scope
+        optional = {part.name for part in endpoint.path.parameters if part.optional}
+        required: list[Parameter] = []
+        others: list[Parameter] = []
+        fields = [(field, field.required and field.name not in optional) for field in endpoint.params]
+        if endpoint.pagination_field is not None and endpoint.name == "get_page":
+            fields.append((endpoint.pagination_field, True))
+        fields += [(field, field.required) for field in endpoint.search_params]
+        seen: set[str] = set()
+        for field, needed in fields:
+            if field.python in seen:
+                continue
+            seen.add(field.python)
+            kind = scope.type(field.type)
+            if needed:
+                required.append(Parameter(field.python, kind))
+            elif field.default is d.MISSING or field.default is None:
+                others.append(Parameter(field.python, scope.or_none(kind), "None"))
+            else:
+                others.append(Parameter(field.python, kind, scope.default(field.type, field.default)))
+        if endpoint.has_body and endpoint.body is not None:
+            required.append(Parameter("body", self._body_type(endpoint.body)))
+        receiver = "_self" if "self" in seen else "self"
+        return receiver, (*required, *others)
+
+    def _body_type(self, body: d.Body) -> str:
+        if body.kind == "bytes":
+            return self.scope.builtin("bytes")
+        return self.scope.typing("Any") if body.type is None else self.scope.body_type(body.type)
+
+    def _returns(self, endpoint: d.Endpoint) -> str:
+        scope = self.scope
+        if endpoint.schema is not None:
+            return scope.type(endpoint.schema)
+        if endpoint.returns is not None:
+            return scope.type(endpoint.returns)
+        match endpoint.content:
+            case "text" if endpoint.process is None:
+                return scope.builtin("str")
+            case "bytes" if endpoint.process is None:
+                return scope.builtin("bytes")
+            case "stream" if endpoint.process is None:
+                return scope.restencil("StreamedResponse")
+            case _:
+                return scope.typing("Any")
+
+
+# ------------------------------------------------------------------------------------------------------------- documents
+
+
+def endpoint_doc(endpoint: d.Endpoint) -> str:
+    """The docstring of an endpoint: what it does, method and path, an example."""
+    route = f"`{endpoint.method} {endpoint.path.text}`"
+    described = endpoint.description.strip()
+    if described and "\n" not in described:
+        text = f"{described} {route}"
+    else:
+        text = f"{described}\n\n{route}" if described else route
+    text = with_deprecation(text, endpoint.deprecated)
+    return text if endpoint.example is None else f"{text}\n\n{_example(endpoint, endpoint.example)}"
+
+
+def _example(endpoint: d.Endpoint, example: d.Example) -> str:
+    values = [f"{name}={_shown(value)}" for name, value in example.params.items()]
+    if example.body is not d.MISSING:
+        values.append(f"body={_shown(example.body)}")
+    text = f"Example: `{endpoint.python}({', '.join(values)})`"
+    return text if example.response is d.MISSING else f"{text} gives `{_shown(example.response)}`"
+
+
+def _shown(value: d.Json) -> str:
+    """JSON data on one line, cut where it is long."""
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 300 else text[:299] + "…"
+
+
+def with_deprecation(text: str, deprecated: str | None) -> str:
+    """A description with the note that something is deprecated, and why."""
+    if deprecated is None:
+        return text
+    return f"{text}\n\nDeprecated{': ' + deprecated if deprecated else '.'}"
+
+
+# --------------------------------------------------------------------------------------------------------------- helpers
+
+
+def _difference(wanted: Options, inherited: Options, endpoint: d.Endpoint) -> Options:
+    """What must be written so that a member with the inherited options has the wanted ones."""
+    found = {key: value for key, value in wanted.items() if inherited.get(key) != value}
+    for key in inherited:
+        if key not in wanted and key not in ("collection", "non_filter_argument_keys"):
+            found[key] = "False" if key == "optimistic" else "None"
+    if "method" in found and wanted.get("side_effect") == str(endpoint.method != "GET"):
+        found.pop("side_effect", None)
+    elif "method" in found:
+        found["side_effect"] = wanted["side_effect"]
+    return found
+
+
+def _options(options: d.Options, scope: Scope) -> Options:
+    found: Options = {}
+    for field in dataclasses.fields(options):
+        value: object = getattr(options, field.name)
+        if value is None:
+            continue
+        if isinstance(value, bool):
+            found[field.name] = str(value)
+        elif isinstance(value, int):
+            found[field.name] = integer(value)
+        elif isinstance(value, d.Reference):
+            found[field.name] = scope.hook(value)
+        elif value == "soft_on_server_error":
+            found[field.name] = scope.restencil("soft_on_server_error")
+        else:
+            found[field.name] = f"lambda error: {string(str(value))}"
+    return found
+
+
+def _pagination(pagination: d.Pagination, scope: Scope) -> Table:
+    pairs: list[tuple[str, Expression]] = [(string("style"), string(pagination.style))]
+    if pagination.next is not None:
+        pairs.append((string("next"), string(str(pagination.next))))
+    if pagination.size is not None:
+        size = (string("param"), string(pagination.size.param.wire)), (string("value"), str(pagination.size.value))
+        pairs.append((string("size"), Table(size)))
+    if pagination.remove_cursor is not None:
+        pairs.append((string("remove_cursor"), scope.hook(pagination.remove_cursor)))
+    return Table(tuple(pairs))
+
+
+def _headers(headers: Mapping[str, str]) -> Table:
+    return Table(((string("headers"), json_value(dict(headers))),))
+
+
+def _keywords(endpoint: d.Endpoint) -> list[d.Field]:
+    """The search parameters of an endpoint and of all that hangs on it: they share one mapping of names."""
+    found: dict[str, d.Field] = {}
+    for one in (endpoint, *endpoint.extenders.values()):
+        found |= {field.python: field for field in one.search_params}
+        if one.pagination_field is not None:
+            found[one.pagination_field.python] = one.pagination_field
+    return list(found.values())
+
+
+def _body_members(members: Iterable[d.Field], scope: Scope) -> Table:
+    return Table(tuple((string(member.python), scope.schema_of(member.type) or "None") for member in members))
+
+
+def _same_signature(one: d.Endpoint, other: d.Endpoint) -> bool:
+    return (one.params, one.search_params, one.body) == (other.params, other.search_params, other.body)
+
+
+def _in_order(endpoints: Iterable[d.Endpoint]) -> list[d.Endpoint]:
+    """The endpoints so that each stands behind the one it extends."""
+    found: dict[str, d.Endpoint] = {}
+    waiting = list(endpoints)
+    names = {endpoint.name for endpoint in waiting}
+    while waiting:
+        rest: list[d.Endpoint] = []
+        for endpoint in waiting:
+            basis = endpoint.extends
+            owner = "get_list" if basis in ("push", "unshift", "assign", "get_page") else basis
+            if owner is None or owner in found or owner not in names or endpoint.name in _ROWS:
+                found[endpoint.name] = endpoint
+            else:
+                rest.append(endpoint)
+        if len(rest) == len(waiting):
+            found |= {endpoint.name: endpoint for endpoint in rest}
+            break
+        waiting = rest
+    return list(found.values())
+
+
+def _python_path(name: str, source: d.Endpoint, resource: d.Resource) -> str:
+    """The dotted name of a member in Python."""
+    owner, dot, part = name.partition(".")
+    return f"{resource.endpoints[owner].python}{dot}{part}" if dot else source.python
+
+
+def _call_text(call: Call) -> str:
+    return f"{call.function}({', '.join(str(argument) for argument in call.arguments)}){call.after}"
+
+
+def result_types(resource: d.Resource) -> list[d.ObjectType]:
+    """The object types of a resource's schemas and results, each once, inner ones first."""
+    found: dict[str, d.ObjectType] = {}
+    for _, endpoint in resource.all_endpoints():
+        for type in (endpoint.schema, endpoint.returns):
+            found |= {one.name: one for one in object_types(type)}
+    return list(found.values())
+
+
+def body_types(resource: d.Resource) -> list[d.ObjectType]:
+    """The object types of a resource's bodies, each once, inner ones first."""
+    found: dict[str, d.ObjectType] = {}
+    for _, endpoint in resource.all_endpoints():
+        if endpoint.body is not None and endpoint.has_body:
+            found |= {one.name: one for one in object_types(endpoint.body.type)}
+    return list(found.values())

@@ -1,0 +1,106 @@
+"""Made-up values: the same for the same type, field and number in every run."""
+
+from __future__ import annotations
+
+import datetime
+import re
+import uuid
+from typing import assert_never
+
+from restencil_generator.declaration import (
+    AnyOf,
+    Const,
+    EnumRef,
+    Field,
+    Json,
+    ListOf,
+    ObjectRef,
+    ObjectType,
+    Optional,
+    Scalar,
+    ScalarName,
+    Spec,
+    Type,
+    ValuesOf,
+)
+
+_START = datetime.datetime(2024, 1, 1, 9, tzinfo=datetime.UTC)
+
+
+def words(name: str) -> str:
+    """A field's name as words: `createdAt` and `created_at` are "created at"."""
+    return re.sub(r"[\W_]+", " ", re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name)).strip().lower()
+
+
+def value(spec: Spec, type_: Type, name: str, number: int) -> Json:
+    """A value in wire form for the field `name` of record `number` (from 1). Entities are left to the tables: null."""
+    match type_:
+        case Scalar():
+            return scalar(type_.name, name, number)
+        case Const():
+            return type_.value
+        case EnumRef():
+            members = spec.enums[type_.name].members
+            return members[(number - 1) % len(members)].value
+        case Optional():
+            return None if number % 3 == 0 else value(spec, type_.item, name, number)
+        case ListOf():
+            singular = name.removesuffix("s") if len(name) > 2 else name
+            return [value(spec, type_.item, singular, number + step) for step in range(2)]
+        case ValuesOf():
+            return {key: value(spec, type_.item, key, number + step) for step, key in enumerate(("first", "second"))}
+        case ObjectRef():
+            return members_of(spec, spec.objects[type_.name].fields, number)
+        case ObjectType():
+            return members_of(spec, type_.members, number)
+        case AnyOf():
+            return value(spec, type_.items[0], name, number)
+        case _:
+            return None
+
+
+def members_of(spec: Spec, fields: tuple[Field, ...], number: int) -> dict[str, Json]:
+    """Made-up members under their wire names."""
+    return {field.wire: value(spec, field.type, field.name, number) for field in fields}
+
+
+def scalar(type_: ScalarName, name: str, number: int) -> Json:
+    """A made-up JSON scalar for the field `name` of record `number`."""
+    text = words(name)
+    match type_:
+        case "string":
+            return _text(text, number)
+        case "integer":
+            return (number * 7 + len(text)) % 100
+        case "number":
+            return number * 1.5
+        case "boolean":
+            return number % 2 == 0
+        case "datetime":
+            return (_START + datetime.timedelta(days=number - 1)).strftime("%Y-%m-%dT%H:%M:%SZ")
+        case "date":
+            return (_START + datetime.timedelta(days=number - 1)).strftime("%Y-%m-%d")
+        case "time":
+            return f"{(8 + number) % 24:02}:30:00"
+        case "decimal":
+            return f"{number}.50"
+        case "uuid":
+            return identifier(number)
+        case "any" | "bytes":
+            return None
+        case _ as unreachable:
+            assert_never(unreachable)
+
+
+def identifier(number: int) -> str:
+    """A UUID of version 4 by its form, whose end tells the number."""
+    return str(uuid.UUID(int=(0x4000 << 64) | (0x8 << 60) | number))
+
+
+def _text(text: str, number: int) -> str:
+    last = text.rpartition(" ")[2]
+    if "mail" in last:
+        return f"{last}{number}@example.com"
+    if last in ("url", "uri", "link", "href", "website", "homepage", "avatar", "image"):
+        return f"https://example.com/{last}/{number}"
+    return f"{text} {number}".capitalize() if last not in ("slug", "username", "login", "key") else f"{last}-{number}"

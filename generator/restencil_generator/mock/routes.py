@@ -1,0 +1,153 @@
+"""Which endpoint answers a request: path templates as patterns, the most literal first."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from urllib.parse import parse_qsl, quote, unquote, urlsplit
+
+from restencil_generator.declaration import Endpoint, Path, PathText, Resource, Spec
+
+Query = Sequence[tuple[str, str]]
+
+_HOLE = "\0"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Route:
+    """One endpoint and the requests that it answers.
+
+    `names` are the parameters in the order of the pattern's groups; `literals` are the query arguments that the
+    template itself spells out, `holes` those that it fills with parameters: argument name → parameter name.
+    """
+
+    resource: Resource
+    name: str
+    endpoint: Endpoint
+    pattern: re.Pattern[str]
+    names: tuple[str, ...]
+    literals: tuple[tuple[str, str], ...]
+    holes: Mapping[str, str]
+    rank: tuple[int, ...]
+
+    @property
+    def reads(self) -> bool:
+        """Whether a call changes nothing (§3.2)."""
+        return not self.endpoint.side_effect
+
+    def match(self, path: str, query: Query) -> dict[str, str] | None:
+        """The path's parameters where this path and query are of this template, else None."""
+        found = self.pattern.fullmatch(path)
+        if found is None or any(pair not in query for pair in self.literals):
+            return None
+        params: dict[str, str] = {}
+        for name, text in zip(self.names, found.groups(), strict=True):
+            if text is not None and params.setdefault(name, unquote(text)) != unquote(text):
+                return None  # a parameter that stands twice has one value
+        arguments = dict(query)
+        for argument, name in self.holes.items():
+            if argument in arguments:
+                params[name] = arguments[argument]
+        return params
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Found:
+    """A route, the values of its path's parameters, and the query arguments that are not part of its template."""
+
+    route: Route
+    params: Mapping[str, str]
+    query: Query
+
+
+class Routes:
+    """All routes of a spec."""
+
+    def __init__(self, spec: Spec) -> None:
+        self._routes = sorted(_routes(spec), key=lambda route: route.rank)
+
+    def find(self, method: str, path: str, query: Query) -> Found | frozenset[str]:
+        """The route for a request; where there is none, the methods that the path does answer (none: no such path).
+
+        `path` is percent-encoded, as it was sent. A HEAD request is answered by the route of GET.
+        """
+        path = _normal(path)
+        methods: set[str] = set()
+        for route in self._routes:
+            params = route.match(path, query)
+            if params is None:
+                continue
+            served = route.endpoint.method
+            if served in (method, "GET" if method == "HEAD" else method):
+                taken = {*route.holes, *(name for name, _ in route.literals)}
+                return Found(route, params, [pair for pair in query if pair[0] not in taken])
+            methods.add(served)
+        return frozenset(methods | {"HEAD"} if "GET" in methods else methods)
+
+    def __iter__(self) -> Iterator[Route]:
+        return iter(self._routes)
+
+
+def _routes(spec: Spec) -> Iterator[Route]:
+    for resource in spec.resources.values():
+        for name, endpoint in resource.all_endpoints():
+            prefix = urlsplit(endpoint.url_prefix).path.rstrip("/")
+            yield _route(resource, name, endpoint, "")
+            if prefix:
+                # The path of url_prefix may stand before it or not, so that url_prefix="http://127.0.0.1:8000" will do.
+                yield _route(resource, name, endpoint, prefix)
+
+
+def _route(resource: Resource, name: str, endpoint: Endpoint, prefix: str) -> Route:
+    path, _, query = _flat(endpoint.path).partition("?")
+    parameters = list(endpoint.path.parameters)
+    in_path = parameters[: path.count(_HOLE)]
+    in_query = parameters[len(in_path) :]
+
+    # Literal text is brought to the form of `_normal`, then every hole becomes a group.
+    pattern = ""
+    pieces = _literal(prefix + _without_host(path)).split(_HOLE)
+    for piece, parameter in zip(pieces, [*in_path, None], strict=True):
+        pattern += re.escape(piece)
+        if parameter is not None:
+            group = re.escape(parameter.prefix) + "([^/]+?)"
+            pattern += f"(?:{group})?" if parameter.optional else group
+
+    literals: list[tuple[str, str]] = []
+    holes: dict[str, str] = {}
+    rest = iter(in_query)
+    for argument, text in parse_qsl(query, keep_blank_values=True):
+        if _HOLE in text:
+            holes[argument] = next(rest).name
+        else:
+            literals.append((argument, text))
+    return Route(
+        resource=resource,
+        name=name,
+        endpoint=endpoint,
+        pattern=re.compile(pattern or "/"),
+        names=tuple(parameter.name for parameter in in_path),
+        literals=tuple(literals),
+        holes=holes,
+        rank=(len(in_path), -len("".join(pieces)), -len(literals), -len(holes)),
+    )
+
+
+def _flat(path: Path) -> str:
+    """The template with a hole for each parameter. A prefix belongs to its parameter, so it is left out here."""
+    return "".join(part.text if isinstance(part, PathText) else _HOLE for part in path.parts)
+
+
+def _without_host(path: str) -> str:
+    """A template may be a whole address: here its path counts."""
+    return urlsplit(path).path if re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", path) else path
+
+
+def _literal(text: str) -> str:
+    return _HOLE.join(_normal(quote(piece, safe="/%")) for piece in text.split(_HOLE))
+
+
+def _normal(path: str) -> str:
+    """One spelling of a percent-encoded path, its slashes as they are."""
+    return "/".join(quote(unquote(segment), safe="") for segment in path.split("/"))

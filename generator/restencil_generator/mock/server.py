@@ -1,0 +1,97 @@
+"""Runs the mock server until it is told to stop."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Callable, Generator, Sequence
+from types import FrameType
+
+import uvicorn
+
+from restencil_generator.declaration import Spec
+from restencil_generator.failure import Failure
+from restencil_generator.mock.app import create_app
+
+LOOPBACK = "127.0.0.1"
+
+
+def serve(
+    specs: Sequence[Spec],
+    *,
+    host: str = LOOPBACK,
+    port: int = 8000,
+    auth: bool = True,
+    announce: Callable[[str], None] | None = None,
+    log: Callable[[str], None] | None = None,
+) -> None:
+    """Serves the specs until SIGINT or SIGTERM; requests that are being answered then are finished.
+
+    Port 0 takes a free one. `announce` is called once, when connections are accepted, with `http://HOST:PORT` (default:
+    printed on stdout); `log` gets a line for each request (default: printed on stderr).
+
+    Raises `Failure` where the address cannot be bound or an example cannot be served.
+    """
+    app = create_app(*specs, auth=auth, log=log or _to_stderr)
+    config = uvicorn.Config(
+        app, log_config=None, access_log=False, lifespan="off", server_header=False, timeout_graceful_shutdown=5
+    )
+    with _listen(host, port) as listener, _stoppable():
+        bound = listener.getsockname()
+        shown = f"[{bound[0]}]" if listener.family == socket.AF_INET6 else bound[0]
+        (announce or _to_stdout)(f"http://{shown}:{bound[1]}")
+        uvicorn.Server(config).run(sockets=[listener])
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    listener: socket.socket | None = None
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        listener = socket.socket(family, kind, protocol)
+        if os.name == "posix":  # elsewhere this lets two servers share a port
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+        listener.listen(128)
+    except (OSError, OverflowError) as error:
+        if listener is not None:
+            listener.close()
+        if isinstance(error, OSError) and error.errno == errno.EADDRINUSE:
+            raise Failure(
+                f"port {port} on {host} is in use by another program; choose another with --port N, "
+                "or --port 0 for any that is free"
+            ) from error
+        raise Failure(f"cannot listen on {host}, port {port}: {error}") from error
+    return listener
+
+
+@contextlib.contextmanager
+def _stoppable() -> Generator[None]:
+    """SIGINT and SIGTERM end the server and not the process: uvicorn raises them once more when it has stopped."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def ignore(number: int, frame: FrameType | None) -> None:
+        """Stopping is what was asked for, and done."""
+
+    before = {number: signal.signal(number, ignore) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _to_stdout(text: str) -> None:
+    print(text, flush=True)
+
+
+def _to_stderr(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)

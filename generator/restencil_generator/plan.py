@@ -1,0 +1,563 @@
+"""Every decision about a package: its modules, what stands in each, in which order, under which names, with which imports.
+
+Nothing here knows about lines and columns (`layout`, and the templates, do), and nothing after it decides anything.
+
+The modules of a package: `__init__` (lazy, by PEP 562), one per resource, named by its key, with the resource's class, its
+entity and their TypedDicts; `_client`, `_enums`, `_objects`; `_entities` for entities that are of no one resource; `_lazy`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+from restencil_generator import declaration as d
+from restencil_generator.code import Call, Expression, Items, Table, items, literal, natural, string
+from restencil_generator.members import ResourceClass, body_types, plan_resource, result_types, with_deprecation
+from restencil_generator.package import HEADER
+from restencil_generator.scope import CLIENT, ENTITIES, ENUMS, LAZY, OBJECTS, Homes, Import, Scope, object_types
+
+CONTEXT_VERSION: Final = 1
+"""The version of what templates get (`Module` and all inside it). It grows when something is renamed or removed."""
+
+_OPEN_ENUM: Final = "One of the known values. Another one that the server sends is kept as it came."
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class RecordField:
+    """A field of an entity or object: `name: type = default`, and its docstring (or empty)."""
+
+    name: str
+    type: str
+    default: Expression
+    doc: str = ""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Validator:
+    """The `validate` of an entity: the decorator, the types of the record and of the answer, and the function to call."""
+
+    decorator: str
+    record: str
+    answer: str
+    call: Call
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class RecordClass:
+    """An entity or a plain nested object."""
+
+    name: str
+    base: str
+    keywords: tuple[tuple[str, Expression], ...]
+    doc: str
+    fields: tuple[RecordField, ...]
+    validator: Validator | None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class TypedDictClass:
+    """A TypedDict: the members of an object, or what a body takes. `keywords` holds `total` where it is false."""
+
+    name: str
+    base: str
+    keywords: tuple[tuple[str, Expression], ...]
+    doc: str
+    members: tuple[tuple[str, str], ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Constant:
+    """`name: type = value`, and a docstring (or empty)."""
+
+    name: str
+    type: str
+    value: Expression
+    doc: str = ""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ClientMember:
+    """A resource of a client: the attribute, its type for the client's world, its docstring."""
+
+    name: str
+    type: str
+    doc: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ClientClass:
+    """A client: its class and the resources that hang on it. `api` says where the server is and how to authenticate."""
+
+    name: str
+    base: str
+    doc: str
+    api: Expression
+    members: tuple[ClientMember, ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Module:
+    """One file: which template, and what it is made of. Parts that a module does not have are empty."""
+
+    path: str
+    template: str
+    header: str
+    doc: str
+    imports: tuple[tuple[Import, ...], ...] = ()
+    type_imports: tuple[Import, ...] = ()
+    type_checking: str = ""
+    exports: Items | None = None
+    constants: tuple[Constant, ...] = ()
+    records: tuple[RecordClass, ...] = ()
+    typed_dicts: tuple[TypedDictClass, ...] = ()
+    resource: ResourceClass | None = None
+    clients: tuple[ClientClass, ...] = ()
+    tables: tuple[Constant, ...] = ()
+    names: Mapping[str, str] = dataclasses.field(default_factory=dict[str, str])
+    """How names of the standard library and the runtime are called in this module, for what a template writes itself."""
+
+
+def plan(spec: d.Spec) -> list[Module]:
+    """The modules of the package, by path."""
+    return _Plan(spec).modules()
+
+
+class _Plan:
+    def __init__(self, spec: d.Spec) -> None:
+        self.spec = spec
+        self.homes = Homes(spec, _homes(spec))
+        self.exports: dict[str, list[str]] = {}
+
+    def modules(self) -> list[Module]:
+        spec = self.spec
+        made = [self.resource(resource) for resource in spec.resources.values()]
+        apart = [entity for entity in spec.entities.values() if self.homes.entities[entity.name] == ENTITIES]
+        if apart:
+            made.append(self.entities(apart))
+        if spec.objects:
+            made.append(self.objects())
+        if spec.enums:
+            made.append(self.enums())
+        made.append(self.clients())
+        if any(found.module == f".{LAZY}" for module in made for section in module.imports for found in section):
+            made.append(self.lazy())
+        made.append(self.package())
+        return sorted(made, key=lambda module: module.path)
+
+    # -------------------------------------------------------------------------------------------------------- modules
+
+    def resource(self, resource: d.Resource) -> Module:
+        spec = self.spec
+        module = resource.python
+        own = [entity for entity in spec.entities.values() if self.homes.entities[entity.name] == module]
+        results, bodies = result_types(resource), body_types(resource)
+        scope = self._scope(module, own, [*results, *bodies], endpoints=resource.endpoints.values())
+        records = self._records(own, scope)
+        typed_dicts = self._entity_dicts(own, scope)
+        typed_dicts += [self._typed_dict(found, scope, body=True) for found in bodies]
+        typed_dicts += [self._typed_dict(found, scope, body=False) for found in results]
+        planned = plan_resource(resource, scope)
+        names = [*(entity.name for entity in own), *(found.name for found in typed_dicts), resource.class_name]
+        return self._module(
+            scope,
+            "resource.py.jinja",
+            f"The resource `{resource.name}`: {resource.class_name} and what it sends and receives.",
+            names,
+            records=tuple(records),
+            typed_dicts=tuple(_once(typed_dicts)),
+            resource=planned,
+        )
+
+    def entities(self, entities: Sequence[d.Entity]) -> Module:
+        scope = self._scope(ENTITIES, entities, ())
+        records = self._records(entities, scope)
+        typed_dicts = self._entity_dicts(entities, scope)
+        names = [*(record.name for record in records), *(found.name for found in typed_dicts)]
+        return self._module(
+            scope,
+            "records.py.jinja",
+            "The entities that are not of one resource alone.",
+            names,
+            records=tuple(records),
+            typed_dicts=tuple(typed_dicts),
+        )
+
+    def objects(self) -> Module:
+        objects = _by_default(self.spec.objects)
+        inner = [found for one in objects for field in one.fields for found in object_types(field.type)]
+        scope = self._scope(OBJECTS, (), inner, objects=objects)
+        records: list[RecordClass] = []
+        for one in objects:
+            fields = tuple(self._field(field, scope, None) for field in one.fields)
+            records.append(RecordClass(one.name, scope.restencil("Record"), (), f"A plain value: {one.name}.", fields))
+            scope.defined.add(one.name)
+        typed_dicts = [self._typed_dict(found, scope, body=False) for found in inner]
+        typed_dicts += [
+            self._body_dict(one.body_name, f"What a body takes as {one.name}.", one.fields, scope)
+            for one in objects
+            if one.body_name
+        ]
+        names = [*(record.name for record in records), *(found.name for found in typed_dicts)]
+        return self._module(
+            scope,
+            "records.py.jinja",
+            "Plain values without an identity of their own.",
+            names,
+            records=tuple(records),
+            typed_dicts=tuple(_once(typed_dicts)),
+        )
+
+    def enums(self) -> Module:
+        enums = list(self.spec.enums.values())
+        constants = {member.constant for one in enums for member in one.members if member.constant}
+        scope = Scope(ENUMS, self.homes, {one.name for one in enums} | constants)
+        found: list[Constant] = []
+        for one in enums:
+            values = Items(tuple(literal(member.value) for member in one.members), scope.typing("Literal"))
+            found.append(Constant(one.name, scope.typing("TypeAlias"), values, _OPEN_ENUM))
+            found += [
+                Constant(member.constant, scope.typing("Final"), literal(member.value))
+                for member in one.members
+                if member.constant is not None
+            ]
+        names = [constant.name for constant in found]
+        return self._module(scope, "enums.py.jinja", "The enums: known values of fields.", names, constants=tuple(found))
+
+    def clients(self) -> Module:
+        spec = self.spec
+        scope = Scope(CLIENT, self.homes, [resource.python for resource in spec.resources.values()])
+        lazy = scope.use("importlib")
+        api = Call(scope.restencil("Api"), (), self._api(scope))
+        text = "\n\n".join(part for part in (spec.title, spec.description.strip()) if part) or f"The client of {spec.package}."
+        clients: list[ClientClass] = []
+        for name, base in ((spec.client, "Controller"), (spec.async_client, "AsyncController")):
+            controller = scope.restencil(base)
+            members = tuple(
+                ClientMember(
+                    resource.python,
+                    f"{scope.sibling(resource.python, resource.class_name)}[{controller}]",
+                    with_deprecation(resource.description.strip(), resource.deprecated).strip(),
+                )
+                for resource in spec.resources.values()
+            )
+            clients.append(ClientClass(name, controller, text, api, members))
+        table = tuple(
+            (string(resource.python), string(resource.class_name)) for resource in spec.resources.values()
+        )
+        names = {"importlib": lazy, "typing": scope.use("typing")}
+        return dataclasses.replace(
+            self._module(scope, "client.py.jinja", f"The clients: {spec.client} and {spec.async_client}.", []),
+            clients=tuple(clients),
+            tables=(Constant("_RESOURCES", "", _table(table)),),
+            names=names,
+            exports=items([string(name) for name in sorted((spec.client, spec.async_client), key=natural)]),
+        )
+
+    def lazy(self) -> Module:
+        scope = Scope(LAZY, self.homes, ())
+        names = {name: scope.use(name) for name in ("importlib",)} | {"schema": scope.schema("Lazy")}
+        return dataclasses.replace(
+            self._module(scope, "lazy.py.jinja", "Names of other modules of this package, imported when first needed.", []),
+            names=names,
+        )
+
+    def package(self) -> Module:
+        spec = self.spec
+        self.exports[CLIENT] = [spec.client, spec.async_client]
+        home = {name: module for module, names in self.exports.items() for name in names}
+        every = sorted(home, key=natural)
+        scope = Scope("__init__", self.homes, every)
+        names = {name: scope.use(name) for name in ("importlib", "typing")}
+        deprecated = self._deprecated()
+        if deprecated:
+            names["warnings"] = scope.use("warnings")
+        text = "\n\n".join(part for part in (spec.title, spec.description.strip()) if part) or f"The package {spec.package}."
+        tables = [Constant("_HOME", "", _table((string(name), string(home[name])) for name in every))]
+        if deprecated:
+            tables.append(Constant("_DEPRECATED", "", _table((string(name), string(text)) for name, text in deprecated)))
+        module = self._module(scope, "init.py.jinja", text, [])
+        return dataclasses.replace(
+            module,
+            type_imports=tuple(
+                Import(f".{name}", tuple((part, None) for part in sorted(self.exports[name], key=natural)))
+                for name in sorted(self.exports, key=natural)
+                if self.exports[name]
+            ),
+            type_checking=f"{names['typing']}.TYPE_CHECKING",
+            exports=items([string(name) for name in every]),
+            tables=tuple(tables),
+            names=names,
+        )
+
+    def _deprecated(self) -> list[tuple[str, str]]:
+        """Names whose use is to be warned of, with the warning's text."""
+        found: dict[str, str | None] = {entity.name: entity.deprecated for entity in self.spec.entities.values()}
+        found |= {resource.class_name: resource.deprecated for resource in self.spec.resources.values()}
+        return [
+            (name, f"{name} is deprecated" + (f": {reason}" if reason else ""))
+            for name, reason in sorted(found.items(), key=lambda pair: natural(pair[0]))
+            if reason is not None
+        ]
+
+    def _api(self, scope: Scope) -> tuple[tuple[str, Expression], ...]:
+        spec = self.spec
+        found: list[tuple[str, Expression]] = []
+        if spec.url_prefix:
+            found.append(("url_prefix", string(spec.url_prefix)))
+        if spec.auth is not None:
+            named = () if spec.auth.kind in ("bearer", "basic") else (string(spec.auth.name),)
+            env = () if spec.auth.env is None else (("env", string(spec.auth.env)),)
+            found.append(("auth", Call(f"{scope.restencil('Auth')}.{spec.auth.kind}", named, env)))
+        return tuple(found)
+
+    def _module(
+        self,
+        scope: Scope,
+        template: str,
+        doc: str,
+        names: Sequence[str],
+        *,
+        constants: tuple[Constant, ...] = (),
+        records: tuple[RecordClass, ...] = (),
+        typed_dicts: tuple[TypedDictClass, ...] = (),
+        resource: ResourceClass | None = None,
+    ) -> Module:
+        if names:
+            self.exports[scope.module] = list(dict.fromkeys(names))
+        type_imports = scope.type_imports()
+        return Module(
+            f"{scope.module}.py",
+            template,
+            f"{HEADER}{self.spec.file}; do not edit.",
+            doc,
+            type_checking=scope.typing("TYPE_CHECKING") if type_imports else "",
+            imports=scope.imports(),
+            type_imports=type_imports,
+            exports=items([string(name) for name in sorted(set(names), key=natural)]) if names else None,
+            constants=constants,
+            records=records,
+            typed_dicts=typed_dicts,
+            resource=resource,
+        )
+
+    def _scope(
+        self,
+        module: str,
+        entities: Iterable[d.Entity],
+        types: Iterable[d.ObjectType],
+        *,
+        objects: Iterable[d.Object] = (),
+        endpoints: Iterable[d.Endpoint] = (),
+    ) -> Scope:
+        taken: set[str] = set()
+        for entity in entities:
+            taken |= {entity.name, entity.body_name or entity.name, *(field.python for field in entity.all_fields)}
+            for field in entity.fields:
+                for inner in object_types(field.type):
+                    taken |= {inner.name, *(member.python for member in inner.members)}
+        for one in objects:
+            taken |= {one.name, one.body_name or one.name, *(field.python for field in one.fields)}
+        for type in types:
+            taken |= {type.name, *(member.python for member in type.members)}
+        for endpoint in endpoints:
+            taken.add(endpoint.python)
+        return Scope(module, self.homes, taken)
+
+    # -------------------------------------------------------------------------------------------------------- classes
+
+    def _records(self, entities: Sequence[d.Entity], scope: Scope) -> list[RecordClass]:
+        found: list[RecordClass] = []
+        for entity in _by_inheritance(entities):
+            found.append(self._entity(entity, scope))
+            scope.defined.add(entity.name)
+        return found
+
+    def _entity(self, entity: d.Entity, scope: Scope) -> RecordClass:
+        parent = None if entity.extends is None else self.spec.entities[entity.extends]
+        base = scope.restencil("Entity") if parent is None else parent.name
+        keywords: list[tuple[str, Expression]] = []
+        if _states_key(entity, self.spec):
+            keywords.append(("key", string(entity.key)))
+        pk = [field.python for name in entity.pk if (field := entity.field(name)) is not None]
+        if pk and _states_pk(entity, parent):
+            keywords.append(("pk", items(list(map(string, pk))) if entity.pk_is_list else string(pk[0])))
+        if entity.indexes != (parent.indexes if parent else ()):
+            indexes = [field.python for name in entity.indexes if (field := entity.field(name)) is not None]
+            keywords.append(("indexes", Items(tuple(map(string, indexes)), brackets="()")))
+        if entity.abstract:
+            keywords.append(("abstract", "True"))
+        fields = tuple(self._field(field, scope, entity) for field in entity.fields)
+        validator = None
+        if entity.validate is not None and entity.validate != (parent.validate if parent else None):
+            mapping = f"{scope.use('collections.abc')}.Mapping[{scope.builtin('str')}, {scope.typing('Any')}]"
+            answer = f"{scope.builtin('str')} | None"
+            validator = Validator(scope.builtin("classmethod"), mapping, answer, scope.hook(entity.validate))
+        text = entity.description or f"The entity {entity.name}."
+        return RecordClass(entity.name, base, tuple(keywords), with_deprecation(text, entity.deprecated), fields, validator)
+
+    def _field(self, field: d.Field, scope: Scope, entity: d.Entity | None) -> RecordField:
+        kind = scope.type(field.type)
+        options: list[tuple[str, Expression]] = []
+        schema = scope.schema_of(field.type, entity) if _has_entity(field.type) else None
+        if schema is not None:
+            options.append(("schema", schema))
+        if field.wire != field.python:
+            options.append(("wire", string(field.wire)))
+        for name in ("decode", "encode"):
+            reference: d.Reference | None = getattr(field, name)
+            if reference is not None:
+                options.append((name, scope.hook(reference)))
+        default = self._default(field, scope)
+        if default is None:
+            value: Expression = Call(scope.restencil("field"), (), (*options, ("required", "True")))
+        elif options:
+            value = Call(scope.restencil("field"), (), (("default", default), *options))
+        else:
+            value = default
+        return RecordField(field.python, kind, value, with_deprecation(field.description, field.deprecated).strip())
+
+    def _default(self, field: d.Field, scope: Scope) -> Expression | None:
+        """The default of a field, None where it is required."""
+        if field.default is d.MISSING:
+            return "None" if isinstance(field.type, d.Optional) else None
+        if isinstance(field.type, d.Const):
+            return literal(field.type.value)
+        return scope.default(field.type, field.default)
+
+    def _entity_dicts(self, entities: Iterable[d.Entity], scope: Scope) -> list[TypedDictClass]:
+        found: list[TypedDictClass] = []
+        for entity in entities:
+            inner = [one for field in entity.fields for one in object_types(field.type)]
+            found += [self._typed_dict(one, scope, body=False) for one in inner]
+            if entity.body_name:
+                found.append(
+                    self._body_dict(entity.body_name, f"What a body takes as {entity.name}.", entity.all_fields, scope)
+                )
+        return found
+
+    def _body_dict(self, name: str, doc: str, fields: Iterable[d.Field], scope: Scope) -> TypedDictClass:
+        """The TypedDict of an entity's or object's fields in a body: without those that are read only, none required."""
+        members = tuple(
+            (field.python, scope.body_type(field.type, nested=True)) for field in fields if not field.read_only
+        )
+        return TypedDictClass(name, scope.typing("TypedDict"), (("total", "False"),), doc, members)
+
+    def _typed_dict(self, type: d.ObjectType, scope: Scope, *, body: bool) -> TypedDictClass:
+        members: list[tuple[str, str]] = []
+        for member in type.members:
+            text = scope.body_type(member.type, nested=True) if body else scope.type(member.type)
+            needed = member.required
+            members.append((member.python, text if needed else f"{scope.typing('NotRequired')}[{text}]"))
+        doc = "What the body takes." if body else "What the server answers."
+        return TypedDictClass(type.name, scope.typing("TypedDict"), (), doc, tuple(members))
+
+
+# --------------------------------------------------------------------------------------------------------------- helpers
+
+
+def _homes(spec: d.Spec) -> dict[str, str]:
+    """The module of each entity: that of the one resource it belongs to; families of entities stay together."""
+    family = {entity.extends for entity in spec.entities.values() if entity.extends is not None}
+    family |= {entity.name for entity in spec.entities.values() if entity.extends is not None}
+    owners: dict[str, list[str]] = {}
+    for resource in spec.resources.values():
+        if isinstance(resource.schema, d.EntityRef):
+            owners.setdefault(resource.schema.name, []).append(resource.python)
+    found: dict[str, str] = {}
+    for name, entity in spec.entities.items():
+        mine = owners.get(name, [])
+        declared = spec.resources[entity.resource].python if entity.resource is not None else None
+        alone = declared or (mine[0] if len(mine) == 1 else None)
+        found[name] = alone if alone is not None and name not in family else ENTITIES
+    return found
+
+
+def _by_inheritance(entities: Sequence[d.Entity]) -> list[d.Entity]:
+    """The entities by name, each behind the one it extends."""
+    known = {entity.name: entity for entity in entities}
+    found: dict[str, d.Entity] = {}
+
+    def add(entity: d.Entity) -> None:
+        if entity.extends in known and entity.extends not in found:
+            add(known[entity.extends])
+        found[entity.name] = entity
+
+    for entity in sorted(entities, key=lambda entity: entity.name):
+        if entity.name not in found:
+            add(entity)
+    return list(found.values())
+
+
+def _by_default(objects: Mapping[str, d.Object]) -> list[d.Object]:
+    """The objects by name, each behind those that its defaults are made of."""
+    found: dict[str, d.Object] = {}
+    waiting: set[str] = set()
+
+    def add(one: d.Object) -> None:
+        waiting.add(one.name)
+        for field in one.fields:
+            for name in _in_default(field.type, field.default):
+                if name not in found and name not in waiting:
+                    add(objects[name])
+        found[one.name] = one
+
+    for name in sorted(objects):
+        if name not in found:
+            add(objects[name])
+    return list(found.values())
+
+
+def _in_default(type: d.Type, default: d.Json | d.Missing) -> list[str]:
+    """The objects that a default is made of."""
+    match type:
+        case d.ObjectRef(name) if isinstance(default, dict):
+            return [name]
+        case d.Optional(item):
+            return _in_default(item, default)
+        case d.ListOf(item) if isinstance(default, list) and default:
+            return _in_default(item, default[0])
+        case d.ValuesOf(item) if isinstance(default, dict) and default:
+            return _in_default(item, next(iter(default.values())))
+        case _:
+            return []
+
+
+def _states_key(entity: d.Entity, spec: d.Spec) -> bool:
+    """Whether the class must say its key: it is not what the class would have without a word."""
+    if entity.key_written:
+        return True
+    inherited = entity.name
+    above = entity.extends
+    while above is not None:
+        parent = spec.entities[above]
+        if parent.key_written:
+            inherited = parent.key
+            break
+        above = parent.extends
+    return entity.key != inherited
+
+
+def _states_pk(entity: d.Entity, parent: d.Entity | None) -> bool:
+    before = (("id",), False) if parent is None or not parent.pk else (parent.pk, parent.pk_is_list)
+    return (entity.pk, entity.pk_is_list) != before
+
+
+def _has_entity(type: d.Type) -> bool:
+    """Whether a field's type holds anything that its annotation alone does not tell the runtime."""
+    match type:
+        case d.EntityRef() | d.UnionOf() | d.CollectionOf() | d.AllOf() | d.QueryOf() | d.ObjectType() | d.InvalidateOf():
+            return True
+        case d.Optional(item) | d.ListOf(item) | d.ValuesOf(item):
+            return _has_entity(item)
+        case _:
+            return False
+
+
+def _once(found: Iterable[TypedDictClass]) -> list[TypedDictClass]:
+    return list({one.name: one for one in found}.values())
+
+
+def _table(pairs: Iterable[tuple[str, str]]) -> Expression:
+    return Table(tuple(pairs))

@@ -1,0 +1,1 @@
+"""The templates of generated packages; `CONTEXT.md` says what they get."""
