@@ -1,0 +1,108 @@
+"""What the demo shows: the generated package `blog` at work, first in plain code, then in asyncio.
+
+Usage: story.py ADDRESS, with the package on the path and the mock server at the address.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+
+import httpx
+from blog import Article, AsyncBlog, Blog
+
+
+class Counter:
+    """Counts the requests that really go out, by a hook of the HTTP client."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._told = 0
+
+    def hook(self, request: httpx.Request) -> None:
+        self.count += 1
+
+    async def async_hook(self, request: httpx.Request) -> None:
+        self.count += 1
+
+    def since(self) -> str:
+        """The requests since this was last asked."""
+        new, self._told = self.count - self._told, self.count
+        return f"[{new} request{'' if new == 1 else 's'}]"
+
+
+def say(code: str, result: str, counter: Counter) -> None:
+    print(f"  {code}\n      {result}  {counter.since()}")
+
+
+def titles(articles: list[Article] | None) -> str:
+    """The first and the last title of a list."""
+    if not articles:
+        return "nothing"
+    return f"{len(articles)} articles, {articles[0].title!r} to {articles[-1].title!r}"
+
+
+def plain(address: str) -> None:
+    """Reading, paging, creating and deleting with the sync client."""
+    counter = Counter()
+    with httpx.Client(event_hooks={"request": [counter.hook]}) as client:
+        blog = Blog(token="demo", url_prefix=address, client=client)
+
+        print("\nReading: a list, then one of its entities, which is known by now")
+        articles = blog.articles.get_list()
+        say("articles = blog.articles.get_list()", titles(articles), counter)
+        article = blog.articles.get(id=articles[0].id)
+        same = "the very object of the list" if article is articles[0] else "ANOTHER OBJECT"
+        say(f"article = blog.articles.get(id={article.id})", f"{article.title!r}, {same}", counter)
+        say("article.author.username", f"{article.author.username!r}, nested in the same answer", counter)
+
+        print("\nPaging: iterate() asks for the next page when the last one is used up")
+        total = sum(1 for _ in blog.articles.get_list.iterate())
+        say("for article in blog.articles.get_list.iterate(): ...", f"{total} articles", counter)
+
+        print("\nCreating: the answer joins the list that is already here")
+        new = blog.articles.get_list.push(body={"title": "Hello", "tags": ["demo"]})
+        say('blog.articles.get_list.push(body={"title": "Hello", ...})', f"article {new.id}, {new.status!r}", counter)
+        say("blog.articles.get_list()", titles(blog.articles.get_list()), counter)
+
+        print("\nAn action of its own: what it answers is what everybody sees")
+        blog.articles.publish(id=new.id)
+        say(f"blog.articles.publish(id={new.id})", f"now {blog.articles.get(id=new.id).status!r}", counter)
+
+        print("\nDeleting: gone from every list at once")
+        blog.articles.delete(id=new.id)
+        say(f"blog.articles.delete(id={new.id})", titles(blog.articles.get_list()), counter)
+
+
+async def with_asyncio(address: str) -> None:
+    """The same names awaited, many readers at once, and an optimistic update seen before its answer."""
+    counter = Counter()
+    async with httpx.AsyncClient(event_hooks={"request": [counter.async_hook]}) as client:
+        blog = AsyncBlog(token="demo", url_prefix=address, client=client)
+
+        print("\nThe same with asyncio: a hundred readers share one request")
+        lists = await asyncio.gather(*(blog.articles.get_list() for _ in range(100)))
+        shared = "one object for all" if all(one is lists[0] for one in lists) else "DIFFERENT OBJECTS"
+        say("await asyncio.gather(*(blog.articles.get_list() for ...))", f"{len(lists)} lists, {shared}", counter)
+
+        print("\nOptimistic: the change shows while the request is under way")
+        first = lists[0][0]
+        update = asyncio.create_task(blog.articles.partial_update(id=first.id, body={"title": "Renamed"}))
+        await asyncio.sleep(0)
+        early = blog.articles.get.cached(id=first.id)
+        when = "too late" if update.done() else "before the answer"
+        say(f'blog.articles.partial_update(id={first.id}, body={{"title": ...}})', f"{first.title!r}", counter)
+        say(f"blog.articles.get.cached(id={first.id})", f"{early.title if early else None!r} {when}", counter)
+        say("await update", f"{(await update).title!r} after it", counter)
+        in_list = blog.articles.get_list.cached()
+        say("blog.articles.get_list.cached()[0].title", f"{in_list[0].title if in_list else None!r}", counter)
+
+
+def main() -> None:
+    address = sys.argv[1]
+    plain(address)
+    asyncio.run(with_asyncio(address))
+
+
+if __name__ == "__main__":
+    main()

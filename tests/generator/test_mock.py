@@ -1,0 +1,617 @@
+"""The mock server behaves as the API that a spec declares."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import httpx
+import pytest
+
+from restencil_generator.declaration import Spec
+from restencil_generator.load import load_text
+from restencil_generator.mock import create_app
+
+BLOG = """
+restencil: 1
+package: blog
+url_prefix: https://api.blog.example/v1
+wire_names: camelCase
+enums: {Status: [draft, published, archived]}
+objects:
+  Address: {street: string, city: string}
+entities:
+  User:
+    fields: {id: integer, username: string, email: string?, address: Address?, joined_at: datetime}
+  Comment:
+    fields: {id: integer, body: string, author: User}
+resources:
+  users:
+    path: /users/:id
+    schema: User
+    examples:
+      get_list:
+        response:
+          - {id: 1, username: ada, email: ada@blog.example, joined_at: "1843-07-10T09:00:00Z"}
+          - {id: 2, username: grace, email: null, joined_at: "1944-07-02T08:30:00Z"}
+  articles:
+    path: /articles/:id
+    schema:
+      entity: Article
+      fields:
+        id: {type: integer, read_only: true}
+        title: {type: string, default: untitled}
+        status: {type: Status, default: draft}
+        author: User
+        tags: [string]
+        views: {values: integer}
+        comments: [Comment]
+        posted_at: {type: datetime, read_only: true}
+    search_params: {author: string?, status: Status?, order_by: string?}
+    collection: {non_filter_arguments: [order_by]}
+    pagination_field: cursor
+    pagination: {style: cursor, next: last.id}
+    endpoints:
+      search:
+        extends: get_list
+        path: /search/articles\\?q=:q
+        schema: {results: [Article], total: integer, next: string?}
+      publish: {method: POST, path: /articles/:id/publish, body: null, schema: Article}
+      comments: {path: /articles/:id/comments, schema: [Comment]}
+      comment: {method: POST, path: /articles/:id/comments, body: Comment, schema: Comment}
+"""
+
+
+def parsed(text: str) -> Spec:
+    """The declaration of a spec without mistakes."""
+    loaded = load_text(text)
+    assert loaded.declaration is not None, loaded.problems
+    return loaded.declaration
+
+
+class Api:
+    """A mock server in process."""
+
+    def __init__(self, *texts: str, auth: bool = True) -> None:
+        self.log: list[str] = []
+        self._app = create_app(*map(parsed, texts), auth=auth, log=self.log.append)
+
+    def __call__(self, method: str, url: str, **options: Any) -> httpx.Response:
+        async def send() -> httpx.Response:
+            transport = httpx.ASGITransport(self._app)
+            async with httpx.AsyncClient(transport=transport, base_url="http://mock.test") as client:
+                return await client.request(method, url, **options)
+
+        return asyncio.run(send())
+
+    def get(self, url: str, **options: Any) -> Any:
+        """The JSON of a GET that is answered by 200."""
+        answer = self("GET", url, **options)
+        assert answer.status_code == 200, answer.text
+        return answer.json()
+
+    def send(self, method: str, url: str, body: Any = None, status: int = 200) -> Any:
+        """The JSON that answers a body."""
+        answer = self(method, url, json=body) if body is not None else self(method, url)
+        assert answer.status_code == status, answer.text
+        return answer.json() if answer.content else None
+
+
+@pytest.fixture
+def blog() -> Api:
+    """A fresh blog."""
+    return Api(BLOG)
+
+
+def ids(records: Any) -> list[Any]:
+    return [record["id"] for record in records]
+
+
+# ------------------------------------------------------------------------------------------------------------ first data
+
+
+def test_examples_are_the_first_data(blog: Api) -> None:
+    """What the spec shows as a response is what the server starts with, and all of it."""
+    assert blog.get("/users") == [
+        {"id": 1, "username": "ada", "email": "ada@blog.example", "joinedAt": "1843-07-10T09:00:00Z", "address": None},
+        {"id": 2, "username": "grace", "email": None, "joinedAt": "1944-07-02T08:30:00Z", "address": None},
+    ]
+
+
+def test_without_examples_data_is_made_up_by_type_and_is_the_same_in_every_run(blog: Api) -> None:
+    """Made-up records have every field under its wire name, of its type, and relations to records that exist."""
+    first = blog.get("/articles/1")
+    assert first == Api(BLOG).get("/articles/1")
+    assert first["title"] == "Title 1"
+    assert first["status"] == "draft"
+    assert first["author"]["username"] == "ada"
+    assert first["postedAt"] == "2024-01-01T09:00:00Z"
+    assert all(isinstance(tag, str) for tag in first["tags"])
+    assert all(isinstance(count, int) for count in first["views"].values())
+    assert {"id", "body", "author"} == {*first["comments"][0]}
+
+
+def test_no_comment_belongs_to_two_articles(blog: Api) -> None:
+    """Lists of relations divide a table among their owners."""
+    nested = [comment["id"] for article in blog.get("/articles") for comment in article["comments"]]
+    assert len(nested) == len({*nested}) > 0
+
+
+# --------------------------------------------------------------------------------------------------------------- reading
+
+
+def test_a_search_parameter_filters_by_a_field(blog: Api) -> None:
+    """A parameter that is called like a field leaves the records with that value."""
+    found = blog.get("/articles?status=published")
+    assert found
+    assert {article["status"] for article in found} == {"published"}
+
+
+@pytest.mark.parametrize("author", ["2", "grace"])
+def test_a_search_parameter_filters_by_a_relation(blog: Api, author: str) -> None:
+    """A parameter that is called like a relation means its pk or one of its texts."""
+    assert {article["author"]["id"] for article in blog.get(f"/articles?author={author}")} == {2}
+
+
+def test_an_ordering_sorts_and_does_not_filter(blog: Api) -> None:
+    """order_by names a field, with a minus for the way down; a name that is no field leaves the order alone."""
+    titles = [article["title"] for article in blog.get("/articles?orderBy=title")]
+    assert titles == sorted(titles)
+    assert titles[:2] == ["Title 1", "Title 10"]
+    assert ids(blog.get("/articles?orderBy=-id"))[0] == 25
+    assert ids(blog.get("/articles?orderBy=nothing")) == [*range(1, 11)]
+
+
+def test_a_search_endpoint_looks_for_words(blog: Api) -> None:
+    """q looks into the texts of a record, and a wrapper around the list tells how many there are."""
+    blog.send("PATCH", "/articles/7", {"title": "Needles in haystacks"})
+    found = blog.get("/search/articles?q=needle")
+    assert found["total"] == 1
+    assert ids(found["results"]) == [7]
+    assert found["next"] is None
+
+
+def test_an_id_that_does_not_exist_is_a_404_in_json(blog: Api) -> None:
+    """Every method on a missing record answers 404 with an error that says what is missing."""
+    for method in ("GET", "PUT", "PATCH", "DELETE"):
+        answer = blog(method, "/articles/999")
+        assert answer.status_code == 404
+        assert answer.json() == {"error": "not_found", "message": "there is no Article with id='999'"}
+    assert blog("POST", "/articles/999/publish").status_code == 404
+
+
+def test_a_path_that_the_spec_does_not_have_is_a_404(blog: Api) -> None:
+    """An unknown path is answered with the way to the list of all."""
+    answer = blog("GET", "/nothing/here")
+    assert answer.status_code == 404
+    assert answer.json()["message"] == "the spec has no endpoint at /nothing/here; GET / lists all"
+    assert "GET /articles/:id" in blog.get("/")["endpoints"]
+
+
+def test_a_wrong_method_is_a_405_that_names_the_right_ones(blog: Api) -> None:
+    """A path that exists answers 405 with Allow to a method that it does not have."""
+    answer = blog("DELETE", "/articles")
+    assert answer.status_code == 405
+    assert answer.headers["Allow"] == "GET, HEAD, POST"
+    assert answer.json()["message"] == "/articles answers GET, HEAD, POST, not DELETE"
+
+
+def test_the_path_of_url_prefix_may_be_there_or_not(blog: Api) -> None:
+    """Clients may keep the spec's prefix and change its host, or replace it whole."""
+    assert blog.get("/v1/articles/3") == blog.get("/articles/3")
+
+
+def test_head_is_get_without_a_body(blog: Api) -> None:
+    """HEAD answers as GET does and sends nothing."""
+    answer = blog("HEAD", "/articles/1")
+    assert answer.status_code == 200
+    assert answer.content == b""
+
+
+# --------------------------------------------------------------------------------------------------------------- writing
+
+
+def test_what_is_created_shows_in_lists_and_under_its_id(blog: Api) -> None:
+    """POST answers 201 with the whole record: a new id, defaults, relations filled in."""
+    new = blog.send("POST", "/articles", {"title": "Hello", "tags": ["a"], "author": {"id": 2}}, 201)
+    assert new["id"] == 26
+    assert new["status"] == "draft"
+    assert new["author"]["username"] == "grace"
+    assert new["tags"] == ["a"]
+    assert blog.get("/articles/26") == new
+    assert 26 in ids(blog.get("/articles?cursor=20"))
+
+
+def test_a_new_record_gets_what_its_list_asks_for(blog: Api) -> None:
+    """What is posted to a filtered list is found there."""
+    new = blog.send("POST", "/articles?author=2&status=archived", {"title": "Old"}, 201)
+    assert new["status"] == "archived"
+    assert new["id"] in ids(blog.get("/articles?author=2&status=archived&cursor=20"))
+
+
+def test_a_list_body_creates_each(blog: Api) -> None:
+    """Several at once are answered by several."""
+    new = blog.send("POST", "/articles", [{"title": "A"}, {"title": "B"}], 201)
+    assert [(one["id"], one["title"]) for one in new] == [(26, "A"), (27, "B")]
+
+
+def test_patch_changes_what_it_names_and_put_replaces(blog: Api) -> None:
+    """PUT sets what the body lacks to its default; ids and read-only fields stay under both."""
+    before = blog.get("/articles/4")
+    patched = blog.send("PATCH", "/articles/4", {"title": "New", "id": 77})
+    assert patched == {**before, "title": "New"}
+    put = blog.send("PUT", "/articles/4", {"title": "Newer"})
+    assert put == {**before, "title": "Newer", "status": "draft", "tags": [], "views": {}, "comments": put["comments"]}
+    assert blog.get("/articles/4") == put
+
+
+def test_a_change_shows_wherever_the_record_is_nested(blog: Api) -> None:
+    """There is one copy of each record."""
+    blog.send("PATCH", "/users/1", {"username": "lovelace"})
+    assert blog.get("/articles/1")["author"]["username"] == "lovelace"
+
+
+def test_what_is_deleted_is_gone_everywhere(blog: Api) -> None:
+    """DELETE answers 204; the record leaves lists, its own path, and relations to it."""
+    assert blog.send("DELETE", "/articles/3", status=204) is None
+    assert blog("GET", "/articles/3").status_code == 404
+    assert ids(blog.get("/articles"))[:3] == [1, 2, 4]
+    blog.send("DELETE", "/users/1", status=204)
+    assert "author" not in blog.get("/articles/1")
+
+
+def test_an_action_without_a_body_does_what_its_name_says(blog: Api) -> None:
+    """publish makes the status published, and answers with the record."""
+    assert blog.send("POST", "/articles/1/publish")["status"] == "published"
+    assert blog.get("/articles/1")["status"] == "published"
+
+
+def test_records_below_another_one_are_those_of_its_list(blog: Api) -> None:
+    """A path below a record reads and extends what belongs to the record."""
+    before = blog.get("/articles/2/comments")
+    assert before == blog.get("/articles/2")["comments"]
+    new = blog.send("POST", "/articles/2/comments", {"body": "First!"}, 201)
+    assert blog.get("/articles/2/comments") == [*before, new]
+    assert new not in blog.get("/articles/1/comments")
+    assert blog("GET", "/articles/999/comments").status_code == 404
+
+
+def test_malformed_json_is_a_400(blog: Api) -> None:
+    """A body that does not parse is refused with the parser's reason, and nothing is created."""
+    answer = blog("POST", "/articles", content=b'{"title": ', headers={"Content-Type": "application/json"})
+    assert answer.status_code == 400
+    assert answer.json()["error"] == "bad_request"
+    assert answer.json()["message"].startswith("the body is no JSON: ")
+    assert blog("GET", "/articles/26").status_code == 404
+
+
+def test_a_body_that_is_no_object_is_a_422(blog: Api) -> None:
+    """A record is a JSON object."""
+    answer = blog("PATCH", "/articles/1", json="x")
+    assert answer.status_code == 422
+    assert answer.json()["message"] == 'the body is "x"; expected a JSON object'
+
+
+# ----------------------------------------------------------------------------------------------------------------- pages
+
+PAGES = """
+restencil: 1
+package: pages
+entities: {{Item: {{fields: {{id: integer, name: string}}}}}}
+resources:
+  items:
+    path: /items/:id
+    schema: Item
+    pagination_field: {field}
+    pagination: {pagination}
+    endpoints: {{get_list: {{schema: {schema}}}}}
+"""
+LIST = "{collection: [Item]}"
+WRAPPER = "{items: {collection: [Item]}, total: integer, page: integer, meta: {next: string?, has_more: boolean}}"
+
+
+def walk(api: Api, path: str, field: str) -> list[int]:
+    """The sizes of the pages that a cursor in `last.id` leads through."""
+    sizes: list[int] = []
+    cursor = ""
+    while items := api.get(f"{path}?{field}={cursor}" if cursor else path):
+        sizes.append(len(items))
+        cursor = items[-1]["id"]
+    return sizes
+
+
+def test_a_cursor_in_the_last_item_leads_through_all_pages(blog: Api) -> None:
+    """Ten items a page where the spec does not say, and after the last one an empty page."""
+    assert walk(blog, "/articles", "cursor") == [10, 10, 5]
+
+
+def test_a_cursor_survives_the_deletion_of_its_item(blog: Api) -> None:
+    """Ids that count up say where to go on."""
+    blog.send("DELETE", "/articles/10", status=204)
+    assert ids(blog.get("/articles?cursor=10"))[0] == 11
+
+
+def test_a_cursor_of_no_list_is_a_400(blog: Api) -> None:
+    """A cursor that was never handed out is refused."""
+    answer = blog("GET", "/articles?cursor=zzz")
+    assert answer.status_code == 400
+    assert answer.json()["message"] == "cursor names no item of this list: 'zzz'"
+
+
+def test_a_cursor_in_the_response_is_where_the_spec_says() -> None:
+    """`next: meta.next` is filled until the last page, where it is null."""
+    api = Api(PAGES.format(field="cursor", pagination="{style: cursor, next: meta.next}", schema=WRAPPER))
+    seen: list[int] = []
+    url = "/items"
+    for _ in range(9):
+        page = api.get(url)
+        seen += ids(page["items"])
+        assert page["total"] == 25
+        assert page["meta"]["has_more"] is (page["meta"]["next"] is not None)
+        if page["meta"]["next"] is None:
+            break
+        url = f"/items?cursor={page['meta']['next']}"
+    assert seen == [*range(1, 26)]
+
+
+def test_a_cursor_in_a_header() -> None:
+    """`next: header:X-Next` is sent until the last page."""
+    api = Api(PAGES.format(field="after", pagination='{style: cursor, next: "header:X-Next"}', schema=LIST))
+    answer = api("GET", "/items")
+    assert ids(api.get(f"/items?after={answer.headers['X-Next']}")) == [*range(11, 21)]
+    last = api("GET", f"/items?after={api('GET', '/items?after=' + answer.headers['X-Next']).headers['X-Next']}")
+    assert ids(last.json()) == [*range(21, 26)]
+    assert "X-Next" not in last.headers
+
+
+def test_pages_by_number() -> None:
+    """The first page is 1, a size of the spec counts, and the client may ask for another one."""
+    pagination = "{style: page, size: {param: limit, value: 4}}"
+    api = Api(PAGES.format(field="page", pagination=pagination, schema=LIST))
+    assert ids(api.get("/items")) == ids(api.get("/items?page=1")) == [1, 2, 3, 4]
+    assert ids(api.get("/items?page=7")) == [25]
+    assert api.get("/items?page=8") == []
+    assert ids(api.get("/items?page=2&limit=10")) == [*range(11, 21)]
+    api = Api(PAGES.format(field="page", pagination=pagination, schema=WRAPPER))
+    page = api.get("/items?page=3")
+    assert ids(page.pop("items")) == [9, 10, 11, 12]
+    assert page == {"total": 25, "page": 3, "meta": {"next": "4", "has_more": True}}
+
+
+@pytest.mark.parametrize("page", ["0", "-1", "x", "1.5"])
+def test_a_page_that_is_no_whole_number_is_a_400(page: str) -> None:
+    """The refusal names the parameter and what it takes."""
+    api = Api(PAGES.format(field="page", pagination="{style: page}", schema=LIST))
+    answer = api("GET", f"/items?page={page}")
+    assert answer.status_code == 400
+    assert answer.json()["message"] == f"page is a whole number from 1 on, not {page!r}"
+
+
+def test_pages_by_offset() -> None:
+    """An offset counts items from 0."""
+    api = Api(PAGES.format(field="offset", pagination="{style: offset}", schema=LIST))
+    assert ids(api.get("/items?offset=20")) == [*range(21, 26)]
+    assert api.get("/items?offset=25") == []
+
+
+def test_pages_by_link() -> None:
+    """A Link header leads on, with the query that was asked for, until the last page."""
+    api = Api(PAGES.format(field="page", pagination="{style: link}", schema=LIST))
+    answer = api("GET", "/items?name=&x=1")
+    assert answer.json() == []
+    url: str | None = "/items?x=1"
+    seen: list[int] = []
+    while url is not None:
+        answer = api("GET", url)
+        seen += ids(answer.json())
+        assert "x=1" in answer.headers["Link"]
+        url = answer.links.get("next", {}).get("url")
+    assert seen == [*range(1, 26)]
+
+
+# ------------------------------------------------------------------------------------------------------------ other shapes
+
+SHAPES = """
+restencil: 1
+package: shapes
+wire_names: camelCase
+enums: {Kind: [a, b]}
+entities:
+  Item: {abstract: true, key: Item, fields: {id: integer, kind: string, name: string}}
+  Link: {extends: Item, key: Link, fields: {kind: {const: link}, url: string}}
+  Post: {extends: Item, key: Post, fields: {kind: {const: post}, text: string}}
+  Owner:
+    fields:
+      id: integer
+      tasks: {collection: [Task], nest: {owner_id: id}}
+  Task: {fields: {id: integer, owner_id: integer, done: boolean}}
+  Repo: {pk: [host, name], fields: {host: string, name: string, stars: integer}}
+  Node: {fields: {id: integer, parent: Node?, children: [Node]}}
+  Pref: {pk: code, fields: {code: uuid, value: any}}
+resources:
+  feed: {path: /feed/:id, schema: {union: {link: Link, post: Post}, attribute: kind}}
+  owners: {path: /owners/:id, schema: Owner}
+  tasks:
+    path: /owners/:owner_id/tasks/:id
+    schema: Task
+    endpoints:
+      complete: {method: POST, path: /owners/:owner_id/tasks/:id/complete, body: null, schema: Task, extends: get}
+  repos: {path: /repos/:host/:name, schema: Repo}
+  nodes: {path: /nodes/:id, schema: Node}
+  prefs:
+    path: /prefs/:code
+    schema: Pref
+    endpoints:
+      me: {path: /me, schema: Pref}
+      stats: {path: /stats, schema: {count: integer, since: datetime}}
+      login: {method: POST, path: /login, body: {name: string, age: integer?}, schema: {token: string, name: string}}
+      form: {method: POST, path: /form, body: {form: {name: string, age: integer}}, schema: {name: string, age: integer}}
+      upload:
+        {method: POST, path: /upload, body: {multipart: {name: string, file: bytes}}, schema: {name: string, file: string}}
+      motd: {path: /motd, schema: null, content: text}
+      blob: {path: /blob, schema: null, content: bytes}
+      ping: {method: POST, path: /ping, body: null, schema: null}
+    examples:
+      stats: {response: {count: 3, since: "2020-01-01T00:00:00Z"}}
+      motd: {response: hello}
+"""
+
+
+@pytest.fixture
+def shapes() -> Api:
+    """A spec with what the blog does not have."""
+    return Api(SHAPES)
+
+
+def test_a_union_lists_all_kinds_and_creates_the_one_that_a_body_names(shapes: Api) -> None:
+    """Records of a union have one numbering, so that an id names one of them."""
+    feed = shapes.get("/feed")
+    assert {item["kind"] for item in feed} == {"link", "post"}
+    assert len({item["id"] for item in feed}) == len(feed)
+    new = shapes.send("POST", "/feed", {"kind": "post", "text": "hi"}, 201)
+    assert shapes.get(f"/feed/{new['id']}") == new
+    answer = shapes("POST", "/feed", json={"kind": "zz"})
+    assert answer.status_code == 422
+    assert 'one of "link", "post", not \'zz\'' in answer.json()["message"]
+
+
+def test_a_nested_collection_is_the_list_that_its_nest_describes(shapes: Api) -> None:
+    """What is added under the one is seen under the other."""
+    new = shapes.send("POST", "/owners/2/tasks", {"done": False}, 201)
+    assert new["ownerId"] == 2
+    assert new in shapes.get("/owners/2")["tasks"]
+    assert shapes.get("/owners/2")["tasks"] == shapes.get("/owners/2/tasks")
+    assert shapes("GET", f"/owners/1/tasks/{new['id']}").status_code == 404
+
+
+def test_an_action_sets_the_flag_of_its_name(shapes: Api) -> None:
+    """An action on a record below another one finds it by both ids."""
+    task = shapes.get("/owners/1/tasks")[0]
+    assert shapes.send("POST", f"/owners/1/tasks/{task['id']}/complete")["id"] == task["id"]
+    assert shapes("POST", f"/owners/4/tasks/{task['id']}/complete").status_code == 404
+
+
+def test_a_pk_of_several_fields(shapes: Api) -> None:
+    """Every part is a parameter of the path; what is posted below a part gets it."""
+    new = shapes.send("POST", "/repos/h.example", {"name": "a/b"}, 201)
+    assert new["host"] == "h.example"
+    assert shapes.get("/repos/h.example/a%2Fb") == new
+    answer = shapes("POST", "/repos/h.example", json={"name": "a/b"})
+    assert answer.status_code == 422
+    assert answer.json()["message"] == 'there is a Repo with the pk \'["h.example","a/b"]\' already'
+
+
+def test_a_cycle_ends(shapes: Api) -> None:
+    """A record inside itself shows its plain fields only."""
+    shapes.send("PATCH", "/nodes/1", {"parent": {"id": 1}, "children": []})
+    assert shapes.get("/nodes/1") == {"id": 1, "parent": {"id": 1}, "children": []}
+
+
+def test_a_uuid_pk(shapes: Api) -> None:
+    """New ids are of the type of the pk, and not used yet."""
+    before = [pref["code"] for pref in shapes.get("/prefs")]
+    new = shapes.send("POST", "/prefs", {"value": {"deep": [1]}}, 201)
+    assert len(new["code"]) == 36
+    assert new["code"] not in before
+    assert shapes.get(f"/prefs/{new['code']}")["value"] == {"deep": [1]}
+
+
+def test_a_path_without_parameters_answers_with_one_record(shapes: Api) -> None:
+    """/me is the first one."""
+    assert shapes.get("/me") == shapes.get("/prefs")[0]
+
+
+def test_an_answer_without_entities_is_its_example_or_made_up(shapes: Api) -> None:
+    """Members of the body that the answer has too come back."""
+    assert shapes.get("/stats") == {"count": 3, "since": "2020-01-01T00:00:00Z"}
+    answer = shapes.send("POST", "/login", {"name": "ada"})
+    assert answer == {"token": "Token 1", "name": "ada"}
+
+
+def test_forms_are_read_by_the_types_of_their_fields(shapes: Api) -> None:
+    """A urlencoded form gives numbers where the spec says so; of a file the name is kept."""
+    assert shapes("POST", "/form", data={"name": "ada", "age": "36"}).json() == {"name": "ada", "age": 36}
+    sent = shapes("POST", "/upload", data={"name": "ada"}, files={"file": ("a.txt", b"x")})
+    assert sent.json() == {"name": "ada", "file": "a.txt"}
+
+
+def test_text_bytes_and_nothing(shapes: Api) -> None:
+    """`content` decides the type of the answer; a mutation without schema answers 204."""
+    text = shapes("GET", "/motd")
+    assert (text.text, text.headers["Content-Type"]) == ("hello", "text/plain; charset=utf-8")
+    assert shapes("GET", "/blob").headers["Content-Type"] == "application/octet-stream"
+    assert shapes("POST", "/ping").status_code == 204
+
+
+# ------------------------------------------------------------------------------------------------------- auth, CORS, specs
+
+MINIMAL = """
+restencil: 1
+package: {package}
+auth: {auth}
+resources: {{items: {{path: /items/:id, schema: {{entity: Item, fields: {{id: integer}}}}}}}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("auth", "options"),
+    [
+        ("{header: Access-Token}", {"headers": {"Access-Token": "x"}}),
+        ("{bearer: true}", {"headers": {"Authorization": "Bearer x"}}),
+        ("{basic: true}", {"headers": {"Authorization": "Basic YTpi"}}),
+        ("{cookie: session}", {"headers": {"Cookie": "session=x"}}),
+        ("{query: api_key}", {"params": {"api_key": "x"}}),
+    ],
+)
+def test_any_credential_of_the_specs_kind_will_do(auth: str, options: dict[str, Any]) -> None:
+    """Without one the answer is a 401 that says what is missing; create_app(auth=False) asks for none."""
+    api = Api(MINIMAL.format(package="api", auth=auth))
+    refused = api("GET", "/items")
+    assert refused.status_code == 401
+    assert "is missing" in refused.json()["message"]
+    assert "WWW-Authenticate" in refused.headers
+    assert api("GET", "/items", **options).status_code == 200
+    assert Api(MINIMAL.format(package="api", auth=auth), auth=False)("GET", "/items").status_code == 200
+
+
+@pytest.mark.parametrize("credential", ["", "Bearer", "Bearer  ", "Basic x", "x"])
+def test_an_empty_or_foreign_credential_is_none(credential: str) -> None:
+    """The scheme must be the spec's, and something must follow it."""
+    api = Api(MINIMAL.format(package="api", auth="{bearer: true}"))
+    assert api("GET", "/items", headers={"Authorization": credential}).status_code == 401
+
+
+def test_web_pages_of_any_origin_may_call(blog: Api) -> None:
+    """CORS is on: preflights are answered, without a credential, and headers of pages can be read."""
+    api = Api(MINIMAL.format(package="api", auth="{bearer: true}"))
+    preflight = api(
+        "OPTIONS",
+        "/items",
+        headers={
+            "Origin": "http://page.test",
+            "Access-Control-Request-Method": "PATCH",
+            "Access-Control-Request-Headers": "Authorization",
+        },
+    )
+    assert preflight.status_code == 200
+    assert "PATCH" in preflight.headers["Access-Control-Allow-Methods"]
+    assert preflight.headers["Access-Control-Allow-Headers"] == "Authorization"
+    answer = blog("GET", "/articles", headers={"Origin": "http://page.test"})
+    assert answer.headers["Access-Control-Allow-Origin"] == "*"
+    assert answer.headers["X-Total-Count"] == "25"
+
+
+def test_several_specs_stand_under_the_names_of_their_packages() -> None:
+    """One server, two APIs, each with its own data."""
+    api = Api(MINIMAL.format(package="one", auth="{bearer: true}"), BLOG)
+    assert api("GET", "/one/items").status_code == 401
+    assert api.get("/blog/articles/1")["id"] == 1
+    assert api.get("/") == {"apis": {"/one": "one", "/blog": "blog"}}
+    assert api("GET", "/three").json()["message"] == "no API at /three; there are /one, /blog"
+
+
+def test_requests_are_logged(blog: Api) -> None:
+    """One line each: method, path with query, status."""
+    blog("GET", "/articles?status=draft")
+    blog("GET", "/articles/999")
+    assert blog.log == ["GET /articles?status=draft 200", "GET /articles/999 404"]

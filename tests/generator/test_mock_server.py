@@ -1,0 +1,93 @@
+"""`restencil mock` as a process: its address, its end, its errors."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Generator
+from pathlib import Path
+
+import httpx
+import pytest
+
+SPEC = """
+restencil: 1
+package: api
+resources: {items: {path: /items/:id, schema: {entity: Item, fields: {id: integer}}}}
+"""
+COMMAND = [sys.executable, "-m", "restencil_generator", "mock"]
+
+
+@pytest.fixture
+def spec(tmp_path: Path) -> Path:
+    """A spec in an empty folder."""
+    file = tmp_path / "api.yaml"
+    file.write_text(SPEC, "utf-8")
+    return file
+
+
+@contextlib.contextmanager
+def running(*arguments: str | Path) -> Generator[tuple[subprocess.Popen[str], str]]:
+    """A server and its address; killed at the end of the block if it still runs."""
+    process = subprocess.Popen(
+        [*COMMAND, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    try:
+        assert process.stdout is not None
+        yield process, process.stdout.readline().strip()
+    finally:
+        process.kill()
+        process.communicate(timeout=20)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_port_0_prints_the_address_and_a_signal_ends_the_server(spec: Path, number: signal.Signals) -> None:
+    """The first line on stdout is the address on loopback; requests are told on stderr; being stopped is no error."""
+    with running(spec, "--port", "0") as (process, address):
+        assert address.startswith("http://127.0.0.1:")
+        assert len(httpx.get(f"{address}/items").json()) == 5
+        process.send_signal(number)
+        out, err = process.communicate(timeout=20)
+        assert (process.returncode, out, err) == (0, "", "GET /items 200\n")
+
+
+def test_a_request_in_progress_is_finished_first(spec: Path) -> None:
+    """Who is being answered when the signal comes gets the answer."""
+    with running(spec, "--port", "0") as (process, address):
+        host, port = address.removeprefix("http://").split(":")
+        with socket.create_connection((host, int(port)), timeout=20) as connection:
+            connection.sendall(b"POST /items HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{")
+            httpx.get(f"{address}/items")  # the head of the other request has arrived by now
+            process.send_signal(signal.SIGTERM)
+            connection.sendall(b"}")
+            assert connection.recv(100).startswith(b"HTTP/1.1 201 Created\r\n")
+        assert process.wait(timeout=20) == 0
+
+
+def test_a_port_in_use_is_told_and_exit_code_2(spec: Path) -> None:
+    """The message names the port and the way out."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        done = subprocess.run(
+            [*COMMAND, str(spec), "--port", str(port)], capture_output=True, text=True, timeout=60, check=False
+        )
+    assert done.returncode == 2
+    assert f"port {port} on 127.0.0.1 is in use by another program; choose another with --port N" in done.stderr
+    assert done.stdout == ""
+
+
+def test_an_address_that_is_not_ours_is_told_and_exit_code_2(spec: Path) -> None:
+    """A host that cannot be bound gives a message and no traceback."""
+    done = subprocess.run(
+        [*COMMAND, str(spec), "--host", "192.0.2.1", "--port", "0"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert "cannot listen on 192.0.2.1, port 0" in done.stderr
+    assert "Traceback" not in done.stderr
