@@ -16,17 +16,18 @@ ROOT = Path(__file__).resolve().parents[1]
 
 RUNTIME = {
     0: "errors path abort values codecs jsontext py",
-    1: "flow flight transport records schema normalize denormalize scheduler tables layers",
+    1: "flow flight transport records schema normalize denormalize scheduler tables",
     2: "endpoint rest resource hooks auth lazy",
-    3: "actions expiry store retention",
-    4: "controller bound live managers retry gc",
+    3: "actions expiry layers retention store",
+    4: "controller bound explain live managers paging retry gc",
     5: "testing pytest_plugin __init__",
 }
 GENERATOR = {
-    0: "problems names declaration failure package __init__",
-    1: "load check check_types examples lint reading report schema template tree values",
-    2: "plan code",
-    3: "render format layout",
+    0: "__init__ codes declaration failure names package problems template",
+    1: "check check_endpoints check_resources check_settings check_types digest examples lint load reading report schema"
+    " tree values",
+    2: "code members plan scope",
+    3: "format layout render verify",
     4: "generate write mock",
     5: "cli config scaffold watch __main__",
 }

@@ -1,7 +1,7 @@
 """Check a spec: from its tree to the declaration, or to every mistake in it.
 
-Whatever is wrong is noted and left out, and the check goes on, so that one run finds all. The order of the steps is that
-of what they need: names first, then enums, objects and entities, then resources.
+Whatever is wrong is noted and left out, and the check goes on, so that one run finds all. The order of the steps is
+that of what they need: names first, then enums, objects and entities, then resources.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ TOP_KEYS: Final = (
     "resources",
 )
 
-AUTH_KINDS: Final = ("header", "bearer", "basic", "cookie", "query")
+AUTH_KINDS: Final[tuple[d.AuthKind, ...]] = ("header", "bearer", "basic", "cookie", "query")
 
 TAKEN_PACKAGES: Final = ("restencil", "restencil_generator", "restencil_templates", "httpx")
 """Package names that a generated package would hide from itself."""
@@ -190,7 +190,7 @@ class _Check:
             env = types.text(given["env"].value, "'env' of 'auth'", empty=False)
             if env is not None and not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", env):
                 types.report("bad-name", f"{quoted(env)} is no name of an environment variable", given["env"].value)
-        kinds = [kind for kind in AUTH_KINDS if kind in given]
+        kinds: list[d.AuthKind] = [kind for kind in AUTH_KINDS if kind in given]
         if len(kinds) != 1:
             message = "'auth' needs one of 'header', 'bearer', 'basic', 'cookie' and 'query'"
             first, *others = [given[kind].key for kind in kinds] or [entry.key]

@@ -168,7 +168,8 @@ class Family:
 
     def _extender(self, name: str, listing: d.Endpoint, own: Written | None) -> d.Endpoint:
         """`push`, `unshift`, `assign` or `get_page` of a list."""
-        assert listing.collection is not None and listing.schema is not None
+        assert listing.collection is not None
+        assert listing.schema is not None
         if name == "get_page":
             base = dataclasses.replace(listing, schema=d.PageOf(listing.schema))
         else:
@@ -205,7 +206,7 @@ class Family:
         for name, node in self.resource.non_filter:
             if name not in known:
                 hint = did_you_mean(name, known) or "declare it under 'search_params'"
-                message = f"'non_filter_arguments' of {self.resource.what} names {quoted(name)}, which is no parameter of its list"
+                message = f"{self.resource.what} has no parameter {quoted(name)} of its list for 'non_filter_arguments'"
                 self.types.report("unknown-parameter", message, node, hint)
 
     def _partial(self, body: d.Body | None) -> d.Body | None:
@@ -269,7 +270,8 @@ class Family:
         start = self.root if base is None else standard.get(base) or found[base]
         start = dataclasses.replace(start, extenders={}, description="", deprecated=None, example=None)
         endpoint = self._build(own.name, start, standard=False, own=own, base_name=base)
-        extenders = {name: self._extender(name, endpoint, None) for name in d.EXTENDERS if name in _fitting(endpoint)}
+        plain = dataclasses.replace(endpoint, optimistic=False)
+        extenders = {name: self._extender(name, plain, None) for name in d.EXTENDERS if name in _fitting(endpoint)}
         return dataclasses.replace(endpoint, extenders=extenders) if extenders else endpoint
 
     def _unknown_base(self, own: Written, known: tuple[str, ...]) -> None:
@@ -326,7 +328,7 @@ class Family:
             pagination=None,
             collection=collection,
             options=dataclasses.replace(base.options, **(own.settings.options or {})),
-            optimistic=base.optimistic if not standard else self.optimistic and name in _OPTIMISTIC,
+            optimistic=base.optimistic or (standard and listed and self.optimistic and name in _OPTIMISTIC),
             base=base.base,
             process=own.process or base.process,
             update=own.update or base.update,
@@ -460,16 +462,10 @@ class Family:
     def _next(self, written: WrittenPagination, endpoint: d.Endpoint, own: Written, strict: bool) -> d.Next | None:
         """Where the next page's cursor is, in wire names."""
         types, text = self.types, written.next
-        assert text is not None and endpoint.schema is not None
+        assert text is not None
+        assert endpoint.schema is not None
         if text.startswith("header:"):
-            header = text.removeprefix("header:")
-            if strict and not TOKEN.match(header):
-                types.report(
-                    "bad-header",
-                    f"'next' of {own.what} names {quoted(header)}, which is no name of a header",
-                    written.node,
-                )
-            return d.Next("header", (header,))
+            return d.Next("header", (text.removeprefix("header:"),))
         names = text.split(".")
         start: list[d.Type]
         if names[0] == "last" and len(names) > 1:
@@ -495,7 +491,7 @@ class Family:
             field = next((field for field in fields if field.name == name), None)
             if field is None:
                 if strict:
-                    message = f"'next' of {own.what} leads to {quoted(name)} in {quoted(str(written.next))}, which does not exist"
+                    message = f"'next' of {own.what} is {quoted(str(written.next))}, but there is no {quoted(name)}"
                     known = [field.name for field in fields]
                     hint = did_you_mean(name, known) or "write a path in the response, header:NAME or last.<field>"
                     self.types.report("unknown-field", message, written.node, hint)
@@ -552,7 +548,8 @@ class Family:
         for field in (*endpoint.params, *endpoint.search_params):
             first = pythons.setdefault(field.python, field)
             if first is not field and first.wire != field.wire:
-                message = f"the parameters {quoted(first.name)} and {quoted(field.name)} of {own.what} are both {quoted(field.python)} in Python"
+                both = f"the parameters {quoted(first.name)} and {quoted(field.name)} of {own.what}"
+                message = f"{both} are both {quoted(field.python)} in Python"
                 types.report("name-clash", message, field.place, "rename one of them")
 
     def _unknown_examples(self, names: set[str]) -> None:

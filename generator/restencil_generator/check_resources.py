@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from restencil_generator import declaration as d
@@ -27,15 +27,6 @@ from restencil_generator.tree import Entry, MappingNode, Node, ScalarNode, Seque
 if TYPE_CHECKING:
     from restencil_generator.declaration import Content, Json
 
-)
-
-)
-
-)
-
-
-
-
 RESOURCE_KEYS: Final = (
     "path",
     "schema",
@@ -56,6 +47,7 @@ RESOURCE_KEYS: Final = (
     "examples",
     "description",
     "deprecated",
+)
 
 ENDPOINT_KEYS: Final = (
     "extends",
@@ -78,12 +70,12 @@ ENDPOINT_KEYS: Final = (
     "get_optimistic_response",
     "description",
     "deprecated",
+)
 
 CONTENTS: Final = ("json", "text", "bytes", "stream")
 STYLES: Final = ("page", "offset", "cursor", "link")
 PAGINATION_KEYS: Final = ("style", "next", "size", "remove_cursor")
 EXAMPLE_KEYS: Final = ("params", "body", "response")
-
 
 
 class Resources(Settled):
@@ -103,7 +95,8 @@ class Resources(Settled):
                 if python in pythons:
                     self.types.report(
                         "name-clash",
-                        f"the resources {quoted(name)} and {quoted(pythons[python].text)} are both {quoted(python)} in Python",
+                        f"resources {quoted(name)} and {quoted(pythons[python].text)} are both {quoted(python)} "
+                        "in Python",
                         key,
                         "rename one of them",
                         [Related(pythons[python].place, "the other one")],
@@ -126,7 +119,6 @@ class Resources(Settled):
         return True
 
 
-
 class _Resource:
     """One resource on its way to the declaration."""
 
@@ -143,7 +135,7 @@ class _Resource:
         self.custom_collection: d.Reference | None = None
         self.non_filter: list[tuple[str, Node]] = []
 
-    # ------------------------------------------------------------------------------------------------ the resource's keys
+    # ---------------------------------------------------------------------------------------------- the resource's keys
 
     def resource(self) -> d.Resource | None:
         types, what = self.types, self.what
@@ -395,6 +387,10 @@ class _Resource:
         following: str | None = None
         if "next" in keys:
             following = types.text(keys["next"].value, f"'next' of {what}", empty=False)
+            header = following.removeprefix("header:") if following is not None else ""
+            if header != following and not TOKEN.match(header):
+                message = f"'next' of {what} names {quoted(header)}, which is no name of a header"
+                types.report("bad-header", message, keys["next"].value)
             if style not in (None, "cursor"):
                 message = f"'next' has a meaning for the style 'cursor' alone, {what} has {quoted(str(style))}"
                 types.report("key-not-here", message, keys["next"].key, "remove it, or write 'style: cursor'")
@@ -503,7 +499,8 @@ class _Resource:
             if python in pythons:
                 types.report(
                     "name-clash",
-                    f"the endpoints {quoted(name)} and {quoted(pythons[python].text)} of {self.what} are both {quoted(python)} in Python",
+                    f"endpoints {quoted(name)} and {quoted(pythons[python].text)} of {self.what} "
+                    f"are both {quoted(python)} in Python",
                     inner.key,
                     "rename one of them",
                     [Related(pythons[python].place, "the other one")],
@@ -589,6 +586,8 @@ class _Resource:
         match type:
             case d.CollectionOf(of, nest, arguments):
                 return d.CollectionOf(of, nest, arguments or self.non_filter_wires(), self.custom_collection)
+            case d.QueryOf(of, process, returns):
+                return d.QueryOf(cast("d.CollectionOf | d.AllOf", self._collected(of)), process, returns)
             case d.ObjectType(members, name):
                 replaced = [dataclasses.replace(member, type=self._collected(member.type)) for member in members]
                 return d.ObjectType(tuple(replaced), name)

@@ -20,16 +20,17 @@ OPTION_KEYS: Final = (
     "error_policy",
     "timeout",
     "retries",
+)
+
 ERROR_POLICIES: Final = ("soft", "hard", "soft_on_server_error")
 
 TOKEN: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+\Z")
 """The name of a header, a cookie or a method."""
+
 SECRET_HEADERS: Final = frozenset(("authorization", "proxy-authorization", "cookie"))
 """Headers that carry nothing but secrets, which never stand in a spec."""
 
 URL_TEXT: Final = re.compile(r"[^\x00-\x20\x7f]*\Z")
-
-
 """A URL or a part of one: no spaces, no control characters."""
 
 _HEADER_VALUE: Final = re.compile(r"[\t\x20-\x7e]*\Z")

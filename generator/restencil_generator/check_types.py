@@ -88,8 +88,7 @@ _SLIPS: Final = {
     "object": "{object: {…}}",
 }
 
-# Where the forms may stand; scalars, enums, objects, lists and values stand nearly everywhere.
-_FORMS_IN: Final[Mapping[Position, frozenset[str]]] = {
+FORMS_IN: Final[Mapping[Position, frozenset[str]]] = {
     "entity field": frozenset(("values", "object", "union", "collection", "entity")),
     "object field": frozenset(("values", "object", "union", "entity")),
     "schema": frozenset(FORM_WORDS),
@@ -100,17 +99,26 @@ _FORMS_IN: Final[Mapping[Position, frozenset[str]]] = {
     "parameter": frozenset(),
     "search": frozenset(("values", "object")),
 }
+"""The forms that may stand in each place."""
+
 _NAMED_IN: Final[Mapping[Position, frozenset[Kind]]] = {
     "form field": frozenset(("enum",)),
     "file field": frozenset(("enum",)),
     "parameter": frozenset(("enum",)),
     "search": frozenset(("enum", "object")),
 }
-_KEYS_IN: Final[Mapping[Position, tuple[str, ...]]] = {
+KEYS_IN: Final[Mapping[Position, tuple[str, ...]]] = {
     "entity field": FIELD_KEYS,
     "object field": FIELD_KEYS,
+    "schema": (),
+    "returns": (),
+    "body field": ARGUMENT_KEYS,
+    "form field": ARGUMENT_KEYS,
+    "file field": ARGUMENT_KEYS,
     "parameter": PARAMETER_KEYS,
+    "search": ARGUMENT_KEYS,
 }
+"""The keys of a mapping that describes a field, by where it stands; a schema has members, which are types."""
 _SHOWN: Final[Mapping[Position, str]] = {
     "entity field": "a field of an entity",
     "object field": "a field of an object",
@@ -224,7 +232,7 @@ class Types(Reader):
         else:
             kind = self.kinds.get(name)
             if kind is None:
-                self._unknown_type(node, name, context)
+                self._unknown_type(node, name, optional, context)
                 return None
             if kind not in _NAMED_IN.get(context.position, _ALL_KINDS):
                 self._not_here(node, f"the {kind} {quoted(name)}", context)
@@ -237,14 +245,14 @@ class Types(Reader):
                 type = d.EnumRef(name) if kind == "enum" else d.ObjectRef(name)
         return d.Optional(type) if optional else type
 
-    def _unknown_type(self, node: ScalarNode, name: str, context: Context) -> None:
+    def _unknown_type(self, node: ScalarNode, name: str, optional: bool, context: Context) -> None:
         slip = _SLIPS.get(name.casefold())
         if slip is not None:
             hint = f"write {slip}" if "…" in slip else f"did you mean {quoted(slip)}?"
         elif name == "bytes":
             hint = "bytes are a whole body, a field of a multipart body, or the 'content' of a response"
         elif name.startswith(("[", "{")):
-            hint = "write it without quotes"
+            hint = f"write {{type: {name[:40]}, optional: true}}" if optional else "write it without quotes"
         else:
             hint = did_you_mean(name, (*SCALAR_WORDS, *self.kinds))
         hint = hint or "write a type such as 'string', or the name of an enum, object or entity"
@@ -297,7 +305,7 @@ class Types(Reader):
                 message = f"unknown key {quoted(key.text)} in the form '{word}' of {context.what}"
                 self.report("unknown-key", message, key, hint)
             return None
-        if word not in _FORMS_IN[context.position]:
+        if word not in FORMS_IN[context.position]:
             self._not_here(node.entries[word].key, f"the form '{word}'", context)
             return None
         match word:
@@ -503,7 +511,7 @@ class Types(Reader):
             return None
         return d.QueryOf(type, reference, value) if type is not None and reference is not None else None
 
-    # -------------------------------------------------------------------------------------------------- names of entities
+    # ---------------------------------------------------------------------------------------------- names of entities
 
     def entity_name(self, node: Node, what: str) -> str | None:
         """The name of an entity; anything else is reported."""
@@ -630,7 +638,7 @@ class Types(Reader):
         )
 
     def _field_keys(self, node: MappingNode, context: Context) -> dict[str, Entry]:
-        allowed = _KEYS_IN.get(context.position, ARGUMENT_KEYS)
+        allowed = KEYS_IN[context.position]
         given: dict[str, Entry] = {}
         for key, entry in node:
             if key in allowed:

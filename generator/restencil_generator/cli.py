@@ -12,6 +12,7 @@ import os
 import sys
 import traceback
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
@@ -464,7 +465,8 @@ def schema() -> int:
 @_together(_specs, _config, _format)
 @click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True, help="0 takes a free port.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
-def mock(specs: tuple[Path, ...], config: Path | None, form: Format, port: int, host: str) -> int:
+@click.option("--no-auth", is_flag=True, help="Ask for no credential where the spec has `auth`.")
+def mock(specs: tuple[Path, ...], config: Path | None, form: Format, port: int, host: str, no_auth: bool) -> int:
     """Serve the API that the specs describe, stateful, on loopback, until interrupted.
 
     \b
@@ -482,7 +484,7 @@ def mock(specs: tuple[Path, ...], config: Path | None, form: Format, port: int, 
         return NO_ANSWER
     from restencil_generator.mock import serve
 
-    serve([one.declaration for one in loaded if one.declaration is not None], host=host, port=port)
+    serve([one.declaration for one in loaded if one.declaration is not None], host=host, port=port, auth=not no_auth)
     return YES
 
 
@@ -529,7 +531,7 @@ def _show_problems(problems: Sequence[Problem], loaded: Sequence[Loaded], form: 
 def _make(paths: Sequence[Path], settings: Config, form: Format) -> list[tuple[Package, Path]] | None:
     """The packages of these specs with the folders they belong in; None when a spec has errors (they are printed)."""
     from restencil_generator.generate import build
-    from restencil_generator.write import read_manifest
+    from restencil_generator.write import read_manifest, read_text
 
     loaded = _valid(paths, form)
     if loaded is None:
@@ -548,6 +550,7 @@ def _make(paths: Sequence[Path], settings: Config, form: Format) -> list[tuple[P
             str(path),
             templates=settings.templates,
             known=read_manifest(directory),
+            read=partial(read_text, directory),
             progress=_Progress(f"rendering {one.declaration.package}"),
         )
         made[directory] = package, directory

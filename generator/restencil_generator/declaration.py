@@ -305,7 +305,10 @@ class Enum:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Object:
-    """A plain nested value without identity. `body_name` names its TypedDict for bodies, None where no body needs it."""
+    """A plain nested value without identity.
+
+    `body_name` names its TypedDict for bodies, None where no body needs it.
+    """
 
     name: str
     fields: tuple[Field, ...]
@@ -465,10 +468,10 @@ class Example:
 
 Content: TypeAlias = Literal["json", "text", "bytes", "stream"]
 
-STANDARD: Final = ("get", "get_list", "create", "update", "partial_update", "delete")
+STANDARD: Final[tuple[str, ...]] = ("get", "get_list", "create", "update", "partial_update", "delete")
 """The standard members of a resource that are endpoints of their own, in their order."""
 
-EXTENDERS: Final = ("push", "unshift", "assign", "get_page")
+EXTENDERS: Final[tuple[str, ...]] = ("push", "unshift", "assign", "get_page")
 """The standard members that hang on `get_list`."""
 
 
@@ -477,9 +480,9 @@ class Endpoint:
     """One endpoint with everything it inherits.
 
     `name` is the name as the spec writes it (`get`, `publish`; for the members of `Endpoint.extenders` `push`,
-    `unshift`, `assign`, `get_page`), `python` the attribute's name. `standard` says that it is a standard member (`delete` has the
-    runtime's `process` unless one is written). `extends` is the member it starts from, as written or implied (None: the
-    resource). `written` holds the keys that the spec writes for this very endpoint.
+    `unshift`, `assign`, `get_page`), `python` the attribute's name. `standard` says that it is a standard member
+    (`delete` has the runtime's `process` unless one is written). `extends` is the member that it starts from, as
+    written (None: the resource). `written` holds the keys that the spec writes for this very endpoint.
 
     `params` are the path's parameters in its order; `search_params` include the pagination's size parameter only if the
     spec declares it. `pagination_field` is a parameter of `get_page` alone, and None where the schema holds no
@@ -532,9 +535,9 @@ class Endpoint:
 class Resource:
     """A bundle of endpoints that share a path and a schema.
 
-    `class_name` is its class (`Articles`), `python` its attribute on the client. `members` are the standard members that
-    exist, of `STANDARD` and `EXTENDERS`, in that order. `endpoints` holds them (without the extenders, which hang on
-    their list) and the added ones. `options`, `headers`, `url_prefix` and `base` include those of the spec.
+    `class_name` is its class (`Articles`), `python` its attribute on the client. `members` are the standard members
+    that exist, `create` aside. `endpoints` holds them (without the extenders, which hang on their list) and the added
+    ones. `options`, `headers`, `url_prefix` and `base` include those of the spec.
     """
 
     name: str

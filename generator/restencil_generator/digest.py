@@ -2,8 +2,8 @@
 
 What counts is what the spec says: comments, line ends, layout, the order of keys wherever it has no meaning, `30s` or
 `30000`, `string` or `{type: string}` do not. What follows from the rest (an endpoint for which nothing is written) is
-left out: the generator that made it is told apart by the bytes of its output. The file's name counts, because the output
-names it.
+left out: the generator that made it is told apart by the bytes of its output. The file's name counts, because the
+output names it.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def _plain(value: Any) -> Any:
 
 
 def _object(value: Any) -> dict[str, Any]:
-    kind: type[Any] = type(value)
+    kind: type[Any] = value.__class__
     fields = _fields_of.get(kind)
     if fields is None:
         fields = _fields_of[kind] = tuple(

@@ -129,7 +129,7 @@ def _decoded(content: bytes, file: str, problems: list[Problem]) -> str:
         return content.decode("utf-8-sig", "replace")
 
 
-# ----------------------------------------------------------------------------------------------------------- YAML to tree
+# --------------------------------------------------------------------------------------------------------- YAML to tree
 
 
 def _tree(text: str, file: str, problems: list[Problem]) -> MappingNode | None:

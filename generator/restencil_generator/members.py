@@ -9,16 +9,19 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 from restencil_generator import declaration as d
-from restencil_generator.code import Call, Expression, Parameter, Table, integer, pair, string
+from restencil_generator.code import Call, Expression, Lambda, Parameter, Table, integer, pair, string
 from restencil_generator.scope import Scope, json_value, object_types, wire_table
 from restencil_generator.template import list_path
 
 Options = dict[str, Expression]
 """Options of an endpoint as they are written in Python, by name."""
+
+Makers = dict[str, Callable[[], Expression]]
+"""How each option of an endpoint is written; calling one imports what it names."""
 
 _ROWS: Final[Mapping[str, str]] = {
     "get": "GET",
@@ -97,13 +100,7 @@ class _Resource:
         """The class keywords: options that go to every member."""
         resource, scope = self.resource, self.scope
         found: Options = {"path": string(resource.path.text), "schema": scope.schema_of(resource.schema) or "None"}
-        if resource.url_prefix:
-            found["url_prefix"] = string(resource.url_prefix)
-        if resource.base is not None:
-            found["endpoint"] = scope.hand_written(resource.base)
-        if resource.headers:
-            found["request_init"] = _headers(resource.headers)
-        found |= _options(resource.options, scope)
+        found |= {name: make() for name, make in self._common(resource).items()}
         collection = self._collection()
         if collection is not None:
             if collection.custom is not None:
@@ -116,6 +113,19 @@ class _Resource:
             found["deprecated"] = string(resource.deprecated)
         return found
 
+    def _common(self, owner: d.Resource | d.Endpoint) -> Makers:
+        """The options that a resource and an endpoint are given alike."""
+        scope = self.scope
+        found: Makers = {}
+        if owner.url_prefix:
+            found["url_prefix"] = lambda: string(owner.url_prefix)
+        if owner.base is not None:
+            base = owner.base
+            found["endpoint"] = lambda: scope.hand_written(base)
+        if owner.headers:
+            found["request_init"] = lambda: Table(((string("headers"), json_value(dict(owner.headers))),))
+        return found | _options(owner.options, scope)
+
     def _collection(self) -> d.CollectionOf | None:
         """The collection of `get_list` where the runtime is to make it from the resource's options."""
         found = self.resource.endpoints.get("get_list")
@@ -126,15 +136,17 @@ class _Resource:
     # ---------------------------------------------------------------------------------------------------- one member
 
     def _member(self, endpoint: d.Endpoint, shared: Options) -> list[Method | Assignment]:
-        wanted = self._wanted(endpoint)
-        inherited, basis = self._inherited(endpoint, shared)
+        makers = self._makers(endpoint)
+        wanted = self._wanted(makers)
+        with self.scope.apart():
+            inherited, basis = self._inherited(endpoint, shared)
         self.written[endpoint.name] = endpoint, wanted
         for name, extender in endpoint.extenders.items():
-            self.written[f"{endpoint.name}.{name}"] = extender, self._wanted(extender)
+            self.written[f"{endpoint.name}.{name}"] = extender, self._wanted(self._makers(extender))
             if endpoint.name == "get_list":
                 self.written[name] = self.written[f"get_list.{name}"]
         given: Options = {} if basis is None else {"extends": string(basis)}
-        given |= _difference(wanted, inherited, endpoint)
+        given |= _made(_difference(wanted, inherited, endpoint), makers)
         if endpoint.name == "create" and basis == "get_list.push" and self._is_push(endpoint):
             del given["extends"]
             push = Call(self.scope.restencil("push_of"), ("get_list",))
@@ -142,7 +154,7 @@ class _Resource:
                 return [Assignment(endpoint.python, push)]
             extended = dataclasses.replace(push, after=".extend")
             return [Assignment(endpoint.python, Call(_call_text(extended), (), tuple(given.items())))]
-        if endpoint.collection is None:
+        if endpoint.collection is None or isinstance(endpoint.schema, d.AdderOf | d.PageOf):
             return [self._method(endpoint, "rest", given)]
         return self._list(endpoint, given)
 
@@ -179,9 +191,10 @@ class _Resource:
         """The options that the spec gives for `push` and the like themselves."""
         if not extender.written:
             return {}
-        wanted = self._wanted(extender)
-        derived = self._wanted(endpoint) | self._derived(name, extender)
-        return {key: value for key, value in _difference(wanted, derived, extender).items() if key not in ("wire", "schema")}
+        makers = self._makers(extender)
+        derived = self._wanted(self._makers(endpoint)) | self._derived(name, extender)
+        changed = _difference(self._wanted(makers), derived, extender)
+        return _made({key: value for key, value in changed.items() if key not in ("wire", "schema")}, makers)
 
     def _derived(self, name: str, extender: d.Endpoint) -> Options:
         method: Options = {} if name == "get_page" else {"method": string("POST"), "side_effect": "True"}
@@ -207,9 +220,7 @@ class _Resource:
     def _inherited(self, endpoint: d.Endpoint, shared: Options) -> tuple[Options, str | None]:
         """What the member has without being told, and the name of the member that it extends."""
         basis = endpoint.extends
-        if endpoint.name in _ROWS and basis in (None, "get"):
-            basis = None
-        if endpoint.name == "create" and basis == "push":
+        if endpoint.name == "create" and basis in (None, "push") and "get_list.push" in self.written:
             basis = "get_list.push"
         if basis is not None and basis in self.written:
             source, options = self.written[basis]
@@ -220,78 +231,77 @@ class _Resource:
         if endpoint.name == "get_list":
             found["path"] = string(list_path(self.resource.path.text))
         if endpoint.name in ("get_list", "delete") and "schema" not in endpoint.written:
-            found["schema"] = self.scope.schema_of(endpoint.schema) or "None" if endpoint.schema else "None"
-        if endpoint.name == "create":
-            found["method"] = string("GET")
+            found["schema"] = "None" if endpoint.schema is None else self.scope.schema_of(endpoint.schema) or "None"
         found["side_effect"] = "False" if found["method"] == string("GET") else "True"
         found.pop("deprecated", None)
         if self.resource.deprecated is not None:
             found["deprecated"] = string(self.resource.deprecated)
         return found, None
 
-    def _wanted(self, endpoint: d.Endpoint) -> Options:
-        """All options of an endpoint."""
+    def _wanted(self, makers: Makers) -> Options:
+        """All options of an endpoint, for comparison."""
+        with self.scope.apart():
+            return {name: make() for name, make in makers.items()}
+
+    def _makers(self, endpoint: d.Endpoint) -> Makers:
+        """How all options of an endpoint are written."""
         scope = self.scope
-        found: Options = {
-            "method": string(endpoint.method),
-            "path": string(endpoint.path.text),
-            "side_effect": str(endpoint.side_effect),
+        found: Makers = {
+            "method": lambda: string(endpoint.method),
+            "path": lambda: string(endpoint.path.text),
+            "side_effect": lambda: str(endpoint.side_effect),
+            "schema": lambda: "None" if endpoint.schema is None else scope.schema_of(endpoint.schema) or "None",
         }
-        found["schema"] = "None" if endpoint.schema is None else (scope.schema_of(endpoint.schema) or "None")
-        if endpoint.url_prefix:
-            found["url_prefix"] = string(endpoint.url_prefix)
-        if endpoint.base is not None:
-            found["endpoint"] = scope.hand_written(endpoint.base)
-        if endpoint.headers:
-            found["request_init"] = _headers(endpoint.headers)
+        found |= self._common(endpoint)
         found |= self._body(endpoint)
         if endpoint.content is not None:
-            found["content"] = string(endpoint.content)
+            content = endpoint.content
+            found["content"] = lambda: string(content)
         page = next((one for one in (endpoint, *endpoint.extenders.values()) if one.pagination_field is not None), None)
         if page is not None and page.pagination_field is not None and endpoint.collection is not None:
-            found["pagination_field"] = string(page.pagination_field.wire)
+            wire_name = page.pagination_field.wire
+            found["pagination_field"] = lambda: string(wire_name)
         if endpoint.pagination is not None:
-            found["pagination"] = _pagination(endpoint.pagination, scope)
-        found |= _options(endpoint.options, scope)
-        for name in ("process", "update", "get_optimistic_response"):
-            reference: d.Reference | None = getattr(endpoint, name)
-            if reference is not None:
-                found[name] = scope.hook(reference)
-        if endpoint.optimistic:
-            found["optimistic"] = "True"
+            pagination = endpoint.pagination
+            found["pagination"] = lambda: _pagination(pagination, scope)
+        hooks = {
+            "process": endpoint.process,
+            "update": endpoint.update,
+            "get_optimistic_response": endpoint.get_optimistic_response,
+        }
+        found |= {name: _hook(reference, scope) for name, reference in hooks.items() if reference is not None}
+        if any(one.optimistic for one in (endpoint, *endpoint.extenders.values())):
+            found["optimistic"] = lambda: "True"
         wire = wire_table(_keywords(endpoint))
         if wire is not None:
-            found["wire"] = wire
-        if endpoint.deprecated is not None:
-            found["deprecated"] = string(endpoint.deprecated)
-        elif self.resource.deprecated is not None:
-            found["deprecated"] = string(self.resource.deprecated)
+            found["wire"] = lambda: wire
+        deprecated = endpoint.deprecated if endpoint.deprecated is not None else self.resource.deprecated
+        if deprecated is not None:
+            found["deprecated"] = lambda: string(deprecated)
         return found
 
-    def _body(self, endpoint: d.Endpoint) -> Options:
+    def _body(self, endpoint: d.Endpoint) -> Makers:
         """What tells how a body is sent and which names it has in JSON; nothing for the entity of the schema."""
         body, scope = endpoint.body, self.scope
         if body is None:
-            return {"body": "None"} if endpoint.method not in ("GET", "DELETE") else {}
+            return {"body": lambda: "None"} if endpoint.method not in ("GET", "DELETE") else {}
         if body.kind == "bytes":
-            return {"body_format": string("bytes")}
+            return {"body_format": lambda: string("bytes")}
         if body.kind == "any" or body.type is None:
-            return {"body": scope.builtin("dict")}
-        found: Options = {} if body.kind == "json" else {"body_format": string(body.kind)}
+            return {"body": lambda: Call(scope.schema("Object"), (Table(()),))}
+        found: Makers = {} if body.kind == "json" else {"body_format": lambda: string(body.kind)}
         kind = body.type
         while isinstance(kind, d.ListOf):
             kind = kind.item
-        match kind:
-            case d.EntityRef(name) if name not in self.resource.entities or not isinstance(endpoint.schema, d.Type):
-                found["body"] = scope.entity(name)
-            case d.ObjectRef(name):
-                found["body"] = scope.sibling("_objects", name, real=True)
-            case d.ObjectType(members):
-                wire = wire_table(members)
-                keywords = () if wire is None else (("wire", wire),)
-                found["body"] = Call(scope.schema("Object"), (_body_members(members, scope),), keywords)
-            case _:
-                pass
+        model = kind
+        if isinstance(model, d.EntityRef) and (model.name not in self.resource.entities or endpoint.schema is None):
+            name = model.name
+            found["body"] = lambda: scope.entity(name)
+        elif isinstance(model, d.ObjectRef):
+            found["body"] = lambda: scope.schema_of(model) or "None"
+        elif isinstance(model, d.ObjectType):
+            members = model.members
+            found["body"] = lambda: _body_model(members, scope)
         return found
 
     # ---------------------------------------------------------------------------------------------------------- types
@@ -364,8 +374,8 @@ def _example(endpoint: d.Endpoint, example: d.Example) -> str:
     values = [f"{name}={_shown(value)}" for name, value in example.params.items()]
     if example.body is not d.MISSING:
         values.append(f"body={_shown(example.body)}")
-    text = f"Example: `{endpoint.python}({', '.join(values)})`"
-    return text if example.response is d.MISSING else f"{text} gives `{_shown(example.response)}`"
+    call = f"Example:\n\n    {endpoint.python}({', '.join(values)})"
+    return call if example.response is d.MISSING else f"{call}\n    {_shown(example.response)}"
 
 
 def _shown(value: d.Json) -> str:
@@ -387,9 +397,12 @@ def with_deprecation(text: str, deprecated: str | None) -> str:
 def _difference(wanted: Options, inherited: Options, endpoint: d.Endpoint) -> Options:
     """What must be written so that a member with the inherited options has the wanted ones."""
     found = {key: value for key, value in wanted.items() if inherited.get(key) != value}
-    for key in inherited:
-        if key not in wanted and key not in ("collection", "non_filter_argument_keys"):
-            found[key] = "False" if key == "optimistic" else "None"
+    for key in inherited.keys() - wanted.keys():
+        # What has no standard payload (reads, added members) is not made optimistic by the option.
+        if key != "optimistic":
+            found[key] = "None"
+        elif endpoint.standard and endpoint.side_effect:
+            found[key] = "False"
     if "method" in found and wanted.get("side_effect") == str(endpoint.method != "GET"):
         found.pop("side_effect", None)
     elif "method" in found:
@@ -397,23 +410,36 @@ def _difference(wanted: Options, inherited: Options, endpoint: d.Endpoint) -> Op
     return found
 
 
-def _options(options: d.Options, scope: Scope) -> Options:
-    found: Options = {}
+def _made(chosen: Options, makers: Makers) -> Options:
+    """The chosen options once more, for good: what they name is imported."""
+    return {name: makers[name]() if name in makers else value for name, value in chosen.items()}
+
+
+def _options(options: d.Options, scope: Scope) -> Makers:
+    found: Makers = {}
     for field in dataclasses.fields(options):
         value: object = getattr(options, field.name)
-        if value is None:
-            continue
-        if isinstance(value, bool):
-            found[field.name] = str(value)
-        elif isinstance(value, int):
-            found[field.name] = integer(value)
-        elif isinstance(value, d.Reference):
-            found[field.name] = scope.hook(value)
+        if isinstance(value, d.Reference):
+            found[field.name] = _hook(value, scope)
         elif value == "soft_on_server_error":
-            found[field.name] = scope.restencil("soft_on_server_error")
-        else:
-            found[field.name] = f"lambda error: {string(str(value))}"
+            found[field.name] = lambda: scope.restencil("soft_on_server_error")
+        elif value is not None:
+            found[field.name] = _constant(value)
     return found
+
+
+def _hook(reference: d.Reference, scope: Scope) -> Callable[[], Expression]:
+    return lambda: scope.hook(reference)
+
+
+def _constant(value: object) -> Callable[[], Expression]:
+    if isinstance(value, bool):
+        text: Expression = str(value)
+    elif isinstance(value, int):
+        text = integer(value)
+    else:
+        text = Lambda(string(str(value)), "error")
+    return lambda: text
 
 
 def _pagination(pagination: d.Pagination, scope: Scope) -> Table:
@@ -428,10 +454,6 @@ def _pagination(pagination: d.Pagination, scope: Scope) -> Table:
     return Table(tuple(pairs))
 
 
-def _headers(headers: Mapping[str, str]) -> Table:
-    return Table(((string("headers"), json_value(dict(headers))),))
-
-
 def _keywords(endpoint: d.Endpoint) -> list[d.Field]:
     """The search parameters of an endpoint and of all that hangs on it: they share one mapping of names."""
     found: dict[str, d.Field] = {}
@@ -442,8 +464,11 @@ def _keywords(endpoint: d.Endpoint) -> list[d.Field]:
     return list(found.values())
 
 
-def _body_members(members: Iterable[d.Field], scope: Scope) -> Table:
-    return Table(tuple((string(member.python), scope.schema_of(member.type) or "None") for member in members))
+def _body_model(members: Iterable[d.Field], scope: Scope) -> Call:
+    fields = tuple(members)
+    wire = wire_table(fields)
+    table = Table(tuple((string(field.python), scope.schema_of(field.type) or "None") for field in fields))
+    return Call(scope.schema("Object"), (table,), () if wire is None else (("wire", wire),))
 
 
 def _same_signature(one: d.Endpoint, other: d.Endpoint) -> bool:

@@ -399,6 +399,9 @@ class _Plan:
 
     def _field(self, field: d.Field, scope: Scope, entity: d.Entity | None) -> RecordField:
         kind = scope.type(field.type)
+        for name in _objects_in(field.type):
+            # The annotation is what tells the runtime the conversion, so the class must be there when it is looked up.
+            scope.sibling(OBJECTS, name, real=True)
         options: list[tuple[str, Expression]] = []
         schema = scope.schema_of(field.type, entity) if _has_entity(field.type) else None
         if schema is not None:
@@ -412,7 +415,8 @@ class _Plan:
         default = self._default(field, scope)
         if default is None:
             value: Expression = Call(scope.restencil("field"), (), (*options, ("required", "True")))
-        elif options:
+        elif options or isinstance(default, Items | Table):
+            # A bare list or dict reads as if all instances shared it.
             value = Call(scope.restencil("field"), (), (("default", default), *options))
         else:
             value = default
@@ -553,6 +557,17 @@ def _has_entity(type: d.Type) -> bool:
             return _has_entity(item)
         case _:
             return False
+
+
+def _objects_in(type: d.Type) -> list[str]:
+    """The objects in a field's type."""
+    match type:
+        case d.ObjectRef(name):
+            return [name]
+        case d.Optional(item) | d.ListOf(item) | d.ValuesOf(item):
+            return _objects_in(item)
+        case _:
+            return []
 
 
 def _once(found: Iterable[TypedDictClass]) -> list[TypedDictClass]:

@@ -15,7 +15,7 @@ from restencil_generator.names import KEYWORDS, is_identifier, suggested_identif
 from restencil_generator.problems import Place, Problem, Related, did_you_mean, listed, nearest, quoted, visible
 from restencil_generator.tree import Entry, MappingNode, Node, ScalarNode, SequenceNode, described
 
-_DURATION: Final = re.compile(r"([0-9]{1,15})(ms|s|m|h)\Z")
+_DURATION: Final = re.compile(r"([0-9]{1,15})(ms)\Z|([0-9]{1,12})(s)\Z|([0-9]{1,10})(m)\Z|([0-9]{1,8})(h)\Z")
 _UNITS: Final = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000}
 _REFERENCE: Final = re.compile(r"python:([^:]+):([^:]+)\Z")
 
@@ -124,7 +124,8 @@ class Reader:
         if isinstance(value, int) and not isinstance(value, bool):
             length = value
         elif isinstance(value, str) and (found := _DURATION.match(value)):
-            length = int(found[1]) * _UNITS[found[2]]
+            number, unit = (part for part in found.groups() if part is not None)
+            length = int(number) * _UNITS[unit]
         if length is not None and least <= length <= MAX_DURATION:
             return length
         if length is None:

@@ -26,8 +26,8 @@ def render(
 ) -> str:
     """Problems in order, the first `limit` of them and the number of the others, in one of the formats.
 
-    `sources` are the texts for excerpts. Texts end with a line end; without problems `text` and `github` are empty, while
-    `json` and `sarif` are whole documents that list none.
+    `sources` are the texts for excerpts. Texts end with a line end; without problems `text` and `github` are empty,
+    while `json` and `sarif` are whole documents that list none.
     """
     selection = select(problems, limit)
     match format:

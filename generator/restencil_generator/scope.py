@@ -7,8 +7,10 @@ name of a spec can have.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import datetime as _datetime
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
@@ -20,6 +22,7 @@ ENTITIES: Final = "_entities"
 ENUMS: Final = "_enums"
 LAZY: Final = "_lazy"
 OBJECTS: Final = "_objects"
+RUNTIME: Final = "restencil"
 
 _SCALARS: Final[Mapping[str, tuple[str | None, str]]] = {
     "string": (None, "str"),
@@ -54,6 +57,15 @@ class Homes:
     entities: Mapping[str, str]
 
 
+@dataclasses.dataclass(slots=True)
+class _Uses:
+    """What a module needs from elsewhere. Siblings are classes of the package, with whether they are needed at run time."""
+
+    modules: set[str] = dataclasses.field(default_factory=set[str])
+    parts: set[tuple[str, str]] = dataclasses.field(default_factory=set[tuple[str, str]])
+    siblings: dict[tuple[str, str], bool] = dataclasses.field(default_factory=dict[tuple[str, str], bool])
+
+
 class Scope:
     """What one module declares and imports. `taken` are the names of its classes, fields and endpoints."""
 
@@ -62,37 +74,42 @@ class Scope:
         self.spec = homes.spec
         self._homes = homes.entities
         self._taken = frozenset(taken)
-        self._modules: dict[str, str] = {}
-        self._parts: dict[tuple[str, str], str] = {}
-        self._siblings: dict[str, tuple[str, bool]] = {}
+        self._uses = _Uses()
         self.defined: set[str] = set()
         """Classes of this module that stand above the place that is being planned."""
 
     # ------------------------------------------------------------------------------------------------------------ names
 
+    @contextlib.contextmanager
+    def apart(self) -> Iterator[None]:
+        """What is asked for inside is for comparison alone, and is not imported because of it."""
+        before, self._uses = self._uses, _Uses()
+        try:
+            yield
+        finally:
+            self._uses = before
+
     def use(self, module: str) -> str:
         """The name under which a module stands here; it is imported from now on."""
-        if module not in self._modules:
-            self._modules[module] = self._free(module) if "." not in module else module
-        return self._modules[module]
+        self._uses.modules.add(module)
+        return self._free(module) if "." not in module else module
 
     def part(self, module: str, name: str) -> str:
         """The name under which something of a module stands here: `from restencil import schema`."""
-        if (module, name) not in self._parts:
-            self._parts[module, name] = self._free(name)
-        return self._parts[module, name]
+        self._uses.parts.add((module, name))
+        return self._free(name)
 
     def builtin(self, name: str) -> str:
         """A built-in name, qualified where the spec uses it for something of its own."""
         return f"{self.use('builtins')}.{name}" if name in self._taken else name
 
     def sibling(self, module: str, name: str, *, real: bool = False) -> str:
-        """Something of another module of the package; `real`: also at run time, not for type checkers alone."""
+        """The name of a class of another module of the package here; `real`: at run time, not for type checkers alone."""
         if module == self.module:
             return name
-        alias, was_real = self._siblings.get(module) or (self._free(module), False)
-        self._siblings[module] = alias, was_real or real
-        return f"{alias}.{name}"
+        used = self._free(name)
+        self._uses.siblings[module, name] = real or self._uses.siblings.get((module, name), False)
+        return used
 
     def typing(self, name: str) -> str:
         """A name of `typing`."""
@@ -100,11 +117,11 @@ class Scope:
 
     def restencil(self, name: str) -> str:
         """A public name of the runtime."""
-        return f"{self.use('restencil')}.{name}"
+        return f"{self.use(RUNTIME)}.{name}"
 
     def schema(self, name: str) -> str:
         """A schema kind of the runtime."""
-        return f"{self.part('restencil', 'schema')}.{name}"
+        return f"{self.part(RUNTIME, 'schema')}.{name}"
 
     def hook(self, reference: d.Reference) -> Call:
         """Hand-written code, imported when it is first called."""
@@ -115,41 +132,44 @@ class Scope:
         return f"{self.use(reference.module)}.{reference.name}"
 
     def _free(self, name: str) -> str:
-        if name not in self._taken:
-            return name
-        alias = f"_{name}"
-        return f"{alias}_" if alias in (CLIENT, ENTITIES, ENUMS, LAZY, OBJECTS) else alias
+        return f"_{name}" if name in self._taken else name
 
     # ---------------------------------------------------------------------------------------------------------- imports
 
     def imports(self) -> tuple[tuple[Import, ...], ...]:
         """The imports at run time, in sections: standard library, the runtime, hand-written modules, the package."""
-        plain = [Import(module, (), name if name != module else None) for module, name in self._modules.items()]
-        parts = [
-            Import(module, ((name, _alias(name, used)),))
-            for (module, name), used in self._parts.items()
-            if not module.startswith(".")
-        ]
-        standard = [found for found in plain if found.module in STANDARD]
-        runtime = [found for found in plain if found.module == "restencil"] + sorted(parts)
-        written = [found for found in plain if found.module not in STANDARD and found.module != "restencil"]
-        own = self._own(real=True)
-        return tuple(section for section in (_sorted(standard), tuple(runtime), _sorted(written), own) if section)
+        uses = self._uses
+        plain = sorted(uses.modules)
+        standard = [self._import(module) for module in plain if module in STANDARD]
+        runtime = [self._import(module) for module in plain if module == RUNTIME]
+        written = [self._import(module) for module in plain if module not in STANDARD and module != RUNTIME]
+        runtime += self._from((module, name) for module, name in uses.parts if module == RUNTIME)
+        own = [(module, name) for module, name in uses.parts if module != RUNTIME]
+        own += [(f".{module}", name) for (module, name), real in uses.siblings.items() if real]
+        sections = standard, runtime, written, self._from(own)
+        return tuple(tuple(section) for section in sections if section)
 
     def type_imports(self) -> tuple[Import, ...]:
         """The imports for type checkers alone."""
-        return self._own(real=False)
+        found = ((f".{module}", name) for (module, name), real in self._uses.siblings.items() if not real)
+        return tuple(self._from(found))
 
-    def _own(self, *, real: bool) -> tuple[Import, ...]:
-        names = sorted((module, _alias(module, alias)) for module, (alias, wanted) in self._siblings.items() if wanted == real)
-        found = [Import(".", tuple(sorted(names, key=lambda name: natural(name[0]))))] if names else []
-        if real:
-            found += [
-                Import(module, ((name, _alias(name, used)),))
-                for (module, name), used in sorted(self._parts.items())
-                if module.startswith(".")
-            ]
-        return tuple(found)
+    def _import(self, module: str) -> Import:
+        name = self.use(module)
+        return Import(module, (), None if name == module else name)
+
+    def _from(self, parts: Iterable[tuple[str, str]]) -> list[Import]:
+        """`from module import …` by module: plain names together, renamed ones each by itself."""
+        names: dict[str, list[str]] = {}
+        for module, name in parts:
+            names.setdefault(module, []).append(name)
+        found: list[Import] = []
+        for module in sorted(names, key=natural):
+            ordered = sorted(names[module], key=natural)
+            plain = tuple((name, None) for name in ordered if self._free(name) == name)
+            found += [Import(module, plain)] if plain else []
+            found += [Import(module, ((name, used),)) for name in ordered if (used := self._free(name)) != name]
+        return found
 
     # ------------------------------------------------------------------------------------------------------------ types
 
@@ -399,14 +419,6 @@ def _either(texts: Iterable[str]) -> str:
     return " | ".join(dict.fromkeys(texts))
 
 
-def _alias(name: str, used: str) -> str | None:
-    return None if name == used else used
-
-
-def _sorted(imports: Iterable[Import]) -> tuple[Import, ...]:
-    return tuple(sorted(imports, key=lambda found: found.module))
-
-
 def _clock(time: _datetime.time) -> list[int]:
     parts = [time.hour, time.minute, time.second, time.microsecond]
     while len(parts) > 2 and parts[-1] == 0:
@@ -416,8 +428,6 @@ def _clock(time: _datetime.time) -> list[int]:
 
 def _short_fraction(text: str) -> str:
     """The text with at most six digits of a second, which is what Python keeps."""
-    import re
-
     return re.sub(r"(\.\d{6})\d+", r"\1", text)
 
 

@@ -48,7 +48,7 @@ class Node:
 
 
 class ScalarNode(Node):
-    """A scalar: `text` as it reads, `plain` where it stands without quotes and so may be a number, a boolean or null."""
+    """A scalar: `text` as it reads; `plain` where it has no quotes and so may be a number, a boolean or null."""
 
     __slots__ = ("plain", "text")
 

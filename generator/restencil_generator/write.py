@@ -108,6 +108,14 @@ def read_manifest(directory: Path) -> Manifest:
     return Manifest()
 
 
+def read_text(directory: Path, path: str) -> str | None:
+    """The text of a file in a folder; None where there is none, or none that is text."""
+    try:
+        return (directory / path).read_bytes().decode("utf-8")
+    except (OSError, UnicodeDecodeError):
+        return None
+
+
 def compare(package: Package, directory: Path) -> list[Difference]:
     """What is not as the spec gives it in the folder of a package, by path, each with its cause. Writes nothing."""
     if directory.exists() and not directory.is_dir():

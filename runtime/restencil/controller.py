@@ -11,6 +11,7 @@ import logging
 import threading
 import weakref
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextvars import copy_context
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, ParamSpec, Self, TypeVar, overload
 
@@ -38,7 +39,7 @@ from .live import AnyLiveRead, AsyncLiveRead, LiveRead
 from .managers.network import NetworkManager
 from .managers.subscription import SubscriptionManager
 from .paging import Pages
-from .scheduler import ThreadScheduler
+from .scheduler import ThreadScheduler, WaitingScheduler
 from .schema import find_collection
 from .store import Store
 from .transport import AsyncTransport, SyncTransport
@@ -55,7 +56,7 @@ if TYPE_CHECKING:
     from .managers.base import Manager
     from .records import Record
     from .retry import Retries
-    from .scheduler import Handle
+    from .scheduler import Handle, Scheduler
     from .expiry import Reading
     from .store import Snapshot
 
@@ -378,6 +379,9 @@ class AnyController:
 class Controller(AnyController):
     """The operations on a store for blocking code; safe to use from any number of threads (§7.1, §9.6).
 
+    Where other threads run, the request of a read runs on a thread of its own, so that a reset of the store lets its
+    caller go at once; hooks then see the caller's context variables, but not its thread locals.
+
     store               holds the state; a new one by default. Any number of controllers may share one
     client              an `httpx.Client` of one's own (proxies, TLS, limits, auth, event hooks); never closed here
     base_url            where relative URLs lead
@@ -405,6 +409,8 @@ class Controller(AnyController):
         max_response_bytes: int | None = None,
     ) -> None:
         super().__init__(store, token=token, url_prefix=url_prefix, managers=managers, retries=retries)
+        scheduler = self.store.scheduler
+        self._threads = scheduler if isinstance(scheduler, ThreadScheduler | WaitingScheduler) else ThreadScheduler()
         self._transport = SyncTransport(
             client,
             base_url=base_url,
@@ -482,8 +488,12 @@ class Controller(AnyController):
         if not isinstance(flight, Flight):
             return flight  # a manager answered the fetch itself
         if flight.manager is self._network and flight.claim():
-            flight.own(blocking=True)
-            return run(flight.manager.flow(flight), self._transport)
+            if flight.mutation or threading.active_count() == 1:
+                flight.own(blocking=True)
+                return run(flight.manager.flow(flight), self._transport)
+            # Another thread may reset the store, or answer in the network's place: the caller then goes on at once.
+            flight.claimed = False
+            self._send_off(flight, self._threads)
         return flight.wait()
 
     def background(self, flight: Any) -> None:
@@ -491,24 +501,31 @@ class Controller(AnyController):
         if not isinstance(flight, Flight) or flight.claimed or flight.manager is not self._network:
             return
         flight.detached = True
-        try:
-            self.store.scheduler.spawn(lambda: self._run_detached(flight))
-        except RuntimeError:
-            flight.manager.abandon(flight)
-            raise
+        self._send_off(flight, self.store.scheduler)
 
     def later(self, delay: float, work: Callable[[], object]) -> Handle:
         """Sets a timer on the store's scheduler; `delay` in milliseconds (§9.7)."""
         return self.store.scheduler.call_later(delay, work)
 
-    def _run_detached(self, flight: Flight) -> None:
+    def _send_off(self, flight: Flight, scheduler: Scheduler) -> None:
+        """Runs the request on another thread, in a copy of the caller's context."""
+        context = copy_context()
+        try:
+            scheduler.spawn(lambda: context.run(self._run, flight))
+        except RuntimeError:  # no thread can be started
+            flight.manager.abandon(flight)
+            raise
+
+    def _run(self, flight: Flight) -> None:
         if not flight.claim():
-            return
+            return  # a caller who did not want to wait for this thread runs it
         flight.own(blocking=True)
         try:
             run(flight.manager.flow(flight), self._transport)
         except Exception as error:
-            log_background(flight, error)
+            if flight.detached:
+                log_background(flight, error)
+            flight.settle(error=error)
 
     def _read(self, endpoint: Endpoint[..., Any], args: tuple[Any, ...]) -> Any:
         reading = self.store.read(endpoint, args)
@@ -679,6 +696,7 @@ class AsyncController(AnyController):
         except Exception as error:
             if flight.detached:
                 log_background(flight, error)
+            flight.settle(error=error)
 
     async def _read(self, endpoint: Endpoint[..., Any], args: tuple[Any, ...]) -> Any:
         reading = self.store.read(endpoint, args)

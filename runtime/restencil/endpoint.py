@@ -9,11 +9,12 @@ import functools
 import inspect
 import json
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, cast, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeGuard, overload
 
 from . import flow as _flow
 from .abort import AbortSignal
 from .flow import Flow, Outcome, is_awaitable
+from .transport import AsyncTransport, SyncTransport, transport_for
 
 if TYPE_CHECKING:
     from typing import Self
@@ -77,6 +78,12 @@ class Marker:
 
 ANY: Final = Marker("ANY")
 """The `body` of an endpoint that declares nothing about it (§3.2)."""
+
+
+def is_binder(value: Any) -> TypeGuard[Binder[Any]]:
+    """True for a resource that is bound to a controller."""
+    return isinstance(value, Binder)
+
 
 UNSET: Final[dict[str, Any]] = {
     "body": ANY,
@@ -340,10 +347,16 @@ class Endpoint(Generic[P, R]):
 
         With an `httpx.AsyncClient` as `client` it returns an awaitable; without a client it opens one for this call.
         """
-        from .transport import AsyncTransport, transport_for
-
         bound = self.bind_args(args, kwargs)
-        transport = transport_for(self.client)
+        client = self.client
+        # A transport over the user's own client is kept; one that serves this call alone is not.
+        kept = self.__dict__.get("_direct")
+        if kept is not None and kept[0] is client:
+            transport: SyncTransport | AsyncTransport = kept[1]
+        else:
+            transport = transport_for(client)
+            if client is not None:
+                self.__dict__["_direct"] = client, transport
         if isinstance(transport, AsyncTransport):
             return _flow.run_async(self.flow(bound), transport)
         try:
@@ -366,12 +379,11 @@ class Endpoint(Generic[P, R]):
     @overload
     def __get__(self, instance: object, owner: Any, /) -> Self: ...
     def __get__(self, instance: Any, owner: Any = None, /) -> Any:
-        if not isinstance(instance, Binder):
+        if not is_binder(instance):
             return self
-        controller: Any = cast("Binder[Any]", instance).controller
-        bound = controller.bind(self)
+        bound = instance.controller.bind(self)
         member = self.__dict__.get("_member")
-        if member is not None and getattr(type(cast(Any, instance)), member, None) is self:
+        if member is not None and getattr(type(instance), member, None) is self:
             # An endpoint is no data descriptor, so the bound form stands before it from now on.
             instance.__dict__[member] = bound
         return bound

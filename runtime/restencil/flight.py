@@ -116,7 +116,7 @@ class Promise(Generic[T]):
             else:
                 while not self.done:
                     await asyncio.wait((future,), timeout=LOOP_CHECK / 1000)
-                    if not self.done and self.orphaned:
+                    if self.orphaned:
                         self.settle(error=orphan_error())
         finally:
             if not self.done:
@@ -125,7 +125,7 @@ class Promise(Generic[T]):
 
     def _forget(self, future: Future[None]) -> None:
         with self.store.lock:
-            if self._futures is not None and future in self._futures:
+            if self._futures and future in self._futures:
                 self._futures.remove(future)
 
 
@@ -134,7 +134,8 @@ def orphan_error() -> AbortError:
     return AbortError("the event loop or controller that ran this shared request has ended; call again to send it anew")
 
 
-def _wake(future: Future[None]) -> None:
+def wake_future(future: Future[None]) -> None:
+    """Let the waiter of this future go on, from any thread."""
     loop = future.get_loop()
     if asyncio._get_running_loop() is loop:
         _resolve(future)

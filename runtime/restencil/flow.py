@@ -32,6 +32,8 @@ class Step(Protocol):
 
 Flow: TypeAlias = "Generator[Step, Any, Any]"
 
+_PLAIN: Final[frozenset[type]] = frozenset({dict, list, str, bytes, type(None)})
+
 _transport: Final[ContextVar[Any]] = ContextVar("restencil_transport", default=None)
 
 
@@ -88,8 +90,7 @@ class Hook:
 
 def is_awaitable(value: Any) -> bool:
     """True for what a driver has to await; the usual results of hooks are told apart without a closer look."""
-    kind: type[Any] = type(value)
-    return kind is not dict and kind is not list and kind is not str and isinstance(value, Awaitable)
+    return type(value) not in _PLAIN and isinstance(value, Awaitable)
 
 
 def run(flow: Flow, transport: SyncTransport) -> Any:

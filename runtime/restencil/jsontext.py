@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Callable, Mapping
-from typing import Any, Final, NoReturn, cast
+from collections.abc import Callable
+from typing import Any, Final, NoReturn
+
+from .path import is_mapping
 
 try:
     import orjson
@@ -72,8 +74,8 @@ def encode_json(value: Any, convert: Callable[[Any], Any]) -> str:
 
 
 def _plain(item: Any, convert: Callable[[Any], Any]) -> Any:
-    if isinstance(item, Mapping):
-        return dict(cast("Mapping[Any, Any]", item))
+    if is_mapping(item):
+        return dict(item)
     if dataclasses.is_dataclass(item) and not isinstance(item, type):
         return {field.name: getattr(item, field.name) for field in dataclasses.fields(item)}
     converted = convert(item)

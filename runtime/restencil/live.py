@@ -159,12 +159,12 @@ class AnyLiveRead(Generic[R]):
             if reading.error is None and not reading.found:
                 raise self._controller.unusable(self._endpoint, self._args, failure)
         self._keep(reading)
-        error = reading.error
-        if error is not None and not (reading.found and reading.needs_fetch):
-            if error is self._raised:
+        recorded = reading.error
+        if recorded is not None and not (reading.found and reading.needs_fetch):
+            if recorded is self._raised:
                 return False
-            self._raised = error
-            raise error.with_traceback(None)
+            self._raised = recorded
+            raise recorded.with_traceback(None)
         self._raised = None
         if self._inactive or not reading.found or reading.data is self._shown:
             return False

@@ -149,7 +149,8 @@ class Pages:
     def _fetched(self, endpoint: Endpoint[..., Any], args: tuple[Any, ...]) -> Generator[Step, Any, Any]:
         if self._pagination.needs_headers:
             self._answer = None
-            endpoint = endpoint.extend(parse_response=self._noting(endpoint.parse_response))
+            parse: Callable[[Any], Any] = getattr(endpoint, "parse_response")  # noqa: B009 - of REST endpoints only
+            endpoint = endpoint.extend(parse_response=self._noting(parse))
         page = yield Landing(self._controller, self._controller.start(endpoint, args))
         if self._pagination.needs_headers and self._answer is None:
             # The fetch was joined to one already in flight, whose answer was not seen here.

@@ -18,7 +18,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Mapping
 from functools import lru_cache
-from typing import Any, Final, NamedTuple, NoReturn, TypeGuard
+from typing import Any, Final, NamedTuple, NoReturn, TypeAlias, TypeGuard
 from urllib.parse import quote, quote_plus
 
 from .errors import MissingParameterError, PathTemplateError
@@ -127,6 +127,11 @@ def is_sequence(value: Any) -> TypeGuard[list[Any] | tuple[Any, ...]]:
     return isinstance(value, list | tuple)
 
 
+def is_list(value: Any) -> TypeGuard[list[Any]]:
+    """True for a list."""
+    return isinstance(value, list)
+
+
 def is_mapping(value: Any) -> TypeGuard[Mapping[str, Any]]:
     """True for a dict and its like."""
     return isinstance(value, Mapping)
@@ -182,13 +187,17 @@ def search_string(params: Mapping[str, Any]) -> str:
     return "&".join(pairs)
 
 
+Filler: TypeAlias = Callable[[Mapping[str, Any], str], str]
+
+
 class PathTemplate:
     """A parsed template: `names` are its parameters, `fill` gives a path, `matches` tells whether one could be its."""
 
     __slots__ = (
-        "_fill",
         "_matches",
         "_segments_with_params",
+        "exact",
+        "filler",
         "has_query",
         "leads",
         "names",
@@ -215,7 +224,11 @@ class PathTemplate:
         )
         """Required parameters that are a whole segment of the path."""
         self._segments_with_params = segments
-        self._fill: Callable[[Mapping[str, Any], str], str] | None = None
+        optional = any(isinstance(part, Param) and part.optional for part in self.parts)
+        self.exact = -1 if optional else len(self.names)
+        """How many parameters fill it: with so many, none is left for the search string. -1 where that varies."""
+        self.filler: Filler | None = None
+        """`fill` itself, once it was used."""
         self._matches: Callable[[str], object] | None = None
 
     def fill(self, params: Mapping[str, Any], head: str = "") -> str:
@@ -224,11 +237,10 @@ class PathTemplate:
         Raises MissingParameterError, TypeError for a container and ValueError for a value that would change the route:
         one that makes a whole segment `.` or `..`, that holds a control character or a lone surrogate (§2.2).
         """
-        fill = self._fill
-        if fill is None:
+        if self.filler is None:
             # At first use: most endpoints of a large package are never called.
-            fill = self._fill = _compiled(self, self._segments_with_params)
-        return fill(params, head)
+            self.filler = _compiled(self, self._segments_with_params)
+        return self.filler(params, head)
 
     def refuse_empty(self, params: Mapping[str, Any]) -> None:
         """Raises ValueError where a required parameter that is a whole segment has no text: `/a/` is another route."""
@@ -329,7 +341,7 @@ def _could_be_dots(segment: list[str | Param]) -> bool:
     return literal in ("", ".", "..")
 
 
-def _compiled(template: PathTemplate, segments: list[list[str | Param]]) -> Callable[[Mapping[str, Any], str], str]:
+def _compiled(template: PathTemplate, segments: list[list[str | Param]]) -> Filler:
     """A function that fills the template: no loop, no lookup of what is known beforehand."""
     lines = ["def fill(params, head):"]
     variables: dict[str, str] = {}
@@ -386,5 +398,5 @@ def _compiled(template: PathTemplate, segments: list[list[str | Param]]) -> Call
     # Every name in the source is written by this function; texts of the template enter it as literals alone.
     exec(compile(source, filename, "exec"), scope)  # noqa: S102 - as attrs does it
     linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
-    fill: Callable[[Mapping[str, Any], str], str] = scope["fill"]
+    fill: Filler = scope["fill"]
     return fill

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, Final, Generic, cast, overload
 
-from .endpoint import Absent, Assigns, Binder, C, Endpoint, Has, PageP, PageR, PushP, PushR
+from .endpoint import Absent, Assigns, Binder, C, Endpoint, Has, PageP, PageR, PushP, PushR, is_binder
 from .path import path_template, shorten_path
 from .rest import P2, R2, ListEndpoint, RestEndpoint
 from .schema.base import schema_name, schema_of
@@ -96,16 +96,19 @@ def _title(resource: type[Resource[Any]], endpoint: RestEndpoint[..., Any]) -> s
 def _member(resource: type[Resource[Any]], reference: str, user: str) -> RestEndpoint[..., Any]:
     """The member that another one extends, dotted for derived ones. Raises TypeError where there is none."""
     name, *derived = reference.split(".")
-    found: Any = getattr(resource, name, None)
-    declaration = found.__dict__.get("_declaration") if isinstance(found, RestEndpoint) else None
+    found = _rest_member(resource, name)
+    declaration = found.__dict__.get("_declaration") if found is not None else None
     if found is None or (declaration is not None and _chain_returns(resource, declaration, user)):
         problem = "does not exist" if found is None else "extends it in turn"
         raise TypeError(f"{resource.__name__}.{user} extends {name!r}, which {problem}")
     for step in derived:
         found = getattr(found, step)
-    if not isinstance(found, RestEndpoint):
-        raise TypeError(f"{resource.__name__}.{user} extends {reference!r}, which is no endpoint")
-    return found
+    return cast("RestEndpoint[..., Any]", found)
+
+
+def _rest_member(resource: type[Resource[Any]], name: str) -> RestEndpoint[..., Any] | None:
+    found: Any = getattr(resource, name, None)
+    return cast("RestEndpoint[..., Any]", found) if isinstance(found, RestEndpoint) else None
 
 
 def _chain_returns(resource: type[Resource[Any]], declaration: Declaration, user: str) -> bool:
@@ -116,8 +119,8 @@ def _chain_returns(resource: type[Resource[Any]], declaration: Declaration, user
         if name == user or name in seen:
             return True
         seen.add(name)
-        following = getattr(resource, name, None)
-        step = following.__dict__.get("_declaration") if isinstance(following, RestEndpoint) else None
+        following = _rest_member(resource, name)
+        step = following.__dict__.get("_declaration") if following is not None else None
     return False
 
 
@@ -297,8 +300,8 @@ class _Create:
         self._name = name
 
     def __get__(self, instance: Any, owner: type[Resource[Any]]) -> Any:
-        listing: Any = getattr(owner, "get_list", None)
-        if not isinstance(listing, RestEndpoint):
+        listing = _rest_member(owner, "get_list")
+        if listing is None:
             raise AttributeError(f"{owner.__name__} has no {self._name}: it has no get_list")
         known = self._known.get(id(listing))
         if known is None:
@@ -308,9 +311,9 @@ class _Create:
                 raise AttributeError(f"{owner.__name__} has no {self._name}: {error}") from error
             created = pushed.extend(name=f"{listing.name.rpartition('.')[0]}.{self._name}")
             known = self._known[id(listing)] = listing, created
-        if not isinstance(instance, Binder):
+        if not is_binder(instance):
             return known[1]
-        bound = instance.__dict__[self._name] = cast(Any, instance).controller.bind(known[1])
+        bound = instance.__dict__[self._name] = instance.controller.bind(known[1])
         return bound
 
 

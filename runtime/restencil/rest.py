@@ -22,9 +22,9 @@ from .endpoint import (
 from .errors import ParseError, UnexpectedContentError
 from .flow import Flow, Outcome, current_transport, is_awaitable, run, run_async
 from .jsontext import decode_json, encode_json
-from .path import PathTemplate, is_mapping, is_sequence, path_template, search_string
+from .path import PathTemplate, is_list, is_mapping, is_sequence, path_template, search_string
 from .records import Record, RecordMeta, to_wire
-from .schema.base import Lazy, Schema, entity_of, schema_of
+from .schema.base import Lazy, Schema, entity_of
 from .schema.collection import Collection, find_collection, paginated_schema
 from .schema.containers import Object
 from .transport import (
@@ -36,6 +36,7 @@ from .transport import (
     content_of,
     content_type_of,
     is_binary,
+    is_file,
     text_of,
     url_of,
 )
@@ -209,28 +210,30 @@ class RestEndpoint(Endpoint[P, R]):
                 )
             body = kwargs.get("body")
             wire = self.wire
-            if wire:
+            params: dict[str, Any]
+            if not wire and "body" not in kwargs and None not in kwargs.values():
+                params = {**kwargs}
+            else:
+                wire = wire or {}
                 params = {
                     wire.get(name, name): value
                     for name, value in kwargs.items()
                     if value is not None and name != "body"
                 }
-            else:
-                params = {name: value for name, value in kwargs.items() if value is not None and name != "body"}
             if not self.has_body:
                 if body is not None:
                     raise TypeError(
                         f"endpoint {self.name!r} takes no body; a parameter called body needs the positional form"
                     )
                 return (params,)
-            return params, body if body is None else self._body_to_wire(body)
+            return params, body if body is None else self._to_wire(body)
         if args and self.has_body and args[-1] is not None:
             body = args[-1]
-            wired = self._body_to_wire(body)
+            wired = self._to_wire(body)
             return args if wired is body else (*args[:-1], wired)
         return args
 
-    def _body_to_wire(self, body: Any) -> Any:
+    def _to_wire(self, body: Any) -> Any:
         if isinstance(body, str | bytes):
             return body
         if dataclasses.is_dataclass(body) and not isinstance(body, type):
@@ -239,11 +242,11 @@ class RestEndpoint(Endpoint[P, R]):
             return body
         model = self._body_model()
         form = self.body_format
-        if isinstance(body, Multipart) or (form == "multipart" and isinstance(body, Mapping)):
+        if isinstance(body, Multipart) or (form == "multipart" and is_mapping(body)):
             return Multipart(_multipart_to_wire(body, model))
         if isinstance(body, Form) or (form == "form" and isinstance(body, Mapping | Record)):
-            return Form(body_to_wire(body, model))
-        return body_to_wire(body, model)
+            return Form(to_wire(body, model))
+        return to_wire(body, model)
 
     def _body_model(self) -> Any:
         model = self._model
@@ -267,18 +270,17 @@ class RestEndpoint(Endpoint[P, R]):
         ValueError for a value that would change the route.
         """
         if keywords:
-            given: tuple[Any, ...] = () if url_params is None else (url_params,)
-            url_params = cast("dict[str, Any]", self.bind_args(given, keywords)[0])
-        if url_params is None:
-            url_params = {}
-        elif type(url_params) is not dict and not isinstance(cast(Any, url_params), Mapping):
+            first: Any = () if url_params is None else (url_params,)
+            url_params = self.bind_args(first, keywords)[0]
+        params = cast("dict[str, Any]", {} if url_params is None else url_params)
+        if type(params) is not dict and not is_mapping(params):
             raise TypeError(f"the parameters of endpoint {self.name!r} are a dict, not a {type(url_params).__name__}")
         template = self._template
         prefix = self.url_prefix
-        url = prefix + template.fill(url_params, prefix.rpartition("/")[2] if template.leads else "")
+        url = prefix + (template.filler or template.fill)(params, prefix.rpartition("/")[2] if template.leads else "")
         names = template.names
-        if len(url_params) > len(names) or not names.issuperset(url_params):
-            search = {name: value for name, value in url_params.items() if name not in names}
+        if len(params) != template.exact and not names.issuperset(params):
+            search = {name: value for name, value in params.items() if name not in names}
             text = self._text("search_to_string", self.search_to_string(search))
             if text:
                 url += ("&" if template.has_query else "?") + text
@@ -290,7 +292,7 @@ class RestEndpoint(Endpoint[P, R]):
 
     def key(self, *args: P.args, **kwargs: P.kwargs) -> str:
         """The method, a space and the URL; the body never enters it (§2.5)."""
-        return f"{self.method} {self.url(self._params(self.bind_args((), kwargs) if kwargs else args))}"
+        return f"{self.method} {self.url(self._params(self.bind_args(args, kwargs) if kwargs else args))}"
 
     def test_key(self, key: str) -> bool:
         """True when the key is this endpoint's for some arguments (§2.5)."""
@@ -658,41 +660,14 @@ def _model_of(body: Any, schema: Any) -> Any:
     return entity_of(schema)
 
 
-def body_to_wire(value: Any, model: Any) -> Any:
-    """A body in wire form; what is in wire form already passes unchanged (§5.3.0)."""
-    if not isinstance(model, Object):
-        return to_wire(value, model)
-    if is_sequence(value):
-        return [body_to_wire(item, model) for item in value]
-    if not is_mapping(value):
-        return to_wire(value)
-    return {
-        model.wire.get(name, name): body_to_wire(item, _member_model(model.definition.get(name)))
-        for name, item in value.items()
-    }
-
-
-def _member_model(definition: Any) -> Any:
-    if isinstance(definition, Lazy):
-        definition = definition.raw
-    if isinstance(definition, RecordMeta | Object):
-        return definition
-    schema = schema_of(definition)
-    if isinstance(schema, Object):
-        return schema
-    return entity_of(schema) if schema is not None else None
-
-
 def _multipart_to_wire(body: Mapping[str, Any], model: Any) -> dict[str, Any]:
     """Files stay what they are; only names and texts have a wire form."""
     names = list(body)
-    placed = body_to_wire(dict.fromkeys(names), model)
-    texts = body_to_wire({name: value for name, value in body.items() if not _holds_file(value)}, model)
+    placed = to_wire(dict.fromkeys(names), model)
+    texts = to_wire({name: value for name, value in body.items() if not _holds_file(value)}, model)
     renamed = dict(zip(placed, names, strict=True))
     return {wire: body[name] if _holds_file(body[name]) else texts[wire] for wire, name in renamed.items()}
 
 
 def _holds_file(value: Any) -> bool:
-    if isinstance(value, list):
-        return any(_holds_file(item) for item in cast("list[Any]", value))
-    return isinstance(value, bytes | tuple) or hasattr(value, "read")
+    return any(map(_holds_file, value)) if is_list(value) else is_file(value)

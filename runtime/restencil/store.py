@@ -294,7 +294,11 @@ class Store:
         with self.lock:
             self._refresh()
             layers = self._layers
-            run = Denormalization(self._base, args, shared=self._memo, differs=layers.holds)
+
+            def differs(table: str, pk: str) -> bool:
+                return layers.holds(table, pk) and self._base.get(table, pk) is not layers.top.get(table, pk)
+
+            run = Denormalization(self._base, args, shared=self._memo, differs=differs)
             return self._read(self._base, run, endpoint, args, key)
 
     def query(self, schema: Any, args: tuple[Any, ...]) -> Any:
@@ -357,7 +361,7 @@ class Store:
                 if stored is UNDEFINED:
                     stored = schema.query_key(args, run)
                     is_usable = usable(stored)
-                data = run.read(schema, stored, key) if is_usable else UNDEFINED
+                data = run.read(schema, stored, key)
                 if is_usable and self._retention.evicted and self._retention.misses(state, schema, stored, args):
                     is_usable, data = False, UNDEFINED
                     expires_at = 1
@@ -694,15 +698,17 @@ class Store:
             if stored is None:
                 stored = base.entities[table] = {}
                 base.metas[table] = {}
-                grown.append(table)
-            size = len(stored)
+            grows = False
             for pk, value in written.items():
-                if stored.get(pk, UNDEFINED) is not value:
+                before = stored.get(pk, UNDEFINED)
+                if before is not value:
                     stored[pk] = value
+                    # What a layer held, the view had already; bringing the view up to date finds what changed for it.
                     if not pending or not layers.holds(table, pk):
                         changed.append((table, pk))
+                        grows = grows or before is UNDEFINED
             base.metas[table].update(change.metas[table])
-            if len(stored) != size:
+            if grows:
                 grown.append(table)
         for key, result in change.results.items():
             base.results[key] = result

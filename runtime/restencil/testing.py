@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from .endpoint import Endpoint
     from .gc import ImmortalGCPolicy
 
-__all__ = ["Answer", "FakeClock", "Fixture", "MockServer", "Request", "Task", "fill"]
+__all__ = ["Answer", "FakeClock", "Fixture", "MockServer", "NetworkDown", "Request", "Task", "fill"]
 
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
@@ -198,9 +198,7 @@ class FakeClock:
     @property
     def loop(self) -> asyncio.AbstractEventLoop:
         """The event loop of this clock; made when first needed."""
-        if self._loop is None:
-            self._loop = _VirtualLoop(self)
-        return self._loop
+        return self._virtual_loop()
 
     def store(self, *, max_entities: int | None = None, gc: ImmortalGCPolicy | None = None) -> Store:
         """A store in the time of this clock."""
@@ -309,8 +307,13 @@ class FakeClock:
 
     # inside
 
+    def _virtual_loop(self) -> _VirtualLoop:
+        if self._loop is None:
+            self._loop = _VirtualLoop(self)
+        return self._loop
+
     def _begin(self, coroutine: Coroutine[Any, Any, T], task: Task[T]) -> None:
-        loop = self.loop
+        loop = self._virtual_loop()
 
         async def attempt() -> None:
             try:
@@ -320,12 +323,7 @@ class FakeClock:
                 if isinstance(error, asyncio.CancelledError):
                     raise
 
-        loop.call_soon_threadsafe(lambda: self._tasks.add(loop.create_task(attempt())))
-
-    @property
-    def _tasks(self) -> set[asyncio.Task[None]]:
-        assert self._loop is not None
-        return self._loop.kept
+        loop.call_soon_threadsafe(loop.keep, attempt())
 
     def _attempt(self, work: Callable[[], Any], task: Task[Any]) -> None:
         try:
@@ -431,12 +429,19 @@ class _VirtualLoop(asyncio.SelectorEventLoop):
 
     def __init__(self, clock: FakeClock) -> None:
         self._clock = clock
-        self._entering = False
+        self._entering = True
         self.progressed = False
-        self.kept: set[asyncio.Task[None]] = set()
+        self._kept: set[asyncio.Task[None]] = set()
         selector = _IdleSelector()
         super().__init__(selector)
         selector.loop = self
+        self._entering = False
+
+    def keep(self, coroutine: Coroutine[Any, Any, None]) -> None:
+        """Makes a task of a coroutine and keeps it until it ends."""
+        task = self.create_task(coroutine)
+        self._kept.add(task)
+        task.add_done_callback(self._kept.discard)
 
     def time(self) -> float:
         return self._clock() / 1000
@@ -470,6 +475,10 @@ class _VirtualLoop(asyncio.SelectorEventLoop):
             return super().run_until_complete(future)
         finally:
             self._entering = False
+
+    def close(self) -> None:
+        self._entering = True
+        super().close()
 
 
 # the server
@@ -531,8 +540,8 @@ class Fixture:
         error = self.error
         if error is not None:
             status = error if isinstance(error, int) else getattr(error, "status", None)
-            if isinstance(error, ConnectionError | TimeoutError):
-                return _Late(error, self.delay)
+            if isinstance(error, ConnectionError):
+                return NetworkDown(str(error), delay=self.delay)
             return Answer(status if isinstance(status, int) else 500, json={}, delay=self.delay)
         response = self.response(request) if callable(self.response) else self.response
         if isinstance(response, Answer):
@@ -542,12 +551,11 @@ class Fixture:
         return Answer(json=response, delay=self.delay)
 
 
-class _Late(Exception):
-    """A failure of the connection, some time after the request."""
+class NetworkDown(ConnectionError):
+    """No connection, found out `delay` milliseconds after the request; a mock server's `respond` may give it."""
 
-    def __init__(self, error: BaseException, delay: float) -> None:
-        super().__init__(str(error))
-        self.error = error
+    def __init__(self, message: str = "no connection", *, delay: float = 0) -> None:
+        super().__init__(message)
         self.delay = delay
 
 
@@ -643,8 +651,6 @@ def fill(controller: AnyController, fixtures: Iterable[Fixture]) -> None:
 def _delivered(answer: Answer | BaseException | None) -> WireAnswer:
     if isinstance(answer, Answer):
         return answer.on_the_wire()
-    if isinstance(answer, _Late):
-        raise answer.error
     assert answer is not None
     raise answer
 

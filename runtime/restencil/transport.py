@@ -17,6 +17,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterable, Iterator, Mapping
 from contextvars import ContextVar, copy_context
 from dataclasses import dataclass, field
+from functools import lru_cache
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 from urllib.parse import urlencode
@@ -26,7 +27,7 @@ import httpx
 from .abort import AbortSignal
 from .errors import NetworkError
 from .flow import Outcome
-from .path import is_sequence, scalar_text
+from .path import is_list, is_sequence, scalar_text
 
 if TYPE_CHECKING:
     from typing import Self
@@ -43,6 +44,9 @@ _USERINFO: Final = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]*://)[^/?#]*@")
 _CONTENT_HEADERS: Final = ("host", "transfer-encoding", "accept-encoding", "connection")
 _UNTEXTUAL: Final = re.compile("text|xml|html|javascript|css|csv|urlencoded").search
 _PIECE: Final = 4096
+_REDIRECTS: Final = (None, "follow", "error", "manual")
+_CREDENTIALS: Final = (None, "omit", "same-origin", "include")
+_FAILURES: Final = (httpx.RequestError, httpx.StreamError, OSError)
 
 
 class Form(dict[str, Any]):
@@ -77,8 +81,8 @@ class Multipart(dict[str, Any]):
         fields: dict[str, list[str]] = {}
         files: list[tuple[str, Any]] = []
         for name, value in self.items():
-            for item in cast("list[Any]", value) if isinstance(value, list) else (value,):
-                if isinstance(item, bytes | tuple) or hasattr(item, "read"):
+            for item in value if is_list(value) else (value,):
+                if is_file(item):
                     files.append((name, item))
                 elif item is not None:
                     text = scalar_text(item)
@@ -86,6 +90,11 @@ class Multipart(dict[str, Any]):
                         raise TypeError(f"multipart field {name!r} is a {type(item).__name__}; expected text or a file")
                     fields.setdefault(name, []).append(text)
         return fields, files
+
+
+def is_file(value: Any) -> bool:
+    """True for what a multipart body sends as a file: bytes, an open file, a tuple of name, content and type."""
+    return isinstance(value, bytes | tuple) or hasattr(value, "read")
 
 
 def content_type_of(response: Any) -> str:
@@ -292,7 +301,7 @@ def _has_cookies(client: httpx.Client | httpx.AsyncClient) -> bool:
 # --- one exchange ----------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Send:
     request: httpx.Request
     stream: bool
@@ -309,7 +318,7 @@ class _Send:
         return await client.send(self.request, stream=self.stream, follow_redirects=False, auth=None)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Read:
     """Reads a body within a limit of size and time, both checked while it arrives."""
 
@@ -349,7 +358,7 @@ class _Read:
             raise httpx.ReadTimeout("the answer did not arrive within the timeout")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Close:
     response: httpx.Response
 
@@ -408,7 +417,7 @@ _Operation: TypeAlias = _Send | _Read | _Close
 _Exchange: TypeAlias = Generator[_Operation, Any, httpx.Response]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Order:
     """What is to be sent, and how."""
 
@@ -420,77 +429,132 @@ class _Order:
     limit: int | None
     stream: bool
     base: str
+    own_client: bool
+    merged_headers: _MergedHeaders
+    deadline: float | None = None
+    apart: bool = False
+    """Whether the body is read in a step of its own: streamed, or within limits."""
+
+    def __post_init__(self) -> None:
+        if self.timeout is not None:
+            self.deadline = time.monotonic() + self.timeout / 1000
+        self.apart = self.stream or self.limit is not None or self.timeout is not None
 
 
-def _exchange(client: httpx.Client | httpx.AsyncClient, order: _Order) -> _Exchange:
-    """From a request to the answer that counts: redirects followed, the body read, failures as NetworkError."""
-    redirect = order.init.get("redirect") or "follow"
-    if redirect not in ("follow", "error", "manual"):
-        raise ValueError(f"redirect is 'follow', 'error' or 'manual', not {redirect!r}")
-    credentials = order.init.get("credentials") or "same-origin"
-    if credentials not in ("omit", "same-origin", "include"):
-        raise ValueError(f"credentials is 'omit', 'same-origin' or 'include', not {credentials!r}")
+class _MergedHeaders:
+    """The client's headers with those of the endpoint over them; the last ones are kept, as they seldom change."""
+
+    __slots__ = ("_last",)
+
+    def __init__(self) -> None:
+        self._last: tuple[list[tuple[bytes, bytes]], Headers, bytes, httpx.Headers] | None = None
+
+    def __call__(self, default: list[tuple[bytes, bytes]], own: Headers, host: bytes) -> httpx.Headers:
+        last = self._last
+        if last is None or last[2] != host or last[1] != own or last[0] != default:
+            names = {name.lower() for name in own}
+            defaults = [pair for pair in default if pair[0].lower().decode() not in names]
+            merged = httpx.Headers([*cast("list[tuple[Any, Any]]", defaults), *own.items()])
+            if "host" not in merged:
+                merged = httpx.Headers([(b"Host", host), *merged.raw])
+            self._last = last = default, dict(own), host, merged
+        return last[3].copy()
+
+
+_Origin: TypeAlias = tuple[str, str, int | None]
+
+
+def _first(client: httpx.Client | httpx.AsyncClient, order: _Order) -> httpx.Request:
+    """The first request of an exchange. Raises ValueError for an order that cannot be."""
+    init = order.init
+    if init.get("redirect") not in _REDIRECTS:
+        raise ValueError(f"redirect is 'follow', 'error' or 'manual', not {init['redirect']!r}")
+    if init.get("credentials") not in _CREDENTIALS:
+        raise ValueError(f"credentials is 'omit', 'same-origin' or 'include', not {init['credentials']!r}")
     request = _request(client, order)
-    origin = _origin(request.url)
-    base = _origin(httpx.URL(order.base)) if order.base else None
-    deadline = time.monotonic() + order.timeout / 1000 if order.timeout is not None else None
-    within = order.limit is not None or deadline is not None
+    _give_cookies(client, order, request, at_home=True)
+    return request
+
+
+def _is_plain(response: httpx.Response, order: _Order) -> bool:
+    """True for an answer that is complete: nothing to follow, to read or to refuse."""
+    response.extensions[_URL_EXTENSION] = order.public
+    if log.isEnabledFor(logging.DEBUG):
+        log.debug("%s %s: %d", order.init.get("method"), order.public, response.status_code)
+    return 200 <= response.status_code < 300 and not order.apart
+
+
+def _settled(client: httpx.Client | httpx.AsyncClient, order: _Order, response: httpx.Response) -> _Exchange:
+    """From the first answer to the one that counts: redirects followed, the body read, refusals as NetworkError."""
+    redirect = order.init.get("redirect") or "follow"
+    origin = _origin(response.request.url)
     authenticate = True
     followed = 0
-    try:
-        while True:
-            use_jar = _uses_cookies(credentials, base, request.url)
-            _with_cookies.set(use_jar)
-            if use_jar and _has_cookies(client):
-                _add_cookies(client, request, everywhere=authenticate)
-            response = yield _Send(request, order.stream or within, authenticate)
-            response.extensions[_URL_EXTENSION] = order.public
-            if log.isEnabledFor(logging.DEBUG):
-                log.debug("%s %s: %d", request.method, order.public, response.status_code)
-            following = response.next_request
-            if following is None or redirect == "manual":
-                break
-            yield _Close(response)
-            if redirect == "error":
-                raise NetworkError(
-                    f"{order.public}: redirected, which request_init['redirect'] = 'error' refuses",
-                    status=response.status_code,
-                    response=response,
-                    url=order.public,
-                )
-            followed += 1
-            if followed > MAX_REDIRECTS:
-                raise NetworkError(
-                    f"{order.public}: redirected more than {MAX_REDIRECTS} times", response=response, url=order.public
-                )
-            following.headers.pop("cookie", None)
-            if _origin(following.url) != origin:
-                authenticate = False
-                _drop_added_headers(following)
-            request = following
-        if not 200 <= response.status_code < 300:
-            if order.stream or within:
-                response = yield _Read(response, order.limit, deadline)
+    while True:
+        following = response.next_request
+        if following is None or redirect == "manual":
+            break
+        yield _Close(response)
+        if redirect == "error":
             raise NetworkError(
-                f"{order.public}: {response.reason_phrase or response.status_code}",
+                f"{order.public}: redirected, which request_init['redirect'] = 'error' refuses",
                 status=response.status_code,
                 response=response,
                 url=order.public,
             )
-        if within and not order.stream:
-            response = yield _Read(response, order.limit, deadline)
-        return response
-    except (httpx.RequestError, httpx.StreamError, OSError) as error:
-        raise NetworkError(f"{order.public}: {_reason(error)}", url=order.public) from error
+        followed += 1
+        if followed > MAX_REDIRECTS:
+            raise NetworkError(
+                f"{order.public}: redirected more than {MAX_REDIRECTS} times", response=response, url=order.public
+            )
+        authenticate = authenticate and _origin(following.url) == origin
+        _redirect_headers(following, order.headers, same_origin=authenticate)
+        _give_cookies(client, order, following, at_home=authenticate)
+        response = yield _Send(following, order.apart, authenticate)
+        response.extensions[_URL_EXTENSION] = order.public
+    accepted = 200 <= response.status_code < 300
+    if order.apart and not (accepted and order.stream):
+        response = yield _Read(response, order.limit, order.deadline)
+    if not accepted:
+        raise NetworkError(
+            f"{order.public}: {response.reason_phrase or response.status_code}",
+            status=response.status_code,
+            response=response,
+            url=order.public,
+        )
+    return response
 
 
-def _origin(url: httpx.URL) -> tuple[str, str, int | None]:
+def _failed(order: _Order, error: BaseException) -> NetworkError:
+    return NetworkError(f"{order.public}: {_reason(error)}", url=order.public)
+
+
+def _origin(url: httpx.URL) -> _Origin:
     return url.scheme, url.host, url.port or {"http": 80, "https": 443}.get(url.scheme)
 
 
-def _uses_cookies(credentials: str, base: tuple[str, str, int | None] | None, url: httpx.URL) -> bool:
+@lru_cache(maxsize=512)
+def _parsed(url: str) -> httpx.URL:
+    return httpx.URL(url)
+
+
+def _give_cookies(
+    client: httpx.Client | httpx.AsyncClient, order: _Order, request: httpx.Request, *, at_home: bool
+) -> None:
+    """Adds the cookies that this request may carry, and tells the jar whether to keep those of its answer (§13.1)."""
+    has_cookies = _has_cookies(client)
+    if not has_cookies and not order.own_client:
+        return
+    use_jar = _uses_cookies(order.init.get("credentials") or "same-origin", order.base, request.url)
+    if order.own_client:
+        _with_cookies.set(use_jar)
+    if use_jar and has_cookies:
+        _add_cookies(client, request, everywhere=at_home)
+
+
+def _uses_cookies(credentials: str, base: str, url: httpx.URL) -> bool:
     if credentials == "same-origin":
-        return base is None or _origin(url) == base
+        return not base or _origin(url) == _origin(_parsed(base))
     return credentials == "include"
 
 
@@ -506,56 +570,91 @@ def _add_cookies(client: httpx.Client | httpx.AsyncClient, request: httpx.Reques
             if cookie.domain:
                 bound.set_cookie(cookie)
         cookies = httpx.Cookies(bound)
+    given = request.headers.pop("cookie", None)
     cookies.set_cookie_header(request)
+    if given is not None:
+        added = request.headers.get("cookie")
+        request.headers["cookie"] = f"{given}; {added}" if added else given
 
 
-def _drop_added_headers(request: httpx.Request) -> None:
-    """Leaves what describes the content and the connection; credentials stay with their origin (§13.1)."""
-    for name in list(request.headers):
+def _redirect_headers(request: httpx.Request, given: Headers, *, same_origin: bool) -> None:
+    """Credentials stay with their origin: elsewhere, what describes content and connection is left (§13.1)."""
+    headers = request.headers
+    headers.pop("cookie", None)
+    if same_origin:
+        for name, value in given.items():
+            if name.lower() == "cookie":
+                headers["cookie"] = value
+        return
+    for name in list(headers):
         if not name.startswith("content-") and name not in _CONTENT_HEADERS:
-            del request.headers[name]
-    request.headers["accept"] = "*/*"
-    request.headers["user-agent"] = f"python-httpx/{httpx.__version__}"
+            del headers[name]
+    headers["accept"] = "*/*"
+    headers["user-agent"] = f"python-httpx/{httpx.__version__}"
 
 
 def _request(client: httpx.Client | httpx.AsyncClient, order: _Order) -> httpx.Request:
     """The request as the client itself would build it, but for cookies, which the exchange adds (§13.1)."""
     try:
-        url = httpx.URL(order.url)
+        url = _parsed(order.url)
     except httpx.InvalidURL as error:
         raise ValueError(f"not a URL that can be requested: {order.public!r} ({error})") from error
     if client.params:
-        given = url.params
-        added = [(name, value) for name, value in client.params.multi_items() if name not in given]
-        if added:
-            query = url.query.decode("ascii")
-            url = url.copy_with(query=f"{query}&{urlencode(added)}".lstrip("&").encode("ascii"))
-    headers = client.headers.copy()
-    headers.update(order.headers)
-    timeout = client.timeout if order.timeout is None else httpx.Timeout(order.timeout / 1000)
-    extensions = {"timeout": timeout.as_dict()}
+        url = _with_params(url, client.params)
+    headers = order.merged_headers(client.headers.raw, order.headers, url.netloc)
+    extensions: dict[str, Any] = {}
+    if order.timeout is not None:
+        extensions["timeout"] = httpx.Timeout(order.timeout / 1000).as_dict()
+    method: str = order.init.get("method") or "GET"
     body = order.init.get("body")
-    method = order.init.get("method") or "GET"
+    content: bytes
     if body is None or body == "":
-        return httpx.Request(method, url, headers=headers, extensions=extensions)
-    if isinstance(body, Form):
-        headers.setdefault("content-type", "application/x-www-form-urlencoded")
-        body = body.encoded()
-    elif isinstance(body, Multipart):
-        fields, files = body.split()
-        # Without a file httpx would send a urlencoded form: a part without file name is a text field all the same.
-        parts = files or [(name, (None, text)) for name, texts in fields.items() for text in texts]
-        return httpx.Request(
-            method, url, headers=headers, data=fields if files else None, files=parts, extensions=extensions
-        )
+        content = b""
+    elif isinstance(body, bytes | bytearray | memoryview):
+        content = bytes(cast("bytes | bytearray", body))
+    elif isinstance(body, Form):
+        content = body.encoded()
+        headers.setdefault("Content-Type", "application/x-www-form-urlencoded")
     elif isinstance(body, str):
-        headers.setdefault("content-type", "text/plain; charset=utf-8")
-        body = body.encode()
-    elif isinstance(body, bytearray | memoryview):
-        body = bytes(cast("bytes | bytearray", body))
-    elif hasattr(body, "read") and not isinstance(body, bytes) and isinstance(client, httpx.AsyncClient):
-        body = _read_file(body)
-    return httpx.Request(method, url, headers=headers, content=body, extensions=extensions)
+        content = body.encode()
+        headers.setdefault("Content-Type", "text/plain; charset=utf-8")
+    else:
+        return _streaming_request(client, method, url, headers, body, extensions)
+    if content or method in ("POST", "PUT", "PATCH"):
+        headers.setdefault("Content-Length", str(len(content)))
+    # The stream is given, so that httpx does not look for what is known here: that takes a tenth of the whole call.
+    request = httpx.Request(method, url, headers=headers, stream=httpx.ByteStream(content), extensions=extensions)
+    request.read()
+    return request
+
+
+def _streaming_request(
+    client: httpx.Client | httpx.AsyncClient,
+    method: str,
+    url: httpx.URL,
+    headers: httpx.Headers,
+    body: Any,
+    extensions: dict[str, Any],
+) -> httpx.Request:
+    if not isinstance(body, Multipart):
+        if hasattr(body, "read") and isinstance(client, httpx.AsyncClient):
+            body = _read_file(body)
+        return httpx.Request(method, url, headers=headers, content=body, extensions=extensions)
+    fields, files = body.split()
+    # Without a file httpx would send a urlencoded form: a part without file name is a text field all the same.
+    parts: Any = files or [(name, (None, text)) for name, texts in fields.items() for text in texts]
+    data = fields if files else None
+    return httpx.Request(method, url, headers=headers, data=data, files=parts, extensions=extensions)
+
+
+def _with_params(url: httpx.URL, params: httpx.QueryParams) -> httpx.URL:
+    """The URL with the client's own search parameters, which those of the endpoint override."""
+    given = url.params
+    added = [(name, value) for name, value in params.multi_items() if name not in given]
+    if not added:
+        return url
+    query = url.query.decode("ascii")
+    return url.copy_with(query=f"{query}&{urlencode(added)}".lstrip("&").encode("ascii"))
 
 
 async def _read_file(file: Any) -> AsyncIterator[bytes]:
@@ -576,6 +675,7 @@ class _Transport:
         timeout: float | None,
         max_response_bytes: int | None,
         prepare: Prepare | None,
+        owns: bool,
     ) -> None:
         if timeout is not None and timeout <= 0:
             raise ValueError(f"timeout is a positive number of milliseconds, not {timeout!r}")
@@ -585,6 +685,8 @@ class _Transport:
         self.timeout = timeout
         self.max_response_bytes = max_response_bytes
         self._prepare = prepare
+        self._owns = owns
+        self._merged_headers = _MergedHeaders()
         self.handed_over = False
         """True once a streamed answer has taken over the closing of a transport that serves one call."""
         self.for_one_call = False
@@ -602,16 +704,25 @@ class _Transport:
         stream: bool,
     ) -> _Order:
         address, headers = prepared if prepared is not None else (url, _headers(init))
-        limits = (init.get("timeout"), timeout, self.timeout)
+        given = init.get("timeout")
+        if given is None:
+            given = timeout if timeout is not None else self.timeout
+        if _SCHEME(address):
+            absolute, public = address, url
+        else:
+            absolute = _resolved(address, base)
+            public = absolute if prepared is None else url
         return _Order(
-            _resolved(address, base),
-            public_url(url if base == "" or _SCHEME(url) else _resolved(url, base)),
+            absolute,
+            public_url(public) if "@" in public else public,
             init,
             headers,
-            next((limit for limit in limits if limit is not None), None),
+            given,
             self.max_response_bytes,
             stream,
             base,
+            self._owns,
+            self._merged_headers,
         )
 
 
@@ -620,9 +731,7 @@ def _headers(init: Mapping[str, Any]) -> Headers:
 
 
 def _resolved(url: str, base: str) -> str:
-    """The absolute URL. Raises ValueError for a relative one without a base."""
-    if _SCHEME(url):
-        return url
+    """The absolute URL of a relative one. Raises ValueError without a base."""
     if not base:
         raise ValueError(
             f"the URL {url!r} is relative and there is no base URL: set url_prefix on the endpoint, "
@@ -653,9 +762,14 @@ class SyncTransport(_Transport):
         max_response_bytes: int | None = None,
         prepare: Prepare | None = None,
     ) -> None:
-        super().__init__(base_url=base_url, timeout=timeout, max_response_bytes=max_response_bytes, prepare=prepare)
+        super().__init__(
+            base_url=base_url,
+            timeout=timeout,
+            max_response_bytes=max_response_bytes,
+            prepare=prepare,
+            owns=client is None,
+        )
         self._client = client
-        self._owns = client is None
         self._lock = threading.Lock()
 
     @property
@@ -687,9 +801,12 @@ class SyncTransport(_Transport):
 
     def _carry_out(self, order: _Order) -> httpx.Response:
         client = self._client or self.client
-        exchange = _exchange(client, order)
-        kept = _with_cookies.set(True)
+        kept = _with_cookies.set(True) if self._owns else None
         try:
+            response = client.send(_first(client, order), stream=order.apart, follow_redirects=False)
+            if _is_plain(response, order):
+                return response
+            exchange = _settled(client, order, response)
             operation = next(exchange)
             while True:
                 try:
@@ -700,8 +817,11 @@ class SyncTransport(_Transport):
                     operation = exchange.send(outcome)
         except StopIteration as stop:
             return cast(httpx.Response, stop.value)
+        except _FAILURES as error:
+            raise _failed(order, error) from error
         finally:
-            _with_cookies.reset(kept)
+            if kept is not None:
+                _with_cookies.reset(kept)
 
     def close(self) -> None:
         """Closes the client if it was opened here; the next request opens another one."""
@@ -784,9 +904,14 @@ class AsyncTransport(_Transport):
         max_response_bytes: int | None = None,
         prepare: Prepare | None = None,
     ) -> None:
-        super().__init__(base_url=base_url, timeout=timeout, max_response_bytes=max_response_bytes, prepare=prepare)
+        super().__init__(
+            base_url=base_url,
+            timeout=timeout,
+            max_response_bytes=max_response_bytes,
+            prepare=prepare,
+            owns=client is None,
+        )
         self._client = client
-        self._owns = client is None
 
     @property
     def client(self) -> httpx.AsyncClient:
@@ -829,10 +954,13 @@ class AsyncTransport(_Transport):
             forget()
 
     async def _carry_out(self, order: _Order) -> httpx.Response:
-        client = self.client
-        exchange = _exchange(client, order)
-        kept = _with_cookies.set(True)
+        client = self._client or self.client
+        kept = _with_cookies.set(True) if self._owns else None
         try:
+            response = await client.send(_first(client, order), stream=order.apart, follow_redirects=False)
+            if _is_plain(response, order):
+                return response
+            exchange = _settled(client, order, response)
             operation = next(exchange)
             while True:
                 try:
@@ -843,9 +971,12 @@ class AsyncTransport(_Transport):
                     operation = exchange.send(outcome)
         except StopIteration as stop:
             return cast(httpx.Response, stop.value)
+        except _FAILURES as error:
+            raise _failed(order, error) from error
         finally:
-            with contextlib.suppress(ValueError):
-                _with_cookies.reset(kept)
+            if kept is not None:
+                with contextlib.suppress(ValueError):
+                    _with_cookies.reset(kept)
 
     async def aclose(self) -> None:
         """Closes the client if it was opened here; the next request opens another one."""

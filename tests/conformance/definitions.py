@@ -152,9 +152,7 @@ class Definitions:
 class _Shown:
     """What the runner itself needs to know of an entity it built."""
 
-    def __init__(
-        self, key: str, parts: tuple[str, ...], json_names: dict[str, str], relations: dict[str, Any]
-    ) -> None:
+    def __init__(self, key: str, parts: tuple[str, ...], json_names: dict[str, str], relations: dict[str, Any]) -> None:
         self.key = key
         self.parts = parts
         self.json_names = json_names

@@ -235,9 +235,7 @@ class Endpoints:
         steps: list[Mapping[str, Json]] = [rules_of for rules_of in rules if isinstance(rules_of, dict)]
 
         def update(result: Any, *args: Any) -> dict[str, Hook]:
-            return {
-                self.find(step["endpoint"]).key(*step.get("args", ())): _updater(step, result) for step in steps
-            }
+            return {self.find(step["endpoint"]).key(*step.get("args", ())): _updater(step, result) for step in steps}
 
         return update
 
@@ -453,7 +451,9 @@ _BOUND: dict[str, dict[str, Callable[[Hook, str], Hook]]] = {
     },
     "search_to_string": {"upper": _upper},
     "parse_response": {"with_status": _with_status, "header_total": _header_total},
-    "fetch_response": {"append_to_url": lambda base, rest: lambda endpoint, url, init: base(endpoint, url + rest, init)},
+    "fetch_response": {
+        "append_to_url": lambda base, rest: lambda endpoint, url, init: base(endpoint, url + rest, init)
+    },
     "key": {"prefix": lambda base, rest: lambda endpoint, *args: rest + base(endpoint, *args)},
 }
 

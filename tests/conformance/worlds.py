@@ -74,12 +74,7 @@ class StoreCase:
             return None  # nobody answers
         if answer.get("network_error"):
             return NetworkDown(delay=answer.get("after", 0))
-        return Answer(
-            status=answer.get("status", 200),
-            headers=answer.get("headers", {}),
-            delay=answer.get("after", 0),
-            **({"json": answer["body"]} if "body" in answer else {}),
-        )
+        return Answer(status=answer.get("status", 200), delay=answer.get("after", 0), **_content(answer))
 
     def _fetches(self, operation: Callable[..., Any], step: Step) -> dict[str, Any]:
         endpoint = self._endpoints.find(step["endpoint"])
@@ -240,6 +235,18 @@ class _Rule:
         if not self._answers:
             return None
         return self._answers.pop(0) if len(self._answers) > 1 else self._answers[0]
+
+
+def _content(answer: Mapping[str, Json]) -> dict[str, Any]:
+    """Headers and body of an answer: JSON, but a text as it is where the headers name another content type."""
+    headers = dict(answer.get("headers", {}))
+    if "body" not in answer:
+        return {"headers": headers}
+    body = answer["body"]
+    content_type = httpx.Headers(headers).get("Content-Type")
+    if content_type is not None and "json" not in content_type and isinstance(body, str):
+        return {"headers": headers, "text": body}
+    return {"headers": headers, "json": body}
 
 
 def arguments(spec: Mapping[str, Json]) -> tuple[list[Any], dict[str, Any]]:

@@ -1,7 +1,8 @@
 """`make demo`: the whole way once, from the spec to real calls over HTTP, in the open.
 
 Generates the package of `specs/blog.yaml` into `build/demo`, starts the mock server on a free port of this machine, runs
-`story.py` against it, and stops the server again whatever happens.
+`story.py` against it, and stops the server again whatever happens. Usage: run.py [FOLDER], for another one than
+`build/demo`.
 """
 
 from __future__ import annotations
@@ -22,14 +23,14 @@ SECONDS = 60
 
 
 def main() -> int:
-    out = Path("build", "demo")
+    out = Path(sys.argv[1]) if len(sys.argv) > 1 else Path("build", "demo")
     restencil = [sys.executable, "-m", "restencil_generator"]
     _say(f"$ restencil generate {SPEC} --out {out}")
     generated = subprocess.run([*restencil, "generate", str(SPEC), "--out", str(out)], cwd=ROOT, timeout=SECONDS)
     if generated.returncode != 0:
         return generated.returncode
     for file in sorted((ROOT / out / "blog").glob("*.py")):
-        _say(f"  {file.relative_to(ROOT)}: {len(file.read_text('utf-8').splitlines())} lines")
+        _say(f"  {out / 'blog' / file.name}: {len(file.read_text('utf-8').splitlines())} lines")
     _say(f"\n$ restencil mock {SPEC} --port 0")
     with _mock([*restencil, "mock", str(SPEC), "--port", "0"]) as address:
         _say(f"  {address}")

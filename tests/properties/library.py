@@ -114,9 +114,7 @@ class Driver:
         """A mutation starts; the number names it."""
         number = next(self._numbers)
         meta = Meta(at, at, at + LIFETIME)
-        self.store.apply(
-            Fetch(endpoint=endpoint, args=args, key=endpoint.key(*args), fetch_id=number, meta=meta)
-        )
+        self.store.apply(Fetch(endpoint=endpoint, args=args, key=endpoint.key(*args), fetch_id=number, meta=meta))
         return number
 
     def answer(

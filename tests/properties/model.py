@@ -176,9 +176,7 @@ class Naive:
         for action in pending:
             over = state.copy()
             try:
-                over.respond(
-                    action.key, action.shape, action.args, action.payload(state), action.at, action.number
-                )
+                over.respond(action.key, action.shape, action.args, action.payload(state), action.at, action.number)
             except Aborted:
                 continue
             state = over

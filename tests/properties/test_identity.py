@@ -12,7 +12,7 @@ from typing import Any
 
 import hypothesis.strategies as st
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 
 from restencil import AbortOptimistic, RestEndpoint
@@ -374,16 +374,18 @@ class Stores(RuleBasedStateMachine):
                 found = self.driver.store.query(SCHEMAS.classes[one.kind], (one.pk,))
                 assert other is found, f"the value of the call has {other!r}, a read has {found!r}"
 
-    def _check_base(
-        self, endpoint: Endpoint, shape: Shape, args: tuple[Json, ...], expected: Any, actual: Any
-    ) -> None:
+    def _check_base(self, endpoint: Endpoint, shape: Shape, args: tuple[Json, ...], expected: Any, actual: Any) -> None:
         key = endpoint.key(*args)
         if isinstance(shape, Members) and key not in self.base.results:
             return
         wanted = self.base.read(key, shape, args)
         found = self.driver.store.read_base(endpoint, args).data
         assert (problem := unlike(wanted, found, f"base {key}")) is None, problem
-        if isinstance(expected, Built) and isinstance(wanted, Built) and self.base.cells(wanted) == self._view().cells(expected):
+        if (
+            isinstance(expected, Built)
+            and isinstance(wanted, Built)
+            and self.base.cells(wanted) == self._view().cells(expected)
+        ):
             assert found is actual, f"{key}: no layer touches it, but base and view have two objects"
 
     def _note(self, now: dict[Any, tuple[str, Any]], slot: Any, fingerprint: str, value: Any) -> None:
@@ -410,6 +412,7 @@ def _side_by_side(expected: Any, actual: Any) -> list[tuple[Any, Any]]:
 
 
 _QUIET = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
+_PHASES = [Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink]  # explaining traces every line
 
 
 def test_reads_are_those_of_the_naive_store() -> None:
@@ -417,7 +420,12 @@ def test_reads_are_those_of_the_naive_store() -> None:
     run_state_machine_as_test(
         Stores,
         settings=settings(
-            max_examples=60, stateful_step_count=20, deadline=None, derandomize=True, suppress_health_check=_QUIET
+            max_examples=60,
+            stateful_step_count=20,
+            deadline=None,
+            derandomize=True,
+            suppress_health_check=_QUIET,
+            phases=_PHASES,
         ),
     )
 
@@ -427,5 +435,7 @@ def test_reads_are_those_of_the_naive_store_for_long() -> None:
     """The same for many and longer histories."""
     run_state_machine_as_test(
         Stores,
-        settings=settings(max_examples=3_000, stateful_step_count=50, deadline=None, suppress_health_check=_QUIET),
+        settings=settings(
+            max_examples=3_000, stateful_step_count=50, deadline=None, suppress_health_check=_QUIET, phases=_PHASES
+        ),
     )

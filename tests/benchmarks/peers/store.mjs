@@ -1,0 +1,215 @@
+// The store jobs of the JavaScript peers. It is copied beside the packages that it imports.
+import { readFileSync } from "node:fs";
+import { MemoCache, normalize } from "@data-client/normalizr";
+import { Controller, createReducer, createSet, initialState } from "@data-client/core";
+import { Endpoint, Entity as CoreEntity, schema as coreSchema } from "@data-client/endpoint";
+import { denormalize as denormalize3, normalize as normalize3, schema as schema3 } from "normalizr";
+import { Entity } from "./entity.mjs";
+import { serve, timed } from "./serve.mjs";
+
+const core = await import("./node_modules/@data-client/core/node_modules/@data-client/normalizr/node.mjs");
+
+function schemas(Base) {
+  class BuildType extends Base {
+    id = "";
+    internalId = "";
+    name = "";
+    type = "";
+    paused = false;
+    projectId = "";
+    description = "";
+    pk() {
+      return this.id;
+    }
+    static get key() {
+      return "BuildType";
+    }
+  }
+  class Project extends Base {
+    id = "";
+    internalId = "";
+    name = "";
+    parentProjectId = "";
+    archived = false;
+    description = "";
+    buildTypes = { buildType: [] };
+    static schema = { buildTypes: { buildType: [BuildType] } };
+    pk() {
+      return this.id;
+    }
+    static get key() {
+      return "Project";
+    }
+  }
+  return { Project, all: { project: [Project] } };
+}
+
+const ours = schemas(Entity);
+const theirs = schemas(CoreEntity);
+const builds3 = new schema3.Entity("BuildType");
+const all3 = { project: [new schema3.Entity("Project", { buildTypes: { buildType: [builds3] } })] };
+const meta = { fetchedAt: 1, date: 1, expiresAt: Infinity };
+const empty = () => ({ entities: {}, indexes: {}, entitiesMeta: {} });
+
+class Item extends CoreEntity {
+  id = "";
+  title = "";
+  a = 0;
+  b = "";
+  c = false;
+  d = null;
+  pk() {
+    return `${this.id}`;
+  }
+  static get key() {
+    return "Item";
+  }
+}
+
+const item = (id, title) => ({ id, title, a: 1, b: "text", c: true, d: null });
+const collection = new coreSchema.Collection([Item]);
+const getItem = new Endpoint(async () => {}, { schema: Item, key: ({ id }) => `GET /items/${id}`, name: "get" });
+const getItems = new Endpoint(async () => {}, { schema: collection, key: () => "GET /items", name: "list" });
+const pushItems = new Endpoint(async () => {}, {
+  schema: collection.push,
+  key: () => "POST /items",
+  name: "push",
+  sideEffect: true,
+});
+
+function stored(count) {
+  const controller = new Controller({});
+  const reduce = createReducer(controller);
+  const response = Array.from({ length: count }, (_, i) => item(i, `item ${i}`));
+  const state = reduce(initialState, createSet(getItems, { args: [{}], response }));
+  return { controller, reduce, state };
+}
+
+function keys(count) {
+  const controller = new Controller({});
+  const reduce = createReducer(controller);
+  const results = {};
+  const known = {};
+  for (let i = 0; i < count; i++) {
+    results[`GET /items/${i}`] = `${i}`;
+    known[`GET /items/${i}`] = { date: 1, expiresAt: 9e15, prevExpiresAt: undefined };
+  }
+  return { controller, reduce, state: { ...initialState, results, meta: known } };
+}
+
+const jobs = {
+  "empty": ({ file }) => {
+    const data = JSON.parse(readFileSync(file, "utf8"));
+    return timed(() => normalize(ours.all, data, [], empty(), meta));
+  },
+  "empty, core": ({ file }) => {
+    const data = JSON.parse(readFileSync(file, "utf8"));
+    return timed(() => core.normalize(data, theirs.all, [], {}, {}, {}, meta));
+  },
+  "empty, normalizr": ({ file }) => {
+    const data = JSON.parse(readFileSync(file, "utf8"));
+    return timed(() => normalize3(data, all3));
+  },
+  "full": ({ file }) => {
+    const data = JSON.parse(readFileSync(file, "utf8"));
+    const full = normalize(ours.all, data, [], empty(), meta);
+    return timed(() => normalize(ours.all, data, [], full, meta));
+  },
+  "full, core": ({ file }) => {
+    const data = JSON.parse(readFileSync(file, "utf8"));
+    const full = core.normalize(data, theirs.all, [], {}, {}, {}, meta);
+    return timed(() => core.normalize(data, theirs.all, [], full.entities, full.indexes, full.entityMeta, meta));
+  },
+  "bytes": ({ file }) => {
+    const bytes = readFileSync(file);
+    return timed(() => normalize(ours.all, JSON.parse(bytes.toString("utf8")), [], empty(), meta));
+  },
+  "cold": ({ file }) => {
+    const full = normalize(ours.all, JSON.parse(readFileSync(file, "utf8")), [], empty(), meta);
+    return timed(() => new MemoCache().denormalize(ours.all, full.result, full.entities));
+  },
+  "cold, core": ({ file }) => {
+    const full = core.normalize(JSON.parse(readFileSync(file, "utf8")), theirs.all, [], {}, {}, {}, meta);
+    return timed(() => core.denormalizeCached(full.result, theirs.all, full.entities, {}, new core.WeakEntityMap(), []));
+  },
+  "cold, normalizr": ({ file }) => {
+    const full = normalize3(JSON.parse(readFileSync(file, "utf8")), all3);
+    return timed(() => denormalize3(full.result, all3, full.entities));
+  },
+  "warm": ({ file }) => {
+    const full = normalize(ours.all, JSON.parse(readFileSync(file, "utf8")), [], empty(), meta);
+    const memo = new MemoCache();
+    memo.denormalize(ours.all, full.result, full.entities);
+    return timed(() => memo.denormalize(ours.all, full.result, full.entities));
+  },
+  "warm after a write": ({ file }) => {
+    const full = normalize(ours.all, JSON.parse(readFileSync(file, "utf8")), [], empty(), meta);
+    const memo = new MemoCache();
+    memo.denormalize(ours.all, full.result, full.entities);
+    let turn = 0;
+    return timed(() => {
+      const entities = { ...full.entities, Other: { 1: { id: 1, turn: turn++ } } };
+      memo.denormalize(ours.all, full.result, entities);
+    });
+  },
+  "singles cold": ({ file, count }) => {
+    const full = normalize(ours.all, JSON.parse(readFileSync(file, "utf8")), [], empty(), meta);
+    const pks = full.result.project.slice(0, count);
+    return timed(() => {
+      const memo = new MemoCache();
+      for (const pk of pks) memo.denormalize(ours.Project, pk, full.entities);
+    });
+  },
+  "singles warm": ({ file, count }) => {
+    const full = normalize(ours.all, JSON.parse(readFileSync(file, "utf8")), [], empty(), meta);
+    const pks = full.result.project.slice(0, count);
+    const memo = new MemoCache();
+    return timed(() => {
+      for (const pk of pks) memo.denormalize(ours.Project, pk, full.entities);
+    });
+  },
+  "read": ({ count }) => {
+    const { controller, state } = stored(count);
+    const args = { id: "500" };
+    return timed(() => controller.getResponse(getItem, args, state));
+  },
+  "write": ({ count }) => {
+    const { reduce, state } = stored(count);
+    let now = state;
+    let turn = 0;
+    return timed(() => {
+      const response = item(500, `changed ${turn++}`);
+      now = reduce(now, createSet(getItem, { args: [{ id: 500 }], response }));
+    });
+  },
+  "push": ({ count }) => {
+    const { reduce, state } = stored(count);
+    let turn = 0;
+    return timed(() => {
+      const start = count + 10 * turn++;
+      const response = Array.from({ length: 10 }, (_, i) => item(start + i, "new"));
+      reduce(state, createSet(pushItems, { args: [{}], response }));
+    });
+  },
+  "push and read": ({ count }) => {
+    const { controller, reduce, state } = stored(count);
+    controller.getResponse(getItems, {}, state);
+    let turn = 0;
+    return timed(() => {
+      const start = count + 10 * turn++;
+      const response = Array.from({ length: 10 }, (_, i) => item(start + i, "new"));
+      const after = reduce(state, createSet(pushItems, { args: [{}], response }));
+      controller.getResponse(getItems, {}, after);
+    });
+  },
+  "invalidate_all": ({ count }) => {
+    const { controller, reduce, state } = keys(count);
+    return timed(() => reduce(state, { type: "rdc/invalidateall", testKey: (key) => key.startsWith("GET ") }));
+  },
+  "expire_all": ({ count }) => {
+    const { controller, reduce, state } = keys(count);
+    return timed(() => reduce(state, { type: "rdc/expireall", testKey: (key) => key.startsWith("GET ") }));
+  },
+};
+
+await serve(jobs);

@@ -1,0 +1,65 @@
+"""What every Python worker does: reads requests, prepares jobs, runs and times them."""
+
+from __future__ import annotations
+
+import json
+import sys
+import traceback
+from collections.abc import Callable, Mapping
+from time import perf_counter
+from typing import Any, TypeAlias
+
+Run: TypeAlias = Callable[[int], float]
+"""Does a number of turns and returns the seconds that they took."""
+
+Prepare: TypeAlias = Callable[..., Run]
+
+
+def timed(turn: Callable[[], object]) -> Run:
+    """A job whose turns are all alike."""
+
+    def run(count: int) -> float:
+        turns = range(count)
+        start = perf_counter()
+        for _ in turns:
+            turn()
+        return perf_counter() - start
+
+    return run
+
+
+def in_fresh(make: Callable[[], Callable[[int], object]], turns: int) -> Run:
+    """A job whose turns wear its state: after so many of them it gets a fresh one, which is not timed."""
+
+    def run(count: int) -> float:
+        spent = 0.0
+        done = 0
+        while done < count:
+            turn = make()
+            numbers = range(min(turns, count - done))
+            start = perf_counter()
+            for place in numbers:
+                turn(place)
+            spent += perf_counter() - start
+            done += len(numbers)
+        return spent
+
+    return run
+
+
+def serve(jobs: Mapping[str, Prepare]) -> None:
+    """Answers requests until the input ends."""
+    prepared: dict[str, Run] = {}
+    for line in sys.stdin:
+        request: dict[str, Any] = json.loads(line)
+        name = request["job"]
+        try:
+            if request["do"] == "prepare":
+                prepared[name] = jobs[name](**request["parameters"])
+                answer: dict[str, Any] = {"ready": name}
+            else:
+                answer = {"seconds": prepared[name](request["count"])}
+        except Exception:
+            answer = {"error": traceback.format_exc()}
+        sys.stdout.write(json.dumps(answer) + "\n")
+        sys.stdout.flush()

@@ -1,0 +1,108 @@
+"""The conformance cases, one test a case in each world in which it says something of its own."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conformance.compare import differences, plain, step_differences
+from tests.conformance.run import Case, cases, problems, worlds_of
+
+FOLDER = Path(__file__).parent
+ALL = list(cases([FOLDER / "cases", FOLDER / "own_cases"]))
+
+
+def _of(world: str) -> list[Any]:
+    return [pytest.param(case, id=case["id"]) for case in ALL if world in worlds_of(case)]
+
+
+@pytest.mark.parametrize("case", _of("sync"))
+def test_sync(case: Case) -> None:
+    """What never waits, and what goes through the synchronous controller or client, is as the case says."""
+    assert problems(case, "sync") == []
+
+
+@pytest.mark.parametrize("case", _of("async"))
+def test_async(case: Case) -> None:
+    """What goes through the asynchronous controller or client is as the case says."""
+    assert problems(case, "async") == []
+
+
+def test_every_case_has_an_id_of_its_own() -> None:
+    """No two cases share an id."""
+    ids = [case["id"] for case in ALL]
+    assert len(ids) == len(set(ids))
+
+
+def test_expectations_agree_with_themselves() -> None:
+    """The comparison finds no difference between an expectation and itself."""
+    for case in ALL:
+        for step in case.get("steps", ()):
+            if "expect" in step:
+                assert step_differences(step, step["expect"]) == []
+
+
+@pytest.mark.parametrize(
+    ("expected", "actual", "equal"),
+    [
+        ({"a": 1}, {"a": 1, "b": None}, True),
+        ({"a": 1, "b": None}, {"a": 1}, True),
+        ({"a": 1}, {"a": "1"}, False),
+        ({"a": 1}, {}, False),
+        (1, True, False),
+        (3, 3.0, True),
+        ([1, 2], [2, 1], False),
+        ([1], [1, 2], False),
+        ({"a": [{"b": None}]}, {"a": [{}]}, True),
+    ],
+)
+def test_comparison(expected: Any, actual: Any, equal: bool) -> None:
+    """JSON equality, in which a member that is None equals an absent one."""
+    assert (differences(expected, actual) == []) is equal
+
+
+def test_unordered_lists_compare_as_multisets() -> None:
+    """An unordered comparison looks at how often an item is there, not at where."""
+    assert differences([1, 2, 2], [2, 1, 2], unordered=True) == []
+    assert differences([1, 2, 2], [2, 1, 1], unordered=True) != []
+
+
+def test_an_entity_that_is_its_own_ancestor_is_shown_as_a_reference() -> None:
+    """Walking down, a ring ends where it closes."""
+    ring: dict[str, Any] = {"id": "1"}
+    ring["self"] = ring
+
+    def key_of(value: Any) -> Any:
+        return ("Ring", "1", value) if value is ring else None
+
+    assert plain([ring], key_of) == [{"id": "1", "self": {"$ref": "Ring:1"}}]
+
+
+def test_the_command_reports_failures_and_goes_on(tmp_path: Path) -> None:
+    """The runner prints what failed, counts on the last line, and exits with 1; a case that raises has failed."""
+    right = {"id": "x/1", "kind": "url", "title": "right", "endpoint": {"path": "/a"}, "expect": {"value": "/a"}}
+    wrong = {**right, "id": "x/2", "title": "wrong", "expect": {"value": "/b"}}
+    broken = {"id": "x/3", "kind": "store", "title": "broken", "steps": [{"op": "no such step"}]}
+    (tmp_path / "cases.json").write_text(json.dumps({"suite": "x", "format": 1, "cases": [wrong, broken, right]}))
+    command = [sys.executable, str(FOLDER / "run.py"), str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=60, check=False)
+    lines = done.stdout.splitlines()
+    assert done.returncode == 1
+    assert lines[-1] == "1 passed, 2 failed"
+    assert lines[0] == "x/2  wrong"
+    assert "$.value: '/a', expected '/b'" in lines[1]
+    assert any(line.startswith("x/3") for line in lines)
+
+
+def test_the_command_passes(tmp_path: Path) -> None:
+    """With nothing failed the exit status is 0."""
+    case = {"id": "x/1", "kind": "key", "title": "key", "endpoint": {"path": "/a"}, "expect": {"value": "GET /a"}}
+    (tmp_path / "cases.json").write_text(json.dumps({"suite": "x", "format": 1, "cases": [case]}))
+    command = [sys.executable, str(FOLDER / "run.py"), str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=60, check=False)
+    assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "1 passed, 0 failed")
