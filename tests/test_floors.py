@@ -17,14 +17,14 @@ ROOT = Path(__file__).resolve().parents[1]
 RUNTIME = {
     0: "errors path abort values codecs jsontext py",
     1: "flow flight transport records schema normalize denormalize scheduler tables",
-    2: "endpoint rest resource hooks auth lazy",
+    2: "auth endpoint hooks resource rest_endpoint",
     3: "actions expiry layers retention store",
     4: "controller bound explain live managers paging retry gc",
     5: "testing pytest_plugin __init__",
 }
 GENERATOR = {
     0: "__init__ codes declaration failure names package problems template",
-    1: "check check_endpoints check_resources check_settings check_types digest examples lint load reading report schema"
+    1: "check check_endpoints check_resources check_settings check_types digest examples lint load probe reading report schema"
     " tree values",
     2: "code members plan scope",
     3: "format layout render verify",

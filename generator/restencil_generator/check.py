@@ -312,7 +312,7 @@ class _Check:
             types.claim(name.text, "entity", f"the entity {quoted(name.text)}", name.place)
             if not known:
                 types.kinds[name.text] = "entity"
-                types.sources[name.text] = EntitySource(name, node, resource)
+                types.sources[name.text] = EntitySource(name, node, resource, in_place=True)
         self._scan_fields(node.get("fields"), resource)
 
     def _note_parameters(self, resource: MappingNode) -> None:
@@ -350,8 +350,9 @@ class _Check:
                     members.append((d.EnumMember(value, constant), inner.value))
         else:
             types.wrong(what, "a list of its values, or a mapping from constants to them", node)
-            return
-        if not (node.items if isinstance(node, SequenceNode) else node.entries):
+        if isinstance(node, SequenceNode | MappingNode) and not (
+            node.items if isinstance(node, SequenceNode) else node.entries
+        ):
             types.report("wrong-type", f"{what} needs at least one value", node)
         for index, (member, item) in enumerate(members):
             first = next((node for known, node in members[:index] if same(known.value, member.value)), None)
@@ -386,7 +387,7 @@ class _Check:
         for name in sorted(types.sources):
             source = types.sources[name]
             what = f"entity {quoted(name)}"
-            if "entity" in source.node.entries:
+            if source.in_place:
                 given[name] = {key: entry for key, entry in source.node if key in ENTITY_KEYS}
             else:
                 given[name] = types.keys(source.node, what, ENTITY_KEYS)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 
 from restencil_generator import declaration as d
-from restencil_generator.check_settings import TOKEN, Settings, first_given, joined_headers
+from restencil_generator.check_settings import Settings, first_given, joined_headers
 from restencil_generator.check_types import Types
 from restencil_generator.names import python_name, wire_name
 from restencil_generator.problems import Related, did_you_mean, quoted
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
 MEMBERS: Final = ("get", "get_list", "push", "unshift", "assign", "get_page", "update", "partial_update", "delete")
 """What `members` may name; `push` brings `create`."""
-
-_OPTIMISTIC: Final = frozenset(("update", "create", "push", "unshift", "partial_update", "delete"))
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -118,23 +116,25 @@ class Family:
     def _standard(self) -> dict[str, d.Endpoint]:
         """The standard members that exist, extenders included."""
         found: dict[str, d.Endpoint] = {}
-        root, path = self.root, self.root.path
+        root = self.root
         if self._wanted("get"):
             found["get"] = self._build("get", root, standard=True)
         if self._wanted("get_list"):
             self._lists(found)
         for name, method in (("update", "PUT"), ("partial_update", "PATCH")):
             if self._wanted(name):
-                base = dataclasses.replace(root, method=method, side_effect=True)
+                base = dataclasses.replace(root, method=method, side_effect=True, optimistic=self.optimistic)
                 if name == "partial_update":
                     base = dataclasses.replace(base, body=self._partial(root.body))
                 found[name] = self._build(name, base, standard=True)
         if self._wanted("delete"):
-            base = dataclasses.replace(root, method="DELETE", side_effect=True, schema=d.InvalidateOf(self.schema))
+            schema = d.InvalidateOf(self.schema)
+            base = dataclasses.replace(
+                root, method="DELETE", side_effect=True, schema=schema, optimistic=self.optimistic
+            )
             found["delete"] = self._build("delete", base, standard=True)
         order = ("get", "get_list", *d.EXTENDERS, "update", "partial_update", "delete")
         self.existing = tuple(name for name in order if name in found)
-        del path
         return found
 
     def _wanted(self, name: str) -> bool:
@@ -146,18 +146,20 @@ class Family:
         collection = d.CollectionOf(d.ListOf(self.schema), (), resource.non_filter_wires(), resource.custom_collection)
         base = dataclasses.replace(
             self.root,
+            name="get_list",
             path=parse_path(list_path(self.root.path.text)),
             schema=collection,
             search_params=self.search_params,
             pagination_field=self._page_field(self.pagination_field, self.search_params),
         )
-        self.paginations[""] = self.pagination
+        self.paginations["get_list"] = self.pagination
         listing = self._build("get_list", base, standard=True)
         fitting = _fitting(listing)
         extenders: dict[str, d.Endpoint] = {}
         for name in d.EXTENDERS:
             if name in fitting and self._wanted(name):
-                extenders[name] = found[name] = self._extender(name, listing, self.written.get(name))
+                start = dataclasses.replace(listing, optimistic=self.optimistic and name in ("push", "unshift"))
+                extenders[name] = found[name] = self._extender(name, start, self.written.get(name))
             elif self.members is not None and name in self.members:
                 self._not_fitting(name, listing, self.members[name])
         found["get_list"] = dataclasses.replace(listing, extenders=extenders)
@@ -271,7 +273,9 @@ class Family:
         start = dataclasses.replace(start, extenders={}, description="", deprecated=None, example=None)
         endpoint = self._build(own.name, start, standard=False, own=own, base_name=base)
         plain = dataclasses.replace(endpoint, optimistic=False)
-        extenders = {name: self._extender(name, plain, None) for name in d.EXTENDERS if name in _fitting(endpoint)}
+        extenders = {
+            name: dataclasses.replace(self._extender(name, plain, None), example=None) for name in _fitting(endpoint)
+        }
         return dataclasses.replace(endpoint, extenders=extenders) if extenders else endpoint
 
     def _unknown_base(self, own: Written, known: tuple[str, ...]) -> None:
@@ -328,7 +332,7 @@ class Family:
             pagination=None,
             collection=collection,
             options=dataclasses.replace(base.options, **(own.settings.options or {})),
-            optimistic=base.optimistic or (standard and listed and self.optimistic and name in _OPTIMISTIC),
+            optimistic=base.optimistic,
             base=base.base,
             process=own.process or base.process,
             update=own.update or base.update,
@@ -461,7 +465,7 @@ class Family:
 
     def _next(self, written: WrittenPagination, endpoint: d.Endpoint, own: Written, strict: bool) -> d.Next | None:
         """Where the next page's cursor is, in wire names."""
-        types, text = self.types, written.next
+        text = written.next
         assert text is not None
         assert endpoint.schema is not None
         if text.startswith("header:"):

@@ -153,6 +153,7 @@ class EntitySource:
     key: ScalarNode
     node: MappingNode
     resource: str | None
+    in_place: bool = False
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -49,7 +49,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except (KeyboardInterrupt, click.Abort):
         _error("interrupted")
         code = INTERRUPTED
-    return code if _flush() else code
+    _flush()
+    return code
 
 
 def _answer(arguments: Sequence[str] | None) -> int:
@@ -102,13 +103,11 @@ def _silence() -> None:
     os.close(descriptor)
 
 
-def _flush() -> bool:
+def _flush() -> None:
     try:
         sys.stdout.flush()
     except BrokenPipeError:
         _silence()
-        return False
-    return True
 
 
 def _colours(stream: Any) -> bool:
@@ -116,7 +115,8 @@ def _colours(stream: Any) -> bool:
 
 
 def _style(text: str, colour: str, stream: Any = None) -> str:
-    return click.style(text, fg=colour) if _colours(stream or sys.stdout) else text
+    stream = stream or sys.stdout
+    return click.style(text, fg=colour) if _colours(stream) else text
 
 
 class _Progress:
@@ -164,7 +164,10 @@ _out = click.option(
     help="Where packages go: DIR/<package>/. Default: `out` of the configuration, else the working directory.",
 )
 _templates = click.option(
-    "--templates", type=click.Path(path_type=Path), metavar="DIR", help="Templates that replace the built-in ones of the same name."
+    "--templates",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Templates that replace the built-in ones of the same name.",
 )
 _format = click.option(
     "--format",
@@ -189,7 +192,9 @@ def _version(context: click.Context, _: click.Parameter, value: bool) -> None:
 
 
 @click.group(epilog=_EPILOG, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.option("--version", is_flag=True, expose_value=False, is_eager=True, callback=_version, help="Show the version and exit.")
+@click.option(
+    "--version", is_flag=True, expose_value=False, is_eager=True, callback=_version, help="Show the version and exit."
+)
 def cli() -> None:
     """Typed Python packages with a normalized cache, from YAML declarations of REST resources.
 
@@ -246,9 +251,9 @@ def generate(
 ) -> int:
     """Write the package of each SPEC (a YAML file or a folder of them) to OUT/<package>/.
 
-    Everything is made and verified in memory before the first file is written; each package then appears at once, whole.
-    Files that would not change are not touched. A generated file that was edited by hand is refused (see --force), and
-    files that restencil did not write are left alone.
+    Everything is made and verified in memory before the first file is written; each package then appears at once,
+    whole. Files that would not change are not touched. A generated file that was edited by hand is refused (see
+    --force), and files that restencil did not write are left alone.
 
     \b
     Examples:
@@ -270,7 +275,7 @@ def generate(
 
     def watched() -> Iterable[Path]:
         paths, settings = _settle(config, specs, out, templates)
-        return [*paths, *([settings.templates] if settings.templates else []), *([settings.file] if settings.file else [])]
+        return [*paths, *filter(None, (settings.templates, settings.file))]
 
     def repeat() -> None:
         try:
@@ -337,8 +342,8 @@ def check(
 ) -> int:
     """Say whether the packages on disk are exactly what the specs give. Writes nothing.
 
-    For each file that differs it says why: spec changed, edited by hand, formatting only, missing, orphan, foreign file
-    or generator changed.
+    For each file that differs it says why: spec changed, edited by hand, formatting only, missing, orphan, foreign
+    file or generator changed.
 
     \b
     Examples:
@@ -358,8 +363,8 @@ def check(
         if form == "text":
             if differences:
                 _say(
-                    f"{directory}: {len(differences)} of {_files(len(package.files))} differ from what {package.source} gives; "
-                    f"`restencil generate` writes them"
+                    f"{directory}: {len(differences)} of {_files(len(package.files))} differ from what "
+                    f"{package.source} gives; {_way_out(differences)}"
                 )
             else:
                 _say(f"{directory}: {_style('up to date', 'green')} ({_files(len(package.files))})")
@@ -555,6 +560,13 @@ def _make(paths: Sequence[Path], settings: Config, form: Format) -> list[tuple[P
         )
         made[directory] = package, directory
     return list(made.values())
+
+
+def _way_out(differences: Sequence[Difference]) -> str:
+    """What writes the files, `--force` where some of them were edited."""
+    from restencil_generator.write import refused
+
+    return f"`restencil generate{' --force' if refused(differences) else ''}` writes them"
 
 
 def _files(count: int) -> str:

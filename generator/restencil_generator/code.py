@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import re
 from collections.abc import Sequence
 from typing import Final, TypeAlias
@@ -87,6 +88,7 @@ def integer(value: int) -> str:
     return f"{value:_}" if value >= 10_000 else str(value)
 
 
+@functools.lru_cache(maxsize=8192)
 def natural(name: str) -> tuple[bool, bool, list[tuple[int, str]]]:
     """The order of names in imports and `__all__`: constants, classes, the rest; `item9` before `item10`."""
     constant = len(name) > 1 and name.isupper()

@@ -82,8 +82,26 @@ ERRORS: Final = {
 }
 """Mistakes: nothing is generated until they are gone."""
 
-ADVICE: Final[dict[str, str]] = {}
+ADVICE: Final = {
+    "stdlib-package": "A package does not hide a module of the standard library.",
+    "plain-http": "A secret travels encrypted.",
+    "secret-looking": "No header looks like a secret.",
+    "shared-key": "Entities that share a table extend one another.",
+    "nested-collection": "A collection nested in an entity says whose it is.",
+    "never-fetched-alone": "An entity that others need can be fetched by itself.",
+    "union-field": "Every entity of a union has the field that tells it apart.",
+    "no-effect": "What is written has an effect.",
+    "stale-after-write": "What a mutation changes is changed in the cache.",
+    "poll-whole-list": "A whole list is not polled often.",
+    "no-iterate": "Where there are pages, the next one can be found.",
+    "search-type": "A search parameter has a text.",
+    "example-misfit": "An example fits the spec.",
+    "deprecated-use": "Nothing uses what is deprecated.",
+    "unused": "Everything declared is used.",
+    "hook-missing": "Hand-written code that is named exists.",
+    "hook-kind": "Hand-written code is what it is named as.",
+    "hook-arity": "Hand-written code takes the arguments that it is called with.",
+}
 """What `restencil lint` says about a spec without mistakes."""
-
 
 CODES: Final = {**ERRORS, **ADVICE}

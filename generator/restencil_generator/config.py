@@ -1,9 +1,9 @@
 """`[tool.restencil]` of the nearest `pyproject.toml`: which specs, and where their packages go.
 
-    [tool.restencil]
-    specs = ["specs/*.yaml"]      # files or folders, relative to this pyproject.toml
-    out = "src"                   # the package of a spec is written to OUT/<package>/
-    templates = "templates"       # optional: templates of your own
+[tool.restencil]
+specs = ["specs/*.yaml"]      # files or folders, relative to this pyproject.toml
+out = "src"                   # the package of a spec is written to OUT/<package>/
+templates = "templates"       # optional: templates of your own
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import glob
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import cast
 
 from restencil_generator.failure import Failure
 
@@ -83,13 +84,13 @@ def _table(file: Path) -> Mapping[str, object] | None:
         if "[tool.restencil" not in text:
             return None
         raise Failure(f"{file}: is not valid TOML: {error}") from error
-    tools = document.get("tool")
-    table = tools.get("restencil") if isinstance(tools, dict) else None
+    tools = cast("Mapping[str, object]", document.get("tool", {}))
+    table = tools.get("restencil")
     if table is None:
         return None
     if not isinstance(table, dict):
         raise Failure(f"{file}: `tool.restencil` must be a table")
-    return {str(key): value for key, value in table.items()}
+    return cast("Mapping[str, object]", table)
 
 
 def _config(file: Path, table: Mapping[str, object]) -> Config:
@@ -98,8 +99,8 @@ def _config(file: Path, table: Mapping[str, object]) -> Config:
             near = difflib.get_close_matches(key, _KEYS, n=1)
             hint = f"; did you mean `{near[0]}`?" if near else ""
             raise Failure(f"{file}: unknown key `{key}` in [tool.restencil] (known: {', '.join(_KEYS)}){hint}")
-    specs = table.get("specs", [])
-    if not isinstance(specs, list) or not all(isinstance(spec, str) and spec for spec in specs):
+    specs = _texts(table.get("specs", []))
+    if specs is None:
         raise Failure(f'{file}: `specs` in [tool.restencil] must be a list of texts, such as ["specs/*.yaml"]')
     out = table.get("out", ".")
     if not isinstance(out, str) or not out:
@@ -108,7 +109,15 @@ def _config(file: Path, table: Mapping[str, object]) -> Config:
     if templates is not None and (not isinstance(templates, str) or not templates):
         raise Failure(f'{file}: `templates` in [tool.restencil] must be a text, such as "templates"')
     root = file.parent
-    return Config(file, tuple(map(str, specs)), root / out, root / templates if templates is not None else None)
+    return Config(file, tuple(specs), root / out, root / templates if templates is not None else None)
+
+
+def _texts(value: object) -> list[str] | None:
+    """A list of texts that say something; None for anything else."""
+    if not isinstance(value, list):
+        return None
+    texts = [item for item in cast("list[object]", value) if isinstance(item, str) and item]
+    return texts if len(texts) == len(cast("list[object]", value)) else None
 
 
 def _shown(file: Path) -> Path:

@@ -1,7 +1,8 @@
-"""Text as black lays it out: in this process or in workers, in one fixed mode, with no configuration read from anywhere.
+"""Text as black lays it out: in this process or in workers, in one fixed mode, with no configuration read from
+anywhere.
 
-What the built-in templates give is laid out so already (tests prove it), except where a line does not fit: only such files,
-and those of a user's templates, come here.
+What the built-in templates give is laid out so already (tests prove it), except where a line does not fit: only such
+files, and those of a user's templates, come here.
 """
 
 from __future__ import annotations
@@ -9,7 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-import black
+from black import format_str
+from black.mode import Mode, TargetVersion
+from black.parsing import InvalidInput
 
 from restencil_generator.failure import Failure
 from restencil_generator.layout import WIDTH
@@ -17,14 +20,14 @@ from restencil_generator.layout import WIDTH
 _MUCH: Final = 100_000
 """From so many characters on, workers are worth their start."""
 
-_MODE: Final = black.Mode(line_length=WIDTH, target_versions={black.TargetVersion.PY311})
+_MODE: Final = Mode(line_length=WIDTH, target_versions={TargetVersion.PY311})
 
 
 def format_text(text: str) -> str:
     """The text as black lays it out. Raises `Failure` where it is no Python."""
     try:
-        return black.format_str(text, mode=_MODE)
-    except black.InvalidInput as error:
+        return format_str(text, mode=_MODE)
+    except InvalidInput as error:
         raise Failure(f"a template gives text that is no Python: {error}") from error
 
 

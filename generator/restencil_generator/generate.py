@@ -28,8 +28,8 @@ def build(
 ) -> Package:
     """The package of a spec; `source` is the spec's path as messages show it.
 
-    `known` is the manifest of the package that is there and `read` gives the text of a file of it (None: none): what was
-    formatted already is not formatted again. Raises `Failure` where a user's template fails or gives no Python.
+    `known` is the manifest of the package that is there and `read` gives the text of a file of it (None: none): what
+    was formatted already is not formatted again. Raises `Failure` where a user's template fails or gives no Python.
     """
     renderer = Renderer(templates)
     modules = plan(spec)

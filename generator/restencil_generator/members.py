@@ -1,8 +1,8 @@
 """The members of a resource class: which decorator with which options, and the signature that gives the types.
 
-The runtime derives much from the resource (`path`, `schema`, method and schema of the standard members, all options of the
-member that another one extends). What is written is only what differs from that, so this module keeps account of what
-each member has without being told.
+The runtime derives much from the resource (`path`, `schema`, method and schema of the standard members, all options of
+the member that another one extends). What is written is only what differs from that, so this module keeps account of
+what each member has without being told.
 """
 
 from __future__ import annotations
@@ -35,7 +35,9 @@ _ROWS: Final[Mapping[str, str]] = {
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Method:
-    """A method of a resource: an endpoint (with a decorator), or a function that only gives the types of `push` or the like."""
+    """A method of a resource: an endpoint (with a decorator), or a function that only gives the types of `push` or the
+    like.
+    """
 
     name: str
     receiver: str
@@ -101,6 +103,10 @@ class _Resource:
         resource, scope = self.resource, self.scope
         found: Options = {"path": string(resource.path.text), "schema": scope.schema_of(resource.schema) or "None"}
         found |= {name: make() for name, make in self._common(resource).items()}
+        if resource.body is None:
+            found["body"] = "None"
+        else:
+            found |= {name: make() for name, make in self._body(resource.body, resource.schema).items()}
         collection = self._collection()
         if collection is not None:
             if collection.custom is not None:
@@ -194,11 +200,15 @@ class _Resource:
         makers = self._makers(extender)
         derived = self._wanted(self._makers(endpoint)) | self._derived(name, extender)
         changed = _difference(self._wanted(makers), derived, extender)
-        return _made({key: value for key, value in changed.items() if key not in ("wire", "schema")}, makers)
+        of_list = ("wire", "schema", "pagination", "pagination_field", "optimistic")
+        return _made({key: value for key, value in changed.items() if key not in of_list}, makers)
 
     def _derived(self, name: str, extender: d.Endpoint) -> Options:
         method: Options = {} if name == "get_page" else {"method": string("POST"), "side_effect": "True"}
-        return {**method, "pagination_field": "None" if extender.pagination_field is None else string(extender.pagination_field.wire)}
+        return {
+            **method,
+            "pagination_field": "None" if extender.pagination_field is None else string(extender.pagination_field.wire),
+        }
 
     def _function(self, name: str, endpoint: d.Endpoint) -> Method:
         receiver, parameters = self._signature(endpoint)
@@ -253,7 +263,11 @@ class _Resource:
             "schema": lambda: "None" if endpoint.schema is None else scope.schema_of(endpoint.schema) or "None",
         }
         found |= self._common(endpoint)
-        found |= self._body(endpoint)
+        sender = next((one for one in (endpoint, *endpoint.extenders.values()) if one.has_body), None)
+        if sender is not None and sender.body is not None:
+            found |= self._body(sender.body, sender.schema)
+        elif endpoint.method not in ("GET", "DELETE"):
+            found["body"] = lambda: "None"
         if endpoint.content is not None:
             content = endpoint.content
             found["content"] = lambda: string(content)
@@ -280,11 +294,9 @@ class _Resource:
             found["deprecated"] = lambda: string(deprecated)
         return found
 
-    def _body(self, endpoint: d.Endpoint) -> Makers:
+    def _body(self, body: d.Body, schema: d.Type | None) -> Makers:
         """What tells how a body is sent and which names it has in JSON; nothing for the entity of the schema."""
-        body, scope = endpoint.body, self.scope
-        if body is None:
-            return {"body": lambda: "None"} if endpoint.method not in ("GET", "DELETE") else {}
+        scope = self.scope
         if body.kind == "bytes":
             return {"body_format": lambda: string("bytes")}
         if body.kind == "any" or body.type is None:
@@ -294,7 +306,7 @@ class _Resource:
         while isinstance(kind, d.ListOf):
             kind = kind.item
         model = kind
-        if isinstance(model, d.EntityRef) and (model.name not in self.resource.entities or endpoint.schema is None):
+        if isinstance(model, d.EntityRef) and (model.name not in self.resource.entities or schema is None):
             name = model.name
             found["body"] = lambda: scope.entity(name)
         elif isinstance(model, d.ObjectRef):
@@ -329,14 +341,18 @@ class _Resource:
             else:
                 others.append(Parameter(field.python, kind, scope.default(field.type, field.default)))
         if endpoint.has_body and endpoint.body is not None:
-            required.append(Parameter("body", self._body_type(endpoint.body)))
+            required.append(Parameter("body", self._body_type(endpoint, endpoint.body)))
         receiver = "_self" if "self" in seen else "self"
         return receiver, (*required, *others)
 
-    def _body_type(self, body: d.Body) -> str:
+    def _body_type(self, endpoint: d.Endpoint, body: d.Body) -> str:
         if body.kind == "bytes":
             return self.scope.builtin("bytes")
-        return self.scope.typing("Any") if body.type is None else self.scope.body_type(body.type)
+        if body.type is None:
+            return self.scope.typing("Any")
+        text = self.scope.body_type(body.type)
+        adds_entries = isinstance(endpoint.schema, d.AdderOf) and endpoint.schema.how == "assign"
+        return self.scope.dict_of(text) if adds_entries and isinstance(body.type, d.EntityRef | d.UnionOf) else text
 
     def _returns(self, endpoint: d.Endpoint) -> str:
         scope = self.scope
@@ -355,7 +371,7 @@ class _Resource:
                 return scope.typing("Any")
 
 
-# ------------------------------------------------------------------------------------------------------------- documents
+# ----------------------------------------------------------------------------------------------------------- documents
 
 
 def endpoint_doc(endpoint: d.Endpoint) -> str:
@@ -391,13 +407,16 @@ def with_deprecation(text: str, deprecated: str | None) -> str:
     return f"{text}\n\nDeprecated{': ' + deprecated if deprecated else '.'}"
 
 
-# --------------------------------------------------------------------------------------------------------------- helpers
+# ------------------------------------------------------------------------------------------------------------- helpers
 
 
 def _difference(wanted: Options, inherited: Options, endpoint: d.Endpoint) -> Options:
     """What must be written so that a member with the inherited options has the wanted ones."""
     found = {key: value for key, value in wanted.items() if inherited.get(key) != value}
-    for key in inherited.keys() - wanted.keys():
+    sends = any(one.has_body for one in (endpoint, *endpoint.extenders.values()))
+    for key in sorted(inherited.keys() - wanted.keys()):
+        if key in ("body", "body_format") and not sends:
+            continue
         # What has no standard payload (reads, added members) is not made optimistic by the option.
         if key != "optimistic":
             found[key] = "None"
@@ -522,3 +541,11 @@ def body_types(resource: d.Resource) -> list[d.ObjectType]:
         if endpoint.body is not None and endpoint.has_body:
             found |= {one.name: one for one in object_types(endpoint.body.type)}
     return list(found.values())
+
+
+def partial_body(resource: d.Resource) -> str | None:
+    """The name of the TypedDict of `partial_update` where it is that of the resource's body: a part of it will do."""
+    endpoint = resource.endpoints.get("partial_update")
+    if endpoint is None or endpoint.body is None or "body" in endpoint.written:
+        return None
+    return endpoint.body.type.name if isinstance(endpoint.body.type, d.ObjectType) else None

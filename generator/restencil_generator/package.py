@@ -39,8 +39,8 @@ class Manifest:
     """What the manifest of a package says: the spec it was made from and the files it owns."""
 
     spec: str = ""
-    digests: Mapping[str, str] = dataclasses.field(default_factory=dict)
-    rendered: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    digests: Mapping[str, str] = dataclasses.field(default_factory=dict[str, str])
+    rendered: Mapping[str, str] = dataclasses.field(default_factory=dict[str, str])
 
     def text(self) -> str:
         """The manifest as it is written: sorted by path, LF at the end of each line."""

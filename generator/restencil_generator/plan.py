@@ -1,9 +1,11 @@
-"""Every decision about a package: its modules, what stands in each, in which order, under which names, with which imports.
+"""Every decision about a package: its modules, what stands in each, in which order, under which names, with which
+imports.
 
 Nothing here knows about lines and columns (`layout`, and the templates, do), and nothing after it decides anything.
 
-The modules of a package: `__init__` (lazy, by PEP 562), one per resource, named by its key, with the resource's class, its
-entity and their TypedDicts; `_client`, `_enums`, `_objects`; `_entities` for entities that are of no one resource; `_lazy`.
+The modules of a package: `__init__` (lazy, by PEP 562), one per resource, named by its key, with the resource's class,
+its entity and their TypedDicts; `_client`, `_enums`, `_objects`; `_entities` for entities that are of no one resource;
+`_lazy`.
 """
 
 from __future__ import annotations
@@ -14,9 +16,28 @@ from typing import Final
 
 from restencil_generator import declaration as d
 from restencil_generator.code import Call, Expression, Items, Table, items, literal, natural, string
-from restencil_generator.members import ResourceClass, body_types, plan_resource, result_types, with_deprecation
+from restencil_generator.failure import Failure
+from restencil_generator.members import (
+    ResourceClass,
+    body_types,
+    partial_body,
+    plan_resource,
+    result_types,
+    with_deprecation,
+)
 from restencil_generator.package import HEADER
-from restencil_generator.scope import CLIENT, ENTITIES, ENUMS, LAZY, OBJECTS, Homes, Import, Scope, object_types
+from restencil_generator.scope import (
+    CLIENT,
+    ENTITIES,
+    ENUMS,
+    LAZY,
+    OBJECTS,
+    Homes,
+    Import,
+    Scope,
+    module_of,
+    object_types,
+)
 
 CONTEXT_VERSION: Final = 1
 """The version of what templates get (`Module` and all inside it). It grows when something is renamed or removed."""
@@ -116,7 +137,8 @@ class Module:
     clients: tuple[ClientClass, ...] = ()
     tables: tuple[Constant, ...] = ()
     names: Mapping[str, str] = dataclasses.field(default_factory=dict[str, str])
-    """How names of the standard library and the runtime are called in this module, for what a template writes itself."""
+    """How names of the standard library and the runtime are called in this module, for what a template writes itself.
+    """
 
 
 def plan(spec: d.Spec) -> list[Module]:
@@ -129,13 +151,16 @@ class _Plan:
         self.spec = spec
         self.homes = Homes(spec, _homes(spec))
         self.exports: dict[str, list[str]] = {}
+        self.residents: dict[str, list[d.Entity]] = {}
+        for name, home in self.homes.entities.items():
+            self.residents.setdefault(home, []).append(spec.entities[name])
 
     def modules(self) -> list[Module]:
         spec = self.spec
+        _check_modules(spec)
         made = [self.resource(resource) for resource in spec.resources.values()]
-        apart = [entity for entity in spec.entities.values() if self.homes.entities[entity.name] == ENTITIES]
-        if apart:
-            made.append(self.entities(apart))
+        if ENTITIES in self.residents:
+            made.append(self.entities(self.residents[ENTITIES]))
         if spec.objects:
             made.append(self.objects())
         if spec.enums:
@@ -149,14 +174,14 @@ class _Plan:
     # -------------------------------------------------------------------------------------------------------- modules
 
     def resource(self, resource: d.Resource) -> Module:
-        spec = self.spec
-        module = resource.python
-        own = [entity for entity in spec.entities.values() if self.homes.entities[entity.name] == module]
+        module = module_of(resource)
+        own = self.residents.get(module, [])
         results, bodies = result_types(resource), body_types(resource)
         scope = self._scope(module, own, [*results, *bodies], endpoints=resource.endpoints.values())
         records = self._records(own, scope)
         typed_dicts = self._entity_dicts(own, scope)
-        typed_dicts += [self._typed_dict(found, scope, body=True) for found in bodies]
+        partial = partial_body(resource)
+        typed_dicts += [self._typed_dict(found, scope, body=True, partial=found.name == partial) for found in bodies]
         typed_dicts += [self._typed_dict(found, scope, body=False) for found in results]
         planned = plan_resource(resource, scope)
         names = [*(entity.name for entity in own), *(found.name for found in typed_dicts), resource.class_name]
@@ -211,8 +236,7 @@ class _Plan:
 
     def enums(self) -> Module:
         enums = list(self.spec.enums.values())
-        constants = {member.constant for one in enums for member in one.members if member.constant}
-        scope = Scope(ENUMS, self.homes, {one.name for one in enums} | constants)
+        scope = Scope(ENUMS, self.homes, ())
         found: list[Constant] = []
         for one in enums:
             values = Items(tuple(literal(member.value) for member in one.members), scope.typing("Literal"))
@@ -223,29 +247,32 @@ class _Plan:
                 if member.constant is not None
             ]
         names = [constant.name for constant in found]
-        return self._module(scope, "enums.py.jinja", "The enums: known values of fields.", names, constants=tuple(found))
+        return self._module(
+            scope, "enums.py.jinja", "The enums: known values of fields.", names, constants=tuple(found)
+        )
 
     def clients(self) -> Module:
         spec = self.spec
         scope = Scope(CLIENT, self.homes, [resource.python for resource in spec.resources.values()])
         lazy = scope.use("importlib")
         api = Call(scope.restencil("Api"), (), self._api(scope))
-        text = "\n\n".join(part for part in (spec.title, spec.description.strip()) if part) or f"The client of {spec.package}."
+        text = (
+            "\n\n".join(part for part in (spec.title, spec.description.strip()) if part)
+            or f"The client of {spec.package}."
+        )
         clients: list[ClientClass] = []
         for name, base in ((spec.client, "Controller"), (spec.async_client, "AsyncController")):
             controller = scope.restencil(base)
             members = tuple(
                 ClientMember(
                     resource.python,
-                    f"{scope.sibling(resource.python, resource.class_name)}[{controller}]",
+                    f"{scope.sibling(module_of(resource), resource.class_name)}[{controller}]",
                     with_deprecation(resource.description.strip(), resource.deprecated).strip(),
                 )
                 for resource in spec.resources.values()
             )
             clients.append(ClientClass(name, controller, text, api, members))
-        table = tuple(
-            (string(resource.python), string(resource.class_name)) for resource in spec.resources.values()
-        )
+        table = tuple((string(resource.python), string(resource.class_name)) for resource in spec.resources.values())
         names = {"importlib": lazy, "typing": scope.use("typing")}
         return dataclasses.replace(
             self._module(scope, "client.py.jinja", f"The clients: {spec.client} and {spec.async_client}.", []),
@@ -259,7 +286,9 @@ class _Plan:
         scope = Scope(LAZY, self.homes, ())
         names = {name: scope.use(name) for name in ("importlib",)} | {"schema": scope.schema("Lazy")}
         return dataclasses.replace(
-            self._module(scope, "lazy.py.jinja", "Names of other modules of this package, imported when first needed.", []),
+            self._module(
+                scope, "lazy.py.jinja", "Names of other modules of this package, imported when first needed.", []
+            ),
             names=names,
         )
 
@@ -268,15 +297,20 @@ class _Plan:
         self.exports[CLIENT] = [spec.client, spec.async_client]
         home = {name: module for module, names in self.exports.items() for name in names}
         every = sorted(home, key=natural)
-        scope = Scope("__init__", self.homes, every)
+        scope = Scope("__init__", self.homes, ())
         names = {name: scope.use(name) for name in ("importlib", "typing")}
         deprecated = self._deprecated()
         if deprecated:
             names["warnings"] = scope.use("warnings")
-        text = "\n\n".join(part for part in (spec.title, spec.description.strip()) if part) or f"The package {spec.package}."
+        text = (
+            "\n\n".join(part for part in (spec.title, spec.description.strip()) if part)
+            or f"The package {spec.package}."
+        )
         tables = [Constant("_HOME", "", _table((string(name), string(home[name])) for name in every))]
         if deprecated:
-            tables.append(Constant("_DEPRECATED", "", _table((string(name), string(text)) for name, text in deprecated)))
+            tables.append(
+                Constant("_DEPRECATED", "", _table((string(name), string(text)) for name, text in deprecated))
+            )
         module = self._module(scope, "init.py.jinja", text, [])
         return dataclasses.replace(
             module,
@@ -351,19 +385,16 @@ class _Plan:
         objects: Iterable[d.Object] = (),
         endpoints: Iterable[d.Endpoint] = (),
     ) -> Scope:
-        taken: set[str] = set()
+        members: set[str] = set()
         for entity in entities:
-            taken |= {entity.name, entity.body_name or entity.name, *(field.python for field in entity.all_fields)}
-            for field in entity.fields:
-                for inner in object_types(field.type):
-                    taken |= {inner.name, *(member.python for member in inner.members)}
+            members.update(field.python for field in entity.all_fields)
+            types = [*types, *(inner for field in entity.fields for inner in object_types(field.type))]
         for one in objects:
-            taken |= {one.name, one.body_name or one.name, *(field.python for field in one.fields)}
+            members.update(field.python for field in one.fields)
         for type in types:
-            taken |= {type.name, *(member.python for member in type.members)}
-        for endpoint in endpoints:
-            taken.add(endpoint.python)
-        return Scope(module, self.homes, taken)
+            members.update(member.python for member in type.members)
+        members.update(endpoint.python for endpoint in endpoints)
+        return Scope(module, self.homes, members)
 
     # -------------------------------------------------------------------------------------------------------- classes
 
@@ -395,7 +426,9 @@ class _Plan:
             answer = f"{scope.builtin('str')} | None"
             validator = Validator(scope.builtin("classmethod"), mapping, answer, scope.hook(entity.validate))
         text = entity.description or f"The entity {entity.name}."
-        return RecordClass(entity.name, base, tuple(keywords), with_deprecation(text, entity.deprecated), fields, validator)
+        return RecordClass(
+            entity.name, base, tuple(keywords), with_deprecation(text, entity.deprecated), fields, validator
+        )
 
     def _field(self, field: d.Field, scope: Scope, entity: d.Entity | None) -> RecordField:
         kind = scope.type(field.type)
@@ -448,17 +481,19 @@ class _Plan:
         )
         return TypedDictClass(name, scope.typing("TypedDict"), (("total", "False"),), doc, members)
 
-    def _typed_dict(self, type: d.ObjectType, scope: Scope, *, body: bool) -> TypedDictClass:
+    def _typed_dict(self, type: d.ObjectType, scope: Scope, *, body: bool, partial: bool = False) -> TypedDictClass:
+        """The TypedDict of an object with named members; `partial`: a body that may lack any of them."""
         members: list[tuple[str, str]] = []
         for member in type.members:
             text = scope.body_type(member.type, nested=True) if body else scope.type(member.type)
-            needed = member.required
+            needed = member.required or partial
             members.append((member.python, text if needed else f"{scope.typing('NotRequired')}[{text}]"))
         doc = "What the body takes." if body else "What the server answers."
-        return TypedDictClass(type.name, scope.typing("TypedDict"), (), doc, tuple(members))
+        keywords = (("total", "False"),) if partial else ()
+        return TypedDictClass(type.name, scope.typing("TypedDict"), keywords, doc, tuple(members))
 
 
-# --------------------------------------------------------------------------------------------------------------- helpers
+# ------------------------------------------------------------------------------------------------------------- helpers
 
 
 def _homes(spec: d.Spec) -> dict[str, str]:
@@ -468,14 +503,32 @@ def _homes(spec: d.Spec) -> dict[str, str]:
     owners: dict[str, list[str]] = {}
     for resource in spec.resources.values():
         if isinstance(resource.schema, d.EntityRef):
-            owners.setdefault(resource.schema.name, []).append(resource.python)
+            owners.setdefault(resource.schema.name, []).append(module_of(resource))
     found: dict[str, str] = {}
     for name, entity in spec.entities.items():
         mine = owners.get(name, [])
-        declared = spec.resources[entity.resource].python if entity.resource is not None else None
+        declared = module_of(spec.resources[entity.resource]) if entity.resource is not None else None
         alone = declared or (mine[0] if len(mine) == 1 else None)
         found[name] = alone if alone is not None and name not in family else ENTITIES
     return found
+
+
+def _check_modules(spec: d.Spec) -> None:
+    """Raises where two things would be one attribute of the package, or one file."""
+    seen: dict[str, str] = {}
+    for resource in spec.resources.values():
+        module = module_of(resource)
+        if module in spec.namespace:
+            raise Failure(
+                f"{spec.file}: the resource '{resource.name}' and the {spec.namespace[module]} '{module}' would be one "
+                "name of the package (a resource's module has its name in lower case); rename one of them"
+            )
+        if module in seen:
+            raise Failure(
+                f"{spec.file}: the resources '{seen[module]}' and '{resource.name}' would be one module of the "
+                "package; rename one of them"
+            )
+        seen[module] = resource.name
 
 
 def _by_inheritance(entities: Sequence[d.Entity]) -> list[d.Entity]:
@@ -551,7 +604,9 @@ def _states_pk(entity: d.Entity, parent: d.Entity | None) -> bool:
 def _has_entity(type: d.Type) -> bool:
     """Whether a field's type holds anything that its annotation alone does not tell the runtime."""
     match type:
-        case d.EntityRef() | d.UnionOf() | d.CollectionOf() | d.AllOf() | d.QueryOf() | d.ObjectType() | d.InvalidateOf():
+        case (
+            d.EntityRef() | d.UnionOf() | d.CollectionOf() | d.AllOf() | d.QueryOf() | d.ObjectType() | d.InvalidateOf()
+        ):
             return True
         case d.Optional(item) | d.ListOf(item) | d.ValuesOf(item):
             return _has_entity(item)

@@ -10,7 +10,7 @@ import re
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import jinja2
 
@@ -43,13 +43,12 @@ class Renderer:
             auto_reload=False,
             autoescape=False,  # noqa: S701  # what comes out is Python, and its literals are made by `code`
         )
-        self._environment.filters |= {
-            "docstring": layout.docstring,
-            "head": _head,
-            "import_line": _import_line,
-            "signature": _signature,
-            "statement": _statement,
-        }
+        filters: dict[str, Any] = cast("dict[str, Any]", self._environment.filters)
+        filters["docstring"] = layout.docstring
+        filters["head"] = _head
+        filters["import_line"] = _import_line
+        filters["signature"] = _signature
+        filters["statement"] = _statement
 
     @property
     def custom(self) -> bool:
@@ -85,7 +84,8 @@ def _checked(templates: Path) -> Path:
     found = sorted(path for path in templates.rglob(f"*{_SUFFIX}"))
     if not any(path.parent == templates and path.name in known for path in found):
         raise Failure(
-            f"{templates}: replaces no template; a template there has the name of a built-in one: {', '.join(sorted(known))}"
+            f"{templates}: replaces no template; a template there has the name of a built-in one: "
+            f"{', '.join(sorted(known))}"
         )
     for path in found:
         version = _VERSION.match(path.read_text(encoding="utf-8"))
@@ -97,7 +97,8 @@ def _checked(templates: Path) -> Path:
         if int(version[1]) != CONTEXT_VERSION:
             raise Failure(
                 f"{path}:1: was written for version {version[1]} of the context, and this restencil gives version "
-                f"{CONTEXT_VERSION}; adapt it (CONTEXT.md of restencil_templates says what it gets) and raise the number"
+                f"{CONTEXT_VERSION}; adapt it (CONTEXT.md of restencil_templates says what it gets) and raise "
+                "the number"
             )
     return templates
 
@@ -120,7 +121,7 @@ def _excerpt(source: str | None, line: int) -> str:
     return f"\n    {line} | {lines[line - 1]}" if 0 < line <= len(lines) else ""
 
 
-# --------------------------------------------------------------------------------------------------------------- filters
+# ------------------------------------------------------------------------------------------------------------- filters
 
 
 def _statement(expression: Expression, before: str = "", after: str = "", indent: int = 0) -> str:

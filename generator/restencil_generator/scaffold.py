@@ -21,7 +21,7 @@ _SPEC: Final = """\
 # yaml-language-server: $schema=./restencil.schema.json
 # `restencil schema > specs/restencil.schema.json` gives editors the words of this language.
 restencil: 1
-package: todo
+package: todo_app
 title: Todo API
 url_prefix: https://api.todo.example/v1
 
@@ -45,7 +45,7 @@ resources:
           - {id: 2, title: Generate the package, done: false, due: null}
 """
 
-_ATTRIBUTES: Final = "src/todo/** text eol=lf linguist-generated=true\n"
+_ATTRIBUTES: Final = "src/todo_app/** text eol=lf linguist-generated=true\n"
 
 _PRE_COMMIT: Final = """\
 repos:

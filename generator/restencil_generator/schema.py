@@ -1,8 +1,8 @@
 """The JSON Schema (draft 2020-12) of the spec language, for editors: `restencil schema` prints it.
 
-It says all that a JSON Schema can say of one place: keys, forms, words, texts. What takes a second place to judge (a name
-that must exist, two names that clash) is left to the check; a test keeps the two in step and lists what only the check
-finds.
+It says all that a JSON Schema can say of one place: keys, forms, words, texts. What takes a second place to judge (a
+name that must exist, two names that clash) is left to the check; a test keeps the two in step and lists what only the
+check finds.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ FILE: Final = Path(__file__).with_name("spec.schema.json")
 _LETTER: Final = r"[^\x00-@\[-`{-\x7f]"
 _WORD: Final = r"[^\x00-/:-@\[-^`{-\x7f]"
 _NAME: Final = f"{_LETTER}{_WORD}*"
-_TOKEN: Final = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
+_HTTP_WORD: Final = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 _PYTHON: Final = rf"{_LETTER}{_WORD}*|_{_WORD}*"
 _PATH: Final = r"(?:[^\x00-\x20\x7f\\:?(){}*+]|\\[^\x00-\x20\x7f]|:[A-Za-z][A-Za-z0-9_]*(?![A-Za-z0-9_:])\??(?!:))*"
 
@@ -82,7 +82,8 @@ def _definitions() -> dict[str, Schema]:
         "texts": {"type": "array", "items": _ref("text"), "uniqueItems": True},
         "url": _pattern(r"[^\x00-\x20\x7f]*"),
         "reference": _said(
-            _pattern(rf"python:(?:{_PYTHON})(?:\.(?:{_PYTHON}))*:(?:{_PYTHON})"), "Hand-written code: python:module:name."
+            _pattern(rf"python:(?:{_PYTHON})(?:\.(?:{_PYTHON}))*:(?:{_PYTHON})"),
+            "Hand-written code: python:module:name.",
         )
         | {"not": {"pattern": rf"[:.](?:{'|'.join(sorted(KEYWORDS))})(?:[:.]|$)"}},
         "deprecated": _said({"type": ["boolean", "string"]}, "true, or the reason."),
@@ -156,15 +157,15 @@ def _duration(ahead: str) -> Schema:
 
 
 def _headers() -> Schema:
-    secret = "|".join("".join(f"[{c.upper()}{c}]" if c.isalpha() else c for c in name) for name in sorted(SECRET_HEADERS))
-    names = _pattern(_TOKEN) | {"not": _pattern(secret)}
+    secrets = ["".join(f"[{c.upper()}{c}]" if c.isalpha() else c for c in name) for name in sorted(SECRET_HEADERS)]
+    names = _pattern(_HTTP_WORD) | {"not": _pattern("|".join(secrets))}
     return {"type": "object", "propertyNames": names, "additionalProperties": _pattern(r"[\t\x20-\x7e]*")}
 
 
 def _auth(kind: str) -> Schema:
     values: dict[str, Schema] = {
-        "header": _pattern(_TOKEN),
-        "cookie": _pattern(_TOKEN),
+        "header": _pattern(_HTTP_WORD),
+        "cookie": _pattern(_HTTP_WORD),
         "query": _ref("text"),
     }
     env = _said(_pattern("[A-Za-z_][A-Za-z0-9_]*"), "The environment variable that holds the secret.")
@@ -199,7 +200,7 @@ def _enum() -> Schema:
     }
 
 
-# ------------------------------------------------------------------------------------------------------ types and fields
+# ----------------------------------------------------------------------------------------------------- types and fields
 
 
 def _type_name(position: Position) -> str:
@@ -334,7 +335,7 @@ def _pagination() -> Schema:
     keys: dict[str, Schema] = {
         "style": {"enum": list(STYLES)},
         "next": _said(
-            {"anyOf": [_ref("text") | {"not": {"pattern": "^header:"}}, _pattern(f"header:{_TOKEN}")]},
+            {"anyOf": [_ref("text") | {"not": {"pattern": "^header:"}}, _pattern(f"header:{_HTTP_WORD}")]},
             "Where the next cursor is: a path in the response, header:NAME, or last.<field>.",
         ),
         "size": _mapping(
@@ -373,7 +374,7 @@ def _resource() -> Schema:
     endpoints = {
         "type": "object",
         "propertyNames": _ref("name"),
-        "properties": {name: standard for name in (*STANDARD, *EXTENDERS)},
+        "properties": dict.fromkeys((*STANDARD, *EXTENDERS), standard),
         "additionalProperties": _ref("endpoint"),
     }
     collection = _mapping({"non_filter_arguments": _ref("texts")}, required=("non_filter_arguments",))
@@ -394,12 +395,12 @@ def _resource() -> Schema:
 
 
 def _endpoint_keys() -> dict[str, Schema]:
-    scalars = [*SCALAR_WORDS]
-    schema = {"allOf": [_ref(_type_name("schema")), {"not": {"enum": scalars}}, {"not": {"pattern": r"\?$"}}]}
+    no_schema = {"anyOf": [{"enum": list(SCALAR_WORDS)}, {"type": "string", "pattern": r"\?$"}]}
+    schema = {"allOf": [_ref(_type_name("schema")), {"not": no_schema}]}
     return _settings() | {
         "extends": _said(_ref("text"), "The member that it starts from."),
         "path": _ref("path"),
-        "method": _pattern(_TOKEN),
+        "method": _pattern(_HTTP_WORD),
         "schema": {"anyOf": [_NULL, schema]},
         "returns": _said(_ref(_type_name("returns")), "The type of the value, where 'process' changes it."),
         "content": {"enum": list(CONTENTS)},

@@ -1,8 +1,8 @@
 """The names of one generated module: what it declares, what it imports, and how types and schemas are written in it.
 
-Everything from elsewhere is imported qualified (`datetime.datetime`, `users.User`), so that a spec may name its own things
-as it likes. Where a name of the spec is also that of an imported module, the import gets a leading underscore, which no
-name of a spec can have.
+Everything from elsewhere is imported qualified (`datetime.datetime`, `users.User`), so that a spec may name its own
+things as it likes. Where a name of the spec is also that of an imported module, the import gets a leading underscore,
+which no name of a spec can have.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import contextlib
 import dataclasses
 import datetime as _datetime
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from typing import Final
 
 from restencil_generator import declaration as d
@@ -37,6 +37,7 @@ _SCALARS: Final[Mapping[str, tuple[str | None, str]]] = {
     "uuid": ("uuid", "UUID"),
     "any": ("typing", "Any"),
 }
+_INTEGER: Final = re.compile(r"0|-?[1-9][0-9]{0,17}")
 _CONVERTED: Final = ("datetime", "date", "time", "decimal", "uuid")
 
 
@@ -49,6 +50,11 @@ class Import:
     alias: str | None = None
 
 
+def module_of(resource: d.Resource) -> str:
+    """The module of a resource: its name in lower case, as modules are called."""
+    return resource.python.lower()
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class Homes:
     """In which module of the package each entity stands; everything else follows from its kind."""
@@ -59,7 +65,9 @@ class Homes:
 
 @dataclasses.dataclass(slots=True)
 class _Uses:
-    """What a module needs from elsewhere. Siblings are classes of the package, with whether they are needed at run time."""
+    """What a module needs from elsewhere. Siblings are classes of the package, with whether they are needed at run
+    time.
+    """
 
     modules: set[str] = dataclasses.field(default_factory=set[str])
     parts: set[tuple[str, str]] = dataclasses.field(default_factory=set[tuple[str, str]])
@@ -67,13 +75,13 @@ class _Uses:
 
 
 class Scope:
-    """What one module declares and imports. `taken` are the names of its classes, fields and endpoints."""
+    """What one module declares and imports. `members` are the names in its classes: fields, endpoints, resources."""
 
-    def __init__(self, module: str, homes: Homes, taken: Iterable[str]) -> None:
+    def __init__(self, module: str, homes: Homes, members: Iterable[str]) -> None:
         self.module = module
         self.spec = homes.spec
         self._homes = homes.entities
-        self._taken = frozenset(taken)
+        self._members = frozenset(members)
         self._uses = _Uses()
         self.defined: set[str] = set()
         """Classes of this module that stand above the place that is being planned."""
@@ -81,7 +89,7 @@ class Scope:
     # ------------------------------------------------------------------------------------------------------------ names
 
     @contextlib.contextmanager
-    def apart(self) -> Iterator[None]:
+    def apart(self) -> Generator[None]:
         """What is asked for inside is for comparison alone, and is not imported because of it."""
         before, self._uses = self._uses, _Uses()
         try:
@@ -92,22 +100,22 @@ class Scope:
     def use(self, module: str) -> str:
         """The name under which a module stands here; it is imported from now on."""
         self._uses.modules.add(module)
-        return self._free(module) if "." not in module else module
+        return module if "." in module else self._outside(module)
 
     def part(self, module: str, name: str) -> str:
         """The name under which something of a module stands here: `from restencil import schema`."""
         self._uses.parts.add((module, name))
-        return self._free(name)
+        return self._outside(name)
 
     def builtin(self, name: str) -> str:
         """A built-in name, qualified where the spec uses it for something of its own."""
-        return f"{self.use('builtins')}.{name}" if name in self._taken else name
+        return f"{self.use('builtins')}.{name}" if self._outside(name) != name else name
 
     def sibling(self, module: str, name: str, *, real: bool = False) -> str:
         """The name of a class of another module of the package here; `real`: at run time, not for type checkers alone."""
         if module == self.module:
             return name
-        used = self._free(name)
+        used = self._inside(name)
         self._uses.siblings[module, name] = real or self._uses.siblings.get((module, name), False)
         return used
 
@@ -131,8 +139,13 @@ class Scope:
         """A hand-written class, imported with the module."""
         return f"{self.use(reference.module)}.{reference.name}"
 
-    def _free(self, name: str) -> str:
-        return f"_{name}" if name in self._taken else name
+    def _inside(self, name: str) -> str:
+        """The name here of something that the package exports: such names differ from each other, not from members."""
+        return f"_{name}" if name in self._members else name
+
+    def _outside(self, name: str) -> str:
+        """The name here of something from outside of the package."""
+        return f"_{name}" if name in self._members or name in self.spec.namespace else name
 
     # ---------------------------------------------------------------------------------------------------------- imports
 
@@ -143,33 +156,20 @@ class Scope:
         standard = [self._import(module) for module in plain if module in STANDARD]
         runtime = [self._import(module) for module in plain if module == RUNTIME]
         written = [self._import(module) for module in plain if module not in STANDARD and module != RUNTIME]
-        runtime += self._from((module, name) for module, name in uses.parts if module == RUNTIME)
-        own = [(module, name) for module, name in uses.parts if module != RUNTIME]
-        own += [(f".{module}", name) for (module, name), real in uses.siblings.items() if real]
-        sections = standard, runtime, written, self._from(own)
+        runtime += _from((module, name, self._outside(name)) for module, name in uses.parts if module == RUNTIME)
+        own = [(module, name, self._outside(name)) for module, name in uses.parts if module != RUNTIME]
+        own += [(f".{module}", name, self._inside(name)) for (module, name), real in uses.siblings.items() if real]
+        sections = standard, runtime, written, _from(own)
         return tuple(tuple(section) for section in sections if section)
 
     def type_imports(self) -> tuple[Import, ...]:
         """The imports for type checkers alone."""
-        found = ((f".{module}", name) for (module, name), real in self._uses.siblings.items() if not real)
-        return tuple(self._from(found))
+        siblings = self._uses.siblings.items()
+        return tuple(_from((f".{module}", name, self._inside(name)) for (module, name), real in siblings if not real))
 
     def _import(self, module: str) -> Import:
         name = self.use(module)
         return Import(module, (), None if name == module else name)
-
-    def _from(self, parts: Iterable[tuple[str, str]]) -> list[Import]:
-        """`from module import …` by module: plain names together, renamed ones each by itself."""
-        names: dict[str, list[str]] = {}
-        for module, name in parts:
-            names.setdefault(module, []).append(name)
-        found: list[Import] = []
-        for module in sorted(names, key=natural):
-            ordered = sorted(names[module], key=natural)
-            plain = tuple((name, None) for name in ordered if self._free(name) == name)
-            found += [Import(module, plain)] if plain else []
-            found += [Import(module, ((name, used),)) for name in ordered if (used := self._free(name)) != name]
-        return found
 
     # ------------------------------------------------------------------------------------------------------------ types
 
@@ -341,7 +341,8 @@ class Scope:
             case d.Scalar("datetime" | "date" | "time") if isinstance(value, str):
                 return self._moment(type.name, value)
             case d.Scalar("decimal"):
-                return f"{self.use('decimal')}.Decimal({string(str(value))})"
+                text = str(value)
+                return f"{self.use('decimal')}.Decimal({text if _INTEGER.fullmatch(text) else string(text)})"
             case d.Scalar("uuid") if isinstance(value, str):
                 nil = not value.replace("-", "").strip("0")
                 return f"{self.use('uuid')}.UUID({'int=0' if nil else string(value)})"
@@ -374,6 +375,20 @@ class Scope:
 
 
 STANDARD: Final = ("builtins", "collections.abc", "datetime", "decimal", "importlib", "typing", "uuid", "warnings")
+
+
+def _from(parts: Iterable[tuple[str, str, str]]) -> list[Import]:
+    """`from module import …` by module, for (module, name, name used): plain names together, others each by itself."""
+    names: dict[str, list[tuple[str, str]]] = {}
+    for module, name, used in parts:
+        names.setdefault(module, []).append((name, used))
+    found: list[Import] = []
+    for module in sorted(names, key=natural):
+        ordered = sorted(names[module], key=lambda pair: natural(pair[0]))
+        plain = tuple((name, None) for name, used in ordered if used == name)
+        found += [Import(module, plain)] if plain else []
+        found += [Import(module, ((name, used),)) for name, used in ordered if used != name]
+    return found
 
 
 def wire_table(fields: Iterable[d.Field]) -> Table | None:
@@ -416,7 +431,33 @@ def _after_integer(type: d.Type) -> bool:
 
 
 def _either(texts: Iterable[str]) -> str:
-    return " | ".join(dict.fromkeys(texts))
+    """The union of types, each once; those given may be unions themselves."""
+    return " | ".join(dict.fromkeys(part for text in texts for part in _alternatives(text)))
+
+
+def _alternatives(text: str) -> list[str]:
+    """The members of a union type; those of a union inside brackets are not its members."""
+    if "[" not in text:
+        return text.split(" | ")
+    found, depth, begin, quote = list[str](), 0, 0, ""
+    for index, char in enumerate(text):
+        if quote:
+            quote = "" if char == quote and not _is_escaped(text, index) else quote
+        elif char in "\"'":
+            quote = char
+        elif char in "[(":
+            depth += 1
+        elif char in "])":
+            depth -= 1
+        elif char == "|" and depth == 0:
+            found.append(text[begin : index - 1])
+            begin = index + 2
+    return [*found, text[begin:]]
+
+
+def _is_escaped(text: str, index: int) -> bool:
+    before = text[:index]
+    return (len(before) - len(before.rstrip("\\"))) % 2 == 1
 
 
 def _clock(time: _datetime.time) -> list[int]:

@@ -117,7 +117,7 @@ class _Fit:
 
     def _enum(self, name: str, value: Json, at: Where) -> Iterator[Misfit]:
         known = [member.value for member in self.tables.enums[name].members]
-        if any(same(member, value) for member in known):
+        if not known or any(same(member, value) for member in known):
             return
         if self.example and isinstance(value, str | int) and not isinstance(value, bool):
             return

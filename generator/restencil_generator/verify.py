@@ -1,7 +1,7 @@
 """What was rendered, parsed again and compared with what was meant.
 
-Literals and docstrings are made so that nothing in them can end them (`code`, `layout`); here the whole is looked at from
-the other side: a module must parse, and have exactly the statements, names and docstrings of its plan.
+Literals and docstrings are made so that nothing in them can end them (`code`, `layout`); here the whole is looked at
+from the other side: a module must parse, and have exactly the statements, names and docstrings of its plan.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from collections.abc import Iterable, Sequence
 from typing import TypeAlias
 
 from restencil_generator.failure import Failure
-from restencil_generator.plan import Module, RecordClass, TypedDictClass
 from restencil_generator.members import Assignment, Method, ResourceClass
+from restencil_generator.plan import Module, RecordClass, TypedDictClass
 
 Outline: TypeAlias = "tuple[str | Outline, ...]"
 
 
 def verify(module: Module, text: str, *, custom: bool) -> None:
-    """Raises when a rendered module is not what its plan says; with a user's templates, when it is no Python."""
+    """Raises when a rendered module is not what its plan says; of a user's templates, when it is no Python."""
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError) as error:
@@ -30,11 +30,13 @@ def verify(module: Module, text: str, *, custom: bool) -> None:
         raise AssertionError(message) from error
     if custom:
         return
-    found = {name: outline for name, outline in _classes(tree.body)}
+    found = dict(_classes(tree.body))
     for name, meant in _meant(module):
         if found.get(name) != meant:
             raise AssertionError(f"{module.path}: {name} was meant to be {meant}, and is {found.get(name)}")
-    if ast.get_docstring(tree, clean=False) is None or _words(ast.get_docstring(tree, clean=False)) != _words(module.doc):
+    if ast.get_docstring(tree, clean=False) is None or _words(ast.get_docstring(tree, clean=False)) != _words(
+        module.doc
+    ):
         raise AssertionError(f"{module.path}: the docstring was meant to be {module.doc!r}")
     extra = found.keys() - {name for name, _ in _meant(module)} - {"_Resources"}
     if extra and not module.clients:

@@ -16,7 +16,9 @@ def watch_and_run(paths: Callable[[], Iterable[Path]], run: Callable[[], None], 
     try:
         from watchfiles import watch
     except ImportError:
-        raise Failure("the file watcher is not installed. Install it with\n\n    pip install 'restencil[watch]'") from None
+        raise Failure(
+            "the file watcher is not installed. Install it with\n\n    pip install 'restencil[watch]'"
+        ) from None
     run()
     while True:
         watched = {path.resolve() for path in paths()}

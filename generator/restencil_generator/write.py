@@ -1,8 +1,8 @@
 """Packages on disk: what differs from the spec and why, and publication in one step.
 
-The rule of ownership: only files that the manifest lists, and that are as the manifest says, are ever replaced or removed.
-A file edited by hand is refused (`--force` overrides), a file of somebody else is always refused where a generated one has
-to stand, and left alone everywhere else.
+The rule of ownership: only files that the manifest lists, and that are as the manifest says, are ever replaced or
+removed. A file edited by hand is refused (`--force` overrides), a file of somebody else is always refused where a
+generated one has to stand, and left alone everywhere else.
 
 Publication builds the whole folder beside the old one, with hard links to everything that stays, and then exchanges the
 two folders in one system call. Whoever looks, at any moment, also after a kill, sees the old package or the new one.
@@ -23,14 +23,14 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from pathlib import Path
 
 from restencil_generator.failure import Failure
 from restencil_generator.package import HEADER, MANIFEST, Manifest, Package, digest
 
 
-class Cause(str, enum.Enum):
+class Cause(enum.StrEnum):
     """Why a file of a package differs from what its spec gives."""
 
     SPEC_CHANGED = "spec changed"
@@ -57,8 +57,8 @@ _REASONS: dict[Cause, str] = {
 class Difference:
     """One file that is not what the spec gives.
 
-    `path` is relative to the package; `current` is what is on disk (None: no file), `expected` what belongs there (None:
-    nothing). `owned` says whether publication may replace or remove the file without `--force`.
+    `path` is relative to the package; `current` is what is on disk (None: no file), `expected` what belongs there
+    (None: nothing). `owned` says whether publication may replace or remove the file without `--force`.
     """
 
     path: str
@@ -81,7 +81,10 @@ class Refused(Failure):
     def __init__(self, directory: Path, differences: Sequence[Difference]) -> None:
         self.directory = directory
         self.differences = tuple(differences)
-        lines = [f"{directory / difference.path}: {difference.cause.value}: {difference.reason}" for difference in differences]
+        lines = [
+            f"{directory / difference.path}: {difference.cause.value}: {difference.reason}"
+            for difference in differences
+        ]
         if any(difference.cause is not Cause.FOREIGN for difference in differences):
             lines.append(
                 "nothing was written. Move the change into the spec (or a `python:` reference, or a subclass); "
@@ -172,9 +175,7 @@ def _lines(text: str) -> list[str]:
     return text.splitlines(keepends=True)
 
 
-def _difference(
-    path: str, package: Package, directory: Path, manifest: Manifest, same_spec: bool
-) -> Difference | None:
+def _difference(path: str, package: Package, directory: Path, manifest: Manifest, same_spec: bool) -> Difference | None:
     expected = package.files.get(path)
     recorded = manifest.digests.get(path)
     file = directory / path
@@ -305,19 +306,17 @@ def _link(source: Path, copy: Path) -> None:
 
 def _exchange(fresh: Path, target: Path) -> bool:
     """Exchanges two folders in one step; False where the system or the file system cannot."""
-    libc = ctypes.CDLL(None, use_errno=True) if sys.platform != "win32" else None
-    if sys.platform.startswith("linux"):
-        rename = getattr(libc, "renameat2", None)
+    if os.name != "posix":
+        return False
+    libc = ctypes.CDLL(None)
+    one, other = os.fsencode(fresh), os.fsencode(target)
+    renameat2 = getattr(libc, "renameat2", None)  # Linux
+    if renameat2 is not None:
         current_directory, exchange = -100, 2
-        return (
-            rename is not None
-            and rename(current_directory, os.fsencode(fresh), current_directory, os.fsencode(target), exchange) == 0
-        )
-    if sys.platform == "darwin":
-        rename = getattr(libc, "renamex_np", None)
-        swap = 2
-        return rename is not None and rename(os.fsencode(fresh), os.fsencode(target), swap) == 0
-    return False
+        return bool(renameat2(current_directory, one, current_directory, other, exchange) == 0)
+    renamex_np = getattr(libc, "renamex_np", None)  # macOS
+    swap = 2
+    return renamex_np is not None and bool(renamex_np(one, other, swap) == 0)
 
 
 def _rescue(old: Path, target: Path, generated: set[str]) -> None:
@@ -356,7 +355,7 @@ def _remove_leftovers(target: Path) -> None:
 
 
 @contextlib.contextmanager
-def _lock(folder: Path) -> Iterator[bool]:
+def _lock(folder: Path) -> Generator[bool]:
     """Holds the one lock on a folder of packages; waits while another process holds it. Ends with the process.
 
     False where the file system has no locks (some network mounts): the exchange of folders alone is whole either way.

@@ -122,16 +122,16 @@ if TYPE_CHECKING:
     from .resource import (
         rest_list as rest_list,
     )
-    from .rest import (
+    from .rest_endpoint import (
         ListEndpoint as ListEndpoint,
     )
-    from .rest import (
+    from .rest_endpoint import (
         RestEndpoint as RestEndpoint,
     )
-    from .rest import (
+    from .rest_endpoint import (
         RestGenerics as RestGenerics,
     )
-    from .rest import (
+    from .rest_endpoint import (
         soft_on_server_error as soft_on_server_error,
     )
     from .retry import Retries as Retries
@@ -262,10 +262,10 @@ _MODULES: Final[dict[str, str]] = {
     "push_of": "resource",
     "rest": "resource",
     "rest_list": "resource",
-    "ListEndpoint": "rest",
-    "RestEndpoint": "rest",
-    "RestGenerics": "rest",
-    "soft_on_server_error": "rest",
+    "ListEndpoint": "rest_endpoint",
+    "RestEndpoint": "rest_endpoint",
+    "RestGenerics": "rest_endpoint",
+    "soft_on_server_error": "rest_endpoint",
     "Retries": "retry",
     "Entity": "schema.entity",
     "validate_required": "schema.entity",

@@ -267,9 +267,20 @@ class AnyController:
     def refetch(self, endpoint: Endpoint[..., Any], args: tuple[Any, ...], key: str | None = None) -> None:
         """Fetches in the background, for managers: errors are recorded in the store and logged, never raised (§9.7)."""
         try:
-            self.background(self.start(endpoint, args, key))
+            self.fetch_in_background(endpoint, args, key)
         except Exception:
             logger.exception("background fetch of %r could not start", endpoint.name)
+
+    def fetch_in_background(self, endpoint: Endpoint[..., Any], args: tuple[Any, ...], key: str | None = None) -> None:
+        """Fetches without anyone waiting; does nothing where the same request is in flight, whoever runs it."""
+        store = self.store
+        if key is None:
+            key = endpoint.key(*args)
+        if store.flights:
+            flight = store.flights.get((key, endpoint.request_url(args)))
+            if flight is not None and flight.alive:
+                return
+        self.background(self.start(endpoint, args, key))
 
     def later(self, delay: float, work: Callable[[], object]) -> Handle:
         """Sets a timer on the store's scheduler, or the loop's where that is the default; `delay` in milliseconds (§9.7)."""
@@ -339,7 +350,7 @@ class AnyController:
         if not reading.needs_fetch:
             raise known(reading.error)
         if not reading.suspends:
-            self.background(self.start(endpoint, args))
+            self.fetch_in_background(endpoint, args)
             return reading.data
         failure: Exception | None = None
         try:
@@ -487,13 +498,13 @@ class Controller(AnyController):
         """Runs the request of this flight in this thread, unless it runs already; the value, once it is in the store."""
         if not isinstance(flight, Flight):
             return flight  # a manager answered the fetch itself
-        if flight.manager is self._network and flight.claim():
-            if flight.mutation or threading.active_count() == 1:
+        if flight.manager is self._network and not flight.claimed:
+            if not flight.mutation and threading.active_count() > 1:
+                # Another thread may reset the store, or answer in the network's place: the caller then goes on at once.
+                self._send_off(flight)
+            elif flight.claim():
                 flight.own(blocking=True)
                 return run(flight.manager.flow(flight), self._transport)
-            # Another thread may reset the store, or answer in the network's place: the caller then goes on at once.
-            flight.claimed = False
-            self._send_off(flight, self._threads)
         return flight.wait()
 
     def background(self, flight: Any) -> None:
@@ -501,14 +512,22 @@ class Controller(AnyController):
         if not isinstance(flight, Flight) or flight.claimed or flight.manager is not self._network:
             return
         flight.detached = True
-        self._send_off(flight, self.store.scheduler)
+        if self.store.scheduler is self._threads:
+            self._send_off(flight)
+        else:
+            # A scheduler of the user's own may take its time: a caller who comes meanwhile runs the request itself.
+            self._spawn(flight, self.store.scheduler)
 
     def later(self, delay: float, work: Callable[[], object]) -> Handle:
         """Sets a timer on the store's scheduler; `delay` in milliseconds (§9.7)."""
         return self.store.scheduler.call_later(delay, work)
 
-    def _send_off(self, flight: Flight, scheduler: Scheduler) -> None:
-        """Runs the request on another thread, in a copy of the caller's context."""
+    def _send_off(self, flight: Flight) -> None:
+        """Runs the request on another thread, unless it is on its way to one."""
+        if flight.launch():
+            self._spawn(flight, self._threads)
+
+    def _spawn(self, flight: Flight, scheduler: Scheduler) -> None:
         context = copy_context()
         try:
             scheduler.spawn(lambda: context.run(self._run, flight))

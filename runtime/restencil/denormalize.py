@@ -11,10 +11,10 @@ import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from .errors import ProcessingError
+from .errors import ConversionError, ProcessingError
 from .records import set_members, set_record
 from .tables import Cell, record_of
-from .values import INVALID, SCALARS, UNDEFINED, ReadOnlyList, read_only
+from .values import INVALID, SCALARS, UNDEFINED, ReadOnlyList, Sentinel, read_only, same_json, text_of
 
 if TYPE_CHECKING:
     from .schema.base import Schema
@@ -31,7 +31,7 @@ MAX_RESULTS: Final = 4096
 class Node:
     """Something that was built, and the nodes that were built with it."""
 
-    __slots__ = ("alive", "home", "parents", "slot", "source", "value")
+    __slots__ = ("alive", "home", "inner", "parents", "slot", "source", "value")
 
     def __init__(self, home: dict[Any, Node], slot: Any, source: Any = None) -> None:
         self.value: Any = UNDEFINED
@@ -39,6 +39,8 @@ class Node:
         self.home = home
         self.slot = slot
         self.parents: Node | list[Node] | None = None
+        self.inner: list[Node] | None = None
+        """Nodes that were built for this one alone and go with it."""
         self.alive = True
 
 
@@ -75,6 +77,10 @@ class Memo:
             found = readers[reader] = {}
         return found
 
+    def knows(self, table: str) -> bool:
+        """Whether anything was ever built from the table."""
+        return table in self.entities or table in self._readers
+
     def link_cell(self, table: str, pk: str, node: Node) -> None:
         """The node was built with what this cell holds, or with its being empty."""
         readers = self._readers.get(table)
@@ -101,19 +107,16 @@ class Memo:
                     node = home.get(pk)
                     if node is not None:
                         dead.append(node)
-        self._drop(dead)
+        self.drop(dead)
 
     def drop_table(self, table: str) -> None:
         """An entity came into the table or became unusable: drops the lists of all that it holds."""
         dead: list[Node] = []
         _extend(dead, self._table_readers.pop(table, None))
-        self._drop(dead)
+        self.drop(dead)
 
-    def forget_cell(self, table: str, pk: str) -> None:
-        """The cell is gone for good: nothing of it is kept."""
-        self.drop_cells(((table, pk),))
-
-    def _drop(self, dead: list[Node]) -> None:
+    def drop(self, dead: list[Node]) -> None:
+        """Drops these nodes and all that were built with them."""
         while dead:
             node = dead.pop()
             if node.alive:
@@ -121,13 +124,15 @@ class Memo:
                 if node.home.get(node.slot) is node:
                     del node.home[node.slot]
                 _extend(dead, node.parents)
-                node.parents = None
+                if node.inner is not None:
+                    dead += node.inner
+                node.parents = node.inner = node.value = node.source = None
 
     def bound_results(self) -> None:
         """Keeps the number of composed results bounded."""
         results = self.results
         while len(results) > MAX_RESULTS:
-            self._drop([results[next(iter(results))]])
+            self.drop([results[next(iter(results))]])
 
     def dependents(self, table: str, pk: str) -> list[Any]:
         """The slots of what is built from a cell, nearest first (for explanations)."""
@@ -186,6 +191,7 @@ class Denormalization:
         self._closed: set[tuple[Any, str]] = set()
         self._unusable: set[tuple[Any, str]] = set()
         self._built: list[Node] = []
+        self._cut: list[Node] = []
         self._depth = 0
         self._truncated = False
 
@@ -196,17 +202,26 @@ class Denormalization:
         from .schema.collection import Collection
         from .schema.entity import EntitySchema
 
+        if schema is None or stored is UNDEFINED or stored is INVALID or stored is None:
+            return stored
         while True:
+            self._built.clear()  # what earlier reads handed out stays
             try:
-                if schema is None or stored is UNDEFINED or stored is INVALID or stored is None:
-                    return stored
                 if slot is None or isinstance(schema, (EntitySchema, Collection)):
                     return schema.denormalize(stored, self)
                 return self._result(schema, stored, slot)
             except _Restart:
-                self._own._drop(self._built)
-                self._building.clear()
-                self._current, self._depth = None, 0
+                self._abandon()
+            except BaseException:
+                self._abandon()
+                raise
+
+    def _abandon(self) -> None:
+        """Forgets what this read built: some of it was built with an instance that will never be complete."""
+        self._own.drop(self._built)
+        self._building.clear()
+        self._cut.clear()
+        self._current, self._depth, self._truncated = None, 0, False
 
     def _result(self, schema: Schema, stored: Any, slot: Any) -> Any:
         home: dict[Any, Node] = self._own.results
@@ -214,17 +229,17 @@ class Denormalization:
         self.scope = slot
         node = home.get(place)
         if node is not None:
-            if node.source is stored or (not isinstance(stored, list) and node.source == stored):
+            if node.source is stored or (not isinstance(stored, list) and same_json(node.source, stored)):
                 return node.value
-            self._own._drop([node])
+            self._own.drop([node])
         node = Node(home, place, stored)
         outside, self._current = self._current, node
         self._built.append(node)
-        node.value = schema.denormalize(stored, self)
+        node.value = value = schema.denormalize(stored, self)
         self._current = outside
         home[place] = node
         self._own.bound_results()
-        return node.value
+        return value
 
     def visit(self, schema: Schema | None, stored: Any) -> Any:
         """The object for one stored value (§5.1)."""
@@ -247,8 +262,12 @@ class Denormalization:
         return self.state.get(table, pk) is not UNDEFINED
 
     def by_index(self, table: str, field: str, value: str) -> str | None:
-        """The primary key that an index holds for a value."""
-        return self.state.by_index(table, field, value)
+        """The primary key that an index holds for a value; a record that has another value by now is not found."""
+        pk = self.state.by_index(table, field, value)
+        stored = UNDEFINED if pk is None else self.state.get(table, pk)
+        if not isinstance(stored, Sentinel) and text_of(record_of(stored).get(field)) != value:
+            return None
+        return pk
 
     def table_exists(self, table: str) -> bool:
         """Whether anything was ever written to the table."""
@@ -293,9 +312,7 @@ class Denormalization:
             instance, node = building
             if current is not None:
                 node.parents = _linked(node.parents, current)
-            return instance
-        if place in self._unusable:
-            return INVALID
+            return INVALID if place in self._unusable else instance
         if self._shared is not None:
             shared = self._from_view(schema, pk)
             if shared is not None:
@@ -333,16 +350,26 @@ class Denormalization:
             self._depth -= 1
             self._current = current
             self._building.pop(place, None)
-        if value is INVALID and place in self._closed:
+        if place in self._unusable:
+            value = INVALID
+        elif value is INVALID and place in self._closed:
             self._unusable.add(place)
             raise _Restart
         node.value = value
-        if self._truncated and self._depth:
-            node.alive = False  # cut off by where the read began: a read that begins here must see more
-        else:
-            home[pk] = node
+        self._keep(node, model.key, pk)
         self._truncated = self._truncated or truncated_outside
         return value
+
+    def _keep(self, node: Node, table: str, pk: str) -> None:
+        if self._truncated and self._depth:
+            # Cut off by where the read began: a read that begins here must see more. What was built with it still
+            # depends on it.
+            self._own.link_cell(table, pk, node)
+            self._cut.append(node)
+        else:
+            node.home[pk] = node
+            if not self._depth and self._cut:
+                node.inner, self._cut = self._cut, []
 
     def _instance(self, model: EntityModel, pk: str | None, record: Mapping[str, Any], place: Any, node: Any) -> Any:
         cls = model.cls
@@ -370,13 +397,11 @@ class Denormalization:
             entry = record[name]
             try:
                 found = entry if entry is None else self.visit(relation.node, entry)
-            except (ProcessingError, _Restart):
-                raise
-            except Exception as error:
+            except ConversionError as error:
                 raise ProcessingError(
-                    f"field {relation.name!r} of {cls.__name__} {pk!r} does not decode: {entry!r} ({error}); "
+                    f"field {relation.name!r} of {cls.__name__} {pk!r} does not decode: {entry!r} ({error.__cause__}); "
                     "give the field the schema that fits what the server sends"
-                ) from error
+                ) from error.__cause__
             if found is INVALID:
                 if relation.needed:
                     return INVALID
@@ -419,8 +444,7 @@ class Denormalization:
             truncated_outside, self._truncated = self._truncated, False
             node.value = schema.inner.denormalize(stored, self)
             self._current = current
-            if not (self._truncated and self._depth):
-                home[pk] = node
+            self._keep(node, table, pk)
             self._truncated = self._truncated or truncated_outside
         if current is not None and node.parents is not current:
             node.parents = _linked(node.parents, current)

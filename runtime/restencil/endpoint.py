@@ -1,6 +1,6 @@
 """Endpoints: callable descriptions of operations, without any cache (§3).
 
-`Endpoint` knows nothing of HTTP: a function, a name, options. `RestEndpoint` in `rest` is the one for HTTP.
+`Endpoint` knows nothing of HTTP: a function, a name, options. `RestEndpoint` in `rest_endpoint` is the one for HTTP.
 """
 
 from __future__ import annotations
@@ -197,7 +197,7 @@ class Endpoint(Generic[P, R]):
         super().__init_subclass__(**keywords)
         for name in ("key", "url"):
             own = cls.__dict__.get(name)
-            if inspect.isfunction(own):
+            if inspect.isfunction(own) and not own.__code__.co_flags & inspect.CO_VARKEYWORDS:
                 setattr(cls, name, _with_keywords(own, name))
         # What a class sets for all its endpoints must not be hidden by an option that is not set.
         cls._unset = {name: value for name, value in UNSET.items() if not hasattr(cls, name)}

@@ -85,6 +85,10 @@ class ProcessingError(RestencilError):
         return _restored, (type(self), self.args, self.__dict__)
 
 
+class ConversionError(ProcessingError):
+    """A conversion of a schema failed on a stored value; its cause is what the conversion raised (§5.1)."""
+
+
 class AbortError(RestencilError):
     """The request was aborted by its signal, or the one it had joined went away (§3.4, §9.6). It has no status."""
 

@@ -168,6 +168,7 @@ class Flight(Promise[Any]):
         "fetch_id",
         "fetched_at",
         "identity",
+        "launched",
         "manager",
         "mutation",
         "resets",
@@ -195,6 +196,7 @@ class Flight(Promise[Any]):
         self.resets = store.resets
         self.callers = 0
         self.claimed = False
+        self.launched = False
         self.detached = False
         self.task: Task[None] | None = None
 
@@ -230,10 +232,16 @@ class Flight(Promise[Any]):
     def claim(self) -> bool:
         """True for the first who asks: that one runs the request."""
         with self.store.lock:
-            if self.claimed:
-                return False
+            first = not self.claimed
             self.claimed = True
-            return True
+        return first
+
+    def launch(self) -> bool:
+        """True for the first who asks: that one sees to it that a thread runs the request."""
+        with self.store.lock:
+            first = not self.launched
+            self.launched = True
+        return first
 
     def ended(self, task: Task[None]) -> None:
         """The task of the request is over; one that was cancelled before its first step has told no one yet."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import inspect
-from collections.abc import Awaitable, Callable, Generator
+from collections.abc import Callable, Generator
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, cast
 
@@ -31,8 +31,6 @@ class Step(Protocol):
 
 
 Flow: TypeAlias = "Generator[Step, Any, Any]"
-
-_PLAIN: Final[frozenset[type]] = frozenset({dict, list, str, bytes, type(None)})
 
 _transport: Final[ContextVar[Any]] = ContextVar("restencil_transport", default=None)
 
@@ -89,8 +87,8 @@ class Hook:
 
 
 def is_awaitable(value: Any) -> bool:
-    """True for what a driver has to await; the usual results of hooks are told apart without a closer look."""
-    return type(value) not in _PLAIN and isinstance(value, Awaitable)
+    """True for what a driver has to await."""
+    return hasattr(cast(Any, type(value)), "__await__")
 
 
 def run(flow: Flow, transport: SyncTransport) -> Any:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from .actions import Fetch
 from .errors import AbortOptimistic, ProcessingError
-from .tables import Cell, Change, KeyMeta, State
-from .values import INVALID, UNDEFINED, Meta, Sentinel, same_json
+from .tables import Cell, Change, KeyMeta, State, Tables, record_of
+from .values import UNDEFINED, Meta, Sentinel, same_json
 
 if TYPE_CHECKING:
     from .store import Snapshot
@@ -89,7 +89,7 @@ Respond = Callable[[Fetch, State], Change]
 class Layers:
     """The queue of pending mutations, in start order, and the view that they give."""
 
-    def __init__(self, base: State, respond: Respond, snapshot: Callable[[State, float], Snapshot]) -> None:
+    def __init__(self, base: Tables, respond: Respond, snapshot: Callable[[State, float], Snapshot]) -> None:
         self._base = base
         self._respond = respond
         self._snapshot = snapshot
@@ -140,6 +140,17 @@ class Layers:
         return (table, pk) in self._effective
 
     @property
+    def covers(self) -> bool:
+        """Whether layers write anything, as far as the view has been computed."""
+        return bool(self._effective)
+
+    def had_already(self, table: str, pks: Iterable[str]) -> bool:
+        """Whether the base gains no member that the view of the table lacked, and none changes its place in it."""
+        gained = {pk for pk in pks if self._base.get(table, pk) is UNDEFINED}
+        above = {pk for name, pk in self._effective if name == table and self._base.get(table, pk) is UNDEFINED}
+        return gained <= above and (not gained or len(above) == 1)
+
+    @property
     def stale(self) -> bool:
         """Whether the view has to be brought up to date before it is read."""
         return self._stale
@@ -164,7 +175,10 @@ class Layers:
         for cell in before.keys() | self._effective.keys():
             real = self._base.get(*cell)
             was, now = before.get(cell, real), self._effective.get(cell, real)
-            if was is not now:
+            if now is real and was is not now and _equal(was, now):
+                # The server said what was expected: readers keep the objects that they have (§6.2).
+                self._base.entities[cell[0]][cell[1]] = was
+            elif was is not now:
                 cells.append(cell)
                 if was is UNDEFINED or now is UNDEFINED or (real is UNDEFINED):
                     tables.add(cell[0])
@@ -210,18 +224,18 @@ def _keep_equal(old: Change, new: Change) -> None:
         if former:
             for pk, stored in cells.items():
                 was = former.get(pk)
-                if was is not None and not isinstance(was, Sentinel) and stored is not INVALID:
-                    if type(was) is type(stored) and _same_stored(was, stored):
-                        cells[pk] = was
+                if _equal(was, stored):
+                    cells[pk] = was
     for key, result in new.results.items():
         if key in old.results and same_json(old.results[key], result):
             new.results[key] = old.results[key]
 
 
-def _same_stored(left: Any, right: Any) -> bool:
-    if isinstance(left, (dict, list)):
-        return same_json(left, right)
-    return same_json(left.__dict__, right.__dict__)
+def _equal(left: Any, right: Any) -> bool:
+    """Whether two stored forms are equal records, or equal lists or maps of primary keys."""
+    if type(left) is not type(right) or isinstance(left, Sentinel):
+        return False
+    return same_json(record_of(left), record_of(right))
 
 
 def _differences(old: Change | None, new: Change) -> set[Token]:

@@ -62,8 +62,9 @@ class AnyLiveRead(Generic[R]):
     @property
     def state(self) -> EndpointState[R]:
         """Data, error and loading; starts the fetch that a read would start, and waits for nothing (§8.3, DLE read)."""
-        self._controller.store.check_hook("live().state")
-        self._revise(self._read())
+        reading = self._read()
+        if self._revise(reading):
+            self._controller.fetch_in_background(self._endpoint, self._args, self._key)
         return self._controller.state(self._endpoint, *self._args)
 
     def close(self) -> None:
@@ -115,17 +116,14 @@ class AnyLiveRead(Generic[R]):
     def _read(self) -> Reading:
         return self._controller.store.read(self._endpoint, self._args, None if self._inactive else self._key)
 
-    def _revise(self, reading: Reading) -> Any:
-        """Starts the fetch that this reading calls for, if that was not decided for it before; the flight, if any."""
+    def _revise(self, reading: Reading) -> bool:
+        """This reading calls for a fetch, and none was decided on for it before."""
         forced = reading.expiry_status is ExpiryStatus.Invalid
         token = (reading.expires_at, forced, self._controller.store.resets)
         if not reading.needs_fetch or token == self._decided:
-            return None
+            return False
         self._decided = token
-        flight = self._controller.start(self._endpoint, self._args, self._key)
-        if not reading.suspends:
-            self._controller.background(flight)
-        return flight
+        return True
 
     def _keep(self, reading: Reading) -> None:
         """Holds what is shown, and lets go of what was shown before (§14)."""
@@ -141,11 +139,13 @@ class AnyLiveRead(Generic[R]):
     def _look(self) -> Generator[Step, Any, bool]:
         """One look at the store, with the fetch it calls for: True when there is something new to show."""
         reading = self._read()
-        flight = self._revise(reading)
-        if flight is not None and reading.suspends:
+        fetches = self._revise(reading)
+        if fetches and not reading.suspends:
+            self._controller.fetch_in_background(self._endpoint, self._args, self._key)
+        elif fetches:
             failure: Exception | None = None
             try:
-                yield Landing(self._controller, flight)
+                yield Landing(self._controller, self._controller.start(self._endpoint, self._args, self._key))
             except ResetError:
                 return (yield from self._look())
             except AbortError:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast
 
 from .records import Record, to_wire
@@ -17,6 +18,11 @@ if TYPE_CHECKING:
     from .tables import State
 
 logger = logging.getLogger("restencil")
+
+
+def _guarded(record: Mapping[str, Any]) -> Mapping[str, Any]:
+    # Hooks get records to look at: a stored record is never edited in place (§1.2).
+    return MappingProxyType(record) if isinstance(record, dict) else record
 
 
 class Normalization:
@@ -42,6 +48,8 @@ class Normalization:
         self.where = where
         self.written: dict[tuple[int, str], str] = {}
         """Which primary key each object of the response got, by the object's identity and table."""
+        self.processed: dict[tuple[int, str], Mapping[str, Any]] = {}
+        """What an overridden `process` made of an object of the response, by the object's identity and table."""
         self.enclosing: tuple[Mapping[str, Any], str] | None = None
         """The processed record of the entity that is being normalized, and the field."""
         self._alive: list[Any] = []
@@ -49,6 +57,7 @@ class Normalization:
         self._placeholder_id = placeholder_id
         self._placeholders = 0
         self._passed: dict[tuple[str, str], Any] = {}
+        self._reborn: set[tuple[str, str]] = set()
         self._nested: set[tuple[str, str]] = set()
 
     def run(self, schema: Schema, response: Any) -> Any:
@@ -56,8 +65,6 @@ class Normalization:
 
         Raises ProcessingError where the response does not fit the schema.
         """
-        if isinstance(response, Record):
-            response = to_wire(response)
         return self.visit(schema, response, response, None)
 
     # -- the recursion ---------------------------------------------------------------------------------------------
@@ -73,14 +80,16 @@ class Normalization:
             return schema.normalize_scalar(value, self)
         if isinstance(value, Record):
             record = to_wire(value)
-            self._alive.append(record)
+            self._alive.append((value, record))
             stored = schema.normalize(record, parent, key, self)
-            pk = self.written.get((id(record), getattr(type(value).__model__, "key", "")))
+            table = getattr(type(value).__model__, "key", "")
+            pk = self.written.get((id(record), table))
             if pk is not None:
-                self._alive.append(value)
-                self.written[id(value), type(value).__model__.key] = pk  # type: ignore[attr-defined]  # entities have it
+                self.written[id(value), table] = pk
             return stored
-        if isinstance(value, (Mapping, list, tuple)):
+        if isinstance(value, tuple):
+            return schema.normalize(list(value), parent, key, self)
+        if isinstance(value, (Mapping, list)):
             return schema.normalize(value, parent, key, self)
         return value
 
@@ -108,6 +117,14 @@ class Normalization:
         self.written[place] = pk
         return False
 
+    def keep(self, value: Mapping[str, Any], processed: Mapping[str, Any], table: str) -> None:
+        """Remembers what `process` made of an object of the response.
+
+        Objects are told apart by their ids, so one that a hook makes must live as long as the pass.
+        """
+        self._alive.append(processed)
+        self.processed[id(value), table] = processed
+
     def note_nested_collection(self, table: str, pk: str) -> None:
         """Warns when nested lists of several entities fall together because nothing tells them apart (§5.8.1)."""
         if (table, pk) in self._nested:
@@ -132,17 +149,19 @@ class Normalization:
         table = model.key
         change = self.change
         passed = self._passed.get((table, pk))
+        before = self.below.get(table, pk)
         if passed is not None:
             # The same record twice in one response: what this pass brought is merged by itself first, so that an old
             # response's second occurrence cannot overwrite newer data.
-            if passed is not INVALID:
+            if passed is INVALID:
+                self._reborn.add((table, pk))
+            else:
                 merge = model.merge
-                record = {**passed, **record} if merge is None else {**merge(passed, record)}
-            self._passed[table, pk] = record
-            before = UNDEFINED if passed is INVALID else self.below.get(table, pk)
-        else:
-            before = self.below.get(table, pk)
-            self._passed[table, pk] = record
+                record = {**passed, **record} if merge is None else {**merge(_guarded(passed), record)}
+            if (table, pk) in self._reborn:
+                before = UNDEFINED  # invalidated by this very response and written again: a new record
+        self._passed[table, pk] = record
+        former = change.get(table, pk) if model.indexes else UNDEFINED
         meta = self.meta
         stored: Any
         if before is UNDEFINED:
@@ -150,6 +169,8 @@ class Normalization:
         else:
             old_meta = self.below.meta(table, pk) or meta
             existing = record_of(before)
+            if model.merges and before is not INVALID:
+                existing = _guarded(existing)
             if model.merge_with_store is None:
                 merged = model.cls.merge_with_store(old_meta, meta, existing, record)
             else:
@@ -160,19 +181,19 @@ class Normalization:
                 meta = model.merge_meta_with_store(old_meta, meta, existing, record)
             if merged is existing or merged is INVALID:
                 stored = before if merged is existing else INVALID
-            elif before is not INVALID and same_json(existing, merged):
+            elif before is not INVALID and same_json(record_of(before), merged):
                 stored = before
             else:
                 stored = model.stored({**cast("Mapping[str, Any]", merged)})
         change.write(table, pk, stored, meta)
         if model.indexes and stored is not INVALID:
-            old = change.below.get(table, pk)
-            for name in change.write_index(table, model.indexes, pk, old, stored):
+            for name in change.write_index(table, model.indexes, pk, former, stored):
                 logger.warning("%s %s lacks the indexed field %r; it cannot be found by it", model.key, pk, name)
 
     def write_invalid(self, model: EntityModel, pk: str) -> None:
         """Marks an entity as deleted or unusable; that wins over whatever is stored (§5.9)."""
         self._passed[model.key, pk] = INVALID
+        self._reborn.discard((model.key, pk))
         self.change.write(model.key, pk, INVALID, self.meta)
 
     def stored_collection(self, table: str, pk: str) -> Any:

@@ -127,6 +127,11 @@ def is_sequence(value: Any) -> TypeGuard[list[Any] | tuple[Any, ...]]:
     return isinstance(value, list | tuple)
 
 
+def is_dict(value: Any) -> TypeGuard[dict[str, Any]]:
+    """True for a dict that is no subclass."""
+    return type(value) is dict
+
+
 def is_list(value: Any) -> TypeGuard[list[Any]]:
     """True for a list."""
     return isinstance(value, list)

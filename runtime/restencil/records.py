@@ -6,10 +6,12 @@ JSON, conversions, defaults. Configuration is read from the model alone, so a fi
 
 from __future__ import annotations
 
+import re
 import sys
+import types
 import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Final, TypeVar, dataclass_transform
+from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar, dataclass_transform
 
 from .codecs import Codec, codec_of, encode_any
 from .errors import MissingFieldError, ProcessingError
@@ -24,7 +26,7 @@ T = TypeVar("T")
 class Field:
     """What a record class knows of one field."""
 
-    __slots__ = ("annotation", "decode", "default", "encode", "factory", "name", "required", "schema", "wire")
+    __slots__ = ("annotation", "decode", "default", "encode", "factory", "name", "owner", "required", "schema", "wire")
 
     def __init__(
         self,
@@ -38,6 +40,8 @@ class Field:
     ) -> None:
         self.name = ""
         self.annotation: Any = None
+        self.owner: type | None = None
+        """The class whose body declares it; its annotation is a text of that class's module."""
         self.default = default
         self.factory = factory
         self.schema = schema
@@ -54,7 +58,7 @@ class Field:
     def default_value(self) -> Any:
         """The value of the field where a record lacks it; mutable defaults are made anew or read-only (§5.3)."""
         if self.factory is not None:
-            return self.factory()
+            return read_only(self.factory())
         return None if self.default is UNDEFINED else self.default
 
 
@@ -127,7 +131,7 @@ class _Required:
 
 
 class _Made:
-    """Stands on the class for a default that is made anew for each instance."""
+    """Stands on the class for a default that is made anew, once for each instance that is asked for it."""
 
     __slots__ = ("_field",)
 
@@ -135,7 +139,8 @@ class _Made:
         self._field = made
 
     def __get__(self, instance: Record | None, owner: type[Record]) -> Any:
-        return self._field.default_value()
+        value = self._field.default_value()
+        return value if instance is None else instance.__dict__.setdefault(self._field.name, value)
 
 
 def identity_of(instance: Record) -> str | None:
@@ -155,11 +160,17 @@ class Model:
     def __init__(self, cls: type[Record], settings: dict[str, Any], own: dict[str, Field]) -> None:
         self.cls = cls
         self.settings = settings
-        parents: list[Model] = [base.__dict__["__model__"] for base in cls.__mro__[1:] if "__model__" in base.__dict__]
+        for word, value in settings.items():
+            _check_setting(cls.__name__, word, value)
+        above = cls.__mro__[1:]
+        parents: list[Model] = [base.__dict__["__model__"] for base in above if "__model__" in base.__dict__]
+        # Classes that are no records may be mixed in; what they set counts where they stand.
+        self._inherited: list[Mapping[str, Any]] = [
+            base.__dict__["__model__"].settings if "__model__" in base.__dict__ else base.__dict__ for base in above[:-1]
+        ]
         inherited: dict[str, Field] = {}
         for parent in reversed(parents):
             inherited.update(parent.fields)
-        self.parents = parents
         self.fields: dict[str, Field] = {**inherited, **own}
         renames: Mapping[str, str] = self.setting("wire", {})
         for name, json_name in renames.items():
@@ -170,8 +181,10 @@ class Model:
                 self.fields[name] = _copied(known, wire=json_name)
         self.to_json: dict[str, str] = {f.name: f.in_json for f in self.fields.values() if f.in_json != f.name}
         self.to_python: dict[str, str] = {json_name: name for name, json_name in self.to_json.items()}
-        if len(self.to_python) != len(self.to_json):
-            raise TypeError(f"two fields of {cls.__name__} have one name in JSON: {sorted(self.to_json.values())}")
+        names = [known.in_json for known in self.fields.values()]
+        if len(set(names)) != len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            raise TypeError(f"two fields of {cls.__name__} have one name in JSON: {twice!r}")
         self._codecs: dict[str, Codec] | None = None
         self._members: frozenset[str] | None = None
 
@@ -179,9 +192,9 @@ class Model:
         """A setting of the class, or of the nearest class above that has it."""
         if name in self.settings:
             return self.settings[name]
-        for parent in self.parents:
-            if name in parent.settings:
-                return parent.settings[name]
+        for settings in self._inherited:
+            if name in settings:
+                return settings[name]
         return default
 
     @property
@@ -240,7 +253,7 @@ class Model:
     def decode(self, name: str, codec: Codec, value: Any, pk: str | None) -> Any:
         """One value of a field in Python form. Raises ProcessingError naming class, pk, field and value."""
         try:
-            return codec.decode(value)
+            return read_only(codec.decode(value))
         except ProcessingError:
             raise
         except Exception as error:
@@ -266,8 +279,27 @@ class Model:
             elif known is not None and known.name in codecs:
                 out[json_name] = codecs[known.name].encode(value)
             else:
-                out[json_name] = to_wire(value)
+                out[json_name] = to_wire(value, None if known is None else self.nested_model(known.name))
         return out
+
+    def nested_model(self, name: str) -> Any:
+        """What brings the values of a field without a conversion to wire form; plain records have no relations."""
+        return None
+
+
+def _check_setting(owner: str, word: str, value: Any) -> None:
+    expected = None
+    if word == "key" and not (isinstance(value, str) and value):
+        expected = "a text, the name of the table"
+    elif word in ("schema", "wire", "decode", "encode") and not isinstance(value, Mapping):
+        expected = "a mapping from field names"
+    elif word == "indexes" and (isinstance(value, str) or not isinstance(value, Iterable)):
+        expected = "a list or tuple of field names"
+    if expected is not None:
+        raise TypeError(
+            f"{owner}.{word} is a setting of the class: expected {expected}, found {value!r:.80}; a field of that name "
+            "has an annotation"
+        )
 
 
 def _same(value: Any) -> Any:
@@ -276,25 +308,21 @@ def _same(value: Any) -> Any:
 
 def _copied(known: Field, *, wire: str | None) -> Field:
     made = Field(known.default, known.factory, known.schema, wire, known.decode, known.encode, known.required)
-    made.name, made.annotation = known.name, known.annotation
+    made.name, made.annotation, made.owner = known.name, known.annotation, known.owner
     return made
 
 
 def annotation_of(cls: type[Record], known: Field) -> Any:
     """The field's type; None where its text names something that exists for type checkers alone."""
-    text = known.annotation
-    if not isinstance(text, str):
-        return text
-    for base in cls.__mro__:
-        model = base.__dict__.get("__model__")
-        if model is not None and model.fields.get(known.name, known).annotation is text:
-            scope = vars(sys.modules.get(base.__module__, typing))
-            try:
-                # The text is a class body's own annotation: code of the module that declares the class.
-                return eval(text, {**vars(typing), **scope}, dict(vars(base)))  # noqa: S307  # see above
-            except Exception:  # noqa: PERF203, S112  # the name exists for type checkers alone: no conversion
-                continue
-    return None
+    owner = known.owner or cls
+    scope = vars(sys.modules.get(owner.__module__, typing))
+    # A field may be called like its type; the type is what the module means by that name.
+    inner = {name: value for name, value in vars(owner).items() if name not in cls.__model__.fields}
+    holder = types.SimpleNamespace(__annotations__={known.name: known.annotation})
+    try:
+        return typing.get_type_hints(holder, scope, inner, include_extras=True)[known.name]
+    except Exception:  # names that exist for type checkers alone cannot be looked up
+        return None
 
 
 def to_wire(value: Any, model: Any = None) -> Any:
@@ -334,7 +362,7 @@ def _annotations(namespace: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _is_class_variable(annotation: Any) -> bool:
     if isinstance(annotation, str):
-        return annotation.replace("typing.", "", 1).lstrip().startswith("ClassVar")
+        return re.match(r"\s*(\w+\.)*ClassVar\b", annotation) is not None
     return typing.get_origin(annotation) is typing.ClassVar or annotation is typing.ClassVar
 
 
@@ -361,6 +389,8 @@ class RecordMeta(type):
             if word in namespace and not root:
                 settings[word] = namespace[word]
         cls = super().__new__(mcls, name, bases, namespace, **keywords)
+        for known in own.values():
+            known.owner = cls
         _refuse_member_names(cls, own)
         type.__setattr__(cls, "__model__", cls.__make_model__(settings, own))
         return cls
@@ -428,9 +458,11 @@ class Record(metaclass=RecordMeta):
     """
 
     __slots__ = ("__dict__", "_record")
-    _record: Mapping[str, Any]
 
-    def __init__(self, **members: Any) -> None:
+    if TYPE_CHECKING:
+        _record: ClassVar[Mapping[str, Any]]  # a slot, and no field
+
+    def __init__(self, /, **members: Any) -> None:
         model = type(self).__model__
         unknown = members.keys() - model.fields.keys()
         if unknown:
@@ -439,6 +471,8 @@ class Record(metaclass=RecordMeta):
         if missing:
             raise TypeError(f"{type(self).__name__} needs the field {missing[0]!r}, which has no default")
         set_members(self, {name: read_only(value) for name, value in members.items()})
+        if any(known.factory is not None for known in model.fields.values()):
+            set_record(self, model.encoded(members))  # what a factory gives later is not among the members that were set
 
     @classmethod
     def from_js(cls, props: Mapping[str, Any] | None = None) -> Self:
@@ -460,10 +494,13 @@ class Record(metaclass=RecordMeta):
     def to_dict(self) -> dict[str, Any]:
         """A plain dict of all members under their Python names, defaults filled in, undeclared members included."""
         model = type(self).__model__
+        own = self.__dict__
         members: dict[str, Any] = {
-            name: None if known.required else known.default_value() for name, known in model.fields.items()
+            name: own[name] if name in own else None if known.required else getattr(self, name)
+            for name, known in model.fields.items()
         }
-        members.update(self.__dict__)
+        hidden = model.members  # values of cached properties lie among the members and are none
+        members.update((name, value) for name, value in own.items() if name not in members and name not in hidden)
         record = stored_record(self)
         if record is not None and record is not self.__dict__:
             for json_name, value in record.items():
@@ -471,7 +508,7 @@ class Record(metaclass=RecordMeta):
                     members[json_name] = read_only(value)
         return members
 
-    def replace(self, **changes: Any) -> Self:
+    def replace(self, /, **changes: Any) -> Self:
         """A copy with other values in the named fields. Raises TypeError for a name that is no field."""
         model = type(self).__model__
         unknown = changes.keys() - model.fields.keys()
@@ -512,7 +549,10 @@ class Record(metaclass=RecordMeta):
     def __getattr__(self, name: str) -> Any:
         if name == "_record" or name.startswith("__"):
             raise AttributeError(name)
-        known = [*type(self).__model__.fields, *self.__dict__]
+        model = type(self).__model__
+        if name in model.fields or name in model.members:
+            return object.__getattribute__(self, name)  # it exists: what it raised itself is what there is to say
+        known = [*model.fields, *self.__dict__]
         raise AttributeError(f"{type(self).__name__} has no field {_suggest(name, known)}")
 
     def __eq__(self, other: object) -> bool:

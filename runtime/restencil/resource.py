@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, Final, Generic, ca
 
 from .endpoint import Absent, Assigns, Binder, C, Endpoint, Has, PageP, PageR, PushP, PushR, is_binder
 from .path import path_template, shorten_path
-from .rest import P2, R2, ListEndpoint, RestEndpoint
+from .rest_endpoint import P2, R2, ListEndpoint, RestEndpoint
 from .schema.base import schema_name, schema_of
 from .schema.collection import Collection
 from .schema.containers import Union

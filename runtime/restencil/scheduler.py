@@ -22,7 +22,7 @@ __all__ = ["Handle", "Scheduler", "ThreadScheduler", "WaitingScheduler", "block"
 logger = logging.getLogger("restencil")
 
 #: How long a thread without work waits for the next one.
-IDLE_SECONDS: Final = 10.0
+IDLE_SECONDS: Final = 2.0
 
 Work = Callable[[], object]
 

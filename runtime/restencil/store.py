@@ -545,7 +545,7 @@ class Store:
         self._refresh()
         reader = Denormalization(self._layers.top, args, self._memo)
         with self._hooks():
-            found = Answer(run.written, reader).visit(schema, response)
+            found = Answer(run, reader).visit(schema, response)
         return None if isinstance(found, Sentinel) else found
 
     def _respond(self, action: actions.Fetch, below: State) -> Change:
@@ -690,39 +690,18 @@ class Store:
         base, memo, layers = self._base, self._memo, self._layers
         if self._asides:
             self._keep_aside(change)
-        changed: list[Cell] = []
-        grown: list[str] = []
         pending = len(layers)
-        for table, written in change.entities.items():
-            stored = base.entities.get(table)
-            if stored is None:
-                stored = base.entities[table] = {}
-                base.metas[table] = {}
-            grows = False
-            for pk, value in written.items():
-                before = stored.get(pk, UNDEFINED)
-                if before is not value:
-                    stored[pk] = value
-                    # What a layer held, the view had already; bringing the view up to date finds what changed for it.
-                    if not pending or not layers.holds(table, pk):
-                        changed.append((table, pk))
-                        grows = grows or before is UNDEFINED
-            base.metas[table].update(change.metas[table])
-            if grows:
-                grown.append(table)
-        for key, result in change.results.items():
-            base.results[key] = result
-        base.key_metas.update(change.key_metas)
-        for (table, name), entries in change.indexes.items():
-            index = base.indexes.setdefault(table, {}).setdefault(name, {})
-            for text, found in entries.items():
-                if found is None:
-                    index.pop(text, None)
-                else:
-                    index[text] = found
+        changed = [cell for table in change.entities if memo.knows(table) for cell in base.differing(table, change)]
+        if layers.covers:
+            # What a layer held, the view had already; bringing the view up to date finds what changed for it.
+            changed = [cell for cell in changed if not layers.holds(*cell)]
+            known = {table for table, written in change.entities.items() if layers.had_already(table, written)}
+        else:
+            known = set()
         memo.drop_cells(changed)
-        for table in grown:
-            memo.drop_table(table)
+        for table in base.commit(change):
+            if table not in known:
+                memo.drop_table(table)
         if pending:
             layers.base_changed(tokens_of(change))
         if self._retention.active:

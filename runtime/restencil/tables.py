@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, Protocol
 
-from .values import UNDEFINED, Meta, Sentinel
+from .values import UNDEFINED, Meta, Sentinel, text_of
 
 Cell = tuple[str, str]
 EMPTY: Final[Mapping[str, Any]] = {}
@@ -124,6 +124,35 @@ class Tables:
     def has_table(self, table: str) -> bool:
         return table in self.entities
 
+    def differing(self, table: str, change: Change) -> list[Cell]:
+        """The cells of a table that the change gives another value."""
+        stored = self.entities.get(table, EMPTY)
+        return [(table, pk) for pk, value in change.entities[table].items() if stored.get(pk) is not value]
+
+    def commit(self, change: Change) -> list[str]:
+        """Takes a change over; returns the tables that are new or have more members now."""
+        grown: list[str] = []
+        for table, written in change.entities.items():
+            stored = self.entities.get(table)
+            size = -1 if stored is None else len(stored)
+            if stored is None:
+                stored = self.entities[table] = {}
+                self.metas[table] = {}
+            stored.update(written)
+            self.metas[table].update(change.metas[table])
+            if len(stored) != size:
+                grown.append(table)
+        self.results.update(change.results)
+        self.key_metas.update(change.key_metas)
+        for (table, name), entries in change.indexes.items():
+            index = self.indexes.setdefault(table, {}).setdefault(name, {})
+            for text, found in entries.items():
+                if found is None:
+                    index.pop(text, None)
+                else:
+                    index[text] = found
+        return grown
+
 
 class Change:
     """What one action writes, over the state that it was computed from."""
@@ -196,6 +225,12 @@ class Change:
             written[pk] = stored
             self.metas[table][pk] = meta
 
+    def open_table(self, table: str) -> None:
+        """Makes the table known, whether or not anything is in it."""
+        if table not in self.entities:
+            self.entities[table] = {}
+            self.metas[table] = {}
+
     def write_index(self, table: str, names: Iterable[str], pk: str, old: Any, new: Any) -> list[str]:
         """Keeps the index entries of a record that changes (§5.3.2); returns the indexed fields that it lacks."""
         lacking = []
@@ -204,10 +239,10 @@ class Change:
         for name in names:
             before, after = was.get(name), comes.get(name)
             entries = self.indexes.setdefault((table, name), {})
-            if before is not None and before != after and self.by_index(table, name, str(before)) == pk:
-                entries[str(before)] = None
+            if before is not None and before != after and self.by_index(table, name, text_of(before)) == pk:
+                entries[text_of(before)] = None
             if after is None:
                 lacking.append(name)
             else:
-                entries[str(after)] = pk
+                entries[text_of(after)] = pk
         return lacking

@@ -26,7 +26,7 @@ import threading
 import time
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeAlias, TypeVar, TypeVarTuple, Unpack, overload
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar, TypeVarTuple, Unpack, overload
 from urllib.parse import unquote, urlsplit
 
 from .scheduler import block, sleep
@@ -55,10 +55,10 @@ _ABSENT: Final[Any] = object()
 
 
 class Task(Generic[T]):
-    """Work begun with `FakeClock.start`: pending until it has a value or an error."""
+    """Work begun with `FakeClock.start`: its `state` is "pending", "resolved" (`value`) or "rejected" (`error`)."""
 
     def __init__(self) -> None:
-        self.state: Literal["pending", "resolved", "rejected"] = "pending"
+        self.state = "pending"
         self.value: T | None = None
         self.error: BaseException | None = None
 

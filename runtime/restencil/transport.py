@@ -442,7 +442,10 @@ class _Order:
 
 
 class _MergedHeaders:
-    """The client's headers with those of the endpoint over them; the last ones are kept, as they seldom change."""
+    """The client's headers with those of the endpoint over them; the last ones are kept, as they seldom change.
+
+    What it gives is shared: a request makes a copy of its own.
+    """
 
     __slots__ = ("_last",)
 
@@ -458,7 +461,7 @@ class _MergedHeaders:
             if "host" not in merged:
                 merged = httpx.Headers([(b"Host", host), *merged.raw])
             self._last = last = default, dict(own), host, merged
-        return last[3].copy()
+        return last[3]
 
 
 _Origin: TypeAlias = tuple[str, str, int | None]
@@ -607,6 +610,7 @@ def _request(client: httpx.Client | httpx.AsyncClient, order: _Order) -> httpx.R
         extensions["timeout"] = httpx.Timeout(order.timeout / 1000).as_dict()
     method: str = order.init.get("method") or "GET"
     body = order.init.get("body")
+    added: Headers = {}
     content: bytes
     if body is None or body == "":
         content = b""
@@ -614,16 +618,21 @@ def _request(client: httpx.Client | httpx.AsyncClient, order: _Order) -> httpx.R
         content = bytes(cast("bytes | bytearray", body))
     elif isinstance(body, Form):
         content = body.encoded()
-        headers.setdefault("Content-Type", "application/x-www-form-urlencoded")
+        added["Content-Type"] = "application/x-www-form-urlencoded"
     elif isinstance(body, str):
         content = body.encode()
-        headers.setdefault("Content-Type", "text/plain; charset=utf-8")
+        added["Content-Type"] = "text/plain; charset=utf-8"
     else:
         return _streaming_request(client, method, url, headers, body, extensions)
     if content or method in ("POST", "PUT", "PATCH"):
-        headers.setdefault("Content-Length", str(len(content)))
+        added["Content-Length"] = str(len(content))
+    if added:
+        headers = headers.copy()
+        for name, value in added.items():
+            headers.setdefault(name, value)
     # The stream is given, so that httpx does not look for what is known here: that takes a tenth of the whole call.
     request = httpx.Request(method, url, headers=headers, stream=httpx.ByteStream(content), extensions=extensions)
+    request.headers.encoding = headers.encoding
     request.read()
     return request
 

@@ -29,12 +29,18 @@ class Sentinel:
     def __deepcopy__(self, memo: object) -> Sentinel:
         return self
 
+    def __reduce__(self) -> str:
+        return self._name  # unpickled by its name in this module, so that it stays one of a kind
+
 
 UNDEFINED: Final = Sentinel("UNDEFINED")
 """Nothing is known: no entry, not found (§1.2)."""
 
 INVALID: Final = Sentinel("INVALID")
 """Known to be unusable: deleted, invalidated, or failed validation (§1.2)."""
+
+EVERYTHING: Final = Sentinel("EVERYTHING")
+"""Stands in a stored object for an `All` member: its value is found at each read (§5.7)."""
 
 
 def _refuse(self: object, *args: object, **kwargs: object) -> NoReturn:
@@ -59,7 +65,11 @@ class ReadOnlyList(list[V]):
         return [deepcopy(item, memo) for item in self]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return list, (), None, iter(self)
+        # The content comes as state, after the empty list is known: so cycles through it survive.
+        return type(self), (), list(self)
+
+    def __setstate__(self, items: list[V]) -> None:
+        list.extend(self, items)
 
 
 class ReadOnlyDict(dict[K, V]):
@@ -79,7 +89,10 @@ class ReadOnlyDict(dict[K, V]):
         return {key: deepcopy(value, memo) for key, value in self.items()}
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return dict, (), None, None, iter(self.items())
+        return type(self), (), dict(self)
+
+    def __setstate__(self, members: dict[K, V]) -> None:
+        dict.update(self, members)
 
 
 SCALARS: Final = frozenset({str, int, float, bool, type(None)})

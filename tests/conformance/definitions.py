@@ -9,8 +9,9 @@ from collections.abc import Callable, Mapping
 from types import new_class
 from typing import Any
 
-from restencil import Entity, schema
 from tests.conformance.compare import plain
+
+from restencil import Entity, schema
 
 Json = Any
 """Whatever `json.loads` gives."""

@@ -12,9 +12,9 @@ from typing import Any
 from urllib.parse import quote
 
 import httpx
+from tests.conformance.definitions import Definitions, Json, collection_options, non_filter
 
 from restencil import AbortOptimistic, RestEndpoint, create_resource, schema, soft_on_server_error
-from tests.conformance.definitions import Definitions, Json, collection_options, non_filter
 
 Hook = Callable[..., Any]
 

@@ -22,11 +22,12 @@ import httpx
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from restencil import RestEndpoint, hook_scope, hookify_resource
 from tests.conformance.compare import differences, step_differences
 from tests.conformance.definitions import Definitions
 from tests.conformance.endpoints import Endpoints
 from tests.conformance.worlds import BASE, StoreCase, World, arguments
+
+from restencil import RestEndpoint, hook_scope, hookify_resource
 
 Case: TypeAlias = Mapping[str, Any]
 

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from tests.conformance.compare import differences, plain, step_differences
 from tests.conformance.run import Case, cases, problems, worlds_of
 

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, Literal, TypeAlias
 
 import httpx
+from tests.conformance.definitions import Definitions, Json
+from tests.conformance.endpoints import Endpoints
 
 from restencil import (
     AsyncController,
@@ -19,8 +21,6 @@ from restencil import (
     SubscriptionManager,
 )
 from restencil.testing import Answer, FakeClock, MockServer, NetworkDown
-from tests.conformance.definitions import Definitions, Json
-from tests.conformance.endpoints import Endpoints
 
 World: TypeAlias = Literal["sync", "async"]
 

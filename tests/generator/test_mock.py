@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
-from restencil_generator.declaration import Spec
-from restencil_generator.load import load_text
+from restencil_generator.declaration import PathText, Spec
+from restencil_generator.load import load_spec, load_text
 from restencil_generator.mock import create_app
 
 BLOG = """
@@ -72,9 +73,10 @@ def parsed(text: str) -> Spec:
 class Api:
     """A mock server in process."""
 
-    def __init__(self, *texts: str, auth: bool = True) -> None:
+    def __init__(self, *specs: str | Spec, auth: bool = True) -> None:
         self.log: list[str] = []
-        self._app = create_app(*map(parsed, texts), auth=auth, log=self.log.append)
+        declarations = [spec if isinstance(spec, Spec) else parsed(spec) for spec in specs]
+        self._app = create_app(*declarations, auth=auth, log=self.log.append)
 
     def __call__(self, method: str, url: str, **options: Any) -> httpx.Response:
         async def send() -> httpx.Response:
@@ -543,6 +545,61 @@ def test_text_bytes_and_nothing(shapes: Api) -> None:
     assert shapes("POST", "/ping").status_code == 204
 
 
+VALUES = """
+restencil: 1
+package: prefs
+resources:
+  settings:
+    path: /settings/:id
+    schema: {entity: Setting, fields: {id: integer, text: string}}
+    endpoints: {get_list: {schema: {collection: {values: Setting}}}}
+"""
+
+
+def test_a_collection_of_values_is_a_mapping() -> None:
+    """assign takes and answers with new entries; a record that came without a key stands under its pk."""
+    api = Api(VALUES)
+    assert [*api.get("/settings")] == ["1", "2", "3", "4", "5"]
+    new = api.send("POST", "/settings", {"theme": {"text": "dark"}}, 201)
+    assert new == {"theme": {"id": 6, "text": "dark"}}
+    assert api.get("/settings")["theme"] == {"id": 6, "text": "dark"}
+    assert api("POST", "/settings", json={"theme": 1}).json()["message"] == (
+        "the member 'theme' is 1; expected a JSON object"
+    )
+
+
+PARTS = """
+restencil: 1
+package: parts
+entities:
+  Summary: {key: Paper, fields: {id: integer, title: string}}
+  Paper: {extends: Summary, fields: {text: string}}
+resources:
+  papers:
+    path: /papers/:id
+    schema: Paper
+    endpoints:
+      get_list: {schema: {collection: [Summary]}}
+      archive: {method: POST, path: /papers/:id/archive, body: null, schema: {invalidate: Paper}}
+"""
+
+
+def test_a_list_of_summaries_shows_their_fields_only() -> None:
+    """Partial entities share a table: the list has the part, the record the whole."""
+    api = Api(PARTS)
+    assert api.get("/papers")[0] == {"id": 1, "title": "Title 1"}
+    assert api.get("/papers/1") == {"id": 1, "title": "Title 1", "text": "Text 1"}
+    api.send("PATCH", "/papers/1", {"text": "new"})
+    assert api.get("/papers")[0] == {"id": 1, "title": "Title 1"}
+
+
+def test_an_endpoint_that_invalidates_answers_with_what_it_removed() -> None:
+    """Only the standard delete answers with nothing: others need the id in their answer."""
+    api = Api(PARTS)
+    assert api.send("POST", "/papers/2/archive") == {"id": 2, "title": "Title 2", "text": "Text 2"}
+    assert api("GET", "/papers/2").status_code == 404
+
+
 # ------------------------------------------------------------------------------------------------------- auth, CORS, specs
 
 MINIMAL = """
@@ -615,3 +672,27 @@ def test_requests_are_logged(blog: Api) -> None:
     blog("GET", "/articles?status=draft")
     blog("GET", "/articles/999")
     assert blog.log == ["GET /articles?status=draft 200", "GET /articles/999 404"]
+
+
+SPECS = sorted((Path(__file__).resolve().parents[2] / "specs").iterdir())
+
+
+@pytest.mark.parametrize("path", SPECS, ids=lambda path: path.stem)
+def test_every_endpoint_of_every_example_spec_answers(path: Path) -> None:
+    """Whatever is declared is served: each endpoint answers plain calls with a success or a refusal in JSON."""
+    declaration = load_spec(path).declaration
+    assert declaration is not None
+    api = Api(declaration, auth=False)
+    for resource in declaration.resources.values():
+        for name, endpoint in resource.all_endpoints():
+            url = "".join(
+                part.text if isinstance(part, PathText) else f"{part.prefix}1" for part in endpoint.path.parts
+            )
+            for body in (None, {}, {"name": "x"}, []) if endpoint.has_body else (None,):
+                answer = api(endpoint.method, url, json=body)
+                where = (resource.name, name, body, answer.text)
+                assert answer.status_code in (200, 201, 204, 404, 422), where
+                assert answer.is_success or answer.json()["message"], where
+            if name == "get_list":
+                assert answer.status_code == 200, (resource.name, answer.text)
+                assert answer.json(), "a list has something to show"

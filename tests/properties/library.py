@@ -11,8 +11,6 @@ from collections.abc import Callable, Iterable, Mapping
 from types import new_class
 from typing import Any
 
-from restencil import Entity, RestEndpoint, Store, schema
-from restencil.actions import Fetch, Meta, SetError, SetResponse
 from tests.properties.model import (
     Added,
     Built,
@@ -28,6 +26,9 @@ from tests.properties.model import (
     Removed,
     Shape,
 )
+
+from restencil import Entity, RestEndpoint, Store, schema
+from restencil.actions import Fetch, Meta, SetError, SetResponse
 
 Json = Any
 AnyEndpoint = RestEndpoint[..., Any]

@@ -338,14 +338,14 @@ class _Pass:
             case Mapped(item):
                 return {name: self.store(item, entry, value) for name, entry in value.items() if entry is not None}
             case Members(members):
-                shapes = dict(members)
-                return {
-                    name: self.store(shapes[name], member, value) if name in shapes else member
-                    for name, member in value.items()
-                }
+                made = dict(value)
+                for name, inner in members:
+                    if name in made:
+                        made[name] = self.store(inner, made[name], value)
+                return made
             case Either(kinds):
-                kind = dict(kinds).get(value.get("type"))
-                return value if kind is None else {"id": self._entity(kind, value), "schema": value["type"]}
+                chosen = dict(kinds).get(value.get("type"))
+                return value if chosen is None else {"id": self._entity(chosen, value), "schema": value["type"]}
             case Listed(kind, nested):
                 pk = identity(self.args) if nested is None else identity(({nested[0]: parent[nested[1]]},))
                 pks = [self._entity(kind, entry) for entry in value if entry is not None]
@@ -468,14 +468,18 @@ class _Reading:
             case Members(members):
                 return any(self._bad(inner, stored.get(name), seen) for name, inner in members)
             case Either(kinds):
-                kind = dict(kinds).get(stored.get("schema"))
-                return kind is not None and self._unusable(kind, stored["id"], seen)
+                chosen = dict(kinds).get(stored.get("schema"))
+                return chosen is not None and self._unusable(chosen, stored["id"], seen)
             case _:
                 return False
 
     def build(self, shape: Shape, stored: Any) -> Any:
         if shape is None or stored is MISSING or (stored is None and not isinstance(shape, Every)):
             return stored
+        content: Any = stored
+        return self._built(shape, content)
+
+    def _built(self, shape: Shape, stored: Any) -> Any:
         match shape:
             case One(kind) | Removed(kind):
                 return self.entity(kind, str(stored))
@@ -507,5 +511,5 @@ class _Reading:
                     return GONE
                 found_all = [self.entity(kind, pk) for pk in self.state.tables[kind]]
                 return [one for one in found_all if not isinstance(one, Mark)]
-            case Added():
+            case _:
                 return MISSING

@@ -17,11 +17,12 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 import pytest
-
-from restencil import AbortOptimistic, RestEndpoint, schema
-from restencil.errors import AbortError, NetworkError
 from tests.properties.library import Driver, Schemas, unlike
 from tests.properties.model import GONE, MISSING, Aborted, Added, Kind, Listed, Naive, One, Pending, Removed, Shape
+
+from restencil import AbortOptimistic, RestEndpoint, schema
+from restencil.actions import Reset
+from restencil.errors import AbortError, NetworkError
 
 Json = Any
 End: TypeAlias = Literal["answer", "failure", "abort"]
@@ -225,8 +226,6 @@ class Run:
             self.base.respond(endpoint.key(*args), shape, args, answer, at)
 
     def _reset(self) -> None:
-        from restencil.actions import Reset
-
         self.driver.store.apply(Reset())
         self.base = Naive(KINDS)
         self.pending.clear()
@@ -258,7 +257,7 @@ def run(mutations: Sequence[Mutation], events: Sequence[Event], *, tick: int = 1
         if tick and ("reset", 0) not in events:
             one.check_server()
     except AssertionError as error:
-        raise AssertionError(f"{mutations} in the order {events[: place + 1]}: {error}") from error
+        raise AssertionError(f"{mutations} in the order {events}, at {one.now}: {error}") from error
 
 
 def play_all(whats: Sequence[tuple[What, str]], *, sample: float = 1.0, seed: int = 0) -> int:

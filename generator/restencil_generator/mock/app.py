@@ -20,7 +20,7 @@ from restencil_generator.declaration import MISSING, Auth, Body, Field, Json, Ob
 from restencil_generator.mock.answer import Body as Sent
 from restencil_generator.mock.answer import Call, Refusal, Reply, answer
 from restencil_generator.mock.routes import Routes
-from restencil_generator.mock.tables import Tables
+from restencil_generator.mock.seed import seeded
 
 Log = Callable[[str], None]
 
@@ -78,7 +78,7 @@ class _Api:
         self.title = spec.title or spec.package
         self._auth = spec.auth if auth else None
         self._routes = Routes(spec)
-        self._tables = Tables(spec)
+        self._tables = seeded(spec)
 
     async def respond(self, request: Request, path: str) -> Response:
         try:

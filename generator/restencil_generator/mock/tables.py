@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from restencil_generator import examples
@@ -36,7 +36,6 @@ from restencil_generator.declaration import (
     UnionOf,
     ValuesOf,
 )
-from restencil_generator.failure import Failure
 from restencil_generator.mock import made_up
 
 DEPTH = 3
@@ -60,7 +59,7 @@ class Row:
 
     entity: Entity
     data: dict[str, Stored]
-    scope: Mapping[str, str]
+    scope: Mapping[str, str] = dataclasses.field(default_factory=dict[str, str])
     label: str | None = None
 
 
@@ -99,18 +98,15 @@ def entity_part(type_: Type | None) -> EntityRef | UnionOf | None:
 
 
 class Tables:
-    """All rows of a spec's entities, first filled from its examples, or made up where it has none.
+    """All rows of a spec's entities; empty at first."""
 
-    `many` is how many rows are made up for a table that a list shows in pages.
-    """
-
-    def __init__(self, spec: Spec, *, many: int = 25, few: int = 5) -> None:
+    def __init__(self, spec: Spec) -> None:
         self.spec = spec
         self._rows: dict[str, dict[str, Row]] = {entity.key: {} for entity in spec.entities.values()}
+        self.unions = tuple(_unions(spec))
+        self.leaves = _leaves(spec)
         self._families = {name: self._family(name) for name in spec.entities}
         self._groups = self._pk_groups()
-        self._absorb_examples()
-        self._make_up(many, few)
 
     # ---------------------------------------------------------------------------------------------------------- reading
 
@@ -127,9 +123,13 @@ class Tables:
         """Every row that can be read as this entity or union, with the entity that it is read as."""
         for entity in self.entities(of):
             family = self._families[entity.name]
-            for row in list(self._rows[entity.key].values()):
+            for row in self.table(entity.key):
                 if row.entity.name in family:
                     yield entity, row
+
+    def table(self, key: str) -> list[Row]:
+        """All rows under an entity key, in the order in which they came."""
+        return list(self._rows[key].values())
 
     def follow(self, ref: Ref) -> Row | None:
         """The row that a reference names, or None where it is gone."""
@@ -234,7 +234,7 @@ class Tables:
         entity = self._most_complete(self._choose(of, body))
         given = {**self._from_params(entity, params or {}), **body}
         data = self._absorb_fields(entity, given)
-        number = self._next_number(entity)
+        number = self.next_number(entity)
         for field in entity.all_fields:
             if field.wire not in data:
                 self._default(entity, field, data, number)
@@ -244,8 +244,11 @@ class Tables:
         if pk in self._rows[entity.key]:
             raise Misfit(f"there is a {entity.name} with the pk {pk!r} already")
         scope = {name: text for name, text in (params or {}).items() if argument_field(entity, name) is None}
-        row = Row(entity, data, scope, label)
-        self._rows[entity.key][pk] = row
+        return self.insert(Row(entity, data, scope, label))
+
+    def insert(self, row: Row) -> Row:
+        """Puts a row that has its pk into its table."""
+        self._rows[row.entity.key][self.pk(row)] = row
         return row
 
     def change(self, row: Row, body: Mapping[str, Json], *, replace: bool = False) -> None:
@@ -260,7 +263,7 @@ class Tables:
         if replace:
             for field in row.entity.all_fields:
                 if field.wire not in incoming and field.wire not in fixed and field.default is not MISSING:
-                    row.data[field.wire] = self._absorb(
+                    row.data[field.wire] = self.absorb(
                         field.type, examples.to_wire(self.spec, field.type, field.default)
                     )
         row.data.update({name: value for name, value in incoming.items() if name not in fixed})
@@ -285,26 +288,26 @@ class Tables:
     def _absorb_fields(self, entity: Entity, body: Mapping[str, Json]) -> dict[str, Stored]:
         fields = {field.wire: field for field in entity.all_fields}
         return {
-            name: self._absorb(fields[name].type, value) if name in fields else value for name, value in body.items()
+            name: self.absorb(fields[name].type, value) if name in fields else value for name, value in body.items()
         }
 
-    def _absorb(self, type_: Type, value: Json) -> Stored:
+    def absorb(self, type_: Type, value: Json) -> Stored:
         """JSON of this type with its entities in the tables and references in their place."""
         match type_:
             case EntityRef() | UnionOf():
                 return self._absorb_entity(type_, value)
             case Optional():
-                return None if value is None else self._absorb(type_.item, value)
+                return None if value is None else self.absorb(type_.item, value)
             case CollectionOf() | AllOf() | InvalidateOf() | QueryOf() | AdderOf() | PageOf():
-                return self._absorb(type_.of, value)
+                return self.absorb(type_.of, value)
             case ListOf() if isinstance(value, list):
-                return [self._absorb(type_.item, item) for item in value]
+                return [self.absorb(type_.item, item) for item in value]
             case ValuesOf() if isinstance(value, dict):
-                return {key: self._absorb(type_.item, item) for key, item in value.items()}
+                return {key: self.absorb(type_.item, item) for key, item in value.items()}
             case ObjectType() | ObjectRef() if isinstance(value, dict):
                 members = type_.members if isinstance(type_, ObjectType) else self.spec.objects[type_.name].fields
                 types = {member.wire: member.type for member in members}
-                return {key: self._absorb(types[key], item) if key in types else item for key, item in value.items()}
+                return {key: self.absorb(types[key], item) if key in types else item for key, item in value.items()}
             case _:
                 return value
 
@@ -354,13 +357,13 @@ class Tables:
         """Fills a field that a new record lacks."""
         type_ = field.type
         if field.name in entity.pk:
-            data[field.wire] = _pk_part(entity, field, number)
+            data[field.wire] = pk_part(entity, field, number)
         elif isinstance(type_, Const):
             data[field.wire] = type_.value
         elif field.read_only and type_ == Scalar("datetime"):
             data[field.wire] = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         elif field.default is not MISSING:
-            data[field.wire] = self._absorb(type_, examples.to_wire(self.spec, type_, field.default))
+            data[field.wire] = self.absorb(type_, examples.to_wire(self.spec, type_, field.default))
         elif isinstance(type_, EntityRef | UnionOf):
             # A required relation: somebody has to be it, as on a real server the signed-in user is.
             first = next(self.rows(type_), None)
@@ -371,139 +374,7 @@ class Tables:
         else:
             data[field.wire] = made_up.value(self.spec, type_, field.name, number)
 
-    # ------------------------------------------------------------------------------------------------------- first data
-
-    def _absorb_examples(self) -> None:
-        for resource in self.spec.resources.values():
-            for name, endpoint in resource.all_endpoints():
-                example = endpoint.example
-                if example is None or example.response is MISSING or endpoint.side_effect or endpoint.schema is None:
-                    continue
-                try:
-                    self._absorb(endpoint.schema, examples.to_wire(self.spec, endpoint.schema, example.response))
-                except Misfit as misfit:
-                    raise Failure(
-                        f"the example response of {resource.name}.{name} cannot be served: {misfit}; "
-                        "`restencil lint` shows where it stands"
-                    ) from misfit
-
-    def _make_up(self, many: int, few: int) -> None:
-        """Fills the tables that no example filled: first the plain fields of all, then the relations among them."""
-        empty = [key for key, rows in self._rows.items() if not rows]
-        paged = {
-            entity.key
-            for resource in self.spec.resources.values()
-            for _, endpoint in resource.all_endpoints()
-            if endpoint.pagination is not None or endpoint.pagination_field is not None
-            for part in [entity_part(endpoint.schema)]
-            if part is not None
-            for entity in self.entities(part)
-        }
-        listed = {
-            entity.key
-            for resource in self.spec.resources.values()
-            for _, endpoint in resource.all_endpoints()
-            for part in [entity_part(endpoint.schema)]
-            if part is not None
-            for entity in self.entities(part)
-        }
-        new: list[tuple[Row, int]] = []
-        for entity in self._leaves():
-            if entity.key not in empty:
-                continue
-            size = many if entity.key in paged else few if entity.key in listed else (2 * many if paged else 2 * few)
-            new.extend(self._make_row(entity) for _ in range(size))
-        for row, number in new:
-            for field in row.entity.all_fields:
-                if entity_part(field.type) is not None:
-                    row.data[field.wire] = self._make_relation(row, field.type, number)
-                elif field.name not in row.entity.pk and (target := self._foreign(row.entity, field)) is not None:
-                    entity, name = target
-                    others = list(self._rows[entity.key].values())
-                    source = entity.field(name)
-                    if others and source is not None:
-                        row.data[field.wire] = others[(number - 1) % len(others)].data.get(source.wire)
-
-    def _foreign(self, owner: Entity, field: Field) -> tuple[Entity, str] | None:
-        """The entity and field whose values a plain field repeats: by a collection's `nest`, or a name as `user_id`."""
-        for entity in self.spec.entities.values():
-            for nested in entity.all_fields:
-                type_ = nested.type.item if isinstance(nested.type, Optional) else nested.type
-                of = entity_part(type_)
-                if isinstance(type_, CollectionOf) and of is not None and owner.key in self.keys(of):
-                    for pair in type_.nest:
-                        if argument_field(owner, pair.argument) == field:
-                            return entity, pair.field
-        for entity in self.spec.entities.values():
-            if made_up.words(field.name) == f"{made_up.words(entity.name)} id" and len(entity.pk) == 1:
-                return entity, entity.pk[0]
-        return None
-
-    def _make_row(self, entity: Entity) -> tuple[Row, int]:
-        number = self._next_number(entity)
-        data: dict[str, Stored] = {}
-        for field in entity.all_fields:
-            if field.name in entity.pk:
-                data[field.wire] = _pk_part(entity, field, number)
-            elif entity_part(field.type) is None:
-                data[field.wire] = made_up.value(self.spec, field.type, field.name, number)
-        self._discriminate(entity, data)
-        row = Row(entity, data, {})
-        pk = pk_of(entity, data)
-        if pk is not None:
-            self._rows[entity.key][pk] = row
-        return row, number
-
-    def _discriminate(self, entity: Entity, data: dict[str, Stored]) -> None:
-        """Sets the members by which unions tell this entity."""
-        for union in self._unions():
-            for choice in union.choices:
-                if choice.entity == entity.name and union.wire:
-                    data[union.wire] = choice.value
-
-    def _make_relation(self, row: Row, type_: Type, number: int) -> Stored:
-        """Relations share the rows out: the first record gets the first, lists divide a table among their owners."""
-        match type_:
-            case EntityRef() | UnionOf():
-                targets = [other for _, other in self.rows(type_)]
-                if not targets:
-                    return None
-                target = targets[(number - 1) % len(targets)]
-                return Ref(target.entity.key, self.pk(target))
-            case Optional():
-                return None if number % 3 == 0 else self._make_relation(row, type_.item, number)
-            case ListOf() | ValuesOf():
-                of = entity_part(type_.item)
-                if of is None or not isinstance(type_.item, EntityRef | UnionOf):
-                    return [] if isinstance(type_, ListOf) else {}
-                owners = max(1, len(self._rows[row.entity.key]))
-                refs = [
-                    Ref(other.entity.key, self.pk(other))
-                    for index, (_, other) in enumerate(self.rows(of))
-                    if index % owners == (number - 1) % owners
-                ]
-                return [*refs] if isinstance(type_, ListOf) else {ref.pk: ref for ref in refs}
-            case CollectionOf() | AllOf() | QueryOf():
-                return self._make_relation(row, type_.of, number)
-            case _:
-                return None
-
     # ------------------------------------------------------------------------------------------------------------ shape
-
-    def _leaves(self) -> Iterable[Entity]:
-        """The entities that rows are made of: concrete, and not merely a part of another one on the same table."""
-        parts = {
-            self.spec.entities[entity.extends].name
-            for entity in self.spec.entities.values()
-            if entity.extends is not None
-            and not entity.abstract
-            and self.spec.entities[entity.extends].key == entity.key
-        }
-        return [
-            entity
-            for entity in self.spec.entities.values()
-            if not entity.abstract and entity.pk and entity.name not in parts
-        ]
 
     def _family(self, name: str) -> frozenset[str]:
         """The entities on the same table whose rows can be read as this one: what it extends, what extends it."""
@@ -524,51 +395,66 @@ class Tables:
 
     def _most_complete(self, entity: Entity) -> Entity:
         """The one entity that has all fields of a table, where there is one: a record may be known by a part of it."""
-        whole = [leaf for leaf in self._leaves() if leaf.name in self._families[entity.name] and leaf.key == entity.key]
+        whole = [leaf for leaf in self.leaves if leaf.name in self._families[entity.name] and leaf.key == entity.key]
         return whole[0] if len(whole) == 1 else entity
-
-    def _unions(self) -> Iterator[UnionOf]:
-        def walk(type_: Type | None) -> Iterator[UnionOf]:
-            match type_:
-                case UnionOf():
-                    yield type_
-                case Optional() | ListOf() | ValuesOf():
-                    yield from walk(type_.item)
-                case CollectionOf() | AllOf() | InvalidateOf() | QueryOf() | AdderOf() | PageOf():
-                    yield from walk(type_.of)
-                case ObjectType():
-                    for member in type_.members:
-                        yield from walk(member.type)
-                case _:
-                    return
-
-        for entity in self.spec.entities.values():
-            for field in entity.all_fields:
-                yield from walk(field.type)
-        for resource in self.spec.resources.values():
-            yield from walk(resource.schema)
-            for _, endpoint in resource.all_endpoints():
-                yield from walk(endpoint.schema)
 
     def _pk_groups(self) -> dict[str, frozenset[str]]:
         """Tables that a union joins have one numbering, so that an id in a URL names one record."""
         groups = {key: frozenset([key]) for key in self._rows}
-        for union in self._unions():
+        for union in self.unions:
             joined = frozenset[str]().union(*(groups[entity.key] for entity in self.entities(union)))
             for key in joined:
                 groups[key] = joined
         return groups
 
-    def _next_number(self, entity: Entity) -> int:
+    def next_number(self, entity: Entity) -> int:
         """One more than the largest number that a pk of the entity's tables is or ends with."""
         largest = 0
         for key in self._groups[entity.key]:
-            for row in self._rows[key].values():
+            for row in self.table(key):
                 for name in row.entity.pk[-1:]:
                     field = row.entity.field(name)
                     if field is not None:
                         largest = max(largest, _number(row.data.get(field.wire)))
         return largest + 1
+
+
+def _leaves(spec: Spec) -> tuple[Entity, ...]:
+    """The entities that rows are made of: concrete, and not merely a part of another one on the same table."""
+    parts = {
+        entity.extends
+        for entity in spec.entities.values()
+        if entity.extends is not None and not entity.abstract and spec.entities[entity.extends].key == entity.key
+    }
+    return tuple(
+        entity for entity in spec.entities.values() if not entity.abstract and entity.pk and entity.name not in parts
+    )
+
+
+def _unions(spec: Spec) -> Iterator[UnionOf]:
+    """Every union that a spec writes somewhere."""
+
+    def walk(type_: Type | None) -> Iterator[UnionOf]:
+        match type_:
+            case UnionOf():
+                yield type_
+            case Optional() | ListOf() | ValuesOf():
+                yield from walk(type_.item)
+            case CollectionOf() | AllOf() | InvalidateOf() | QueryOf() | AdderOf() | PageOf():
+                yield from walk(type_.of)
+            case ObjectType():
+                for member in type_.members:
+                    yield from walk(member.type)
+            case _:
+                return
+
+    for entity in spec.entities.values():
+        for field in entity.all_fields:
+            yield from walk(field.type)
+    for resource in spec.resources.values():
+        yield from walk(resource.schema)
+        for _, endpoint in resource.all_endpoints():
+            yield from walk(endpoint.schema)
 
 
 def pk_of(entity: Entity, data: Mapping[str, Stored]) -> str | None:
@@ -586,8 +472,11 @@ def pk_of(entity: Entity, data: Mapping[str, Stored]) -> str | None:
 
 
 def argument_field(entity: Entity, name: str) -> Field | None:
-    """The field that an argument of a URL means: by its name, a relation by `author_id`, a list by its singular, the pk by
-    `article_id`."""
+    """The field that an argument of a URL means.
+
+    It has that name, is a relation `author` for `author_id` or the other way round, a list `tags` for `tag`, or the pk
+    of an Article for `article_id`.
+    """
     wanted = made_up.words(name)
     for field in entity.all_fields:
         if name in (field.wire, field.name) or made_up.words(field.name) == wanted:
@@ -622,7 +511,8 @@ def _typed(type_: Type, text: str) -> Json:
             return text
 
 
-def _pk_part(entity: Entity, field: Field, number: int) -> Json:
+def pk_part(entity: Entity, field: Field, number: int) -> Json:
+    """The value of a field of the pk for the record `number`."""
     match field.type:
         case Scalar("integer"):
             return number

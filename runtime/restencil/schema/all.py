@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
-from ..values import INVALID, UNDEFINED, ReadOnlyList, Sentinel
+from ..values import EVERYTHING, INVALID, UNDEFINED, ReadOnlyList
 from .base import Answer, Schema
 from .containers import Attribute, Choice, item_schema, items_of
 from .entity import EntitySchema
@@ -13,10 +13,6 @@ from .entity import EntitySchema
 if TYPE_CHECKING:
     from ..denormalize import Denormalization
     from ..normalize import Normalization
-
-EVERYTHING: Final = Sentinel("EVERYTHING")
-"""Stands in a stored object for an `All` member: its value is found at each read (§5.7)."""
-
 
 class All(Schema):
     """A list of all usable entities of one type, or of all types of a mapping, in order of arrival (§5.7).
@@ -60,6 +56,8 @@ class All(Schema):
         return self.item.title if self.item else "All"
 
     def normalize(self, value: Any, parent: Any, key: str | None, run: Normalization) -> Any:
+        for schema in self.entities():
+            run.change.open_table(schema.model.key)  # an empty answer is an answer: from now on the list is known
         for entry in items_of(value):
             run.visit(self.item, entry, parent, key)
         return UNDEFINED if parent is None or key is None else EVERYTHING

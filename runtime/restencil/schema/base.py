@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from weakref import WeakValueDictionary
 
 from ..codecs import encode_any
+from ..errors import ConversionError, ProcessingError
 from ..records import RecordMeta
-from ..values import UNDEFINED
+from ..values import SCALARS, UNDEFINED, read_only
 
 if TYPE_CHECKING:
     from ..denormalize import Denormalization
@@ -55,19 +56,18 @@ class Schema:
 class Answer:
     """Hands the recursion of `Schema.answer` in: what the store holds now, and what the response was stored as."""
 
-    def __init__(self, written: Mapping[tuple[int, str], str], reader: Denormalization) -> None:
-        self.written = written
+    def __init__(self, run: Normalization, reader: Denormalization) -> None:
+        self.written: Mapping[tuple[int, str], str] = run.written
+        self.processed: Mapping[tuple[int, str], Mapping[str, Any]] = run.processed
         self.reader = reader
 
     def visit(self, schema: Schema | None, value: Any) -> Any:
         """The answer for one value; without a schema the value itself."""
-        from ..values import SCALARS, read_only
-
         if schema is None:
             return value if type(value) in SCALARS else read_only(value)
         if value is None:
             return None
-        return schema.answer(value, self)
+        return schema.answer(list(value) if isinstance(value, tuple) else value, self)
 
 
 class Conversion(Schema):
@@ -80,11 +80,23 @@ class Conversion(Schema):
     def normalize(self, value: Any, parent: Any, key: str | None, run: Normalization) -> Any:
         return value
 
+    def converted(self, value: Any) -> Any:
+        """What is handed out for a stored value; lists and dicts go in and come out read-only (§6.1)."""
+        return read_only(self.convert(read_only(value)))
+
     def denormalize(self, stored: Any, run: Denormalization) -> Any:
-        return self.convert(stored)
+        try:
+            return self.converted(stored)
+        except ProcessingError:
+            raise
+        except Exception as error:
+            raise ConversionError(
+                f"{stored!r:.100} does not convert by {self.title}: {error}; give the schema a conversion that fits what "
+                "the server sends"
+            ) from error
 
     def answer(self, value: Any, run: Answer) -> Any:
-        return self.convert(value)
+        return self.denormalize(value, run.reader)
 
     @property
     def title(self) -> str:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..records import to_wire
 from ..values import INVALID, SCALARS, UNDEFINED, ReadOnlyDict, ReadOnlyList, read_only
-from .base import Answer, Conversion, Lazy, Schema, entity_of, schema_of
+from .base import Answer, Conversion, Lazy, Schema, schema_of
+from .entity import EntitySchema, is_falsy
 
 if TYPE_CHECKING:
     from ..denormalize import Denormalization
@@ -234,7 +235,7 @@ class Values(ItemHolder):
         out = {}
         for name, entry in stored.items():
             found = run.visit(item, entry)
-            if found is not UNDEFINED and found is not INVALID and (item is None or found):
+            if found is not UNDEFINED and found is not INVALID and (item is None or not is_falsy(found)):
                 out[name] = found
         return ReadOnlyDict(out)
 
@@ -282,6 +283,17 @@ class Union(Schema):
 
     def query_key(self, args: tuple[Any, ...], run: Denormalization) -> Any:
         return self.choice.query_key(args, run)
+
+
+def nested_model(schema: Schema | None) -> Any:
+    """What `to_wire` takes as the model of values that this schema stands for, None where names stay (§5.3.0)."""
+    from .collection import Collection
+
+    if isinstance(schema, Collection):
+        schema = schema.inner
+    if isinstance(schema, List):
+        schema = schema.item
+    return schema.cls if isinstance(schema, EntitySchema) else schema if isinstance(schema, Object) else None
 
 
 class Object(Schema):
@@ -337,7 +349,7 @@ class Object(Schema):
             if isinstance(schema, Conversion) and value is not None:
                 out[json_name] = schema.encode(value)
             else:
-                out[json_name] = to_wire(value, schema if isinstance(schema, Object) else entity_of(schema))
+                out[json_name] = to_wire(value, nested_model(schema))
         return out
 
     def normalize(self, value: Any, parent: Any, key: str | None, run: Normalization) -> Any:

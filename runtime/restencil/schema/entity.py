@@ -23,7 +23,6 @@ Stored = Mapping[str, Any] | Sentinel
 """What a table holds of an entity: its record, or INVALID."""
 
 _UNUSABLE: Final = frozenset({"", "None", "undefined"})
-_FALSY_DEFAULTS: Final = (None, False, 0, "")
 PkFunction = Callable[[Mapping[str, Any], Any, str | None, tuple[Any, ...]], str | None]
 
 
@@ -52,6 +51,7 @@ class EntitySchema(Schema):
             processed = model.process(value, parent, key, run.args)
             if processed is None:
                 return self.invalidate(value, parent, key, run)
+            run.keep(value, processed, model.key)
             record = dict(processed)
         pk = model.pk(record, parent, key, run.args)
         if pk is None:
@@ -114,16 +114,19 @@ class EntitySchema(Schema):
         return run.entity(self, stored)
 
     def answer(self, value: Any, run: Answer) -> Any:
-        if not isinstance(value, Mapping):
-            found = run.reader.entity(self, text_of(value)) if value else None
+        if not isinstance(value, (Mapping, Record)):
+            found = run.reader.read(self, text_of(value)) if value and type(value) in SCALARS else None
             return UNDEFINED if found is INVALID else found
         pk = run.written.get((id(value), self.model.key))
-        found = UNDEFINED if pk is None else run.reader.entity(self, pk)
+        found = UNDEFINED if pk is None else run.reader.read(self, pk)
         return self.built_from(value, run) if found is UNDEFINED or found is INVALID else found
 
-    def built_from(self, value: Mapping[str, Any], run: Answer) -> Any:
+    def built_from(self, value: Mapping[str, Any] | Record, run: Answer) -> Any:
         """The entity as the response shows it, for one that the store does not hold (§7.2)."""
         model = self.model
+        if isinstance(value, Record):
+            return value
+        value = run.processed.get((id(value), model.key), value)
         instance = self.cls.from_js(value) if not model.abstract else None
         if instance is None:
             return None
@@ -136,10 +139,11 @@ class EntitySchema(Schema):
         return instance
 
     def query_key(self, args: tuple[Any, ...], run: Denormalization) -> Any:
-        if not args or not args[0]:
+        if not args or is_falsy(args[0]):
             return UNDEFINED
         first = args[0]
         model = self.model
+        table = model.key
         if isinstance(first, (str, int, float)):
             pk: str | None = text_of(first)
         elif isinstance(first, Mapping):
@@ -149,12 +153,12 @@ class EntitySchema(Schema):
                 pk = None
             if pk is None:
                 for name in model.indexes:
-                    if name in first:
-                        pk = run.by_index(model.key, name, text_of(first[name]))
+                    if first.get(name) is not None:
+                        pk = run.by_index(table, name, text_of(first[name]))
                         break
         else:
             pk = None
-        return UNDEFINED if pk is None or not run.has(model.key, pk) else pk
+        return UNDEFINED if pk is None or not run.has(table, pk) else pk
 
 
 class EntityModel(Model):
@@ -182,6 +186,14 @@ class EntityModel(Model):
         self.merge_meta_with_store = _overridden(cls, "merge_meta_with_store")
         self.from_js = _overridden(cls, "from_js")
         self.create_if_valid = _overridden(cls, "create_if_valid")
+        self.merges = bool(
+            self.merge
+            or self.should_update
+            or self.should_reorder
+            or self.merge_with_store
+            or self.merge_meta_with_store
+        )
+        """Whether any hook has a say in merging."""
 
     @property
     def abstract(self) -> bool:
@@ -250,9 +262,10 @@ class EntityModel(Model):
             return instance
         return record
 
-    def drop_compiled(self) -> None:
-        """Forget what was derived from the schema (§5.1: `define()` at any time)."""
-        self._relations = None
+    def nested_model(self, name: str) -> Any:
+        from .containers import nested_model
+
+        return next((nested_model(relation.node) for relation in self.relations if relation.name == name), None)
 
 
 _new = object.__new__
@@ -272,7 +285,8 @@ class Relation:
         default = None if known is None else known.default
         self.needed = self.raises or (
             known is not None
-            and (known.factory is not None or (default is not UNDEFINED and not _is_falsy_default(default)))
+            and (known.factory is not None or default is not UNDEFINED)
+            and not is_falsy(known.default_value())
         )
 
     @property
@@ -284,9 +298,9 @@ class Relation:
         return found
 
 
-def _is_falsy_default(value: Any) -> bool:
-    # An empty list or dict counts as required, so truthiness must not decide (§5.2).
-    return any(value is falsy or (type(value) is type(falsy) and value == falsy) for falsy in _FALSY_DEFAULTS)
+def is_falsy(value: Any) -> bool:
+    """Whether a value is None, False, zero or empty text; an empty list or dict is not (§5.2)."""
+    return value is None or (type(value) in SCALARS and not value)
 
 
 def _has_cached_property(cls: type) -> bool:
@@ -460,7 +474,7 @@ class Entity(Record, metaclass=EntityMeta):
             """The primary key: the field `id` unless a class says otherwise (§5.3)."""
             return type(self).__model__.pk_of_instance(self)
 
-    def __init__(self, **members: Any) -> None:
+    def __init__(self, /, **members: Any) -> None:
         _refuse_abstract(type(self))
         super().__init__(**members)
 

@@ -22,7 +22,7 @@ from .endpoint import (
 from .errors import ParseError, UnexpectedContentError
 from .flow import Flow, Outcome, current_transport, is_awaitable, run, run_async
 from .jsontext import decode_json, encode_json
-from .path import PathTemplate, is_list, is_mapping, is_sequence, path_template, search_string
+from .path import PathTemplate, is_dict, is_list, is_mapping, is_sequence, path_template, search_string
 from .records import Record, RecordMeta, to_wire
 from .schema.base import Lazy, Schema, entity_of
 from .schema.collection import Collection, find_collection, paginated_schema
@@ -106,6 +106,7 @@ class RestEndpoint(Endpoint[P, R]):
     request_init: Mapping[str, Any]
 
     _template: PathTemplate
+    _quick: PathTemplate | None
     _has_body: bool
     _head: str
     _own_process: bool
@@ -134,6 +135,8 @@ class RestEndpoint(Endpoint[P, R]):
         members["_has_body"] = self.method not in ("GET", "DELETE") and self.body is not None
         members["_own_process"] = options.get("process") is not None or kind.process is not RestEndpoint.process
         members["_model"] = ANY
+        plain = "url" not in members and kind.url is RestEndpoint.url
+        members["_quick"] = self._template if plain and not self._template.leads else None
         content, body_format = self.content, self.body_format
         if content not in _CONTENTS:
             raise ValueError(f"content of endpoint {self.label} is one of json, text, bytes, stream, not {content!r}")
@@ -256,10 +259,8 @@ class RestEndpoint(Endpoint[P, R]):
 
     def _params(self, args: tuple[Any, ...]) -> Any:
         """The URL parameters among bound arguments (§3.3)."""
-        if not args or (len(args) < 2 and self.has_body):
-            return {}
-        params = args[0]
-        return {} if params is None else params
+        params = args[0] if args else None
+        return {} if params is None or (len(args) == 1 and self.has_body) else params
 
     # -- URL and key --------------------------------------------------------------------------------------------------
 
@@ -270,8 +271,8 @@ class RestEndpoint(Endpoint[P, R]):
         ValueError for a value that would change the route.
         """
         if keywords:
-            first: Any = () if url_params is None else (url_params,)
-            url_params = self.bind_args(first, keywords)[0]
+            positional: list[Any] = [] if url_params is None else [url_params]
+            url_params = self.bind_args(tuple(positional), keywords)[0]
         params = cast("dict[str, Any]", {} if url_params is None else url_params)
         if type(params) is not dict and not is_mapping(params):
             raise TypeError(f"the parameters of endpoint {self.name!r} are a dict, not a {type(url_params).__name__}")
@@ -292,7 +293,13 @@ class RestEndpoint(Endpoint[P, R]):
 
     def key(self, *args: P.args, **kwargs: P.kwargs) -> str:
         """The method, a space and the URL; the body never enters it (§2.5)."""
-        return f"{self.method} {self.url(self._params(self.bind_args(args, kwargs) if kwargs else args))}"
+        bound: tuple[Any, ...] = self.bind_args(args, kwargs) if kwargs else args
+        params = self._params(bound)
+        quick = self._quick
+        if quick is not None and quick.filler is not None and is_dict(params) and len(params) == quick.exact:
+            # Every parameter fills the template, and nobody overrides how: what `url` would come to.
+            return f"{self.method} {self.url_prefix}{quick.filler(params, '')}"
+        return f"{self.method} {self.url(params)}"
 
     def test_key(self, key: str) -> bool:
         """True when the key is this endpoint's for some arguments (§2.5)."""

@@ -1,0 +1,554 @@
+"""Advice about a spec without mistakes: what will surprise at run time, what the cache makes of it, what is left over.
+
+Hand-written code is looked for in a process of its own, so that importing it can neither change nor end this one.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from restencil_generator import declaration as d
+from restencil_generator import examples
+from restencil_generator.problems import Place, Problem, Related, did_you_mean, in_order, quoted
+
+if TYPE_CHECKING:
+    from restencil_generator.load import Loaded
+
+HOOKS_TIMEOUT: Final = 60.0
+"""How long, in seconds, importing the hand-written code of one spec may take."""
+
+OFTEN: Final = 10_000
+"""Polling at least this often (ms) is worth a word where it fetches a whole list."""
+
+_SECRET_WORDS: Final = ("token", "secret", "password", "api-key", "apikey", "credential")
+_LOCAL: Final = ("http://localhost", "http://127.", "http://[::1]", "http://0.0.0.0")
+_FOUND_BY_NAME: Final = ("page", "offset", "skip")
+
+
+def lint(loaded: Loaded, *, import_hooks: bool = True, python_path: Sequence[Path | str] = ()) -> tuple[Problem, ...]:
+    """Advice about a loaded spec, in order; none for a spec with mistakes.
+
+    With `import_hooks` the code that `python:` references name is imported, in a process of its own whose path begins
+    with `python_path`, and checked to exist and to take what it will be called with.
+    """
+    spec = loaded.declaration
+    if spec is None:
+        return ()
+    found = [
+        *_names(spec),
+        *_entities(spec),
+        *_resources(spec),
+        *_examples(spec),
+        *_deprecated(spec),
+        *_unused(spec),
+    ]
+    if import_hooks:
+        found.extend(_hooks(spec, python_path))
+    return tuple(in_order(found))
+
+
+def _advice(code: str, message: str, place: Place, hint: str = "", related: Iterable[Related] = ()) -> Problem:
+    return Problem(code, message, place, hint, tuple(related), "warning")
+
+
+# ---------------------------------------------------------------------------------------------------- names, transport
+
+
+def _names(spec: d.Spec) -> Iterator[Problem]:
+    if spec.package in sys.stdlib_module_names:
+        yield _advice(
+            "stdlib-package",
+            f"the package {quoted(spec.package)} hides the module of Python's standard library",
+            spec.place,
+            "choose another name",
+        )
+    levels = [(spec.url_prefix, spec.headers, "the spec", spec.place)]
+    levels += [
+        (resource.url_prefix, resource.headers, f"resource {quoted(resource.name)}", resource.place)
+        for resource in spec.resources.values()
+    ]
+    known: set[str] = set()
+    for prefix, headers, what, place in levels:
+        if (
+            spec.auth is not None
+            and prefix.startswith("http://")
+            and not prefix.startswith(_LOCAL)
+            and prefix not in known
+        ):
+            known.add(prefix)
+            yield _advice("plain-http", f"the secret of {what} travels in the clear: {prefix}", place, "use https")
+        for name in headers:
+            if any(word in name.lower() for word in _SECRET_WORDS) and name not in known:
+                known.add(name)
+                yield _advice(
+                    "secret-looking",
+                    f"the header {quoted(name)} of {what} looks like a secret, which never stands in a spec",
+                    place,
+                    "use 'auth:'",
+                )
+
+
+# ------------------------------------------------------------------------------------------------------------ entities
+
+
+def _entities(spec: d.Spec) -> Iterator[Problem]:
+    keys: dict[str, d.Entity] = {}
+    for entity in spec.entities.values():
+        other = keys.setdefault(entity.key, entity)
+        if (
+            other is not entity
+            and not entity.abstract
+            and not other.abstract
+            and _root(spec, other) != _root(spec, entity)
+        ):
+            yield _advice(
+                "shared-key",
+                f"the entities {quoted(entity.name)} and {quoted(other.name)} share the table {quoted(entity.key)}, "
+                "but neither extends the other",
+                entity.place,
+                "give one of them another 'key'",
+                [Related(other.place, "the other one")],
+            )
+        for field in entity.fields:
+            if isinstance(field.type, d.CollectionOf) and not field.type.nest:
+                yield _advice(
+                    "nested-collection",
+                    f"the collection {quoted(field.name)} of entity {quoted(entity.name)} has no 'nest': all lists of "
+                    "one response are one list",
+                    field.place,
+                    "add 'nest: {argument: field}'",
+                )
+    yield from _never_alone(spec)
+    yield from _partial_unions(spec)
+
+
+def _root(spec: d.Spec, entity: d.Entity) -> str:
+    while entity.extends is not None:
+        entity = spec.entities[entity.extends]
+    return entity.name
+
+
+def _never_alone(spec: d.Spec) -> Iterator[Problem]:
+    """An entity that others cannot be read without should be one that can be fetched again by itself."""
+    alone: set[str] = set()
+    for endpoint in _endpoints(spec):
+        if not endpoint.side_effect and isinstance(endpoint.schema, d.EntityRef | d.UnionOf):
+            alone.update(_named(endpoint.schema))
+    tables = {spec.entities[name].key for name in alone}
+    for entity in spec.entities.values():
+        for field in entity.fields:
+            if isinstance(field.type, d.EntityRef) and field.required:
+                needed = spec.entities[field.type.name]
+                if needed.key not in tables:
+                    tables.add(needed.key)
+                    yield _advice(
+                        "never-fetched-alone",
+                        f"entity {quoted(entity.name)} needs {quoted(needed.name)} in {quoted(field.name)}, but no "
+                        "endpoint reads one alone: once it is invalid, nothing brings it back",
+                        field.place,
+                        f"add a resource for {needed.name}, or write '{needed.name}?'",
+                        [Related(needed.place, "declared here")],
+                    )
+
+
+def _partial_unions(spec: d.Spec) -> Iterator[Problem]:
+    told: set[tuple[str, str]] = set()
+    for place, type in _types(spec):
+        for union in _parts(type, d.UnionOf):
+            for choice in union.choices:
+                attribute = union.attribute
+                if isinstance(attribute, str) and (choice.entity, attribute) not in told:
+                    entity = spec.entities[choice.entity]
+                    if entity.field(attribute) is None:
+                        told.add((choice.entity, attribute))
+                        yield _advice(
+                            "union-field",
+                            f"entity {quoted(entity.name)} of a union lacks {quoted(attribute)}, which tells it apart",
+                            place,
+                            f"add '{attribute}: {{const: {choice.value}}}' to it",
+                            [Related(entity.place, "declared here")],
+                        )
+
+
+# ------------------------------------------------------------------------------------------------------------ resources
+
+
+def _resources(spec: d.Spec) -> Iterator[Problem]:
+    for resource in spec.resources.values():
+        for name, endpoint in resource.all_endpoints():
+            yield from _endpoint(f"{quoted(name)} of resource {quoted(resource.name)}", endpoint)
+        if resource.pagination_field is not None and not _paged(resource):
+            yield _advice(
+                "no-effect",
+                f"'pagination_field' of resource {quoted(resource.name)} has no effect: no list holds a collection",
+                resource.place,
+                "remove it, or write {collection: [Entity]} in the list's schema",
+            )
+        for name in ("update", "partial_update"):
+            writing = resource.endpoints.get(name)
+            if writing is not None and writing.schema is None and writing.update is None:
+                yield _advice(
+                    "stale-after-write",
+                    f"{quoted(name)} of resource {quoted(resource.name)} has no schema: what is cached stays as it was",
+                    writing.place,
+                    "give it the entity as schema, or an 'update' function",
+                )
+        delete = resource.endpoints.get("delete")
+        if delete is not None and "schema" in delete.written and not _parts_of(delete.schema, d.InvalidateOf):
+            yield _advice(
+                "stale-after-write",
+                f"'delete' of resource {quoted(resource.name)} invalidates nothing, so lists go on showing the entity",
+                delete.place,
+                "write 'schema: {invalidate: …}'",
+            )
+
+
+def _paged(resource: d.Resource) -> bool:
+    return any(endpoint.pagination_field is not None for _, endpoint in resource.all_endpoints())
+
+
+def _endpoint(what: str, endpoint: d.Endpoint) -> Iterator[Problem]:
+    if endpoint.side_effect:
+        if "options" in endpoint.written and endpoint.options.poll_frequency is not None:
+            yield _advice(
+                "no-effect", f"'poll_frequency' of {what} has no effect: it changes something", endpoint.place
+            )
+    elif endpoint.get_optimistic_response is not None and "get_optimistic_response" in endpoint.written:
+        message = f"'get_optimistic_response' of {what} has no effect: it changes nothing"
+        yield _advice("no-effect", message, endpoint.place, "write 'side_effect: true' where it does")
+    polled = endpoint.options.poll_frequency
+    whole = isinstance(endpoint.schema, d.CollectionOf) and endpoint.pagination_field is None
+    if whole and not endpoint.side_effect and polled is not None and polled <= OFTEN:
+        yield _advice(
+            "poll-whole-list",
+            f"{what} fetches the whole list every {polled} ms while someone watches it",
+            endpoint.place,
+            "poll less often, or give it a 'pagination_field'",
+        )
+    field = endpoint.pagination_field if endpoint.name != "get_page" else None
+    if field is not None and endpoint.pagination is None and field.name not in _FOUND_BY_NAME:
+        yield _advice(
+            "no-iterate",
+            f"{what} has pages, but nothing says how 'iterate()' finds the next one",
+            endpoint.place,
+            "add 'pagination: {style: …}'",
+        )
+    for param in endpoint.search_params:
+        if endpoint.base is None and _parts_of(param.type, (d.ObjectRef, d.ObjectType, d.ValuesOf)):
+            yield _advice(
+                "search-type",
+                f"the search parameter {quoted(param.name)} of {what} has no text in a URL",
+                param.place,
+                "give the resource an 'endpoint:' class that overrides search_to_string",
+            )
+
+
+# ------------------------------------------------------------------------------------------------------------- examples
+
+
+def _examples(spec: d.Spec) -> Iterator[Problem]:
+    for resource in spec.resources.values():
+        for name, endpoint in resource.all_endpoints():
+            if endpoint.example is not None:
+                what = f"the example of {quoted(name)} of resource {quoted(resource.name)}"
+                yield from _example(spec, what, endpoint, endpoint.example)
+
+
+def _example(spec: d.Spec, what: str, endpoint: d.Endpoint, example: d.Example) -> Iterator[Problem]:
+    yield from _example_params(spec, what, endpoint, example)
+    if example.body is not d.MISSING:
+        if not endpoint.has_body:
+            yield _misfit(what, "it has a body, but the endpoint takes none", example, ("body",), "remove it")
+        elif endpoint.body is not None and endpoint.body.type is not None:
+            yield from _misfits(spec, what, endpoint.body.type, example.body, example, "body")
+    if example.response is not d.MISSING and endpoint.process is None and endpoint.base is None:
+        type = endpoint.schema or endpoint.returns
+        if type is not None and not (isinstance(type, d.InvalidateOf) and not isinstance(example.response, dict)):
+            yield from _misfits(spec, what, type, example.response, example, "response")
+
+
+def _example_params(spec: d.Spec, what: str, endpoint: d.Endpoint, example: d.Example) -> Iterator[Problem]:
+    fields = [*endpoint.params, *endpoint.search_params]
+    if endpoint.pagination_field is not None:
+        fields.append(endpoint.pagination_field)
+    if endpoint.pagination is not None and endpoint.pagination.size is not None:
+        fields.append(endpoint.pagination.size.param)
+    names = {field.wire: field for field in fields} | {field.name: field for field in fields}
+    given: set[str] = set()
+    for key, value in example.params.items():
+        field = names.get(key)
+        if field is None:
+            hint = did_you_mean(key, [field.name for field in fields])
+            yield _misfit(what, f"the endpoint has no parameter {quoted(key)}", example, ("params", key), hint)
+        else:
+            given.add(field.name)
+            yield from _misfits(spec, what, field.type, value, example, "params", key)
+    if "params" in {where[0] for where in example.places if where}:
+        for field in (*endpoint.params, *endpoint.search_params):
+            if field.required and field.name not in given:
+                yield _misfit(what, f"the parameter {quoted(field.name)} is missing", example, ("params",), "add it")
+
+
+def _misfits(
+    spec: d.Spec, what: str, type: d.Type, value: d.Json, example: d.Example, *where: str
+) -> Iterator[Problem]:
+    for misfit in examples.misfits(spec, type, value):
+        at = ".".join(map(str, (*where, *misfit.where)))
+        yield _misfit(what, f"{at}: {misfit.message}", example, (*where, *misfit.where), misfit.hint)
+
+
+def _misfit(what: str, message: str, example: d.Example, where: tuple[str | int, ...], hint: str = "") -> Problem:
+    place = example.places.get(where, example.place)
+    return _advice("example-misfit", f"{what} does not fit: {message}", place, hint)
+
+
+# --------------------------------------------------------------------------------------------------- deprecated, unused
+
+
+def _deprecated(spec: d.Spec) -> Iterator[Problem]:
+    """What is not deprecated itself should not use what is."""
+    for entity in spec.entities.values():
+        if entity.deprecated is not None:
+            continue
+        if entity.extends is not None and spec.entities[entity.extends].deprecated is not None:
+            yield _old(f"entity {quoted(entity.name)}", spec.entities[entity.extends], entity.place)
+        for field in entity.fields:
+            if field.deprecated is None:
+                for name in _named(field.type):
+                    if spec.entities[name].deprecated is not None:
+                        what = f"field {quoted(field.name)} of entity {quoted(entity.name)}"
+                        yield _old(what, spec.entities[name], field.place)
+    for resource in spec.resources.values():
+        if resource.deprecated is not None:
+            continue
+        for name in resource.entities:
+            if spec.entities[name].deprecated is not None:
+                yield _old(f"resource {quoted(resource.name)}", spec.entities[name], resource.place)
+        for endpoint in resource.endpoints.values():
+            base = resource.endpoints.get(endpoint.extends or "")
+            if base is not None and base.deprecated is not None and endpoint.deprecated is None:
+                yield _advice(
+                    "deprecated-use",
+                    f"{quoted(endpoint.name)} of resource {quoted(resource.name)} extends {quoted(base.name)}, "
+                    "which is deprecated",
+                    endpoint.place,
+                    base.deprecated,
+                    [Related(base.place, "declared here")],
+                )
+
+
+def _old(what: str, entity: d.Entity, place: Place) -> Problem:
+    return _advice(
+        "deprecated-use",
+        f"{what} uses entity {quoted(entity.name)}, which is deprecated",
+        place,
+        entity.deprecated or "",
+        [Related(entity.place, "declared here")],
+    )
+
+
+def _unused(spec: d.Spec) -> Iterator[Problem]:
+    used: set[str] = set()
+    for _, type in _types(spec):
+        used.update(part.name for part in _parts(type, (d.EnumRef, d.ObjectRef, d.EntityRef)))
+        used.update(choice.entity for union in _parts(type, d.UnionOf) for choice in union.choices)
+    used.update(entity.extends for entity in spec.entities.values() if entity.extends is not None)
+    tables: list[tuple[str, Mapping[str, Any]]] = [
+        ("enum", spec.enums),
+        ("object", spec.objects),
+        ("entity", spec.entities),
+    ]
+    for kind, table in tables:
+        for name, declared in table.items():
+            if name not in used:
+                yield _advice("unused", f"nothing uses the {kind} {quoted(name)}", declared.place, "remove it")
+
+
+# ---------------------------------------------------------------------------------------------------------------- types
+
+
+def _endpoints(spec: d.Spec) -> Iterator[d.Endpoint]:
+    for resource in spec.resources.values():
+        for _, endpoint in resource.all_endpoints():
+            yield endpoint
+
+
+def _types(spec: d.Spec) -> Iterator[tuple[Place, d.Type]]:
+    """Every type that stands anywhere, with a place for it."""
+    for fields in (declared.fields for table in (spec.objects, spec.entities) for declared in table.values()):
+        for field in fields:
+            yield field.place, field.type
+    for resource in spec.resources.values():
+        yield resource.place, resource.schema
+        for field in (*resource.params, *resource.search_params):
+            yield field.place, field.type
+        if resource.body is not None and resource.body.type is not None:
+            yield resource.place, resource.body.type
+        for endpoint in resource.endpoints.values():
+            types = [field.type for field in (*endpoint.params, *endpoint.search_params)]
+            for type in (endpoint.schema, endpoint.returns, endpoint.body.type if endpoint.body else None, *types):
+                if type is not None:
+                    yield endpoint.place, type
+
+
+def _parts(type: d.Type, wanted: Any) -> Iterator[Any]:
+    """The types of a kind in a type, itself included."""
+    if isinstance(type, wanted):
+        yield type
+    match type:
+        case d.Optional(item) | d.ListOf(item) | d.ValuesOf(item) | d.PageOf(item) | d.AdderOf(item):
+            yield from _parts(item, wanted)
+        case d.CollectionOf(item) | d.AllOf(item) | d.InvalidateOf(item):
+            yield from _parts(item, wanted)
+        case d.QueryOf(item, _, returns):
+            yield from _parts(item, wanted)
+            if returns is not None:
+                yield from _parts(returns, wanted)
+        case d.ObjectType(members):
+            for member in members:
+                yield from _parts(member.type, wanted)
+        case d.AnyOf(items):
+            for item in items:
+                yield from _parts(item, wanted)
+        case _:
+            pass
+
+
+def _parts_of(type: d.Type | None, wanted: Any) -> bool:
+    return type is not None and any(True for _ in _parts(type, wanted))
+
+
+def _named(type: d.Type) -> list[str]:
+    """The entities that a type names."""
+    names: list[str] = [part.name for part in _parts(type, d.EntityRef)]
+    names.extend(choice.entity for union in _parts(type, d.UnionOf) for choice in union.choices)
+    return list(dict.fromkeys(names))
+
+
+# ---------------------------------------------------------------------------------------------------------------- hooks
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Hook:
+    """A reference, what it is for, and the numbers of arguments it will be called with."""
+
+    reference: d.Reference
+    what: str
+    kind: str
+    counts: tuple[int, ...] = ()
+
+
+def _hooks(spec: d.Spec, python_path: Sequence[Path | str]) -> Iterator[Problem]:
+    hooks = list(dict.fromkeys(_all_hooks(spec)))
+    if not hooks:
+        return
+    told: set[tuple[Place, str]] = set()
+    for hook, answer in zip(hooks, _probe(hooks, python_path), strict=True):
+        code, message = answer
+        if code and (hook.reference.place, code) not in told:
+            told.add((hook.reference.place, code))
+            hint = "write it, or correct the reference" if code == "hook-missing" else ""
+            yield _advice(code, f"{hook.what}: {message}", hook.reference.place, hint)
+
+
+def _all_hooks(spec: d.Spec) -> Iterator[_Hook]:
+    if spec.base is not None:
+        yield _Hook(spec.base, "'endpoint' of the spec", "endpoint")
+    if isinstance(spec.options.error_policy, d.Reference):
+        yield _Hook(spec.options.error_policy, "'error_policy' of the spec", "function", (1,))
+    for entity in spec.entities.values():
+        what = f"entity {quoted(entity.name)}"
+        if entity.validate is not None and entity.validate_written:
+            yield _Hook(entity.validate, f"'validate' of {what}", "function", (1,))
+        yield from _field_hooks(entity.fields, what)
+    for declared in spec.objects.values():
+        yield from _field_hooks(declared.fields, f"object {quoted(declared.name)}")
+    for resource in spec.resources.values():
+        what = f"resource {quoted(resource.name)}"
+        if resource.base is not None and resource.base != spec.base:
+            yield _Hook(resource.base, f"'endpoint' of {what}", "endpoint")
+        for endpoint in resource.endpoints.values():
+            yield from _endpoint_hooks(endpoint, f"{quoted(endpoint.name)} of {what}")
+
+
+def _field_hooks(fields: Iterable[d.Field], what: str) -> Iterator[_Hook]:
+    for field in fields:
+        for name, reference in (("decode", field.decode), ("encode", field.encode)):
+            if reference is not None:
+                yield _Hook(reference, f"'{name}' of field {quoted(field.name)} of {what}", "function", (1,))
+        yield from _type_hooks(field.type, f"field {quoted(field.name)} of {what}", (0, 1))
+
+
+def _endpoint_hooks(endpoint: d.Endpoint, what: str) -> Iterator[_Hook]:
+    counts = _argument_counts(endpoint)
+    with_first = tuple(count + 1 for count in counts)
+    for name in ("process", "update", "get_optimistic_response"):
+        reference: d.Reference | None = getattr(endpoint, name)
+        if reference is not None:
+            yield _Hook(reference, f"'{name}' of {what}", "function", with_first)
+    if isinstance(endpoint.options.error_policy, d.Reference):
+        yield _Hook(endpoint.options.error_policy, f"'error_policy' of {what}", "function", (1,))
+    if endpoint.pagination is not None and endpoint.pagination.remove_cursor is not None:
+        yield _Hook(endpoint.pagination.remove_cursor, f"'remove_cursor' of {what}", "function", (1,))
+    if endpoint.schema is not None:
+        yield from _type_hooks(endpoint.schema, what, counts)
+
+
+def _type_hooks(type: d.Type, what: str, counts: tuple[int, ...]) -> Iterator[_Hook]:
+    for union in _parts(type, d.UnionOf):
+        if isinstance(union.attribute, d.Reference):
+            yield _Hook(union.attribute, f"'attribute' of a union of {what}", "function", (3,))
+    for query in _parts(type, d.QueryOf):
+        yield _Hook(query.process, f"'process' of a query of {what}", "function", tuple(n + 1 for n in counts))
+    for collection in _parts(type, d.CollectionOf):
+        if collection.custom is not None:
+            yield _Hook(collection.custom, f"'collection' of {what}", "collection")
+
+
+def _argument_counts(endpoint: d.Endpoint) -> tuple[int, ...]:
+    """How many arguments a call by keywords hands on: the parameters as one, and the body."""
+    fields = [*endpoint.params, *endpoint.search_params]
+    if endpoint.has_body:
+        return (2,)
+    if any(field.required for field in fields):
+        return (1,)
+    return (0, 1) if fields else (0,)
+
+
+def _probe(hooks: Sequence[_Hook], python_path: Sequence[Path | str]) -> list[tuple[str, str]]:
+    """What is wrong with each hook: a code and a message, or two empty texts."""
+    requests = [
+        {"module": hook.reference.module, "name": hook.reference.name, "kind": hook.kind, "counts": hook.counts}
+        for hook in hooks
+    ]
+    paths = [os.fspath(Path(path).resolve()) for path in python_path]
+    environment = dict(os.environ)
+    environment["PYTHONPATH"] = os.pathsep.join([*paths, *filter(None, [environment.get("PYTHONPATH")])])
+    with tempfile.TemporaryDirectory() as folder:
+        answers = Path(folder) / "answers"
+        ended = "its import ended the interpreter"
+        try:
+            subprocess.run(  # noqa: S603 -- our own file, with no argument of the spec's
+                [sys.executable, "-P", os.fspath(Path(__file__).with_name("probe.py")), os.fspath(answers)],
+                input=json.dumps(requests).encode(),
+                env=environment,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                timeout=HOOKS_TIMEOUT,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            ended = f"its import took longer than {HOOKS_TIMEOUT:.0f} s"
+        lines = answers.read_text("utf-8").splitlines() if answers.exists() else []
+    found = [(answer["code"], answer["message"]) for answer in map(json.loads, lines)]
+    if len(found) < len(hooks):
+        found.append(("hook-missing", ended))
+    return found + [("", "")] * (len(hooks) - len(found))

@@ -1,0 +1,176 @@
+"""The first data of the mock server: the examples of a spec, and made-up records where it has none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from restencil_generator import examples
+from restencil_generator.declaration import (
+    MISSING,
+    AllOf,
+    CollectionOf,
+    Endpoint,
+    Entity,
+    EntityRef,
+    Field,
+    ListOf,
+    Optional,
+    QueryOf,
+    Spec,
+    Type,
+    UnionOf,
+    ValuesOf,
+)
+from restencil_generator.failure import Failure
+from restencil_generator.mock import made_up
+from restencil_generator.mock.tables import Misfit, Ref, Row, Stored, Tables, argument_field, entity_part, pk_part
+
+MANY = 25
+"""Records of an entity that a list shows in pages: two full pages and a half."""
+
+FEW = 5
+"""Records of an entity that a list shows whole."""
+
+
+def seeded(spec: Spec) -> Tables:
+    """The tables of a spec with their first data. Raises `Failure` where an example cannot be served."""
+    tables = Tables(spec)
+    for name, endpoint in _endpoints(spec):
+        example = endpoint.example
+        if example is None or example.response is MISSING or endpoint.side_effect or endpoint.schema is None:
+            continue
+        try:
+            tables.absorb(endpoint.schema, examples.to_wire(spec, endpoint.schema, example.response))
+        except Misfit as misfit:
+            raise Failure(
+                f"the example response of {name} cannot be served: {misfit}; `restencil lint` shows where it stands"
+            ) from misfit
+    _Invention(tables).fill()
+    return tables
+
+
+def _endpoints(spec: Spec) -> Iterator[tuple[str, Endpoint]]:
+    for resource in spec.resources.values():
+        for name, endpoint in resource.all_endpoints():
+            yield f"{resource.name}.{name}", endpoint
+
+
+class _Invention:
+    """Fills the tables that are empty: first the plain fields of all records, then the relations among them."""
+
+    def __init__(self, tables: Tables) -> None:
+        self.tables = tables
+        self.spec = tables.spec
+        self._nests = tuple(_nests(tables.spec))
+
+    def fill(self) -> None:
+        empty = {entity.key for entity in self.spec.entities.values() if not self.tables.table(entity.key)}
+        sizes = self._sizes()
+        # An entity that no list shows hangs below others, so it needs more records than they have.
+        below = 2 * max(sizes.values(), default=FEW)
+        rows = [
+            (self._record(entity, number), number)
+            for entity in self.tables.leaves
+            if entity.key in empty
+            for number in self._numbers(entity, sizes.get(entity.key, below))
+        ]
+        foreign: dict[tuple[str, str], tuple[Entity, Field] | None] = {}
+        for row, number in rows:
+            for field in row.entity.all_fields:
+                place = (row.entity.name, field.name)
+                if entity_part(field.type) is not None:
+                    row.data[field.wire] = self._relation(row, field.type, number)
+                    continue
+                if place not in foreign:
+                    foreign[place] = self._foreign(row.entity, field)
+                target = foreign[place]
+                others = self.tables.table(target[0].key) if target is not None else []
+                if target is not None and others:
+                    row.data[field.wire] = others[(number - 1) % len(others)].data.get(target[1].wire)
+
+    def _sizes(self) -> dict[str, int]:
+        """How many records of each table that lists show."""
+        sizes: dict[str, int] = {}
+        for _, endpoint in _endpoints(self.spec):
+            part = entity_part(endpoint.schema)
+            if part is not None:
+                paged = endpoint.pagination is not None or endpoint.pagination_field is not None
+                for key in self.tables.keys(part):
+                    sizes[key] = max(sizes.get(key, 0), MANY if paged else FEW)
+        return sizes
+
+    def _numbers(self, entity: Entity, size: int) -> range:
+        first = self.tables.next_number(entity)
+        return range(first, first + size)
+
+    def _record(self, entity: Entity, number: int) -> Row:
+        """A record without its relations."""
+        row = Row(entity, {})
+        for field in entity.all_fields:
+            if field.name in entity.pk:
+                row.data[field.wire] = pk_part(entity, field, number)
+            elif entity_part(field.type) is None:
+                row.data[field.wire] = made_up.value(self.spec, field.type, field.name, number)
+        for union in self.tables.unions:
+            for choice in union.choices:
+                if choice.entity == entity.name and union.wire:
+                    row.data[union.wire] = choice.value
+        return self.tables.insert(row)
+
+    def _relation(self, row: Row, type_: Type, number: int) -> Stored:
+        """Relations share the records out: the first gets the first, lists divide a table among their owners."""
+        match type_:
+            case EntityRef() | UnionOf():
+                targets = [other for _, other in self.tables.rows(type_)]
+                if not targets:
+                    return None
+                target = targets[(number - 1) % len(targets)]
+                return Ref(target.entity.key, self.tables.pk(target))
+            case Optional():
+                return None if number % 3 == 0 else self._relation(row, type_.item, number)
+            case ListOf() | ValuesOf():
+                if not isinstance(type_.item, EntityRef | UnionOf):
+                    return [] if isinstance(type_, ListOf) else {}
+                owners = max(1, len(self.tables.table(row.entity.key)))
+                refs = [
+                    Ref(other.entity.key, self.tables.pk(other))
+                    for index, (_, other) in enumerate(self.tables.rows(type_.item))
+                    if index % owners == (number - 1) % owners
+                ]
+                return refs if isinstance(type_, ListOf) else {ref.pk: ref for ref in refs}
+            case AllOf():
+                return self._relation(row, ListOf(type_.of), number)
+            case CollectionOf() | QueryOf():
+                return self._relation(row, type_.of, number)
+            case _:
+                return None
+
+    def _foreign(self, owner: Entity, field: Field) -> tuple[Entity, Field] | None:
+        """The field that a plain one repeats the values of: by a collection's `nest`, or by a name as `user_id`."""
+        if field.name in owner.pk:
+            return None
+        for entity, nested in self._nests:
+            of = entity_part(nested)
+            if of is not None and owner.key in self.tables.keys(of):
+                for pair in nested.nest:
+                    if argument_field(owner, pair.argument) == field:
+                        return _field(entity, pair.field)
+        words = made_up.words(field.name)
+        for entity in self.spec.entities.values() if words.endswith(" id") else ():
+            if words == f"{made_up.words(entity.name)} id" and len(entity.pk) == 1:
+                return _field(entity, entity.pk[0])
+        return None
+
+
+def _field(entity: Entity, name: str) -> tuple[Entity, Field] | None:
+    field = entity.field(name)
+    return None if field is None else (entity, field)
+
+
+def _nests(spec: Spec) -> Iterator[tuple[Entity, CollectionOf]]:
+    """Every collection inside an entity that says which records are its own."""
+    for entity in spec.entities.values():
+        for field in entity.all_fields:
+            type_ = field.type.item if isinstance(field.type, Optional) else field.type
+            if isinstance(type_, CollectionOf) and type_.nest:
+                yield entity, type_

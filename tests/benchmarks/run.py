@@ -1,0 +1,87 @@
+"""`make bench`: runs the tables, prints ratios with median and quartiles, and writes `results.md` beside this file.
+
+    run.py [store] [calls] [generator] [import] [memory] [--quick] [--out FILE]
+
+Without names all tables run. With some of them alone, the others keep what `results.md` says of them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import os
+import platform
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from measure import PLACES, Table
+from node import NodePeers
+
+HEAD: Final = """# How fast
+
+Measured by `make bench`; lower is better, and a ratio below 1 means that restencil is faster. Both sides stay alive and
+take batches of 40 ms in turn; a ratio is the median over pairs of neighbouring batches, with its quartiles. A goal that
+lies between the quartiles is not decided.
+"""
+
+
+def _store(rounds: int) -> Table:
+    import store_table
+
+    return store_table.table(rounds, NodePeers())
+
+
+TABLES: Final[dict[str, Callable[[int], Table]]] = {"store": _store}
+
+
+def main() -> int:
+    """Runs what the command line asks for."""
+    parser = argparse.ArgumentParser(description="benchmarks of restencil beside its peers")
+    parser.add_argument("tables", nargs="*", help=f"some of: {', '.join(TABLES)}; all by default")
+    parser.add_argument("--quick", action="store_true", help="fewer rounds: a look, no verdict to rely on")
+    parser.add_argument("--out", type=Path, default=PLACES / "results.md", help="where the report goes")
+    options = parser.parse_args()
+    unknown = sorted(set(options.tables) - set(TABLES))
+    if unknown:
+        parser.error(f"no table {unknown[0]!r}; there are {', '.join(TABLES)}")
+    report = _sections(options.out)
+    for name in options.tables or TABLES:
+        print(f"{name}:", flush=True)
+        made = TABLES[name](5 if options.quick else 21)
+        report[made.title] = made.markdown()
+        options.out.write_text(_written(report), encoding="utf-8")
+    print(f"written to {os.path.relpath(options.out)}")
+    return 0
+
+
+def _sections(out: Path) -> dict[str, str]:
+    if not out.exists():
+        return {}
+    parts = re.split(r"^## ", out.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
+    return {part.partition("\n")[0]: "## " + part.strip() + "\n" for part in parts}
+
+
+def _written(report: dict[str, str]) -> str:
+    titles = ["Store", "Calls", "Generator", "Import", "Memory"]
+    return "\n".join([HEAD, _machine(), *(report[title] for title in titles if title in report)])
+
+
+def _machine() -> str:
+    day = datetime.datetime.now(tz=datetime.UTC).date().isoformat()
+    node = "no Node"
+    try:
+        node = "Node " + subprocess.run(["node", "--version"], capture_output=True, text=True).stdout.strip()  # noqa: S607
+    except OSError:
+        pass
+    python = f"{platform.python_implementation()} {platform.python_version()}"
+    return f"{day}: {python}, {node}, {os.cpu_count()} cores, {platform.system()} {platform.machine()}.\n"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,118 @@
+"""The store table: normalization, reads and writes, beside data-client and normalizr on V8."""
+
+from __future__ import annotations
+
+import statistics
+from contextlib import ExitStack
+from typing import Any, Final
+
+from measure import Job, Table, Worker, in_turns, number, python_worker, ratios, seconds
+from node import NodePeers
+from shapes import input_file, origin
+
+NEWEST: Final = "data-client normalizr"
+CORE: Final = "data-client core"
+PLAIN: Final = "normalizr"
+
+
+def table(rounds: int, peers: NodePeers) -> Table:
+    """Runs all rows."""
+    file = str(input_file("projects.json"))
+    made = Table(
+        "Store",
+        f"709 projects with 2,117 nested builds, {origin('projects.json')}. "
+        "Time of restencil divided by the time of the fastest of data-client's packages on V8.",
+    )
+    with ExitStack() as stack:
+        ours = stack.enter_context(python_worker("store_worker.py"))
+        node = peers.worker("store.mjs")
+        theirs = stack.enter_context(node) if node is not None else None
+        if theirs is None:
+            made.notes.append(peers.absent)
+        rows = _Rows(made, ours, theirs, rounds)
+        rows.compare(
+            "normalize the parsed response into an empty store",
+            0.9,
+            "empty",
+            {NEWEST: "empty", CORE: "empty, core", PLAIN: "empty, normalizr"},
+            file=file,
+        )
+        rows.compare(
+            "the same, merging into a full store", 0.8, "full", {NEWEST: "full", CORE: "full, core"}, file=file
+        )
+        rows.compare("bytes → tables, standard json", 1.15, "bytes", {NEWEST: "bytes"}, file=file)
+        rows.compare("bytes → tables, with [fast]", 0.85, "bytes fast", {NEWEST: "bytes"}, file=file)
+        rows.compare(
+            "denormalize it all cold, memo filled",
+            0.35,
+            "cold",
+            {NEWEST: "cold", CORE: "cold, core", PLAIN: "cold, normalizr"},
+            file=file,
+        )
+        rows.compare("read it again warm, identical object", 1 / 50, "warm", {NEWEST: "warm"}, file=file)
+        rows.compare(
+            "read it again after a write to another type (through the controller)",
+            1 / 50,
+            "warm after a write",
+            {NEWEST: "warm after a write"},
+            file=file,
+        )
+        rows.compare("500 single entities cold", 0.6, "singles cold", {NEWEST: "singles cold"}, file=file, count=500)
+        rows.compare("500 single entities warm", 0.3, "singles warm", {NEWEST: "singles warm"}, file=file, count=500)
+        rows.absolute("cached read of one entity (key, expiry, value): `cached()`", 2.5e-6, "read", count=1000)
+        rows.absolute("the same as a bound call that may fetch: `items.get(id=…)`", 2.5e-6, "read bound", count=1000)
+        flat: list[list[float]] = []
+        for size in (1_000, 10_000, 100_000):
+            flat.append(rows.absolute(f"write one entity into a store of {size:,}", 20e-6, "write", count=size))
+        growth = ratios(flat[2], flat[0])
+        made.value("a write at 100,000 ÷ at 1,000", 1.5, [growth.low, growth.median, growth.high], number)
+        if theirs is not None:
+            rows.peer("data-client at 100,000: a write", "write", count=100_000)
+        rows.compare("push 10 items onto a list of 10,000", 1 / 50, "push", {CORE: "push"}, count=10_000)
+        rows.compare("the same, and read the list", None, "push and read", {CORE: "push and read"}, count=10_000)
+        rows.compare(
+            "invalidate_all over 10,000 keys", 1 / 5, "invalidate_all", {CORE: "invalidate_all"}, count=10_000
+        )
+        rows.compare("expire_all over 10,000 keys", 1 / 5, "expire_all", {CORE: "expire_all"}, count=10_000)
+    return made
+
+
+class _Rows:
+    def __init__(self, table: Table, ours: Worker, theirs: Worker | None, rounds: int) -> None:
+        self.table = table
+        self.ours = ours
+        self.theirs = theirs
+        self.rounds = rounds
+
+    def compare(self, work: str, goal: float | None, job: str, peers: dict[str, str], **parameters: Any) -> None:
+        """A row that compares: the goal counts against the fastest of data-client's packages."""
+        mine = self.ours.job(job, **parameters)
+        others: dict[str, Job] = {}
+        if self.theirs is not None:
+            others = {name: self.theirs.job(other, **parameters) for name, other in peers.items()}
+        times = in_turns([mine.run, *(other.run for other in others.values())], self.rounds)
+        if not others:
+            self.table.value(work, None, times[0])
+            return
+        by_name = dict(zip(others, times[1:], strict=True))
+        fastest = min((name for name in by_name if name != PLAIN), key=lambda name: statistics.median(by_name[name]))
+        self.table.ratio(work, goal, times[0], by_name[fastest], fastest)
+        rest = [
+            f"{number(ratios(times[0], spent).median)} of {name} ({seconds(statistics.median(spent))})"
+            for name, spent in by_name.items()
+            if name != fastest
+        ]
+        if rest:
+            self.table.notes.append(f"{work}: also {', '.join(rest)}")
+
+    def absolute(self, work: str, goal: float | None, job: str, **parameters: Any) -> list[float]:
+        """A row with a bound of its own."""
+        times = in_turns([self.ours.job(job, **parameters).run], self.rounds)[0]
+        self.table.value(work, goal, times)
+        return times
+
+    def peer(self, work: str, job: str, **parameters: Any) -> None:
+        """What a peer needs for it, as a note."""
+        if self.theirs is not None:
+            times = in_turns([self.theirs.job(job, **parameters).run], 3)[0]
+            self.table.notes.append(f"{work} takes {seconds(statistics.median(times))}")

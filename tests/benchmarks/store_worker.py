@@ -1,0 +1,271 @@
+"""The store jobs on restencil's side; each is named like its counterpart among the peers'."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from restencil import Controller, Entity, RestEndpoint, Store
+from restencil.denormalize import Denormalization, Memo
+from restencil.jsontext import decode_json, decode_json_standard
+from restencil.normalize import Normalization
+from restencil.schema import Collection
+from restencil.schema.base import Schema, schema_of
+from restencil.tables import Tables
+from restencil.values import Meta
+from serve import Run, in_fresh, serve, timed
+
+
+class BuildType(Entity, key="BuildType"):
+    id: str = ""
+    internalId: str = ""
+    name: str = ""
+    type: str = ""
+    paused: bool = False
+    projectId: str = ""
+    description: str = ""
+
+
+class Project(Entity, key="Project", schema={"buildTypes": {"buildType": [BuildType]}}):
+    id: str = ""
+    internalId: str = ""
+    name: str = ""
+    parentProjectId: str = ""
+    archived: bool = False
+    description: str = ""
+    buildTypes: dict[str, list[BuildType]] = {"buildType": []}
+
+
+class Item(Entity, key="Item"):
+    id: int = 0
+    title: str = ""
+    a: int = 0
+    b: str = ""
+    c: bool = False
+    d: str | None = None
+
+
+def _schema(raw: Any) -> Schema:
+    found = schema_of(raw)
+    assert found is not None
+    return found
+
+
+ALL = _schema({"project": [Project]})
+ONE = _schema(Project)
+META = Meta(1, 1, float("inf"))
+
+get_item: RestEndpoint[..., Any] = RestEndpoint(path="/items/:id", schema=Item, name="get")
+get_items: RestEndpoint[..., Any] = RestEndpoint(path="/items", schema=Collection([Item]), name="list")
+
+
+def normalized(tables: Tables, data: Any) -> Any:
+    """A response in the tables; its normalized result."""
+    run = Normalization(tables, (), META)
+    result = run.run(ALL, data)
+    tables.commit(run.change)
+    return result
+
+
+def _filled(file: str) -> tuple[Tables, Any]:
+    tables = Tables()
+    return tables, normalized(tables, json.loads(Path(file).read_bytes()))
+
+
+def _item(number: int, title: str) -> dict[str, Any]:
+    return {"id": number, "title": title, "a": 1, "b": "text", "c": True, "d": None}
+
+
+def _stored(count: int) -> Controller:
+    controller = Controller(Store())
+    controller.set_response(get_items, [_item(number, f"item {number}") for number in range(count)], {})
+    return controller
+
+
+def empty(file: str) -> Run:
+    data = json.loads(Path(file).read_bytes())
+    return timed(lambda: normalized(Tables(), data))
+
+
+def full(file: str) -> Run:
+    data = json.loads(Path(file).read_bytes())
+    tables, _ = _filled(file)
+    return timed(lambda: normalized(tables, data))
+
+
+def from_bytes(file: str) -> Run:
+    data = Path(file).read_bytes()
+    return timed(lambda: normalized(Tables(), decode_json_standard(data)))
+
+
+def from_bytes_fast(file: str) -> Run:
+    data = Path(file).read_bytes()
+    return timed(lambda: normalized(Tables(), decode_json(data)))
+
+
+def cold(file: str) -> Run:
+    def fresh() -> Callable[[int], object]:
+        # Leaf records that were handed out once may be kept as they were handed out: tables are part of what is cold.
+        tables, result = _filled(file)
+        return lambda _: Denormalization(tables, (), Memo()).read(ALL, result, "all")
+
+    return in_fresh(fresh, 1)
+
+
+def warm(file: str) -> Run:
+    tables, result = _filled(file)
+    memo = Memo()
+    found = Denormalization(tables, (), memo).read(ALL, result, "all")
+
+    def turn() -> None:
+        assert Denormalization(tables, (), memo).read(ALL, result, "all") is found
+
+    return timed(turn)
+
+
+def warm_after_a_write(file: str) -> Run:
+    data = json.loads(Path(file).read_bytes())
+    controller = Controller(Store())
+    projects: RestEndpoint[..., Any] = RestEndpoint(path="/projects", schema=ALL, name="projects")
+    controller.set_response(projects, data)
+    found = controller.cached(projects)
+    turns = 0
+
+    def run(count: int) -> float:
+        nonlocal turns
+        spent = 0.0
+        for _ in range(count):
+            turns += 1
+            controller.set(Item, _item(1, f"turn {turns}"))
+            spent += read(1)
+        return spent
+
+    def turn() -> None:
+        assert controller.cached(projects) is found
+
+    read = timed(turn)
+    return run
+
+
+def singles_cold(file: str, count: int) -> Run:
+    def fresh() -> Callable[[int], object]:
+        tables, result = _filled(file)
+        pks = result["project"][:count]
+
+        def turn(_: int) -> None:
+            memo = Memo()
+            for pk in pks:
+                Denormalization(tables, (), memo).read(ONE, pk, pk)
+
+        return turn
+
+    return in_fresh(fresh, 1)
+
+
+def singles_warm(file: str, count: int) -> Run:
+    tables, result = _filled(file)
+    pks = result["project"][:count]
+    memo = Memo()
+
+    def turn() -> None:
+        for pk in pks:
+            Denormalization(tables, (), memo).read(ONE, pk, pk)
+
+    return timed(turn)
+
+
+def read(count: int) -> Run:
+    controller = _stored(count)
+    assert controller.cached(get_item, id="500") is not None
+    return timed(lambda: controller.cached(get_item, id="500"))
+
+
+def read_bound(count: int) -> Run:
+    bound = _stored(count).bind(get_item)
+    bound(id="500")
+    return timed(lambda: bound(id="500"))
+
+
+def write(count: int) -> Run:
+    controller = _stored(count)
+    turns = 0
+
+    def turn() -> None:
+        nonlocal turns
+        turns += 1
+        controller.set_response(get_item, _item(500, f"changed {turns}"), {"id": 500})
+
+    return timed(turn)
+
+
+def push(count: int) -> Run:
+    def fresh() -> Callable[[int], object]:
+        controller = _stored(count)
+
+        def turn(place: int) -> None:
+            start = count + 10 * place
+            controller.set_response(get_items.push, [_item(start + number, "new") for number in range(10)], {}, {})
+
+        return turn
+
+    return in_fresh(fresh, 100)
+
+
+def push_and_read(count: int) -> Run:
+    def fresh() -> Callable[[int], object]:
+        controller = _stored(count)
+        controller.cached(get_items, {})
+
+        def turn(place: int) -> None:
+            start = count + 10 * place
+            controller.set_response(get_items.push, [_item(start + number, "new") for number in range(10)], {}, {})
+            controller.cached(get_items, {})
+
+        return turn
+
+    return in_fresh(fresh, 20)
+
+
+def _keys(count: int) -> Controller:
+    controller = Controller(Store())
+    for number in range(count):
+        controller.set_response(get_item, _item(number, "item"), {"id": number})
+    return controller
+
+
+def invalidate_all(count: int) -> Run:
+    def fresh() -> Callable[[int], object]:
+        controller = _keys(count)
+        return lambda _: controller.invalidate_all(get_item)
+
+    return in_fresh(fresh, 1)
+
+
+def expire_all(count: int) -> Run:
+    controller = _keys(count)
+    return timed(lambda: controller.expire_all(get_item))
+
+
+if __name__ == "__main__":
+    serve(
+        {
+            "empty": empty,
+            "full": full,
+            "bytes": from_bytes,
+            "bytes fast": from_bytes_fast,
+            "cold": cold,
+            "warm": warm,
+            "warm after a write": warm_after_a_write,
+            "singles cold": singles_cold,
+            "singles warm": singles_warm,
+            "read": read,
+            "read bound": read_bound,
+            "write": write,
+            "push": push,
+            "push and read": push_and_read,
+            "invalidate_all": invalidate_all,
+            "expire_all": expire_all,
+        }
+    )

@@ -1,0 +1,609 @@
+"""Controllers: reading, fetching and writing through both kinds, in virtual time (§7, §8)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from restencil import (
+    AbortController,
+    AbortError,
+    AsyncController,
+    Controller,
+    Endpoint,
+    Entity,
+    ExpiryStatus,
+    InvalidDataError,
+    LogoutManager,
+    MissingParameterError,
+    NetworkError,
+    NetworkManager,
+    ProcessingError,
+    ResetError,
+    RestEndpoint,
+    Store,
+    SubscriptionManager,
+    create_resource,
+    soft_on_server_error,
+)
+from restencil.testing import Answer, FakeClock, Fixture, MockServer, NetworkDown, Task, fill
+
+
+class User(Entity, key="User"):
+    id: str = ""
+    name: str = ""
+
+
+Users: Any = create_resource(path="/users/:id", schema=User)
+ANN = {"id": "1", "name": "Ann"}
+BOB = {"id": "1", "name": "Bob"}
+
+
+class World:
+    """A controller of either kind in virtual time, with one way of speaking to both."""
+
+    def __init__(self, asynchronous: bool, **options: Any) -> None:
+        self.clock = FakeClock()
+        self.store = self.clock.store()
+        self.server = MockServer(self.clock)
+        self.controller: Any
+        if asynchronous:
+            self.controller = AsyncController(
+                self.store, client=self.server.async_client(), base_url="http://mock", **options
+            )
+        else:
+            self.controller = Controller(self.store, client=self.server.client(), base_url="http://mock", **options)
+
+    def begin(self, operation: str, *args: Any, **kwargs: Any) -> Task[Any]:
+        """Starts an operation that may wait, and does all that is due now."""
+        task: Task[Any] = self.clock.start(lambda: getattr(self.controller, operation)(*args, **kwargs))
+        self.clock.settle()
+        return task
+
+    def do(self, operation: str, *args: Any, **kwargs: Any) -> Any:
+        """Does an operation that may wait to its end."""
+        return self.clock.run(lambda: getattr(self.controller, operation)(*args, **kwargs))
+
+    def urls(self) -> list[str]:
+        return [request.url.removeprefix("http://mock") for request in self.server.requests]
+
+    def close(self) -> None:
+        self.clock.run(lambda: self.controller.aclose() if hasattr(self.controller, "aclose") else self.controller.close())
+        self.clock.close()
+
+
+@pytest.fixture(params=["sync", "async"])
+def make(request: pytest.FixtureRequest) -> Iterator[Callable[..., World]]:
+    made: list[World] = []
+
+    def build(**options: Any) -> World:
+        made.append(World(request.param == "async", **options))
+        return made[-1]
+
+    yield build
+    for world in made:
+        world.close()
+
+
+@pytest.fixture
+def world(make: Callable[..., World]) -> World:
+    return make()
+
+
+# reading
+
+
+def test_a_read_of_nothing_fetches_and_waits_and_the_next_one_does_not(world: World) -> None:
+    world.server.on(Users.get, response=ANN, delay=150, id="1")
+    reading = world.begin("read", Users.get, id="1")
+    assert reading.state == "pending"
+    world.clock.advance(150)
+    user = reading.result()
+    assert user.name == "Ann"
+    assert world.do("read", Users.get, id="1") is user
+    assert world.urls() == ["/users/1"]
+
+
+def test_fresh_data_needs_no_request_and_stale_data_comes_at_once_while_it_is_fetched_anew(world: World) -> None:
+    """The worked example of §8.4, up to the failure."""
+    get = Users.get.extend(data_expiry_length=5000)
+    world.server.on(get, response=ANN, id="1")
+    world.server.on(get, response=BOB, delay=40, id="1")
+    first = world.do("read", get, id="1")
+    world.clock.advance(5000)
+    assert world.do("read", get, id="1") is first
+    assert len(world.urls()) == 1
+    world.clock.advance(1)
+    assert world.do("read", get, id="1") is first
+    world.clock.settle()
+    assert len(world.urls()) == 2
+    world.clock.advance(40)
+    assert world.do("read", get, id="1").name == "Bob"
+    assert len(world.urls()) == 2
+
+
+def test_a_soft_error_leaves_stale_data_readable_and_is_retried_when_it_expires(world: World) -> None:
+    get = Users.get.extend(data_expiry_length=5000, error_policy=soft_on_server_error)
+    world.server.on(get, response=ANN, id="1")
+    world.server.on(get, error=503, id="1")
+    world.do("read", get, id="1")
+    world.clock.advance(5001)
+    world.do("read", get, id="1")
+    world.clock.settle()
+    assert world.controller.get_response(get, id="1").expires_at == world.clock() + 1000
+    assert world.controller.get_error(get, id="1") is None
+    world.clock.advance(450)
+    assert world.do("read", get, id="1").name == "Ann"
+    assert len(world.urls()) == 2
+    world.clock.advance(600)
+    assert world.do("read", get, id="1").name == "Ann"
+    world.clock.settle()
+    assert len(world.urls()) == 3
+
+
+def test_without_a_policy_a_fresh_error_is_raised_although_there_is_data_and_an_expired_one_is_not(world: World) -> None:
+    get = Users.get.extend(data_expiry_length=5000)
+    world.server.on(get, response=ANN, id="1")
+    world.server.on(get, error=503, id="1")
+    world.do("read", get, id="1")
+    world.clock.advance(5001)
+    world.do("read", get, id="1")
+    world.clock.settle()
+    with pytest.raises(NetworkError, match="Service Unavailable"):
+        world.do("read", get, id="1")
+    assert len(world.urls()) == 2
+    world.clock.advance(1001)
+    assert world.do("read", get, id="1").name == "Ann"
+    world.clock.settle()
+    assert len(world.urls()) == 3
+
+
+def test_a_cached_error_raised_many_times_does_not_grow_a_traceback(world: World) -> None:
+    world.server.on(Users.get, error=404, id="1")
+    depths = set()
+    for _ in range(5):
+        with pytest.raises(NetworkError) as caught:
+            world.do("read", Users.get, id="1")
+        depths.add(len(caught.traceback))
+    assert len(world.urls()) == 1
+    assert max(depths) <= 2 * min(depths)
+
+
+def test_invalid_if_stale_makes_a_read_wait_although_there_is_data(world: World) -> None:
+    get = Users.get.extend(data_expiry_length=100, invalid_if_stale=True)
+    world.server.on(get, response=ANN, id="1")
+    world.server.on(get, response=BOB, delay=50, id="1")
+    world.do("read", get, id="1")
+    world.clock.advance(101)
+    reading = world.begin("read", get, id="1")
+    assert reading.state == "pending"
+    world.clock.advance(50)
+    assert reading.result().name == "Bob"
+
+
+def test_data_that_stays_unusable_after_one_fetch_is_an_invalid_data_error(world: World) -> None:
+    world.controller.set_response(Users.delete, {"id": "7"}, {"id": "7"})
+    needs_user = RestEndpoint(path="/strict/:id", schema={"user": User})
+    world.server.on(needs_user, response={"user": "7"}, id="1")
+    with pytest.raises(InvalidDataError, match="'GET /strict/1' was fetched, but its data is not usable") as caught:
+        world.do("read", needs_user, id="1")
+    assert caught.value.status == 400
+    assert world.urls() == ["/strict/1"]
+
+
+def test_cached_and_state_never_ask_the_network(world: World) -> None:
+    controller = world.controller
+    assert controller.cached(Users.get, id="1") is None
+    state = controller.state(Users.get, id="1")
+    assert (state.data, state.error, state.loading) == (None, None, False)
+    assert state.expiry_status is ExpiryStatus.InvalidIfStale and state.expires_at == 1
+    assert world.urls() == []
+
+
+def test_state_says_loading_while_a_fetch_of_it_is_in_flight(world: World) -> None:
+    world.server.on(Users.get, response=ANN, delay=10, id="1")
+    task = world.begin("fetch", Users.get, id="1")
+    assert world.controller.state(Users.get, id="1").loading
+    assert not world.controller.state(Users.get, id="2").loading
+    world.clock.advance(10)
+    assert task.done and not world.controller.state(Users.get, id="1").loading
+
+
+def test_none_as_the_only_argument_is_inactive(world: World) -> None:
+    controller = world.controller
+    assert world.do("read", Users.get, None) is None
+    state = controller.state(Users.get, None)
+    assert state.expiry_status is ExpiryStatus.Valid and state.expires_at == float("inf") and not state.loading
+    controller.invalidate(Users.get, None)
+    controller.expire(Users.get, None)
+    controller.subscribe(Users.get.extend(poll_frequency=10), None)
+    controller.unsubscribe(Users.get.extend(poll_frequency=10), None)
+    assert "never fetches" in str(controller.explain(Users.get, None))
+    world.clock.advance(100)
+    assert world.urls() == []
+
+
+def test_fetch_if_stale_asks_only_when_stored_data_is_stale_or_invalid(world: World) -> None:
+    world.server.on(Users.get, response=ANN, id="1")
+    user = world.do("fetch_if_stale", Users.get, id="1")
+    assert world.do("fetch_if_stale", Users.get, id="1") is user
+    world.controller.expire(Users.get, id="1")
+    assert world.do("fetch_if_stale", Users.get, id="1") is user
+    world.controller.invalidate(Users.get, id="1")
+    world.do("fetch_if_stale", Users.get, id="1")
+    assert len(world.urls()) == 3
+
+
+# fetching
+
+
+def test_a_missing_parameter_is_raised_at_once_and_nothing_is_recorded(world: World) -> None:
+    with pytest.raises(MissingParameterError, match="'id'"):
+        world.do("fetch", Users.get, {})
+    with pytest.raises(ValueError, match="id"):
+        world.do("fetch", Users.delete, id="")
+    assert world.store.state["meta"] == {} and world.store.pending == {}
+
+
+@pytest.mark.parametrize("operation", ["cached", "state", "invalidate", "expire", "get_error"])
+def test_every_operation_refuses_an_empty_path_segment(world: World, operation: str) -> None:
+    with pytest.raises(ValueError, match="id"):
+        getattr(world.controller, operation)(Users.get, id="")
+    assert world.urls() == []
+
+
+def test_a_failed_fetch_records_its_error_and_raises_it_whatever_the_policy(world: World) -> None:
+    get = Users.get.extend(error_policy=lambda error: "soft")
+    world.server.on(get, response=ANN, id="1")
+    world.do("fetch", get, id="1")
+    world.server.respond = lambda request: NetworkDown()
+    with pytest.raises(NetworkError) as caught:
+        world.do("fetch", get, id="1")
+    assert caught.value.status == 500 and caught.value.response is None
+    assert world.controller.get_error(get, id="1") is None
+    assert world.controller.get_response(get, id="1").raw_error is caught.value
+    assert world.controller.cached(get, id="1").name == "Ann"
+
+
+def test_a_response_that_does_not_fit_raises_a_processing_error_with_the_response(world: World) -> None:
+    world.server.on(Users.get, response={"name": "no id"}, id="1")
+    with pytest.raises(ProcessingError, match="GET /users/1") as caught:
+        world.do("fetch", Users.get, id="1")
+    assert caught.value.status == 400 and caught.value.response == {"name": "no id"}
+    assert world.store.pending == {} and world.store.flights == {}
+
+
+def test_a_mutation_is_always_sent_and_identical_reads_are_not(world: World) -> None:
+    world.server.respond = lambda request: Answer(json=ANN, delay=20)
+    reads = [world.begin("fetch", Users.get, id="1") for _ in range(3)]
+    writes = [world.begin("fetch", Users.update, id="1", body={"name": "Ann"}) for _ in range(2)]
+    world.clock.advance(20)
+    assert len({id(task.result()) for task in reads}) == 1
+    assert all(task.state == "resolved" for task in writes)
+    assert [request.method for request in world.server.requests] == ["GET", "PUT", "PUT"]
+
+
+def test_pages_of_one_list_are_separate_requests_although_they_share_its_key(world: World) -> None:
+    users: Any = create_resource(path="/users/:id", schema=User, pagination_field="page")
+    world.server.respond = lambda request: Answer(json=[{"id": request.url[-1], "name": ""}], delay=20)
+    pages = [world.begin("fetch", users.get_list.get_page, page=n) for n in (2, 3)]
+    world.clock.advance(20)
+    assert [[user.id for user in page.result()] for page in pages] == [["2"], ["3"]]
+    assert world.urls() == ["/users?page=2", "/users?page=3"]
+
+
+def test_an_aborted_fetch_raises_and_records_nothing(world: World) -> None:
+    abort = AbortController()
+    abort.abort("no longer wanted")
+    with pytest.raises(AbortError, match="no longer wanted"):
+        world.do("fetch", Users.get.extend(signal=abort.signal), id="1")
+    assert world.store.state["meta"] == {} and world.store.pending == {}
+
+
+def test_a_reset_rejects_reads_in_flight_and_drops_their_answers(world: World) -> None:
+    world.server.on(Users.get, response=ANN, delay=50, id="1")
+    tasks = [world.begin("fetch", Users.get, id="1"), world.begin("read", Users.get, id="1")]
+    world.controller.reset_entire_store()
+    world.clock.settle()
+    for task in tasks:
+        assert isinstance(task.error, ResetError) and "GET /users/1" in str(task.error)
+    world.clock.advance(50)
+    assert world.controller.cached(Users.get, id="1") is None
+    assert world.store.state["entities"] == {}
+
+
+def test_a_mutation_answered_after_a_reset_gets_its_value_and_leaves_no_trace(world: World) -> None:
+    world.server.respond = lambda request: Answer(json=ANN, delay=50)
+    task = world.begin("fetch", Users.update, id="1", body={})
+    world.controller.reset_entire_store()
+    world.clock.advance(50)
+    assert task.result().name == "Ann"
+    assert world.store.state["entities"] == {}
+
+
+def test_a_read_after_a_reset_does_not_join_the_request_from_before(world: World) -> None:
+    world.server.respond = lambda request: Answer(json=ANN, delay=50)
+    world.begin("fetch", Users.get, id="1")
+    world.controller.reset_entire_store()
+    later = world.begin("fetch", Users.get, id="1")
+    assert len(world.urls()) == 2
+    world.clock.advance(50)
+    assert later.result() is world.controller.cached(Users.get, id="1")
+
+
+def test_a_response_from_elsewhere_completes_the_waiting_fetch_and_the_network_s_is_merged_later(world: World) -> None:
+    world.server.on(Users.get, response={"id": "1", "name": "network", "age": 3}, delay=50, id="1")
+    task = world.begin("fetch", Users.get, id="1")
+    world.clock.advance(10)
+    world.controller.set_response(Users.get, {"id": "1", "name": "by hand"}, id="1")
+    world.clock.settle()
+    assert task.result().name == "by hand"
+    world.clock.advance(40)
+    record = world.store.state["entities"]["User"]["1"]
+    assert record["name"] == "by hand" and record["age"] == 3
+
+
+def test_an_error_from_elsewhere_rejects_the_waiting_fetch(world: World) -> None:
+    world.server.respond = lambda request: Answer(json=ANN, delay=50)
+    task = world.begin("fetch", Users.get, id="1")
+    error = NetworkError("gone", status=410)
+    world.controller.set_error(Users.get, error, id="1")
+    world.clock.settle()
+    assert task.error is error
+
+
+def test_lifetimes_come_from_the_endpoint_then_the_manager_then_the_defaults(make: Callable[..., World]) -> None:
+    world = make(managers=[NetworkManager(data_expiry_length=700, error_expiry_length=70), SubscriptionManager()])
+    own = Users.get.extend(data_expiry_length=5, error_expiry_length=6)
+    now = world.clock()
+    for endpoint, data, error in ((Users.get, 700, 70), (own, 5, 6)):
+        world.controller.set_response(endpoint, ANN, id="1")
+        assert world.controller.get_response(endpoint, id="1").expires_at == now + data
+        world.controller.set_error(endpoint, ValueError(), id="1")
+        assert world.controller.get_response(endpoint, id="1").expires_at == now + error
+    default = make()
+    default.controller.set_response(Users.get, ANN, id="1")
+    assert default.controller.get_response(Users.get, id="1").expires_at == default.clock() + 60_000
+    with pytest.raises(ValueError, match="data_expiry_length of NetworkManager must not be negative: -1"):
+        NetworkManager(data_expiry_length=-1)
+
+
+# writing
+
+
+def test_resolve_writes_a_response_or_an_error_of_a_fetch_begun_earlier(world: World) -> None:
+    world.controller.set_response(Users.get, ANN, id="1")
+    world.controller.resolve(Users.get, BOB, world.clock() - 10, id="1")
+    assert world.controller.cached(Users.get, id="1").name == "Ann"
+    world.controller.resolve(Users.get, NetworkError("late"), world.clock(), id="1")
+    assert str(world.controller.get_error(Users.get, id="1")) == "late"
+
+
+def test_set_writes_through_a_schema_and_a_function_gets_the_previous_value(world: World) -> None:
+    world.controller.set(User, lambda user: {**user.to_dict(), "name": "x"}, id="1")
+    assert world.controller.get(User, id="1") is None
+    world.controller.set(User, ANN, id="1")
+    world.controller.set(User, lambda user: {**user.to_dict(), "name": user.name + "!"}, id="1")
+    assert world.controller.get(User, id="1").name == "Ann!"
+
+
+def test_invalidate_all_and_expire_all_take_an_endpoint_or_a_predicate(world: World) -> None:
+    controller = world.controller
+    for number in "12":
+        controller.set_response(Users.get, {"id": number, "name": ""}, id=number)
+    controller.expire_all(lambda key: key.endswith("/1"))
+    assert [controller.get_response(Users.get, id=n).needs_fetch for n in "12"] == [True, False]
+    controller.invalidate_all(Users.get)
+    assert [controller.get_response(Users.get, id=n).expiry_status for n in "12"] == [ExpiryStatus.Invalid] * 2
+    with pytest.raises(TypeError, match="expected an endpoint or a function of the key, got 3"):
+        controller.expire_all(3)
+
+
+def test_what_a_user_passes_in_is_copied_on_entry(world: World) -> None:
+    given = {"id": "1", "name": "Ann", "tags": ["a"]}
+    world.controller.set_response(Users.get, given, id="1")
+    given["tags"] = []
+    assert world.store.state["entities"]["User"]["1"]["tags"] == ["a"]
+
+
+def test_listeners_hear_of_each_change_until_they_are_removed(world: World) -> None:
+    heard: list[Any] = []
+    remove = world.controller.add_listener(lambda: heard.append(world.controller.cached(Users.get, id="1")))
+    world.controller.set_response(Users.get, ANN, id="1")
+    remove()
+    world.controller.set_response(Users.get, BOB, id="1")
+    assert [user.name for user in heard] == ["Ann"]
+
+
+def test_a_hook_may_read_the_store_but_not_change_it(world: World) -> None:
+    seen: list[str] = []
+
+    class Nosy(Entity, key="Nosy"):
+        id: str = ""
+
+        @classmethod
+        def process(cls, input: Any, parent: Any, key: Any, args: Any) -> Any:
+            world.controller.cached(Users.get, id="1")
+            try:
+                world.controller.reset_entire_store()
+            except RuntimeError as error:
+                seen.append(str(error))
+            return dict(input)
+
+    world.controller.set_response(RestEndpoint(path="/nosy", schema=Nosy), {"id": "1"})
+    assert len(seen) == 1 and "process" in seen[0] and "Reset" in seen[0]
+
+
+def test_an_endpoint_of_a_plain_function_works_like_any_other(world: World) -> None:
+    calls: list[str] = []
+
+    def load(name: str) -> dict[str, str]:
+        calls.append(name)
+        return {"id": name, "name": name}
+
+    endpoint = Endpoint(load, schema=User)
+    assert world.do("read", endpoint, "ann").name == "ann"
+    assert world.do("read", endpoint, "ann").name == "ann"
+    assert calls == ["ann"]
+
+
+# life
+
+
+def test_a_closed_controller_refuses_to_fetch_and_an_opened_one_works_again(world: World) -> None:
+    world.server.on(Users.get, response=ANN, id="1")
+    assert world.controller.opened
+    world.do("aclose" if isinstance(world.controller, AsyncController) else "close")
+    assert not world.controller.opened
+    with pytest.raises(RuntimeError, match="closed; open\\(\\) it"):
+        world.do("fetch", Users.get, id="1")
+    world.controller.open()
+    assert world.do("read", Users.get, id="1").name == "Ann"
+
+
+def test_closing_drops_what_is_in_flight_and_its_waiters_get_an_abort_error(world: World) -> None:
+    world.server.respond = lambda request: Answer(json=ANN, delay=50)
+    task = world.begin("fetch", Users.get, id="1")
+    world.do("aclose" if isinstance(world.controller, AsyncController) else "close")
+    world.clock.settle()
+    assert isinstance(task.error, AbortError)
+    world.clock.advance(50)
+    assert world.store.state["entities"] == {} and world.store.pending == {}
+
+
+def test_all_settled_waits_for_everything_in_flight_and_raises_nothing(world: World) -> None:
+    world.server.respond = lambda request: Answer(status=500 if "/2" in request.url else 200, json=ANN, delay=30)
+    for number in "12":
+        world.begin("fetch", Users.get, id=number)
+    waiting = world.begin("all_settled")
+    assert waiting.state == "pending"
+    world.clock.advance(30)
+    assert waiting.state == "resolved" and world.store.pending == {}
+    world.do("all_settled")
+
+
+def test_background_failures_are_recorded_and_logged_never_raised(world: World, caplog: pytest.LogCaptureFixture) -> None:
+    world.server.on(Users.get, response=ANN, id="1")
+    world.server.on(Users.get, error=500, id="1")
+    world.do("read", Users.get, id="1")
+    world.controller.expire(Users.get, id="1")
+    world.do("read", Users.get, id="1")
+    world.clock.settle()
+    assert world.controller.get_response(Users.get, id="1").raw_error.status == 500
+    assert "background fetch of GET /users/1 failed" in caplog.text
+
+
+def test_a_fetch_without_a_network_manager_says_what_is_missing(make: Callable[..., World]) -> None:
+    with pytest.raises(RuntimeError, match="NetworkManager\\(\\) into managers"):
+        make(managers=[]).do("fetch", Users.get, id="1")
+
+
+def test_a_manager_sees_every_action_in_order_and_may_answer_a_fetch_itself(make: Callable[..., World]) -> None:
+    from restencil import Manager
+    from restencil.actions import Action, Fetch
+    from restencil.managers import Next
+
+    class Spy(Manager):
+        def __init__(self) -> None:
+            self.seen: list[str] = []
+
+        def init(self, controller: Any, /) -> None:
+            self.seen.append("init")
+
+        def cleanup(self) -> None:
+            self.seen.append("cleanup")
+
+        def handle(self, action: Action, next: Next, /) -> Any:
+            self.seen.append(type(action).__name__)
+            if isinstance(action, Fetch) and action.key == "GET /users/0":
+                return "from the manager"
+            return next(action)
+
+    spy = Spy()
+    world = make(managers=[spy, NetworkManager(), SubscriptionManager()])
+    world.server.on(Users.get, response=ANN, id="1")
+    world.do("fetch", Users.get, id="1")
+    assert world.do("fetch", Users.get, id="0") == "from the manager"
+    world.do("aclose" if isinstance(world.controller, AsyncController) else "close")
+    assert spy.seen == ["init", "Fetch", "SetResponse", "Fetch", "cleanup"]
+
+
+def test_two_controllers_of_one_store_share_requests_in_flight() -> None:
+    clock = FakeClock()
+    store, server = clock.store(), MockServer(clock)
+    server.on(Users.get, response=ANN, delay=50, id="1")
+    sync = Controller(store, client=server.client(), base_url="http://mock")
+    other = AsyncController(store, client=server.async_client(), base_url="http://mock")
+    tasks: list[Task[Any]] = []
+    for controller in (sync, other, sync):
+        tasks.append(clock.start(lambda c=controller: c.fetch(Users.get, id="1")))  # type: ignore[misc]
+        clock.settle()
+    clock.advance(50)
+    assert len({id(task.result()) for task in tasks}) == 1 and len(server.requests) == 1
+    clock.run(other.aclose)
+    sync.close()
+    clock.close()
+
+
+def test_an_async_controller_outside_of_asyncio_says_what_it_needs() -> None:
+    coroutine = AsyncController().fetch(Users.get, id="1")
+    with pytest.raises(RuntimeError, match="runs on asyncio, and no asyncio event loop is running"):
+        coroutine.send(None)
+
+
+def test_the_synchronous_controller_cannot_await_a_hook() -> None:
+    async def headers(given: Any) -> Any:
+        return given
+
+    server = MockServer()
+    with Controller(client=server.client(), base_url="http://mock") as controller:
+        with pytest.raises(TypeError, match="get_headers.*awaitable"):
+            controller.fetch(Users.get.extend(get_headers=headers), id="1")
+
+
+def test_explain_says_why_a_read_would_or_would_not_fetch(world: World) -> None:
+    controller = world.controller
+    said = controller.explain(Users.get, id="1")
+    assert said.verdict == "fetches and waits" and said.waits and "never fetched" in said.reasons[0]
+    controller.set_response(Users.get, ANN, id="1")
+    world.clock.advance(20_000)
+    said = controller.explain(Users.get, id="1")
+    assert str(said) == (
+        "GET /users/1: gives the data and does not fetch\n  - it is fresh for another 40 s\n  made of User:1"
+    )
+    assert said.age == 20_000 and said.entities == (("User", "1"),) and not said.held
+    controller.expire(Users.get, id="1")
+    assert controller.explain(Users.get, id="1").verdict == "gives the data at once and fetches in the background"
+    controller.set_error(Users.get, NetworkError("no", status=500), id="1")
+    said = controller.explain(Users.get, id="1")
+    assert said.verdict == "raises the recorded NetworkError and does not fetch"
+    assert "hard: reads raise it" in str(said)
+
+
+def test_fill_puts_fixtures_into_a_store_without_a_request(world: World) -> None:
+    error = NetworkError("no", status=404)
+    fill(world.controller, [Fixture(Users.get, ({"id": "1"},), ANN), Fixture(Users.get, ({"id": "2"},), error=error)])
+    assert world.controller.cached(Users.get, id="1").name == "Ann"
+    assert world.controller.get_error(Users.get, id="2") is error
+    assert world.urls() == []
+
+
+def test_a_store_may_be_given_or_is_made(world: World) -> None:
+    store = Store()
+    assert Controller(store).store is store
+    assert isinstance(Controller().store, Store)
+    assert repr(Controller()) == "<Controller open>"
+
+
+def test_a_logout_manager_resets_once_when_several_requests_fail_together(make: Callable[..., World]) -> None:
+    errors: list[int] = []
+    world = make(managers=[LogoutManager(), NetworkManager(), SubscriptionManager()])
+    world.server.respond = lambda request: Answer(status=401, json={}, delay=30)
+    tasks = [world.begin("fetch", Users.get, id=n) for n in "123"]
+    world.clock.advance(30)
+    for task in tasks:
+        errors.append(getattr(task.error, "status", 0))
+    assert world.store.resets == 1
+    assert errors[0] == 401

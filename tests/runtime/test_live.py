@@ -1,0 +1,277 @@
+"""Live reads: they yield on change, subscribe while they are open, and end when they are closed (§12.3, §12.5)."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import threading
+from typing import Any
+
+import pytest
+
+from restencil import (
+    AsyncController,
+    Controller,
+    Entity,
+    InvalidDataError,
+    NetworkError,
+    create_resource,
+    soft_on_server_error,
+)
+from restencil.testing import Answer, FakeClock, MockServer
+
+
+class User(Entity, key="User"):
+    id: str = ""
+    name: str = ""
+
+
+Users: Any = create_resource(path="/users/:id", schema=User)
+Polled = Users.get.extend(poll_frequency=1000)
+
+
+class Server:
+    """Answers with a name that tells how often it was asked."""
+
+    def __init__(self, clock: FakeClock) -> None:
+        self.asked = 0
+        self.status = 200
+        self.mock = MockServer(clock, respond=self.answer)
+
+    def answer(self, request: Any) -> Answer:
+        self.asked += 1
+        return Answer(status=self.status, json={"id": "1", "name": f"n{self.asked}"}, delay=5)
+
+
+@pytest.fixture
+def clock() -> Any:
+    clock = FakeClock()
+    yield clock
+    clock.close()
+
+
+@pytest.fixture
+def server(clock: FakeClock) -> Server:
+    return Server(clock)
+
+
+@pytest.fixture
+def controller(clock: FakeClock, server: Server) -> Any:
+    with Controller(clock.store(), client=server.mock.client(), base_url="http://mock") as controller:
+        yield controller
+
+
+@pytest.fixture
+def async_controller(clock: FakeClock, server: Server) -> Any:
+    controller = AsyncController(clock.store(), client=server.mock.async_client(), base_url="http://mock")
+    yield controller
+    clock.run(controller.aclose)
+
+
+def test_a_live_read_yields_first_as_a_read_does_then_on_each_change(controller: Any, clock: FakeClock) -> None:
+    with controller.live(Polled, id="1") as live:
+        assert [next(live).name for _ in range(3)] == ["n1", "n2", "n3"]
+        assert live.data.name == "n3"
+    assert clock() == 1_000_000 + 2005
+
+
+def test_an_async_live_read_does_the_same(async_controller: Any, clock: FakeClock) -> None:
+    async def names() -> list[str]:
+        found: list[str] = []
+        async with async_controller.live(Polled, id="1") as live:
+            async for user in live:
+                found.append(user.name)
+                if len(found) == 3:
+                    break
+        return found
+
+    assert clock.run(names) == ["n1", "n2", "n3"]
+    assert clock() == 1_000_000 + 2005
+
+
+def test_changes_that_leave_the_data_identical_are_not_yielded(controller: Any, clock: FakeClock) -> None:
+    seen: list[str] = []
+
+    def consume() -> None:
+        with controller.live(Users.get, id="1") as live:
+            for user in live:
+                seen.append(user.name)
+
+    controller.set_response(Users.get, {"id": "1", "name": "a"}, id="1")
+    clock.start(consume)
+    clock.settle()
+    controller.set_response(Users.get, {"id": "2", "name": "other"}, id="2")
+    clock.settle()
+    controller.set_response(Users.get, {"id": "1", "name": "a"}, id="1")
+    clock.settle()
+    controller.set_response(Users.get, {"id": "1", "name": "b"}, id="1")
+    clock.settle()
+    assert seen == ["a", "b"]
+
+
+def test_a_live_read_polls_while_it_is_open_and_not_longer(controller: Any, clock: FakeClock, server: Server) -> None:
+    live = controller.live(Polled, id="1")
+    clock.advance(3000)
+    assert server.asked == 0
+    with live:
+        clock.advance(3000)
+    asked = server.asked
+    assert asked == 4
+    clock.advance(5000)
+    assert server.asked == asked
+
+
+def test_an_invalidated_live_read_fetches_again_by_itself(controller: Any, clock: FakeClock, server: Server) -> None:
+    with controller.live(Users.get, id="1") as live:
+        assert next(live).name == "n1"
+        controller.invalidate(Users.get, id="1")
+        assert next(live).name == "n2"
+    assert server.asked == 2
+
+
+def test_a_reset_makes_a_live_read_start_over(controller: Any, clock: FakeClock) -> None:
+    with controller.live(Users.get, id="1") as live:
+        assert next(live).name == "n1"
+        controller.reset_entire_store()
+        assert next(live).name == "n2"
+
+
+def test_an_error_is_raised_once_and_the_read_goes_on(controller: Any, clock: FakeClock, server: Server) -> None:
+    server.status = 500
+    with controller.live(Users.get, id="1") as live:
+        with pytest.raises(NetworkError):
+            next(live)
+        controller.set_response(Users.get, {"id": "1", "name": "back"}, id="1")
+        assert next(live).name == "back"
+    assert server.asked == 1
+
+
+def test_time_that_passes_while_a_read_is_held_starts_no_fetch_but_revalidate_does(
+    controller: Any, clock: FakeClock, server: Server
+) -> None:
+    with controller.live(Users.get, id="1") as live:
+        assert next(live).name == "n1"
+        clock.advance(100_000)
+        controller.set_response(Users.get, {"id": "2", "name": "other"}, id="2")
+        clock.settle()
+        assert server.asked == 1
+        controller.revalidate()
+        assert next(live).name == "n2"
+        controller.revalidate()
+        clock.advance(100)
+        assert server.asked == 2
+
+
+def test_revalidate_leaves_reads_alone_that_nobody_holds(controller: Any, clock: FakeClock, server: Server) -> None:
+    with controller.live(Users.get, id="1") as live:
+        next(live)
+    clock.advance(100_000)
+    controller.revalidate()
+    clock.advance(100)
+    assert server.asked == 1
+
+
+def test_state_starts_the_fetch_of_a_read_and_waits_for_nothing(controller: Any, clock: FakeClock, server: Server) -> None:
+    with controller.live(Users.get, id="1") as live:
+        state = live.state
+        assert (state.data, state.loading) == (None, True)
+        assert live.state.loading
+        clock.advance(10)
+        state = live.state
+        assert state.data.name == "n1" and not state.loading
+    assert server.asked == 1
+
+
+def test_data_that_cannot_be_used_is_an_error_of_the_live_read(controller: Any, server: Server) -> None:
+    needs_user = Users.get.extend(schema={"user": User})
+    controller.set_response(Users.delete, {"id": "7"}, {"id": "7"})
+    server.mock.respond = lambda request: Answer(json={"user": "7"})
+    with controller.live(needs_user, id="1") as live, pytest.raises(InvalidDataError):
+        next(live)
+
+
+def test_close_from_elsewhere_ends_the_iteration(controller: Any, clock: FakeClock) -> None:
+    live = controller.live(Users.get, id="1")
+    task = clock.start(lambda: [user.name for user in live])
+    clock.advance(10)
+    assert task.state == "pending"
+    live.close()
+    live.close()
+    clock.settle()
+    assert task.result() == ["n1"]
+
+
+def test_closing_the_controller_ends_its_live_reads(async_controller: Any, clock: FakeClock) -> None:
+    async def consume() -> list[str]:
+        return [user.name async for user in async_controller.live(Users.get, id="1")]
+
+    task = clock.start(consume)
+    clock.advance(10)
+    clock.run(async_controller.aclose)
+    assert task.result() == ["n1"]
+
+
+def test_a_live_read_that_is_dropped_unsubscribes(controller: Any, clock: FakeClock, server: Server) -> None:
+    live = controller.live(Polled, id="1")
+    next(live)
+    del live
+    gc.collect()
+    asked = server.asked
+    clock.advance(5000)
+    assert server.asked == asked
+
+
+def test_an_inactive_live_read_shows_nothing_and_asks_nothing(controller: Any, clock: FakeClock, server: Server) -> None:
+    live = controller.live(Polled, None)
+    task = clock.start(lambda: list(live))
+    clock.advance(5000)
+    live.close()
+    clock.settle()
+    assert task.result() == [] and server.asked == 0
+
+
+def test_a_soft_error_keeps_the_live_data(controller: Any, clock: FakeClock, server: Server) -> None:
+    soft = Users.get.extend(error_policy=soft_on_server_error)
+    seen: list[str] = []
+
+    def consume() -> None:
+        for user in controller.live(soft, id="1"):
+            seen.append(user.name)
+
+    clock.start(consume)
+    clock.advance(10)
+    server.status = 503
+    clock.start(lambda: controller.fetch(soft, id="1"))
+    clock.advance(10)
+    assert seen == ["n1"]
+    server.status = 200
+    clock.start(lambda: controller.fetch(soft, id="1"))
+    clock.advance(10)
+    assert seen == ["n1", "n3"]
+
+
+def test_a_live_read_hears_of_writes_of_other_threads_in_real_time() -> None:
+    with Controller() as controller:
+        controller.set_response(Users.get, {"id": "1", "name": "a"}, id="1")
+        with controller.live(Users.get, id="1") as live:
+            assert next(live).name == "a"
+            writer = threading.Timer(0.05, lambda: controller.set_response(Users.get, {"id": "1", "name": "b"}, id="1"))
+            writer.start()
+            assert next(live).name == "b"
+            writer.join()
+
+
+def test_an_async_live_read_hears_of_writes_of_threads_in_real_time() -> None:
+    async def main() -> list[str]:
+        async with AsyncController() as controller:
+            controller.set_response(Users.get, {"id": "1", "name": "a"}, id="1")
+            found: list[str] = []
+            async with controller.live(Users.get, id="1") as live:
+                async for user in live:
+                    found.append(user.name)
+                    if len(found) == 2:
+                        break
+                    await asyncio.to_thread(controller.set_response, Users.get, {"id": "1", "name": "b"}, id="1")
+            return found
+
+    assert asyncio.run(main()) == ["a", "b"]

@@ -1,0 +1,528 @@
+"""Requests in flight, in real threads and tasks: joined, cancelled, orphaned, retried (§9)."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import email.utils
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import httpx
+import pytest
+
+from restencil import (
+    AbortController,
+    AbortError,
+    AsyncController,
+    Controller,
+    Entity,
+    NetworkError,
+    ResetError,
+    RestEndpoint,
+    Retries,
+    Store,
+    create_resource,
+)
+from restencil.retry import RetryBudget
+from restencil.testing import Answer, FakeClock, MockServer, NetworkDown
+
+
+class User(Entity, key="User"):
+    id: str = ""
+    name: str = ""
+
+
+Users: Any = create_resource(url_prefix="http://mock", path="/users/:id", schema=User)
+ANN = {"id": "1", "name": "Ann"}
+
+
+class Gate:
+    """A server in memory that counts requests and holds them back until it is opened."""
+
+    def __init__(self, *, opened: bool = False) -> None:
+        self.count = 0
+        self.open = threading.Event()
+        if opened:
+            self.open.set()
+        self._lock = threading.Lock()
+
+    def enter(self, request: httpx.Request) -> None:
+        with self._lock:
+            self.count += 1
+
+    def answer(self, request: httpx.Request) -> httpx.Response:
+        self.enter(request)
+        assert self.open.wait(20)
+        return httpx.Response(200, json={"id": request.url.path.rpartition("/")[2], "name": "Ann"})
+
+    async def answer_async(self, request: httpx.Request) -> httpx.Response:
+        self.enter(request)
+        while not self.open.is_set():
+            await asyncio.sleep(0.005)
+        return httpx.Response(200, json={"id": request.url.path.rpartition("/")[2], "name": "Ann"})
+
+    def client(self) -> httpx.Client:
+        return httpx.Client(transport=httpx.MockTransport(self.answer))
+
+    def async_client(self) -> httpx.AsyncClient:
+        return httpx.AsyncClient(transport=httpx.MockTransport(self.answer_async))
+
+
+def eventually(test: Callable[[], bool]) -> None:
+    """Waits until it is true, ten seconds at most."""
+    deadline = time.monotonic() + 10
+    while not test():
+        assert time.monotonic() < deadline, "it did not happen within ten seconds"
+        time.sleep(0.002)
+
+
+async def soon(test: Callable[[], bool]) -> None:
+    """Lets tasks run until it is true."""
+    async with asyncio.timeout(10):
+        while not test():
+            await asyncio.sleep(0.001)
+
+
+# joining
+
+
+def test_a_thousand_threads_that_read_the_same_send_one_request() -> None:
+    gate = Gate()
+    with Controller(client=gate.client()) as controller, ThreadPoolExecutor(1000) as pool:
+        reads = [pool.submit(controller.read, Users.get, id="1") for _ in range(1000)]
+        eventually(lambda: sum(flight.callers for flight in controller.store.pending.values()) == 1000)
+        gate.open.set()
+        users = {id(read.result(timeout=20)) for read in reads}
+    assert gate.count == 1 and len(users) == 1
+    assert controller.store.pending == {} and controller.store.flights == {}
+
+
+def test_a_thousand_tasks_that_read_the_same_send_one_request() -> None:
+    async def main() -> None:
+        gate = Gate()
+        async with AsyncController(client=gate.async_client()) as controller:
+            reads = [asyncio.create_task(controller.read(Users.get, id="1")) for _ in range(1000)]
+            await soon(lambda: gate.count == 1)
+            gate.open.set()
+            users = {id(user) for user in await asyncio.gather(*reads)}
+            assert gate.count == 1 and len(users) == 1
+            assert controller.store.pending == {}
+
+    asyncio.run(main())
+
+
+def test_threads_and_tasks_join_one_request_whoever_began_it() -> None:
+    async def main(first: str) -> None:
+        gate, store = Gate(), Store()
+        with Controller(store, client=gate.client()) as controller:
+            async with AsyncController(store, client=gate.async_client()) as other:
+                begin: list[Callable[[], Any]] = [
+                    lambda: asyncio.create_task(asyncio.to_thread(controller.read, Users.get, id="1")),
+                    lambda: asyncio.create_task(other.read(Users.get, id="1")),
+                ]
+                reads = [begin[first == "task"]()]
+                await soon(lambda: gate.count == 1)
+                reads += [start() for start in begin * 5]
+                await asyncio.sleep(0.05)
+                gate.open.set()
+                assert len({id(user) for user in await asyncio.gather(*reads)}) == 1
+                assert gate.count == 1
+
+    asyncio.run(main("thread"))
+    asyncio.run(main("task"))
+
+
+def test_a_blocking_call_in_the_thread_of_the_loop_that_owns_the_request_sends_its_own() -> None:
+    async def main() -> None:
+        gate, store = Gate(), Store()
+        other = Gate(opened=True)
+        with Controller(store, client=other.client()) as controller:
+            async with AsyncController(store, client=gate.async_client()) as asynchronous:
+                task = asyncio.create_task(asynchronous.read(Users.get, id="1"))
+                await soon(lambda: gate.count == 1)
+                assert controller.read(Users.get, id="1").name == "Ann"
+                assert (gate.count, other.count) == (1, 1)
+                gate.open.set()
+                await task
+
+    asyncio.run(main())
+
+
+def test_a_hook_that_reads_what_its_own_request_fetches_does_not_wait_for_itself() -> None:
+    gate = Gate(opened=True)
+    depth: list[int] = []
+
+    def headers(given: dict[str, str]) -> dict[str, str]:
+        depth.append(1)
+        if len(depth) == 1:
+            controller.fetch(nosy, id="1")
+        return given
+
+    nosy = Users.get.extend(get_headers=headers)
+    with Controller(client=gate.client()) as controller:
+        assert controller.fetch(nosy, id="1").name == "Ann"
+    assert gate.count == 2
+
+
+# cancelling and aborting
+
+
+def test_a_cancelled_caller_only_leaves_a_shared_request() -> None:
+    async def main() -> None:
+        gate = Gate()
+        async with AsyncController(client=gate.async_client()) as controller:
+            first = asyncio.create_task(controller.read(Users.get, id="1"))
+            await soon(lambda: gate.count == 1)
+            second = asyncio.create_task(controller.read(Users.get, id="1"))
+            await asyncio.sleep(0)
+            first.cancel()
+            await asyncio.sleep(0)
+            assert first.cancelled()
+            gate.open.set()
+            assert (await second).name == "Ann"
+            assert gate.count == 1
+
+    asyncio.run(main())
+
+
+def test_the_last_cancelled_caller_aborts_the_request_and_no_error_is_recorded() -> None:
+    async def main() -> None:
+        gate = Gate()
+        async with AsyncController(client=gate.async_client()) as controller:
+            calls = [asyncio.create_task(controller.read(Users.get, id="1")) for _ in range(3)]
+            await soon(lambda: gate.count == 1)
+            for call in calls:
+                call.cancel()
+            await asyncio.gather(*calls, return_exceptions=True)
+            await soon(lambda: controller.store.pending == {})
+            assert controller.get_error(Users.get, id="1") is None
+            gate.open.set()
+            assert (await controller.read(Users.get, id="1")).name == "Ann"
+            assert gate.count == 2
+
+    asyncio.run(main())
+
+
+def test_a_cancelled_mutation_takes_its_optimistic_update_back() -> None:
+    async def main() -> None:
+        gate = Gate()
+        users: Any = create_resource(url_prefix="http://mock", path="/users/:id", schema=User, optimistic=True)
+        async with AsyncController(client=gate.async_client()) as controller:
+            controller.set_response(users.get, ANN, id="1")
+            task = asyncio.create_task(controller.fetch(users.update, id="1", body={"id": "1", "name": "Bob"}))
+            await soon(lambda: gate.count == 1)
+            assert controller.cached(users.get, id="1").name == "Bob"
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            await soon(lambda: controller.store.pending == {})
+            assert controller.cached(users.get, id="1").name == "Ann"
+
+    asyncio.run(main())
+
+
+def test_a_caller_cancelled_before_its_request_began_leaves_nothing_pending() -> None:
+    async def main() -> None:
+        gate = Gate(opened=True)
+        async with AsyncController(client=gate.async_client()) as controller:
+            task = asyncio.create_task(controller.read(Users.get, id="1"))
+            await asyncio.sleep(0)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            await soon(lambda: controller.store.pending == {})
+            assert controller.store.flights == {}
+
+    asyncio.run(main())
+
+
+def test_ten_thousand_cancelled_reads_leave_the_pool_usable_and_nothing_pending(loopback: str) -> None:
+    async def main() -> None:
+        users = Users.get.extend(url_prefix=loopback)
+        async with httpx.AsyncClient(limits=httpx.Limits(max_connections=20), timeout=20) as client:
+            async with AsyncController(client=client) as controller:
+                for start in range(0, 10_000, 100):
+                    calls = [asyncio.create_task(controller.read(users, id=str(start + n))) for n in range(100)]
+                    for _ in range(start // 100 % 7):
+                        await asyncio.sleep(0)
+                    for call in calls:
+                        call.cancel()
+                    outcomes = await asyncio.gather(*calls, return_exceptions=True)
+                    assert all(isinstance(o, asyncio.CancelledError | User) for o in outcomes)
+                await soon(lambda: controller.store.pending == {})
+                assert controller.store.flights == {}
+                users_read = await asyncio.gather(*(controller.fetch(users, id=f"end{n}") for n in range(50)))
+                assert [user.id for user in users_read] == [f"end{n}" for n in range(50)]
+                assert len(asyncio.all_tasks()) == 1
+
+    asyncio.run(main())
+
+
+def test_a_signal_aborts_its_own_request_and_a_joined_caller_s_signal_does_not() -> None:
+    async def main() -> None:
+        gate = Gate()
+        joined, own = AbortController(), AbortController()
+        async with AsyncController(client=gate.async_client()) as controller:
+            first = asyncio.create_task(controller.fetch(Users.get.extend(signal=own.signal), id="1"))
+            await soon(lambda: gate.count == 1)
+            second = asyncio.create_task(controller.fetch(Users.get.extend(signal=joined.signal), id="1"))
+            await asyncio.sleep(0)
+            joined.abort()
+            await asyncio.sleep(0.01)
+            assert not first.done() and not second.done()
+            own.abort("enough")
+            for task in (first, second):
+                with pytest.raises(AbortError, match="enough"):
+                    await task
+            assert controller.get_error(Users.get, id="1") is None
+
+    asyncio.run(main())
+
+
+# loops and threads that end
+
+
+def test_a_waiter_in_a_thread_gets_an_abort_error_when_the_loop_that_fetches_ends() -> None:
+    gate, store = Gate(), Store()
+    started = threading.Event()
+
+    async def main() -> None:
+        controller = AsyncController(store, client=gate.async_client())
+        asyncio.create_task(controller.read(Users.get, id="1"))  # noqa: RUF006 - it is to be dropped
+        await soon(lambda: gate.count == 1)
+        started.set()
+        await asyncio.sleep(0.15)
+
+    with Controller(store, client=Gate(opened=True).client()) as controller, ThreadPoolExecutor(2) as pool:
+        loop = pool.submit(asyncio.run, main())
+        assert started.wait(10)
+        waiting = pool.submit(controller.read, Users.get, id="1")
+        loop.result(timeout=20)
+        with pytest.raises(AbortError):
+            waiting.result(timeout=20)
+        assert controller.read(Users.get, id="1").name == "Ann"
+
+
+def test_a_loop_that_stands_still_is_not_waited_for() -> None:
+    gate, store = Gate(), Store()
+    loop = asyncio.new_event_loop()
+    asynchronous = AsyncController(store, client=gate.async_client())
+
+    async def begin() -> asyncio.Task[Any]:
+        task = asyncio.create_task(asynchronous.read(Users.get, id="1"))
+        await soon(lambda: gate.count == 1)
+        return task
+
+    task = loop.run_until_complete(begin())
+    with Controller(store, client=Gate(opened=True).client()) as controller:
+        assert controller.read(Users.get, id="1").name == "Ann"
+    gate.open.set()
+    loop.run_until_complete(task)
+    loop.run_until_complete(asynchronous.aclose())
+    loop.close()
+
+
+def test_closing_an_async_controller_lets_waiters_elsewhere_go() -> None:
+    async def main() -> None:
+        gate, store = Gate(), Store()
+        with Controller(store, client=Gate(opened=True).client()) as controller:
+            other = AsyncController(store, client=gate.async_client())
+            own = asyncio.create_task(other.read(Users.get, id="1"))
+            await soon(lambda: gate.count == 1)
+            waiting = asyncio.create_task(asyncio.to_thread(controller.read, Users.get, id="1"))
+            await asyncio.sleep(0.05)
+            await other.aclose()
+            for task in (own, waiting):
+                with pytest.raises(AbortError, match="has ended; call again"):
+                    await task
+            assert (await asyncio.to_thread(controller.read, Users.get, id="1")).name == "Ann"
+
+    asyncio.run(main())
+
+
+def test_a_reset_lets_a_blocked_thread_go_before_its_answer_comes() -> None:
+    gate = Gate()
+    with Controller(client=gate.client()) as controller, ThreadPoolExecutor(1) as pool:
+        read = pool.submit(controller.read, Users.get, id="1")
+        eventually(lambda: gate.count == 1)
+        controller.reset_entire_store()
+        with pytest.raises(ResetError):
+            read.result(timeout=10)
+        gate.open.set()
+        eventually(lambda: controller.store.pending == {})
+        assert controller.cached(Users.get, id="1") is None
+
+
+def test_hooks_see_the_context_of_the_caller_also_on_another_thread() -> None:
+    who: contextvars.ContextVar[str] = contextvars.ContextVar("who", default="nobody")
+    seen: list[str] = []
+
+    def headers(given: dict[str, str]) -> dict[str, str]:
+        seen.append(who.get())
+        return given
+
+    with Controller(client=Gate(opened=True).client()) as controller, ThreadPoolExecutor(1) as pool:
+        endpoint = Users.get.extend(get_headers=headers)
+
+        def read() -> None:
+            who.set("Ann")
+            controller.read(endpoint, id="1")
+            controller.expire(endpoint, id="1")
+            controller.read(endpoint, id="1")
+            controller.all_settled()
+
+        pool.submit(read).result(timeout=10)
+    assert seen == ["Ann", "Ann"]
+
+
+def test_background_threads_are_daemons_and_are_used_again() -> None:
+    gate = Gate(opened=True)
+    before = set(threading.enumerate())
+    with Controller(client=gate.client()) as controller:
+        for _ in range(20):
+            controller.fetch(Users.get, id="1")
+            controller.expire(Users.get, id="1")
+            controller.read(Users.get, id="1")
+            controller.all_settled()
+        mine = set(threading.enumerate()) - before
+        assert 0 < len(mine) <= 3 and all(thread.daemon for thread in mine)
+    assert gate.count == 40
+
+
+# retries
+
+
+class Flaky:
+    """Fails as told, in virtual time; `times` are the moments of the requests."""
+
+    def __init__(self, *outcomes: Any) -> None:
+        self.clock = FakeClock()
+        self.outcomes = list(outcomes)
+        self.times: list[float] = []
+        self.server = MockServer(self.clock, respond=self.answer)
+
+    def answer(self, request: Any) -> Any:
+        self.times.append(self.clock() - 1_000_000)
+        outcome = self.outcomes.pop(0) if len(self.outcomes) > 1 else self.outcomes[0]
+        return Answer(status=outcome, json=ANN) if isinstance(outcome, int) else outcome
+
+    def controller(self, asynchronous: bool = False, **options: Any) -> Any:
+        store = self.clock.store()
+        if asynchronous:
+            return AsyncController(store, client=self.server.async_client(), **options)
+        return Controller(store, client=self.server.client(), **options)
+
+
+def steady(attempts: int = 3, **options: Any) -> Retries:
+    return Retries(attempts, jitter=0, **options)
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+def test_retries_wait_exponentially_longer_and_then_give_the_answer(asynchronous: bool) -> None:
+    flaky = Flaky(503, NetworkDown(), 200)
+    controller = flaky.controller(asynchronous, retries=steady())
+    assert flaky.clock.run(lambda: controller.fetch(Users.get, id="1")).name == "Ann"
+    assert flaky.times == [0, 200, 600]
+    flaky.clock.close()
+
+
+def test_retries_are_off_unless_asked_for_and_an_endpoint_s_own_come_first() -> None:
+    flaky = Flaky(503)
+    with pytest.raises(NetworkError):
+        flaky.controller().fetch(Users.get, id="1")
+    assert len(flaky.times) == 1
+    with pytest.raises(NetworkError):
+        flaky.controller(retries=5).fetch(Users.get.extend(retries=2), id="1")
+    assert len(flaky.times) == 4
+    with pytest.raises(NetworkError):
+        flaky.controller(retries=5).fetch(Users.get.extend(retries=0), id="1")
+    assert len(flaky.times) == 5
+
+
+def test_only_the_last_error_of_retried_requests_is_recorded() -> None:
+    flaky = Flaky(503, 502)
+    controller = flaky.controller(retries=steady(1))
+    with pytest.raises(NetworkError) as caught:
+        controller.fetch(Users.get, id="1")
+    assert caught.value.status == 502 and controller.get_error(Users.get, id="1") is caught.value
+
+
+@pytest.mark.parametrize("status", [400, 401, 404, 501])
+def test_what_would_fail_again_is_not_retried(status: int) -> None:
+    flaky = Flaky(status)
+    with pytest.raises(NetworkError):
+        flaky.controller(retries=3).fetch(Users.get, id="1")
+    assert len(flaky.times) == 1
+
+
+def test_jitter_shortens_a_delay_by_its_share_at_most() -> None:
+    for drawn, expected in ((0.0, 200.0), (1.0, 50.0)):
+        flaky = Flaky(503, 200)
+        retries = Retries(1, jitter=0.75, random=lambda drawn=drawn: drawn)  # type: ignore[misc]
+        flaky.controller(retries=retries).fetch(Users.get, id="1")
+        assert flaky.times == [0, expected]
+
+
+def test_retry_after_in_seconds_and_as_a_date_is_respected_and_capped() -> None:
+    date = email.utils.formatdate((1_000_000 + 4000) / 1000, usegmt=True)
+    for header, expected in (("3", 3000), (date, 4000), ("3600", 60_000), ("soon", 200), ("-1", 200)):
+        flaky = Flaky(Answer(status=429, headers={"Retry-After": header}), 200)
+        flaky.controller(retries=steady()).fetch(Users.get, id="1")
+        assert flaky.times == [0, expected], header
+
+
+def test_posts_are_not_retried_unless_told_and_then_carry_one_idempotency_key() -> None:
+    post = RestEndpoint(url_prefix="http://mock", path="/users", method="POST", schema=User)
+    flaky = Flaky(503, 200)
+    with pytest.raises(NetworkError):
+        flaky.controller(retries=steady()).fetch(post, {"name": "Ann"})
+    flaky = Flaky(503, 503, 200)
+    controller = flaky.controller(retries=steady(mutations=True))
+    controller.fetch(post, {"name": "Ann"})
+    keys = {request.headers["idempotency-key"] for request in flaky.server.requests}
+    assert len(flaky.times) == 3 and len(keys) == 1
+    controller.fetch(post, {"name": "Bob"})
+    assert flaky.server.requests[-1].headers["idempotency-key"] not in keys
+
+
+@pytest.mark.parametrize("method", ["PUT", "DELETE"])
+def test_idempotent_mutations_are_retried_without_a_key(method: str) -> None:
+    endpoint = RestEndpoint(url_prefix="http://mock", path="/users/:id", method=method, body=None)
+    flaky = Flaky(503, 200)
+    flaky.controller(retries=steady()).fetch(endpoint, {"id": "1"})
+    assert len(flaky.times) == 2
+    assert all("idempotency-key" not in request.headers for request in flaky.server.requests)
+
+
+def test_a_budget_bounds_retries_to_a_share_of_the_requests() -> None:
+    flaky = Flaky(503)
+    controller = flaky.controller(retries=steady(1, budget=RetryBudget(ratio=0.5, reserve=2)))
+    for _ in range(10):
+        with pytest.raises(NetworkError):
+            controller.fetch(Users.get, id="1")
+    assert len(flaky.times) == 10 + 2 + 4
+
+
+def test_a_signal_ends_the_waiting_for_a_retry() -> None:
+    flaky = Flaky(503)
+    abort = AbortController()
+    controller = flaky.controller(asynchronous=True, retries=steady(base_delay=60_000, max_delay=60_000))
+    task = flaky.clock.start(lambda: controller.fetch(Users.get.extend(signal=abort.signal), id="1"))
+    flaky.clock.advance(1000)
+    abort.abort()
+    flaky.clock.settle()
+    assert isinstance(task.error, AbortError) and len(flaky.times) == 1
+    flaky.clock.close()
+
+
+def test_retries_refuse_numbers_that_make_no_sense() -> None:
+    with pytest.raises(ValueError, match="attempts of Retries must not be negative: -1"):
+        Retries(-1)
+    with pytest.raises(ValueError, match="jitter of Retries must be between 0 and 1: 2"):
+        Retries(jitter=2)
+    with pytest.raises(ValueError, match="retry budget"):
+        RetryBudget(ratio=-1)

@@ -1,0 +1,231 @@
+"""Subscriptions: polling to the millisecond, several frequencies, losing the network (§12)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from restencil import (
+    AsyncController,
+    Controller,
+    Entity,
+    NetworkManager,
+    PollingSubscription,
+    SubscriptionManager,
+    create_resource,
+)
+from restencil.actions import Subscribe
+from restencil.testing import Answer, FakeClock, MockServer
+
+
+class User(Entity, key="User"):
+    id: str = ""
+    name: str = ""
+
+
+Users: Any = create_resource(path="/users/:id", schema=User)
+Polled = Users.get.extend(poll_frequency=1000)
+Faster = Users.get.extend(poll_frequency=400)
+
+
+class Network:
+    """A connection that a test takes away and gives back."""
+
+    def __init__(self, *, online: bool = True) -> None:
+        self.online = online
+        self.listeners: dict[str, list[Callable[[], object]]] = {"online": [], "offline": []}
+
+    def is_online(self) -> bool:
+        return self.online
+
+    def add_online_listener(self, listener: Callable[[], object], /) -> None:
+        self.listeners["online"].append(listener)
+
+    def remove_online_listener(self, listener: Callable[[], object], /) -> None:
+        self.listeners["online"].remove(listener)
+
+    def add_offline_listener(self, listener: Callable[[], object], /) -> None:
+        self.listeners["offline"].append(listener)
+
+    def remove_offline_listener(self, listener: Callable[[], object], /) -> None:
+        self.listeners["offline"].remove(listener)
+
+    def turn(self, *, online: bool) -> None:
+        self.online = online
+        for listener in list(self.listeners["online" if online else "offline"]):
+            listener()
+
+
+class World:
+    """A polling controller of either kind; `times` are the moments of the requests, counted from the start."""
+
+    def __init__(self, asynchronous: bool, network: Network | None = None) -> None:
+        self.clock = FakeClock()
+        self.start = self.clock()
+        self.store = self.clock.store()
+        self.server = MockServer(self.clock, respond=self.answer)
+        self.times: list[float] = []
+        self.delay = 0.0
+        self.status = 200
+        self.controller: Any
+        managers = [NetworkManager(), SubscriptionManager(connection_listener=network)]
+        if asynchronous:
+            self.controller = AsyncController(
+                self.store, client=self.server.async_client(), base_url="http://mock", managers=managers
+            )
+        else:
+            self.controller = Controller(
+                self.store, client=self.server.client(), base_url="http://mock", managers=managers
+            )
+
+    def answer(self, request: Any) -> Answer:
+        self.times.append(self.clock() - self.start)
+        return Answer(status=self.status, json={"id": "1", "name": str(len(self.times))}, delay=self.delay)
+
+    def subscribe(self, endpoint: Any = Polled) -> None:
+        self.clock.call(lambda: self.controller.subscribe(endpoint, id="1"))
+
+    def unsubscribe(self, endpoint: Any = Polled) -> None:
+        self.clock.call(lambda: self.controller.unsubscribe(endpoint, id="1"))
+
+    def run(self, milliseconds: float) -> list[float]:
+        """Lets time pass; the moments of the requests sent meanwhile."""
+        before = len(self.times)
+        self.clock.advance(milliseconds)
+        return self.times[before:]
+
+
+@pytest.fixture(params=["sync", "async"])
+def make(request: pytest.FixtureRequest) -> Iterator[Callable[..., World]]:
+    made: list[World] = []
+
+    def build(**options: Any) -> World:
+        made.append(World(request.param == "async", **options))
+        return made[-1]
+
+    yield build
+    for world in made:
+        world.clock.run(getattr(world.controller, "aclose", None) or world.controller.close)
+        world.clock.close()
+
+
+def test_never_fetched_data_is_fetched_at_once_then_at_the_frequency(make: Callable[..., World]) -> None:
+    world = make()
+    world.subscribe()
+    assert world.run(3000) == [0, 1000, 2000, 3000]
+
+
+def test_recent_data_is_polled_one_frequency_after_it_arrived(make: Callable[..., World]) -> None:
+    world = make()
+    world.controller.set_response(Polled, {"id": "1"}, id="1")
+    world.clock.advance(300)
+    world.subscribe()
+    assert world.run(2700) == [1000, 2000, 3000]
+
+
+def test_a_faster_subscriber_takes_over_and_leaves_without_a_gap(make: Callable[..., World]) -> None:
+    world = make()
+    world.subscribe()
+    assert world.run(1900) == [0, 1000]
+    world.subscribe(Faster)
+    assert world.run(1100) == [2000, 2300, 2700]
+    world.unsubscribe(Faster)
+    assert world.run(3000) == [3100, 4000, 5000, 6000]
+
+
+def test_a_slower_subscriber_changes_nothing_and_the_last_one_to_leave_stops_it(make: Callable[..., World]) -> None:
+    world = make()
+    world.subscribe(Faster)
+    world.subscribe()
+    assert world.run(800) == [0, 400, 800]
+    world.unsubscribe()
+    assert world.run(400) == [1200]
+    world.unsubscribe(Faster)
+    assert world.run(10_000) == []
+
+
+def test_a_slow_answer_is_not_asked_for_twice(make: Callable[..., World]) -> None:
+    world = make()
+    world.delay = 2500
+    world.subscribe()
+    assert world.run(5000) == [0, 3000]
+
+
+def test_a_failed_poll_is_soft_and_short_lived_whatever_the_endpoint_says(make: Callable[..., World]) -> None:
+    world = make()
+    hard = Polled.extend(error_policy=lambda error: "hard", error_expiry_length=60_000)
+    world.subscribe(hard)
+    world.run(10)
+    world.status = 500
+    world.run(1000)
+    assert world.controller.cached(hard, id="1").name == "1"
+    assert world.controller.get_error(hard, id="1") is None
+    reading = world.controller.get_response(hard, id="1")
+    assert reading.raw_error.status == 500 and reading.expires_at == world.start + 1000 + 100
+
+
+def test_polled_data_is_fresh_for_half_the_frequency(make: Callable[..., World]) -> None:
+    world = make()
+    world.subscribe()
+    world.run(0)
+    assert world.controller.get_response(Polled, id="1").expires_at == world.start + 500
+
+
+def test_offline_stops_and_online_starts_as_a_first_fetch_does(make: Callable[..., World]) -> None:
+    network = Network()
+    world = make(network=network)
+    world.subscribe()
+    assert world.run(1500) == [0, 1000]
+    network.turn(online=False)
+    assert world.run(200) == []
+    network.turn(online=True)
+    assert world.run(500) == [2000]
+    network.turn(online=False)
+    assert world.run(5000) == []
+    network.turn(online=True)
+    assert world.run(1000) == [7200, 8200]
+
+
+def test_a_subscription_made_offline_waits_for_the_network(make: Callable[..., World]) -> None:
+    network = Network(online=False)
+    world = make(network=network)
+    world.subscribe()
+    assert world.run(5000) == []
+    network.turn(online=True)
+    assert world.run(0) == [5000]
+    world.unsubscribe()
+    assert network.listeners == {"online": [], "offline": []}
+
+
+def test_subscribing_without_a_frequency_warns_and_does_nothing(
+    make: Callable[..., World], caplog: pytest.LogCaptureFixture
+) -> None:
+    world = make()
+    world.subscribe(Users.get)
+    assert "GET /users/1 has no poll_frequency; subscribing to it does nothing" in caplog.text
+    assert world.run(5000) == []
+
+
+def test_unsubscribing_something_unknown_is_logged(make: Callable[..., World], caplog: pytest.LogCaptureFixture) -> None:
+    world = make()
+    world.unsubscribe()
+    assert "GET /users/1 is not subscribed; nothing to unsubscribe" in caplog.text
+    world.subscribe()
+    world.unsubscribe(Faster)
+    assert "GET /users/1 is not polled every 400 ms" in caplog.text
+
+
+def test_closing_the_controller_stops_all_polling(make: Callable[..., World]) -> None:
+    world = make()
+    world.subscribe()
+    world.run(0)
+    world.clock.run(getattr(world.controller, "aclose", None) or world.controller.close)
+    assert world.run(5000) == []
+
+
+def test_a_polling_subscription_needs_a_frequency() -> None:
+    clock = FakeClock()
+    with Controller(clock.store()) as controller, pytest.raises(ValueError, match="has no poll_frequency"):
+        PollingSubscription(Subscribe(Users.get, (), "k"), controller, Network())

@@ -1,0 +1,910 @@
+"""Endpoints: construction, arguments, the lifecycle and its hooks, what `extend` derives (§3)."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import datetime
+import decimal
+import enum
+import inspect
+import io
+import uuid
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import httpx
+import pytest
+
+from restencil import (
+    Endpoint,
+    Entity,
+    Form,
+    Multipart,
+    NetworkError,
+    ParseError,
+    Record,
+    RestEndpoint,
+    UnexpectedContentError,
+    field,
+    lazy_function,
+    schema,
+    soft_on_server_error,
+)
+from tests.runtime.clients import Asked, as_json, as_text
+
+
+class Article(Entity):
+    id: int = 0
+    title: str = ""
+    written_at: datetime.datetime | None = field(default=None, wire="writtenAt")
+
+
+LIST = schema.Collection([Article])
+
+
+# -- construction ----------------------------------------------------------------------------------------------------
+
+
+def test_options_that_are_not_given_read_as_their_defaults() -> None:
+    """§3.2: the defaults of the table."""
+    endpoint = RestEndpoint(path="/a")
+    assert (endpoint.url_prefix, endpoint.request_init, endpoint.method) == ("", {}, "GET")
+    assert (endpoint.signal, endpoint.schema, endpoint.pagination_field, endpoint.side_effect) == (None, None, None, False)
+    assert endpoint.data_expiry_length is None
+    assert endpoint.invalid_if_stale is None
+    assert endpoint.error_policy is None
+    assert repr(endpoint.body) == "ANY"
+
+
+def test_the_name_is_given_or_prefix_and_path() -> None:
+    """§3.2: name is the option, the inherited one, or url_prefix + path."""
+    endpoint = RestEndpoint(path="/a/:id", url_prefix="https://h.test")
+    assert endpoint.name == "https://h.test/a/:id"
+    assert endpoint.extend(path="/b").name == "https://h.test/a/:id"
+    assert endpoint.extend(name="mine").extend(path="/b").name == "mine"
+
+
+def test_a_path_is_required() -> None:
+    """§3.2: an endpoint without a path says so."""
+    with pytest.raises(TypeError, match="RestEndpoint needs a path, such as path='/articles/:id'"):
+        RestEndpoint()
+
+
+@pytest.mark.parametrize(
+    ("options", "side_effect", "has_body"),
+    [
+        ({}, False, False),
+        ({"method": "POST"}, True, True),
+        ({"method": "post"}, True, True),
+        ({"method": "DELETE"}, True, False),
+        ({"method": "DELETE", "body": {}}, True, False),
+        ({"method": "PUT", "body": None}, True, False),
+        ({"method": "HEAD", "body": None, "side_effect": False}, False, False),
+        ({"method": "REPORT"}, True, True),
+        ({"method": "POST", "side_effect": False}, False, True),
+        ({"side_effect": True}, True, True),
+    ],
+)
+def test_side_effect_and_body_follow_the_method(options: dict[str, Any], side_effect: bool, has_body: bool) -> None:
+    """§3.2: an explicit side_effect wins, else the method decides; GET, DELETE and body=None have no body."""
+    endpoint = RestEndpoint(path="/a", **options)
+    assert (endpoint.side_effect, endpoint.has_body) == (side_effect, has_body)
+
+
+def test_side_effects_are_resolved_anew_by_each_extension() -> None:
+    """§3.2: explicit in this extension, else by a method given in it, else inherited; a class's method counts fresh."""
+
+    class Putting(RestEndpoint):
+        method = "PUT"
+
+    class Quiet(RestEndpoint):
+        method = "POST"
+        side_effect = False
+
+    search = RestEndpoint(path="/s", method="POST", side_effect=False)
+    assert not search.extend(path="/t").side_effect
+    assert search.extend(method="POST").side_effect
+    assert RestEndpoint(path="/a").extend(side_effect=True).method == "GET"
+    assert Putting(path="/a").side_effect
+    assert not Putting(path="/a").extend(method="GET").side_effect
+    assert Putting(path="/a").extend(path="/b").side_effect
+    assert not Quiet(path="/a").side_effect
+    assert Quiet(path="/a", method="PATCH").side_effect
+
+
+def test_has_body_is_an_overridable_property() -> None:
+    """§3.2: a subclass may send a body with an unusual method."""
+
+    class Searching(RestEndpoint):
+        @property
+        def has_body(self) -> bool:
+            return True
+
+    asked = Asked()
+    Searching(path="/s", client=asked.sync)({"q": 1}, {"deep": True})
+    assert (asked.last.method, asked.last.url.path, asked.last.content) == ("GET", "/s", b'{"deep":true}')
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"data_expiry_length": -1}, "data_expiry_length of endpoint '/a' is negative: -1 ms"),
+        ({"error_expiry_length": -0.5}, "error_expiry_length of endpoint '/a' is negative: -0.5 ms"),
+        ({"content": "xml"}, "content of endpoint GET '/a' is one of json, text, bytes, stream, not 'xml'"),
+        ({"content": "text", "schema": LIST}, "has a schema and content='text'; a schema needs JSON: give schema=None"),
+        ({"body_format": "xml"}, "body_format of endpoint GET '/a' is one of json, form, multipart, bytes, text"),
+    ],
+)
+def test_options_that_cannot_be_are_refused_when_the_endpoint_is_built(options: dict[str, Any], message: str) -> None:
+    """§3.4, §7.4: negative lifetimes, an unknown `content`, and one that contradicts a schema."""
+    with pytest.raises(ValueError, match=message.replace("(", r"\(")):
+        RestEndpoint(path="/a", **options)
+
+
+def test_members_are_no_options() -> None:
+    """An option cannot hide what every endpoint has."""
+    with pytest.raises(TypeError, match="'push' is a member of every endpoint, not an option"):
+        RestEndpoint(path="/a", push=1)
+
+
+def test_unknown_options_are_attributes() -> None:
+    """§3.2: so that `extend(access_token=…)` works; what is not there is named."""
+    endpoint = RestEndpoint(path="/a", name="a", access_token="t")
+    assert endpoint.extend(path="/b").access_token == "t"
+    with pytest.raises(AttributeError, match=r"endpoint 'a' \(RestEndpoint\) has no option or member 'tokn'"):
+        _ = endpoint.tokn
+
+
+def test_a_repr_shows_no_secret() -> None:
+    """Options are not shown: any of them may be a secret."""
+    endpoint = RestEndpoint(path="/a", name="a", access_token="s3cret", request_init={"headers": {"X": "s3cret"}})
+    assert repr(endpoint) == "<RestEndpoint a: GET /a>"
+
+
+# -- Endpoint --------------------------------------------------------------------------------------------------------
+
+
+def test_a_plain_endpoint_runs_its_function() -> None:
+    """§3.1: the key is the name, a space and the arguments as JSON; a call gives the function's value."""
+
+    def double(value: int) -> int:
+        return 2 * value
+
+    endpoint = Endpoint(double)
+    assert endpoint(4) == 8
+    assert endpoint.key(4) == "double [4]"
+    assert endpoint.test_key("double [5]")
+    assert not endpoint.test_key("triple [5]")
+    assert endpoint.extend(name="other").key({"a": 1}, None) == 'other [{"a":1},null]'
+    assert (endpoint.side_effect, endpoint.error_policy, endpoint.has_body) == (False, None, False)
+
+
+def test_a_lambda_needs_a_name_or_a_key() -> None:
+    """§3.1: there is nothing to derive a key from."""
+    with pytest.raises(TypeError, match="an endpoint over a lambda needs a name"):
+        Endpoint(lambda: 1)
+    assert Endpoint(lambda: 1, name="one").key() == "one []"
+    assert Endpoint(lambda: 1, key=lambda *args: "k").key() == "k"
+
+
+def test_a_plain_endpoint_may_be_a_coroutine_under_an_async_client() -> None:
+    """§3.6: a custom fetch may be a coroutine function."""
+
+    async def answer(params: Mapping[str, Any]) -> Any:
+        return params["id"]
+
+    endpoint = Endpoint(answer)
+    assert asyncio.run(endpoint.extend(client=Asked().asynchronous)(id=3)) == 3
+    with pytest.raises(TypeError, match="fetch of endpoint 'answer' returned an awaitable"):
+        endpoint(id=3)
+
+
+# -- arguments -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "args", "url", "body"),
+    [
+        ({"path": "/a/:id"}, ({"id": 1},), "/a/1", b""),
+        ({"path": "/a", "method": "POST"}, ({"t": 1},), "/a", b'{"t":1}'),
+        ({"path": "/a", "method": "POST"}, ({"q": 2}, {"t": 1}), "/a?q=2", b'{"t":1}'),
+        ({"path": "/a", "method": "POST", "body": None}, ({"q": 2},), "/a?q=2", b""),
+        ({"path": "/a"}, (), "/a", b""),
+        ({"path": "/a"}, (None,), "/a", b""),
+        ({"path": "/a", "method": "POST"}, (None, {"t": 1}), "/a", b'{"t":1}'),
+    ],
+)
+def test_positional_arguments_are_parameters_and_body(
+    options: dict[str, Any], args: tuple[Any, ...], url: str, body: bytes
+) -> None:
+    """§3.3: the table of arguments."""
+    asked = Asked()
+    RestEndpoint(**options, client=asked.sync)(*args)
+    assert (asked.last.url.raw_path.decode(), asked.last.content) == (url, body)
+
+
+@pytest.mark.parametrize(
+    ("method", "kwargs", "bound"),
+    [
+        ("GET", {"id": 1}, ({"id": 1},)),
+        ("GET", {"id": 1, "q": None}, ({"id": 1},)),
+        ("GET", {"id": None}, ({},)),
+        ("GET", {"id": 1, "body": None}, ({"id": 1},)),
+        ("POST", {"body": {"a": 1}}, ({}, {"a": 1})),
+        ("PUT", {"id": 1, "body": {"a": 1}}, ({"id": 1}, {"a": 1})),
+        ("POST", {"q": 2}, ({"q": 2}, None)),
+    ],
+)
+def test_keywords_are_bound_at_the_entrance(method: str, kwargs: dict[str, Any], bound: tuple[Any, ...]) -> None:
+    """§3.3: keywords other than body are the parameters, None is absent, body is the body."""
+    endpoint = RestEndpoint(path="/a", method=method)
+    assert endpoint.bind_args((), kwargs) == bound
+    assert endpoint.key(**kwargs) == endpoint.key(*bound)
+
+
+def test_nothing_stays_nothing() -> None:
+    """§3.3: an endpoint called without any argument has none."""
+    assert RestEndpoint(path="/a").bind_args((), {}) == ()
+
+
+def test_both_forms_in_one_call_are_refused() -> None:
+    """§3.3: in calls, `key` and `url` alike."""
+    endpoint: Any = RestEndpoint(path="/a", name="a")
+    for use in (endpoint, endpoint.key, endpoint.url):
+        with pytest.raises(TypeError, match="endpoint 'a' was given positional and keyword arguments; use keywords alone"):
+            use({"x": 1}, y=2)
+
+
+def test_a_body_where_there_is_none_is_refused() -> None:
+    """§3.3: a keyword `body` of an endpoint without one would vanish silently."""
+    with pytest.raises(TypeError, match="endpoint 'a' takes no body; a parameter called body needs the positional form"):
+        RestEndpoint(path="/a", name="a").key(body={"x": 1})
+    assert RestEndpoint(path="/a").url({"body": 1}) == "/a?body=1"
+
+
+def test_an_overridden_url_or_key_takes_keywords_too() -> None:
+    """§3.3: keywords are bound before the override sees them, in a class and as an option."""
+
+    class Tenant(RestEndpoint):
+        def url(self, url_params: Any = None) -> str:  # type: ignore[override]
+            return "/tenant" + super().url(url_params)
+
+        def key(self, *args: Any) -> str:  # type: ignore[override]
+            return f"{len(args)} {super().key(*args)}"
+
+    endpoint = Tenant(path="/a/:id")
+    assert endpoint.url(id=1) == "/tenant/a/1"
+    assert endpoint.key(id=1, q=2) == "1 GET /tenant/a/1?q=2"
+    optional = RestEndpoint(path="/a/:id", url=lambda params: f"/x{params['id']}", key=lambda *args: str(args))
+    assert optional.url(id=1) == "/x1"
+    assert optional.key(id=1) == "({'id': 1},)"
+
+
+def test_keywords_are_renamed_by_wire_and_path_parameters_are_not() -> None:
+    """§5.3.0: the keyword form is renamed at the entrance, the positional form never."""
+    endpoint = RestEndpoint(path="/a/:user_id", wire={"order_by": "orderBy"})
+    assert endpoint.key(user_id=1, order_by="x") == "GET /a/1?orderBy=x"
+    assert endpoint.url(user_id=1, order_by="x") == "/a/1?orderBy=x"
+    assert endpoint.key({"user_id": 1, "order_by": "x"}) == "GET /a/1?order_by=x"
+
+
+def test_parameters_are_a_mapping() -> None:
+    """§2.3: anything else is a TypeError."""
+    with pytest.raises(TypeError, match="the parameters of endpoint 'a' are a dict, not a list"):
+        RestEndpoint(path="/a", name="a").url([1])  # type: ignore[arg-type]
+
+
+# -- bodies ----------------------------------------------------------------------------------------------------------
+
+
+@dataclasses.dataclass
+class Draft:
+    title: str
+    tags: list[str]
+
+
+class Colour(enum.Enum):
+    RED = "red"
+
+
+class Address(Record):
+    street_name: str = field(default="", wire="streetName")
+
+
+@pytest.mark.parametrize(
+    ("body", "sent", "content_type"),
+    [
+        ({"a": 1}, b'{"a":1}', "application/json"),
+        ([1, 2], b"[1,2]", "application/json"),
+        ((1, "é"), '[1,"é"]'.encode(), "application/json"),
+        ({}, b"{}", "application/json"),
+        ({"a": "\ud800"}, b'{"a":"\\ud800"}', "application/json"),
+        (Draft("t", ["x"]), b'{"title":"t","tags":["x"]}', "application/json"),
+        ({"d": Draft("t", [])}, b'{"d":{"title":"t","tags":[]}}', "application/json"),
+        (Article(id=1, title="t"), b'{"id":1,"title":"t"}', "application/json"),
+        ({"at": datetime.datetime(2026, 1, 2, tzinfo=datetime.UTC)}, b'{"at":"2026-01-02T00:00:00Z"}', "application/json"),
+        (
+            {"d": decimal.Decimal("1.10"), "c": Colour.RED, "u": uuid.UUID(int=0)},
+            b'{"d":"1.10","c":"red","u":"00000000-0000-0000-0000-000000000000"}',
+            "application/json",
+        ),
+        (7, b"7", "application/json"),
+        ("plain words", b"plain words", "text/plain; charset=utf-8"),
+        (b"\x00\x01", b"\x00\x01", None),
+        (bytearray(b"x"), b"x", None),
+        (Form({"a": [1, True], "b": None, "c": "ä b"}), b"a=1&a=true&c=%C3%A4+b", "application/x-www-form-urlencoded"),
+        (None, b"", "application/json"),
+        ("", b"", "application/json"),
+    ],
+)
+def test_a_body_goes_out_as_its_type_says(body: Any, sent: bytes, content_type: str | None) -> None:
+    """§3.4: the table of bodies and their default content types."""
+    asked = Asked()
+    RestEndpoint(path="/a", method="POST", client=asked.sync)({}, body)
+    assert asked.last.content == sent
+    assert asked.last.headers.get("content-type") == content_type
+    assert asked.last.headers["content-length"] == str(len(sent))
+
+
+def test_a_body_is_brought_to_wire_form_at_the_entrance() -> None:
+    """§5.3.0: names through `wire`, values through `encode`; what is in wire form already passes unchanged."""
+    endpoint = RestEndpoint(path="/a", method="POST", schema=Article)
+    moment = datetime.datetime(2026, 1, 2, tzinfo=datetime.UTC)
+    wired = {"title": "t", "writtenAt": "2026-01-02T00:00:00Z"}
+    assert endpoint.bind_args((), {"body": {"title": "t", "written_at": moment}}) == ({}, wired)
+    assert endpoint.bind_args((wired,), {}) == (wired,)
+    assert endpoint.bind_args((), {"body": [{"written_at": moment}]}) == ({}, [{"writtenAt": "2026-01-02T00:00:00Z"}])
+
+
+def test_the_body_option_names_and_converts_instead_of_the_schema() -> None:
+    """§5.3.0: a record class, or an object schema with `wire`."""
+    by_class = RestEndpoint(path="/a", method="POST", schema=Article, body=Address)
+    assert by_class.bind_args((), {"body": {"street_name": "x"}}) == ({}, {"streetName": "x"})
+    shape = schema.Object({"home": Address, "is_new": None}, wire={"is_new": "isNew"})
+    by_shape = RestEndpoint(path="/a", method="POST", body=shape)
+    assert by_shape.bind_args((), {"body": {"is_new": True}}) == ({}, {"isNew": True})
+
+
+def test_a_body_that_has_no_json_form_is_named() -> None:
+    """§3.4: the error says which endpoint, what was found and what to do."""
+    endpoint = RestEndpoint(path="/a", name="a.create", method="POST", client=Asked().sync)
+    with pytest.raises(TypeError, match=r"the body of endpoint 'a.create' cannot be sent as JSON: a set has no JSON form"):
+        endpoint({"x": {1}})
+    with pytest.raises(ValueError, match=r"the body of endpoint 'a.create' cannot be sent as JSON"):
+        endpoint({"x": float("nan")})
+
+
+def test_body_format_sends_a_dict_as_a_form() -> None:
+    """A declared form takes a plain dict, in wire form."""
+    asked = Asked()
+    endpoint = RestEndpoint(path="/a", method="POST", schema=Article, body_format="form", client=asked.sync)
+    endpoint.extend(schema=None, body=Article)(body={"written_at": None, "title": "x y"})
+    assert asked.last.content == b"title=x+y"
+    assert asked.last.headers["content-type"] == "application/x-www-form-urlencoded"
+
+
+def test_a_form_field_without_text_is_named() -> None:
+    """A nested dict has no place in a form."""
+    endpoint = RestEndpoint(path="/a", method="POST", client=Asked().sync)
+    with pytest.raises(TypeError, match="form field 'a' is a dict, which has no text in a form"):
+        endpoint({}, Form({"a": {"b": 1}}))
+    with pytest.raises(TypeError, match="multipart field 'a' is a dict; expected text or a file"):
+        endpoint({}, Multipart({"a": {"b": 1}}))
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+def test_a_multipart_body_sends_texts_and_files(asynchronous: bool) -> None:
+    """Bytes, open files and tuples are files, everything else is text; lists repeat a field."""
+    asked = Asked()
+    body = {
+        "title": "t",
+        "tags": ["a", "b"],
+        "none": None,
+        "raw": b"\x00",
+        "file": io.BytesIO(b"in a file"),
+        "named": ("n.txt", b"named", "text/x"),
+    }
+    client = asked.asynchronous if asynchronous else asked.sync
+    made = RestEndpoint(path="/a", method="POST", body_format="multipart", client=client)(body=body)
+    if asynchronous:
+        asyncio.run(made)
+    kind, content = asked.last.headers["content-type"], asked.last.content
+    assert kind.startswith("multipart/form-data; boundary=")
+    assert content.count(b'name="tags"') == 2
+    for part in (b'name="title"\r\n\r\nt\r\n', b"in a file", b'filename="n.txt"\r\nContent-Type: text/x\r\n\r\nnamed'):
+        assert part in content
+    assert b"none" not in content
+
+
+def test_a_multipart_body_without_files_is_multipart_all_the_same() -> None:
+    """What was declared goes out, not what a library would choose."""
+    asked = Asked()
+    RestEndpoint(path="/a", method="POST", client=asked.sync)({}, Multipart({"a": 1}))
+    assert asked.last.headers["content-type"].startswith("multipart/form-data")
+    assert b'name="a"\r\n\r\n1\r\n' in asked.last.content
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+def test_an_open_file_is_streamed(asynchronous: bool) -> None:
+    """§3.4: a file body goes out itself, under both clients."""
+    asked = Asked()
+    client = asked.asynchronous if asynchronous else asked.sync
+    made = RestEndpoint(path="/a", method="PUT", client=client)({}, io.BytesIO(b"x" * 100_000))
+    if asynchronous:
+        asyncio.run(made)
+    assert len(asked.last.content) == 100_000
+    assert "content-type" not in asked.last.headers
+
+
+def test_body_format_json_encodes_texts_too() -> None:
+    """A JSON body that is a string is sent as JSON where that is declared."""
+    asked = Asked()
+    RestEndpoint(path="/a", method="PUT", body_format="json", client=asked.sync)({}, "word")
+    assert (asked.last.content, asked.last.headers["content-type"]) == (b'"word"', "application/json")
+
+
+# -- headers and init ------------------------------------------------------------------------------------------------
+
+
+def test_request_init_is_overlaid_and_never_changed() -> None:
+    """§3.4: method, signal and body cannot be replaced by request_init, whose headers overlay the default ones."""
+    given = {"method": "POST", "headers": {"content-type": "application/x+json", "X-A": "1"}, "mode": "cors"}
+    endpoint = RestEndpoint(path="/a", request_init=given)
+    init = endpoint.get_request_init()
+    assert init == {
+        "method": "GET",
+        "headers": {"content-type": "application/x+json", "X-A": "1"},
+        "mode": "cors",
+        "signal": None,
+        "body": None,
+    }
+    init["headers"]["X-A"] = "2"
+    assert given["headers"] == {"content-type": "application/x+json", "X-A": "1"}
+
+
+def test_headers_are_always_a_dict() -> None:
+    """§3.4: also for a body without a default content type."""
+    seen: list[Any] = []
+
+    def get_headers(headers: dict[str, str]) -> dict[str, str]:
+        seen.append(dict(headers))
+        return headers
+
+    RestEndpoint(path="/a", method="POST", get_headers=get_headers, client=Asked().sync)({}, b"x")
+    assert seen == [{}]
+
+
+def test_what_get_headers_returns_is_what_goes_out() -> None:
+    """§13.1: it may drop or replace headers, and it is asked for every request."""
+    tokens = iter("ab")
+
+    class Api(RestEndpoint):
+        def get_headers(self, headers: dict[str, str]) -> dict[str, str]:
+            return {"Access-Token": next(tokens)}
+
+    asked = Asked()
+    endpoint = Api(path="/a", client=asked.sync)
+    endpoint()
+    endpoint()
+    assert [request.headers["access-token"] for request in asked.requests] == ["a", "b"]
+    assert "content-type" not in asked.last.headers
+
+
+def test_the_clients_own_settings_go_on_working() -> None:
+    """A user's client keeps its default headers, parameters, cookies, auth and event hooks."""
+    seen: list[str] = []
+    asked = Asked(
+        headers={"X-Client": "1", "Content-Type": "never/sent"},
+        params={"key": "k", "q": "own"},
+        cookies={"sid": "s"},
+        auth=("user", "pw"),
+        event_hooks={"request": [lambda request: seen.append(f"{request.method} {request.content!r}")]},
+    )
+    RestEndpoint(path="/a", method="POST", client=asked.sync)({"q": "mine"}, {"b": 1})
+    request = asked.last
+    assert request.url.raw_path == b"/a?q=mine&key=k"
+    assert request.headers["x-client"] == "1"
+    assert request.headers.get_list("content-type") == ["application/json"]
+    assert request.headers["cookie"] == "sid=s"
+    assert request.headers["authorization"].startswith("Basic ")
+    assert request.headers["user-agent"].startswith("python-httpx")
+    assert seen == ["POST b'{\"b\":1}'"]
+    asked.sync.headers["X-Client"] = "2"
+    RestEndpoint(path="/a", client=asked.sync)()
+    assert asked.last.headers["x-client"] == "2"
+
+
+# -- answers ---------------------------------------------------------------------------------------------------------
+
+
+def call(response: httpx.Response, **options: Any) -> Any:
+    return RestEndpoint(path="/a", name="a.get", client=Asked(response).sync, **options)()
+
+
+@pytest.mark.parametrize(
+    ("response", "options", "value"),
+    [
+        (httpx.Response(204), {"schema": Article}, None),
+        (as_json({"a": 1}), {}, {"a": 1}),
+        (as_text("[1]", "application/problem+json; charset=utf-8"), {"schema": Article}, [1]),
+        (as_text("\ufeff{}", "application/json"), {}, {}),
+        (as_text("hi"), {}, "hi"),
+        (as_text("hi"), {"schema": "documentation"}, "hi"),
+        (as_text("hi", None), {}, "hi"),
+        (as_text("hi"), {"schema": Article, "process": lambda value, *args: [value]}, ["hi"]),
+        (as_text("\x01", "image/png"), {}, b"\x01"),
+        (as_text("\x01", "image/png"), {"schema": Article, "process": lambda value, *args: value}, b"\x01"),
+        (as_text("a,b", "text/csv"), {}, "a,b"),
+        (as_text("{}", "text/plain"), {"content": "json", "schema": Article}, {}),
+        (as_json({"a": 1}), {"content": "text"}, '{"a":1}'),
+        (as_json({"a": 1}), {"content": "bytes"}, b'{"a":1}'),
+        (httpx.Response(204), {"content": "bytes"}, None),
+    ],
+)
+def test_the_first_fitting_row_decides_how_an_answer_is_read(
+    response: httpx.Response, options: dict[str, Any], value: Any
+) -> None:
+    """§3.4: the table of parse_response, and `content` after its first row."""
+    assert call(response, **options) == value
+
+
+def test_text_is_decoded_by_its_charset() -> None:
+    """The charset of the content type counts, UTF-8 otherwise; what does not decode is replaced."""
+    latin = httpx.Response(200, content="é".encode("latin-1"), headers={"Content-Type": "text/plain; charset=latin-1"})
+    assert call(latin) == "é"
+    assert call(httpx.Response(200, content=b"\xff", headers={"Content-Type": "text/plain; charset=nonsense"})) == "\ufffd"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "the answer is empty where JSON was expected"),
+        ("{oops", "the answer is not JSON (Expecting property name enclosed in double quotes"),
+        ("NaN", "the answer is not JSON (NaN is no JSON value), though its content type is 'application/json'"),
+    ],
+)
+def test_bad_json_is_a_parse_error(text: str, message: str) -> None:
+    """§3.4, row 2: malformed and empty text raise ParseError with status 400, naming the URL."""
+    with pytest.raises(ParseError) as caught:
+        call(as_text(text, "application/json"))
+    assert str(caught.value).startswith(f"http://case.test/a: {message}")
+    assert (caught.value.status, caught.value.url) == (400, "http://case.test/a")
+    assert caught.value.response is not None
+
+
+@pytest.mark.parametrize(
+    ("response", "message"),
+    [
+        (
+            as_text("\x01", "image/png"),
+            "the answer is binary content of type 'image/png'; give schema=None to get its bytes",
+        ),
+        (
+            as_text("<!doctype html>" + "x" * 400, "text/html"),
+            "the answer is HTML; the route may not exist on the server. It begins with: <!doctype html>" + "x" * 285,
+        ),
+        (
+            as_text('{"id":1}', None),
+            "the answer is JSON text with the content type 'missing'; let the server send 'application/json', "
+            "or give content='json'",
+        ),
+        (
+            as_text("hello"),
+            "the answer is text of type 'text/plain'; give schema=None or a process that makes an object of it",
+        ),
+    ],
+)
+def test_text_and_bytes_where_a_schema_is_are_unexpected_content(response: httpx.Response, message: str) -> None:
+    """§3.4, rows 4 and 5: status 404, the answer attached, a message of its own for each kind."""
+    with pytest.raises(UnexpectedContentError) as caught:
+        call(response, schema=Article)
+    assert str(caught.value) == f"http://case.test/a: endpoint 'a.get' has a schema and expected JSON, but {message}"
+    assert caught.value.status == 404
+    assert caught.value.response is not None
+
+
+@pytest.mark.parametrize("status", [300, 304, 400, 401, 404, 418, 500, 599])
+def test_any_other_final_status_is_a_network_error(status: int) -> None:
+    """§3.4: the status, the answer, and a message of URL and reason phrase."""
+    with pytest.raises(NetworkError) as caught:
+        call(httpx.Response(status, content=b'{"detail":"no"}'))
+    reason = httpx.codes.get_reason_phrase(status) or str(status)
+    assert str(caught.value) == f"http://case.test/a: {reason}"
+    assert caught.value.status == status
+    assert caught.value.to_dict() == {
+        "name": "NetworkError",
+        "status": status,
+        "message": str(caught.value),
+        "url": "http://case.test/a",
+    }
+
+
+def test_a_direct_call_returns_what_process_gives_and_no_entities() -> None:
+    """§3.5: process gets the parsed value and the caller's arguments."""
+    asked = Asked(as_json({"id": 1}))
+    endpoint = RestEndpoint(path="/a/:id", schema=Article, client=asked.sync, process=lambda value, *args: (value, args))
+    assert endpoint(id=1, q=2) == ({"id": 1}, ({"id": 1, "q": 2},))
+
+
+def test_soft_on_server_error_is_soft_from_500_on() -> None:
+    """§3.7: the ready policy."""
+    assert soft_on_server_error(NetworkError("x", status=500)) == "soft"
+    assert soft_on_server_error(NetworkError("x", status=499)) is None
+    assert soft_on_server_error(ValueError()) is None
+
+
+# -- hooks -----------------------------------------------------------------------------------------------------------
+
+
+def _init(endpoint: RestEndpoint[..., Any], body: Any) -> Any:
+    return {"method": "GET", "headers": {"X": "init"}, "body": None}
+
+
+HOOKS: dict[str, tuple[Callable[..., Any], Any]] = {
+    "get_headers": (lambda endpoint, headers: {**headers, "X": "headers"}, {"x": "headers"}),
+    "get_request_init": (lambda endpoint, body=None: {"method": "GET", "headers": {"X": "init"}}, {"x": "init"}),
+    "fetch_response": (lambda endpoint, url, init: as_json({"url": url}), {"url": "/a"}),
+    "parse_response": (lambda endpoint, response: response.status_code, 200),
+    "process": (lambda endpoint, value, *args: {"processed": value["x"]}, {"processed": None}),
+    "fetch": (lambda endpoint, *args: {"fetched": len(args)}, {"fetched": 1}),
+}
+
+
+def _echo(request: httpx.Request) -> httpx.Response:
+    return as_json({"x": request.headers.get("x")})
+
+
+@pytest.mark.parametrize("asynchronous", [False, True], ids=["sync client", "async client"])
+@pytest.mark.parametrize("coroutine", [False, True], ids=["function", "coroutine"])
+@pytest.mark.parametrize("as_method", [False, True], ids=["option", "method"])
+@pytest.mark.parametrize("name", HOOKS)
+def test_each_hook_works_as_function_and_coroutine(
+    name: str, as_method: bool, coroutine: bool, asynchronous: bool
+) -> None:
+    """§3.6: every hook, as option and as method, under both clients; a coroutine under the synchronous one is refused."""
+    function, expected = HOOKS[name]
+
+    async def later(*args: Any) -> Any:
+        await asyncio.sleep(0)
+        return function(*args)
+
+    hook = later if coroutine else function
+    asked = Asked(_echo)
+    options: dict[str, Any] = {"path": "/a", "name": "a.get"}
+    options["client"] = asked.asynchronous if asynchronous else asked.sync
+    if as_method:
+        method = _as_method(hook, coroutine)
+        endpoint = type("Own", (RestEndpoint,), {name: method})(**options)
+    else:
+        endpoint = RestEndpoint(**options, **{name: lambda *args: hook(None, *args)})
+    if asynchronous:
+        assert asyncio.run(endpoint({})) == expected
+    elif coroutine:
+        message = f"{name} of endpoint 'a.get' returned an awaitable; the synchronous client cannot await it"
+        with pytest.raises(TypeError, match=message):
+            endpoint({})
+    else:
+        assert endpoint({}) == expected
+
+
+def _as_method(hook: Callable[..., Any], coroutine: bool) -> Callable[..., Any]:
+    if coroutine:
+
+        async def method(self: Any, *args: Any) -> Any:
+            return await hook(self, *args)
+
+        return method
+    return lambda self, *args: hook(self, *args)
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+def test_an_override_may_call_the_hook_of_the_base_class(asynchronous: bool) -> None:
+    """§3.6: the base hook gives an awaitable only where there is something to wait for."""
+
+    class Wrapped(RestEndpoint):
+        def get_request_init(self, body: Any = None) -> Any:
+            return {**super().get_request_init(body), "credentials": "same-origin"}
+
+        def fetch_response(self, url: str, init: Mapping[str, Any]) -> Any:
+            return super().fetch_response(f"{url}?signed=1", init)
+
+        def parse_response(self, response: Any) -> Any:
+            return {"parsed": super().parse_response(response)}
+
+        def fetch(self, *args: Any) -> Any:
+            return super().fetch(*args)
+
+    asked = Asked(_echo)
+    endpoint = Wrapped(path="/a", client=asked.asynchronous if asynchronous else asked.sync)
+    made = endpoint()
+    assert (asyncio.run(made) if asynchronous else made) == {"parsed": {"x": None}}
+    assert asked.last.url.raw_path == b"/a?signed=1"
+
+
+def test_a_coroutine_get_headers_reaches_an_overridden_get_request_init() -> None:
+    """§3.6: then the base hook returns an awaitable, which the override awaits."""
+
+    class Wrapped(RestEndpoint):
+        async def get_request_init(self, body: Any = None) -> Any:
+            init = super().get_request_init(body)
+            return {**(await init if inspect.isawaitable(init) else init), "credentials": "omit"}
+
+        async def get_headers(self, headers: dict[str, str]) -> Any:
+            return {"X": "later"}
+
+    asked = Asked(_echo)
+    assert asyncio.run(Wrapped(path="/a", client=asked.asynchronous)()) == {"x": "later"}
+
+
+@pytest.mark.parametrize("name", ["url", "key", "search_to_string"])
+def test_hooks_that_may_not_wait_refuse_a_coroutine(name: str) -> None:
+    """§3.6: these are asked where nothing can be awaited."""
+
+    async def later(*args: Any) -> str:
+        return ""
+
+    endpoint = RestEndpoint(path="/a", name="a", **{name: later})
+    with pytest.raises(TypeError, match=f"{name} of endpoint 'a' returned an awaitable; this hook must be a plain function"):
+        endpoint.key({"q": 1})
+
+
+def test_a_url_that_is_no_string_is_refused() -> None:
+    """The error names hook, endpoint and what was found."""
+    with pytest.raises(TypeError, match="url of endpoint 'a' returned a int, not a string"):
+        RestEndpoint(path="/a", name="a", url=lambda params: 5).url({})
+
+
+def test_a_coroutine_hook_leaves_no_warning_behind(recwarn: pytest.WarningsRecorder) -> None:
+    """§3.6: the refused coroutine is closed."""
+
+    async def later(headers: Any) -> Any:
+        return headers
+
+    with pytest.raises(TypeError):
+        RestEndpoint(path="/a", get_headers=later, client=Asked().sync)()
+    assert not recwarn.list
+
+
+def test_parameter_errors_come_before_the_hooks() -> None:
+    """§3.4: the URL is computed before get_request_init runs."""
+
+    def never(*args: Any) -> Any:
+        raise AssertionError
+
+    with pytest.raises(ValueError, match="parameter 'id'"):
+        RestEndpoint(path="/a/:id", get_request_init=never)()
+
+
+def test_hooks_are_refused_outside_of_a_call() -> None:
+    """fetch and fetch_response need the transport of a call."""
+    with pytest.raises(RuntimeError, match="fetch_response of endpoint '/a' was called outside of a call"):
+        RestEndpoint(path="/a").fetch_response("http://h.test/a", {})
+    with pytest.raises(RuntimeError, match="fetch of endpoint '/a' was called outside of a call"):
+        RestEndpoint(path="/a").fetch()
+
+
+def test_lazy_function_imports_at_the_first_call() -> None:
+    """A reference to a function of one's own is looked up when it is needed."""
+    process = lazy_function("tests.runtime.clients:as_json")
+    assert process({}).status_code == 200
+    with pytest.raises(ModuleNotFoundError):
+        lazy_function("no.such.module:name")()
+    with pytest.raises(ValueError, match=r"a reference has the form 'package.module:name': 'nothing'"):
+        lazy_function("nothing")
+
+
+# -- extend ----------------------------------------------------------------------------------------------------------
+
+
+def test_extend_gives_a_new_endpoint_of_the_same_class() -> None:
+    """§3.8: given options over the original's over its class; overridden methods stay; the original is unchanged."""
+
+    class Api(RestEndpoint):
+        url_prefix = "/api"
+
+        def get_headers(self, headers: dict[str, str]) -> dict[str, str]:
+            return {"X": "own"}
+
+    first = Api(path="/a/:id", data_expiry_length=5)
+    second = first.extend(url_prefix="/v2").extend(path="/b/:id", data_expiry_length=None)
+    assert type(second) is Api
+    assert (first.url({"id": 1}), second.url({"id": 1})) == ("/api/a/1", "/v2/b/1")
+    assert (first.data_expiry_length, second.data_expiry_length) == (5, None)
+    assert second.get_headers({}) == {"X": "own"}
+
+
+def test_an_option_given_as_none_overrides() -> None:
+    """§3.8: schema=None removes the schema, body=None the body, process=None the option of that name."""
+    endpoint = RestEndpoint(path="/a", method="POST", schema=Article, process=lambda value, *args: 1)
+    plain = endpoint.extend(schema=None, body=None, process=None)
+    assert (plain.schema, plain.has_body, plain.process(7)) == (None, False, 7)
+
+
+def test_callable_options_are_called_without_the_endpoint() -> None:
+    """§3.8: whoever needs the endpoint writes a method."""
+    seen: list[Any] = []
+
+    def process(value: Any, *args: Any) -> Any:
+        seen.append((value, args))
+
+    RestEndpoint(path="/a", process=process, client=Asked().sync)({"q": 1})
+    assert seen == [({}, ({"q": 1},))]
+
+
+def test_class_attributes_stand_behind_options() -> None:
+    """§3.2: an option, else what is inherited, else the class attribute."""
+
+    class Api(RestEndpoint):
+        url_prefix = "/cls"
+        data_expiry_length = 9
+        schema = Article
+
+    assert (Api(path="/a").url_prefix, Api(path="/a", url_prefix="/opt").url_prefix) == ("/cls", "/opt")
+    assert (Api(path="/a").data_expiry_length, Api(path="/a").schema) == (9, Article)
+    assert Api(path="/a", schema=None).schema is None
+
+
+# -- collections -----------------------------------------------------------------------------------------------------
+
+
+def test_push_unshift_and_assign_are_posts_with_the_collections_adders() -> None:
+    """§3.9: computed from the endpoint as it is, name suffix `.create`."""
+    listing = RestEndpoint(path="/g/:g/a", name="a.list", schema=LIST)
+    values = RestEndpoint(path="/v", schema=schema.Collection(schema.Values(Article)))
+    assert (listing.push.method, listing.push.name, listing.push.side_effect) == ("POST", "a.list.create", True)
+    assert listing.extend(path="/b").push.key({}) == "POST /b"
+    assert values.assign.key({"x": {"id": 1}}) == "POST /v"
+    assert not listing.extend(body=None).push.has_body
+    assert listing.push is listing.push
+
+
+@pytest.mark.parametrize("member", ["push", "unshift", "assign", "remove", "move"])
+def test_an_extender_needs_a_collection(member: str) -> None:
+    """§3.9: without one it is a ValueError that says what to declare."""
+    endpoint = RestEndpoint(path="/a", name="a", schema=[Article])
+    with pytest.raises(ValueError, match=f"Missing Collection: {member} of endpoint 'a' needs a Collection in its schema"):
+        getattr(endpoint, member)
+
+
+def test_an_extender_needs_the_fitting_collection() -> None:
+    """§3.9: push on a map and assign on a list are refused."""
+    with pytest.raises(ValueError, match="push"):
+        _ = RestEndpoint(path="/a", schema=schema.Collection(schema.Values(Article))).push
+    with pytest.raises(ValueError, match="assign"):
+        _ = RestEndpoint(path="/a", schema=LIST).assign
+
+
+def test_get_page_needs_pagination_field() -> None:
+    """§3.9: without it get_page does not exist; with it, the page is kept under the list's key."""
+    listing = RestEndpoint(path="/a", name="a", schema={"results": LIST, "next": ""})
+    assert not hasattr(listing, "get_page")
+    with pytest.raises(AttributeError, match="endpoint 'a' has no get_page: set pagination_field"):
+        _ = listing.get_page
+    paged = listing.extend(pagination_field="cursor").get_page
+    assert paged.key({"g": 1, "cursor": "x"}) == "GET /a?g=1"
+    assert paged.key(g=1, cursor="x") == "GET /a?g=1"
+    assert paged.request_url(({"g": 1, "cursor": "x"},)) == "/a?cursor=x&g=1"
+    assert (paged.name, paged.method) == ("a.get_page", "GET")
+
+
+def test_paginated_takes_a_function_that_gives_the_lists_arguments() -> None:
+    """§3.9, §5.8.6: function form; and it needs a collection."""
+    listing = RestEndpoint(path="/a", schema=LIST)
+    pages = listing.paginated(lambda params: [{"g": params["g"]}])
+    assert pages.key({"g": 1, "page": 2, "size": 3}) == "GET /a?g=1"
+    with pytest.raises(ValueError, match="Missing Collection"):
+        RestEndpoint(path="/a", schema=[Article]).paginated("page")
+
+
+def test_options_of_derived_endpoints_can_be_given_on_the_list() -> None:
+    """What a spec says of `push` or `get_page` stands on the list."""
+    listing = RestEndpoint(
+        path="/a",
+        schema=LIST,
+        pagination_field="page",
+        push_options={"path": "/a/new"},
+        get_page_options={"data_expiry_length": 7},
+    )
+    assert listing.push.key({}) == "POST /a/new"
+    assert listing.get_page.data_expiry_length == 7
