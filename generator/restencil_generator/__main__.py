@@ -19,7 +19,7 @@ def missing_packages() -> list[str]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the command and returns its exit code (0 yes, 1 no, 2 could not answer, 3 internal error, 130 interrupted)."""
+    """Runs the command and returns its exit code: 0 yes, 1 no, 2 no answer, 3 internal error, 130 interrupted."""
     missing = missing_packages()
     if missing:
         print(

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, cast
 from restencil_generator import declaration as d
 from restencil_generator.check_resources import Resources
 from restencil_generator.check_settings import TOKEN, Settled
-from restencil_generator.check_types import ENTITY_KEYS, FORM_KEYS, Claim, EntitySource, Kind, Types
+from restencil_generator.check_types import ENTITY_KEYS, Claim, EntitySource, Kind, Types
 from restencil_generator.digest import digest
 from restencil_generator.names import (
     FORM_WORDS,
@@ -236,7 +236,8 @@ class _Check:
                 types.kinds[name] = cast("Kind", kind)
                 if kind == "entity":
                     mapping = types.mapping(entry.value, f"entity {quoted(name)}")
-                    types.sources[name] = EntitySource(entry.key, mapping or _empty(entry.value), None)
+                    source = EntitySource(entry.key, mapping or _empty(entry.value), None, broken=mapping is None)
+                    types.sources[name] = source
         for _, entry in self._table(given, "entities"):
             if isinstance(entry.value, MappingNode):
                 self._scan_fields(entry.value.get("fields"), None)
@@ -303,10 +304,6 @@ class _Check:
         if types.text(name, "'entity', the name of an entity declared in place,", empty=False) is None:
             return
         assert isinstance(name, ScalarNode)
-        if any(key not in FORM_KEYS["entity"] for key in node.entries):
-            for key, entry in node:
-                if key not in FORM_KEYS["entity"]:
-                    types.unknown_key(entry.key, f"entity {quoted(name.text)}", FORM_KEYS["entity"])
         if self._type_name(name, "entity"):
             known = name.text in types.kinds
             types.claim(name.text, "entity", f"the entity {quoted(name.text)}", name.place)
@@ -397,7 +394,8 @@ class _Check:
                 own[name] = () if mapping is None else types.fields(mapping, what, "entity field", name, "field", name)
             else:
                 own[name] = ()
-                if "extends" not in given[name]:
+                if "extends" not in given[name] and not source.broken:
+                    source.broken = True
                     types.report("missing-key", f"{what} needs 'fields'", source.key, "add 'fields: …' or 'extends: …'")
         circular = self._extends(given)
         for name in sorted(types.sources):
@@ -585,9 +583,9 @@ class _Check:
         return tuple(found), isinstance(node, SequenceNode)
 
     def _in_broken_line(self, name: str) -> bool:
-        """Whether an entity extends something that does not exist, so that its fields are not known."""
+        """Whether an entity or one that it extends is broken or does not exist, so that its fields are not known."""
         *_, last = self.types.lineage(name)
-        return "extends" in last.node.entries
+        return last.broken or "extends" in last.node.entries
 
     def _override(self, inherited: d.Field, field: d.Field, what: str, base: str) -> None:
         if not _narrows(field.type, inherited.type):

@@ -394,6 +394,7 @@ class _Resource:
             if style not in (None, "cursor"):
                 message = f"'next' has a meaning for the style 'cursor' alone, {what} has {quoted(str(style))}"
                 types.report("key-not-here", message, keys["next"].key, "remove it, or write 'style: cursor'")
+                following = None
         elif style == "cursor":
             hint = "add 'next: …', a path in the response, header:NAME or last.<field>"
             types.report("missing-key", f"{what} needs 'next' to find the next page's cursor", entry.key, hint)

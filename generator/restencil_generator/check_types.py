@@ -148,12 +148,16 @@ _DEFAULTS: Final[Mapping[str, Json]] = {
 
 @dataclasses.dataclass(slots=True)
 class EntitySource:
-    """An entity as the spec writes it: its name's node, its mapping, and the resource that declares it in place."""
+    """An entity as the spec writes it: its name's node, its mapping, and the resource that declares it in place.
+
+    `broken` says that it is no mapping or has no fields, so that nothing more can be said about its fields.
+    """
 
     key: ScalarNode
     node: MappingNode
     resource: str | None
     in_place: bool = False
+    broken: bool = False
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -252,6 +256,8 @@ class Types(Reader):
             hint = f"write {slip}" if "…" in slip else f"did you mean {quoted(slip)}?"
         elif name == "bytes":
             hint = "bytes are a whole body, a field of a multipart body, or the 'content' of a response"
+        elif name.endswith("?"):
+            hint = "one '?' is enough"
         elif name.startswith(("[", "{")):
             hint = f"write {{type: {name[:40]}, optional: true}}" if optional else "write it without quotes"
         else:
@@ -299,10 +305,10 @@ class Types(Reader):
         stray = [entry.key for key, entry in node if key not in FORM_KEYS[word]]
         if stray:
             for key in stray:
-                if context.position == "schema" and word != "entity":
+                hint = did_you_mean(key.text, FORM_KEYS[word])
+                if not hint and context.position == "schema" and word != "entity":
                     hint = f"for an object with these members write {{object: {{{word}: …, {key.text[:30]}: …}}}}"
-                else:
-                    hint = did_you_mean(key.text, FORM_KEYS[word]) or f"known here: {', '.join(FORM_KEYS[word])}"
+                hint = hint or f"known here: {', '.join(FORM_KEYS[word])}"
                 message = f"unknown key {quoted(key.text)} in the form '{word}' of {context.what}"
                 self.report("unknown-key", message, key, hint)
             return None
@@ -707,7 +713,7 @@ class Types(Reader):
     ) -> None:
         for misfit in misfits(self, type, value, "default"):
             at = f" at {'.'.join(map(str, misfit.where))}" if misfit.where else ""
-            place = places.get(misfit.where) or places[()]
+            place = misfit.place_in(places, places[()])
             self.report("bad-default", f"the default of {what} does not fit{at}: {misfit.message}", place, misfit.hint)
 
     def default_of(self, type: d.Type) -> Json | d.Missing:

@@ -1,4 +1,4 @@
-"""The pipeline from a loaded spec to the files of its package: plan, render, verify, format. Reads and writes no file."""
+"""The pipeline from a loaded spec to the files of its package: plan, render, verify, format. It writes no file."""
 
 from __future__ import annotations
 

@@ -266,7 +266,8 @@ def _example(spec: d.Spec, what: str, endpoint: d.Endpoint, example: d.Example) 
     yield from _example_params(spec, what, endpoint, example)
     if example.body is not d.MISSING:
         if not endpoint.has_body:
-            yield _misfit(what, "it has a body, but the endpoint takes none", example, ("body",), "remove it")
+            place = example.places.get(("body",), example.place)
+            yield _misfit(what, "it has a body, but the endpoint takes none", place, "remove it")
         elif endpoint.body is not None and endpoint.body.type is not None:
             yield from _misfits(spec, what, endpoint.body.type, example.body, example, "body")
     if example.response is not d.MISSING and endpoint.process is None and endpoint.base is None:
@@ -287,14 +288,16 @@ def _example_params(spec: d.Spec, what: str, endpoint: d.Endpoint, example: d.Ex
         field = names.get(key)
         if field is None:
             hint = did_you_mean(key, [field.name for field in fields])
-            yield _misfit(what, f"the endpoint has no parameter {quoted(key)}", example, ("params", key), hint)
+            place = example.places.get(("params", key, ""), example.place)
+            yield _misfit(what, f"the endpoint has no parameter {quoted(key)}", place, hint)
         else:
             given.add(field.name)
             yield from _misfits(spec, what, field.type, value, example, "params", key)
     if "params" in {where[0] for where in example.places if where}:
         for field in (*endpoint.params, *endpoint.search_params):
             if field.required and field.name not in given:
-                yield _misfit(what, f"the parameter {quoted(field.name)} is missing", example, ("params",), "add it")
+                place = example.places.get(("params",), example.place)
+                yield _misfit(what, f"the parameter {quoted(field.name)} is missing", place, "add it")
 
 
 def _misfits(
@@ -302,11 +305,11 @@ def _misfits(
 ) -> Iterator[Problem]:
     for misfit in examples.misfits(spec, type, value):
         at = ".".join(map(str, (*where, *misfit.where)))
-        yield _misfit(what, f"{at}: {misfit.message}", example, (*where, *misfit.where), misfit.hint)
+        place = misfit.place_in(example.places, example.place, *where)
+        yield _misfit(what, f"{at}: {misfit.message}", place, misfit.hint)
 
 
-def _misfit(what: str, message: str, example: d.Example, where: tuple[str | int, ...], hint: str = "") -> Problem:
-    place = example.places.get(where, example.place)
+def _misfit(what: str, message: str, place: Place, hint: str = "") -> Problem:
     return _advice("example-misfit", f"{what} does not fit: {message}", place, hint)
 
 

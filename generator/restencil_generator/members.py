@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 from restencil_generator import declaration as d
-from restencil_generator.code import Call, Expression, Lambda, Parameter, Table, integer, pair, string
+from restencil_generator.code import Call, Expression, Parameter, Table, integer, pair, string
 from restencil_generator.scope import Scope, json_value, object_types, wire_table
 from restencil_generator.template import list_path
 
@@ -440,11 +440,22 @@ def _options(options: d.Options, scope: Scope) -> Makers:
         value: object = getattr(options, field.name)
         if isinstance(value, d.Reference):
             found[field.name] = _hook(value, scope)
-        elif value == "soft_on_server_error":
-            found[field.name] = lambda: scope.restencil("soft_on_server_error")
+        elif value in _POLICIES:
+            found[field.name] = _runtime(_POLICIES[str(value)], scope)
         elif value is not None:
             found[field.name] = _constant(value)
     return found
+
+
+_POLICIES: Final[Mapping[str, str | None]] = {
+    "soft": "always_soft",
+    "soft_on_server_error": "soft_on_server_error",
+    "hard": None,
+}
+
+
+def _runtime(name: str | None, scope: Scope) -> Callable[[], Expression]:
+    return lambda: "None" if name is None else scope.restencil(name)
 
 
 def _hook(reference: d.Reference, scope: Scope) -> Callable[[], Expression]:
@@ -452,12 +463,7 @@ def _hook(reference: d.Reference, scope: Scope) -> Callable[[], Expression]:
 
 
 def _constant(value: object) -> Callable[[], Expression]:
-    if isinstance(value, bool):
-        text: Expression = str(value)
-    elif isinstance(value, int):
-        text = integer(value)
-    else:
-        text = Lambda(string(str(value)), "error")
+    text = integer(value) if isinstance(value, int) and not isinstance(value, bool) else str(value)
     return lambda: text
 
 

@@ -57,7 +57,7 @@ class RecordField:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Validator:
-    """The `validate` of an entity: the decorator, the types of the record and of the answer, and the function to call."""
+    """The `validate` of an entity: its decorator, the types of record and answer, and the function to call."""
 
     decorator: str
     record: str
@@ -475,7 +475,7 @@ class _Plan:
         return found
 
     def _body_dict(self, name: str, doc: str, fields: Iterable[d.Field], scope: Scope) -> TypedDictClass:
-        """The TypedDict of an entity's or object's fields in a body: without those that are read only, none required."""
+        """The TypedDict of an entity's or object's fields in a body: none is required, read-only ones are left out."""
         members = tuple(
             (field.python, scope.body_type(field.type, nested=True)) for field in fields if not field.read_only
         )

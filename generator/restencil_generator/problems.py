@@ -110,8 +110,9 @@ def has_errors(problems: Iterable[Problem]) -> bool:
 def nearest(word: str, known: Iterable[str]) -> str | None:
     """The known word that `word` is most likely a slip of, or None when none is near.
 
-    Equal words in another case or with other separators come first (`createdAt`, `created-at` → `created_at`); then the
-    most similar one. Ties go to the first in alphabetical order, so that the answer is the same on every run.
+    Equal words in another case or with other separators come first (`createdAt`, `created-at` → `created_at`), then the
+    most similar one, then one that contains the word (`list` → `get_list`). Ties go to the first in alphabetical order,
+    so that the answer is the same on every run.
     """
     words: Sequence[str] = sorted(set(known))
     if len(word) > 80:
@@ -120,8 +121,11 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
     for candidate in words:
         if candidate != word and _plain(candidate) == plain:
             return candidate
-    close = difflib.get_close_matches(word, [candidate for candidate in words if candidate != word], n=1, cutoff=0.6)
-    return close[0] if close else None
+    others = [candidate for candidate in words if candidate != word]
+    close = difflib.get_close_matches(word, others, n=1, cutoff=0.7)
+    if close:
+        return close[0]
+    return next((candidate for candidate in others if len(word) > 3 and word in candidate), None)
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

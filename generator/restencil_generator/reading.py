@@ -227,13 +227,18 @@ class Reader:
     # ------------------------------------------------------------------------------------------------------------ JSON
 
     def json(self, node: Node, places: dict[tuple[str | int, ...], Place] | None = None) -> Json:
-        """A node as JSON. Infinite numbers are reported: JSON has none. `places` takes the place of every part."""
+        """A node as JSON. Infinite numbers are reported: JSON has none.
+
+        `places` takes the place of every part, by its path, and under the path and an empty text that of its key.
+        """
         return self._json(node, (), places)
 
     def _json(self, node: Node, path: tuple[str | int, ...], places: dict[tuple[str | int, ...], Place] | None) -> Json:
         if places is not None:
             places[path] = node.place
         if isinstance(node, MappingNode):
+            if places is not None:
+                places.update({(*path, key, ""): entry.key.place for key, entry in node})
             return {key: self._json(entry.value, (*path, key), places) for key, entry in node}
         if isinstance(node, SequenceNode):
             return [self._json(item, (*path, index), places) for index, item in enumerate(node.items)]

@@ -28,7 +28,7 @@ _SUFFIX: Final = ".jinja"
 
 
 class Renderer:
-    """Renders modules. Raises `Failure` when it is made, if a user's template is for another version or has no version."""
+    """Renders modules. Making one raises `Failure` if a user's template has no version or another one."""
 
     def __init__(self, templates: Path | None = None) -> None:
         self._own = None if templates is None else _checked(templates)

@@ -112,7 +112,7 @@ class Scope:
         return f"{self.use('builtins')}.{name}" if self._outside(name) != name else name
 
     def sibling(self, module: str, name: str, *, real: bool = False) -> str:
-        """The name of a class of another module of the package here; `real`: at run time, not for type checkers alone."""
+        """The name here of a class of another module of the package; `real`: not for type checkers alone."""
         if module == self.module:
             return name
         used = self._inside(name)

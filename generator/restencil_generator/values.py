@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, Protocol, TypeAlias
 
 from restencil_generator import declaration as d
-from restencil_generator.problems import did_you_mean, listed, quoted, visible
+from restencil_generator.problems import Place, did_you_mean, listed, quoted, visible
 
 if TYPE_CHECKING:
     from restencil_generator.declaration import Json
@@ -30,11 +30,20 @@ class Tables(Protocol):
 
 
 class Misfit(NamedTuple):
-    """Something in a value that does not fit its type: where in the value, what, and what to do."""
+    """Something in a value that does not fit its type: where in the value, what, and what to do.
+
+    `at_key` says that it is the key of a member that is wrong, not its value.
+    """
 
     where: Where
     message: str
     hint: str = ""
+    at_key: bool = False
+
+    def place_in(self, places: Mapping[Where, Place], default: Place, *prefix: str) -> Place:
+        """Its place, from the places that `Reader.json` noted."""
+        where = (*prefix, *self.where, *(("",) if self.at_key else ()))
+        return places.get(where, default)
 
 
 _DATE: Final = re.compile(r"(\d{4})-(\d\d)-(\d\d)\Z", re.ASCII)
@@ -152,7 +161,7 @@ class _Fit:
             field = names.get(key)
             if field is None:
                 hint = did_you_mean(key, [field.name for field in fields])
-                yield Misfit((*at, key), f"{what} has no field {quoted(key)}", hint)
+                yield Misfit((*at, key), f"{what} has no field {quoted(key)}", hint, at_key=True)
             elif field.name in given:
                 yield Misfit((*at, key), f"the field {quoted(field.name)} is given twice, by both its names")
             else:

@@ -131,6 +131,7 @@ if TYPE_CHECKING:
     from .rest_endpoint import (
         RestGenerics as RestGenerics,
     )
+    from .rest_endpoint import always_soft as always_soft
     from .rest_endpoint import (
         soft_on_server_error as soft_on_server_error,
     )
@@ -196,6 +197,7 @@ __all__ = [
     "StreamedResponse",
     "SubscriptionManager",
     "UnexpectedContentError",
+    "always_soft",
     "create_resource",
     "field",
     "hook_scope",
@@ -265,6 +267,7 @@ _MODULES: Final[dict[str, str]] = {
     "ListEndpoint": "rest_endpoint",
     "RestEndpoint": "rest_endpoint",
     "RestGenerics": "rest_endpoint",
+    "always_soft": "rest_endpoint",
     "soft_on_server_error": "rest_endpoint",
     "Retries": "retry",
     "Entity": "schema.entity",

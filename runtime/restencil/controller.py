@@ -35,6 +35,7 @@ from .expiry import ExpiryStatus
 from .explain import Explanation, explain
 from .flight import Flight, Landing, later
 from .flow import run, run_async
+from .guard import set_guard
 from .live import AnyLiveRead, AsyncLiveRead, LiveRead
 from .managers.network import NetworkManager
 from .managers.subscription import SubscriptionManager
@@ -710,6 +711,7 @@ class AsyncController(AnyController):
             self._launch(flight, loop)
 
     async def _run(self, flight: Flight) -> None:
+        set_guard(flight.guard)
         try:
             await run_async(flight.manager.flow(flight), self._transport)
         except Exception as error:

@@ -7,12 +7,14 @@ the size of the result, and a write costs what depends on it.
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from .errors import ConversionError, ProcessingError
 from .records import set_members, set_record
+from .schema.base import definitions
 from .tables import Cell, record_of
 from .values import INVALID, SCALARS, UNDEFINED, ReadOnlyList, Sentinel, read_only, same_json, text_of
 
@@ -31,7 +33,7 @@ MAX_RESULTS: Final = 4096
 class Node:
     """Something that was built, and the nodes that were built with it."""
 
-    __slots__ = ("alive", "home", "inner", "parents", "slot", "source", "value")
+    __slots__ = ("alive", "args", "home", "inner", "parents", "slot", "source", "value")
 
     def __init__(self, home: dict[Any, Node], slot: Any, source: Any = None) -> None:
         self.value: Any = UNDEFINED
@@ -41,7 +43,17 @@ class Node:
         self.parents: Node | list[Node] | None = None
         self.inner: list[Node] | None = None
         """Nodes that were built for this one alone and go with it."""
+        self.args: str | None = None
+        """The arguments that it was computed with, where they matter (§5.10)."""
         self.alive = True
+
+
+def args_text(args: tuple[Any, ...]) -> str:
+    """Arguments as a text that tells them apart."""
+    try:
+        return json.dumps(args, sort_keys=True, default=repr)
+    except (TypeError, ValueError):
+        return repr(args)
 
 
 def _linked(parents: Node | list[Node] | None, node: Node) -> Node | list[Node]:
@@ -61,11 +73,18 @@ class Memo:
     """All nodes of one store's view, and who depends on which cell."""
 
     def __init__(self) -> None:
+        self.definitions = definitions.count
         self.entities: dict[str, dict[Any, dict[str, Node]]] = {}
         """By table and by what reads it (an entity class, a kind of collection): the nodes by primary key."""
         self.results: dict[Any, Node] = {}
         self._readers: dict[str, dict[str, Node | list[Node]]] = {}
         self._table_readers: dict[str, Node | list[Node]] = {}
+
+    def clear(self) -> None:
+        """A schema was redefined: nothing that was built counts any more."""
+        self.definitions = definitions.count
+        for kept in (self.entities, self.results, self._readers, self._table_readers):
+            kept.clear()
 
     def home(self, table: str, reader: Any) -> dict[str, Node]:
         """The nodes of one table that this reader built."""
@@ -179,8 +198,10 @@ class Denormalization:
     ) -> None:
         self.state = state
         self.args = args
-        self.memo = memo
+        if memo is not None and memo.definitions != definitions.count:
+            memo.clear()
         self.scope = ""
+        self.used_args = False
         self._own = memo if memo is not None else Memo()
         self._shared = shared
         self._differs = differs
@@ -228,6 +249,9 @@ class Denormalization:
         place = (slot, schema)
         self.scope = slot
         node = home.get(place)
+        if node is not None and node.args is not None and node.args != args_text(self.args):
+            self._own.drop([node])
+            node = None
         if node is not None:
             if node.source is stored or (not isinstance(stored, list) and same_json(node.source, stored)):
                 return node.value
@@ -235,7 +259,10 @@ class Denormalization:
         node = Node(home, place, stored)
         outside, self._current = self._current, node
         self._built.append(node)
+        self.used_args = False
         node.value = value = schema.denormalize(stored, self)
+        if self.used_args:
+            node.args = args_text(self.args)
         self._current = outside
         home[place] = node
         self._own.bound_results()
@@ -316,6 +343,7 @@ class Denormalization:
         if self._shared is not None:
             shared = self._from_view(schema, pk)
             if shared is not None:
+                self._taken(home, pk, shared, current)
                 return shared
         return self._build(schema, pk, stored, home, place)
 
@@ -437,6 +465,7 @@ class Denormalization:
             if self._shared is not None:
                 node = self._collection_from_view(schema, pk)
                 if node is not None:
+                    self._taken(home, pk, node.value, current)
                     return node.value
             node = Node(home, pk)
             self._current = node
@@ -450,6 +479,12 @@ class Denormalization:
             node.parents = _linked(node.parents, current)
         return node.value
 
+    def _taken(self, home: dict[str, Node], pk: str, value: Any, current: Node | None) -> None:
+        """What was taken from the view stays what this state has, also when the view goes on."""
+        node = home[pk] = Node(home, pk)
+        node.value = value
+        node.parents = current
+
     def _collection_from_view(self, schema: Collection, pk: str) -> Node | None:
         shared, differs = self._shared, self._differs
         node = shared.home(schema.table_key, schema.identity()).get(pk) if shared is not None else None
@@ -462,12 +497,13 @@ class Denormalization:
     def computed(self, schema: Schema, value: Any, compute: Callable[[], Any]) -> Any:
         """What a `Query` makes of a value: the identical result for the identical value and args (§5.10)."""
         home: dict[Any, Node] = self._own.results
-        place = (self.scope, schema, "computed")
+        self.used_args = True
+        place = (self.scope, args_text(self.args), schema)
         node = home.get(place)
         if node is not None and node.source is value:
             return node.value
         node = Node(home, place, value)
-        node.value = compute()
+        node.value = read_only(compute())
         home[place] = node
         return node.value
 

@@ -403,6 +403,9 @@ class Endpoint(Generic[P, R]):
                 return found
             if name == "__signature__" and self.__dict__.get("signature") is not None:
                 return _shown_signature(self.__dict__["signature"])
+            found = inspect.getattr_static(type(self), name, None)
+            if isinstance(found, property):
+                return found.fget(self)  # it was the property that raised; its own words say why
             kind = type(self).__name__
             if name.startswith("__"):
                 raise AttributeError(f"{kind!r} object has no attribute {name!r}")

@@ -7,7 +7,8 @@ import threading
 from threading import get_ident
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from .errors import AbortError, RestencilError
+from .errors import AbortError
+from .guard import Guard
 from .scheduler import ThreadScheduler, block, sleep
 
 if TYPE_CHECKING:
@@ -167,6 +168,7 @@ class Flight(Promise[Any]):
         "endpoint",
         "fetch_id",
         "fetched_at",
+        "guard",
         "identity",
         "launched",
         "manager",
@@ -199,6 +201,7 @@ class Flight(Promise[Any]):
         self.launched = False
         self.detached = False
         self.task: Task[None] | None = None
+        self.guard = Guard()
 
     def joinable(self, *, blocking: bool) -> bool:
         """Another fetch of the same identity may wait for this one, by blocking its thread or as a task (§9.2, §9.6)."""
@@ -265,10 +268,10 @@ class Flight(Promise[Any]):
             return
         if asyncio._get_running_loop() is loop:
             if task is not asyncio.current_task():
-                task.cancel()
+                self.guard.cancel(task)
         else:
             try:
-                loop.call_soon_threadsafe(task.cancel)
+                loop.call_soon_threadsafe(self.guard.cancel, task)
             except RuntimeError:
                 pass  # the loop is closed, and the task with it
 

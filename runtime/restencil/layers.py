@@ -148,7 +148,7 @@ class Layers:
         """Whether the base gains no member that the view of the table lacked, and none changes its place in it."""
         gained = {pk for pk in pks if self._base.get(table, pk) is UNDEFINED}
         above = {pk for name, pk in self._effective if name == table and self._base.get(table, pk) is UNDEFINED}
-        return gained <= above and (not gained or len(above) == 1)
+        return self.top.has_table(table) and gained <= above and (not gained or len(above) == 1)
 
     @property
     def stale(self) -> bool:

@@ -71,6 +71,11 @@ class RestGenerics(TypedDict):
     process: NotRequired[Callable[..., Any]]
 
 
+def always_soft(error: BaseException) -> str | None:
+    """The error policy "every error keeps stale data in use" (§3.7)."""
+    return "soft"
+
+
 def soft_on_server_error(error: BaseException) -> str | None:
     """The error policy "a status of 500 or more keeps stale data in use" (§3.7)."""
     status = getattr(error, "status", None)

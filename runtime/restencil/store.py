@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 from . import actions
-from .denormalize import Denormalization, Memo
+from .denormalize import Denormalization, Memo, args_text
 from .errors import AbortError, AbortOptimistic, ProcessingError
 from .expiry import INFINITE, ExpiryStatus, Reading, inactive
 from .layers import Layers, tokens_of
@@ -113,6 +113,11 @@ class _Aside:
         if table not in self.tables and not self.base.has_table(table):
             self.tables[table] = None
 
+    def keep_order(self, table: str) -> None:
+        """Members of the table are about to go."""
+        if table not in self.tables:
+            self.tables[table] = tuple(self.pks(table))
+
 
 class Snapshot:
     """A state as it stays while it is held; optimistic responses are computed from one (§10.4).
@@ -125,6 +130,7 @@ class Snapshot:
         self._store = store
         self._aside = _Aside(base) if base is not None else None
         self._state = _rebased(state, base, self._aside) if base is not None and self._aside is not None else state
+        self._memo = Memo()
         self.fetched_at = fetched_at
 
     @property
@@ -150,13 +156,13 @@ class Snapshot:
     def _reading(self, args: tuple[Any, ...]) -> Denormalization:
         store, aside = self._store, self._aside
         if aside is None:
-            return Denormalization(self._state, args)
+            return Denormalization(self._state, args, self._memo)
         store._refresh()
 
         def differs(table: str, pk: str) -> bool:
             return self._state.get(table, pk) is not store._layers.top.get(table, pk)
 
-        return Denormalization(self._state, args, shared=store._memo, differs=differs)
+        return Denormalization(self._state, args, self._memo, shared=store._memo, differs=differs)
 
 
 def _rebased(state: State, base: Tables, aside: _Aside) -> State:
@@ -337,7 +343,9 @@ class Store:
             stored = schema.query_key(args, run)
             if not usable(stored):
                 return None
-            found = run.read(schema, stored, _slot(args))
+            if self._retention.evicted and self._retention.misses(run.state, schema, stored, args):
+                return None
+            found = run.read(schema, stored, args_text(args))
         return None if found is UNDEFINED or found is INVALID else found
 
     def _read(
@@ -615,7 +623,9 @@ class Store:
         self._invalidate_keys([action.key])
 
     def _invalidate_all(self, action: actions.InvalidateAll) -> None:
-        self._invalidate_keys([key for key in self._base.results if action.test(key)])
+        with self._hooks():
+            keys = [key for key in self._base.results if action.test(key)]
+        self._invalidate_keys(keys)
 
     def _invalidate_keys(self, keys: Iterable[str]) -> None:
         base = self._base
@@ -633,7 +643,8 @@ class Store:
 
     def _expire_all(self, action: actions.ExpireAll) -> None:
         metas = self._base.key_metas
-        keys = [key for key in metas if action.test(key)]
+        with self._hooks():
+            keys = [key for key in metas if action.test(key)]
         for key in keys:
             self._keep_aside_key(key)
             metas[key] = metas[key].with_expiry(1)
@@ -660,15 +671,16 @@ class Store:
     def _remove(self, cells: Iterable[Cell], keys: Iterable[str]) -> None:
         """Deletes entities and keys in place, without notification (§7.3, §14)."""
         base = self._base
-        gone = []
-        for table, pk in cells:
-            if base.get(table, pk) is UNDEFINED:
-                continue
-            for aside in self._asides:
-                aside.keep_cell(table, pk)
-            del base.entities[table][pk]
-            base.metas[table].pop(pk, None)
-            gone.append((table, pk))
+        gone = [cell for cell in dict.fromkeys(cells) if base.get(*cell) is not UNDEFINED]
+        for aside in self._asides:
+            for table in {table for table, _ in gone}:
+                aside.keep_order(table)
+                for name, entries in base.indexes.get(table, {}).items():
+                    for text in entries:
+                        aside.keep_index(table, name, text)
+            for cell in gone:
+                aside.keep_cell(*cell)
+        base.remove(gone)
         for key in keys:
             self._keep_aside_key(key)
             base.results.pop(key, None)
@@ -754,15 +766,6 @@ class Store:
             return self._memo.dependents(table, pk)
 
 
-def _slot(args: tuple[Any, ...]) -> str:
-    import json
-
-    try:
-        return json.dumps(args, sort_keys=True, default=repr)
-    except (TypeError, ValueError):
-        return repr(args)
-
-
 def _copied(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {name: _copied(item) for name, item in value.items()}
@@ -826,7 +829,7 @@ def _not_awaitable(value: Any, endpoint: Endpoint[..., Any], hook: str) -> Any:
 def _run_update(update: Callable[..., Any], result: Any, args: tuple[Any, ...], change: Change, key: str) -> None:
     """Runs the `update` option: each of its functions makes a key's new result from the current one (§11)."""
     try:
-        updaters: Mapping[str, Callable[[Any], Any]] = update(None if result is UNDEFINED else result, *args)
+        updaters: Mapping[str, Callable[[Any], Any]] = update(None if result is UNDEFINED else read_only(result), *args)
         pairs = list(updaters.items())
     except Exception:
         logger.exception("%s: update failed; the response itself stays applied", key)
@@ -834,7 +837,7 @@ def _run_update(update: Callable[..., Any], result: Any, args: tuple[Any, ...], 
     for other, updater in pairs:
         current = change.result(other)
         try:
-            change.results[other] = read_only(updater(None if current is UNDEFINED else current))
+            change.results[other] = read_only(updater(None if current is UNDEFINED else read_only(current)))
         except Exception:
             logger.exception("%s: update of %s failed; the other updates still run", key, other)
 

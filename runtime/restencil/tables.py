@@ -154,6 +154,20 @@ class Tables:
         return grown
 
 
+    def remove(self, cells: Iterable[Cell]) -> None:
+        """Takes entities and collections out, with their times and what leads to them."""
+        for table, pk in cells:
+            stored = self.entities[table].pop(pk)
+            self.metas[table].pop(pk, None)
+            indexes = self.indexes.get(table)
+            if indexes and not isinstance(stored, Sentinel):
+                record = record_of(stored)
+                for name, entries in indexes.items():
+                    text = text_of(record.get(name))
+                    if entries.get(text) == pk:
+                        del entries[text]
+
+
 class Change:
     """What one action writes, over the state that it was computed from."""
 

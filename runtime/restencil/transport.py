@@ -27,6 +27,7 @@ import httpx
 from .abort import AbortSignal
 from .errors import NetworkError
 from .flow import Outcome
+from .guard import current_guard
 from .path import is_list, is_sequence, scalar_text
 
 if TYPE_CHECKING:
@@ -751,8 +752,8 @@ def _resolved(url: str, base: str) -> str:
     return f"{base.removesuffix('/')}/{url.removeprefix('/')}"
 
 
-def _own_cookies() -> httpx.Cookies:
-    return httpx.Cookies(CookieJar(_CookiePolicy()))
+def _own_cookies() -> CookieJar:
+    return CookieJar(_CookiePolicy())
 
 
 class SyncTransport(_Transport):
@@ -921,6 +922,8 @@ class AsyncTransport(_Transport):
             owns=client is None,
         )
         self._client = client
+        self.traces = False
+        """True once a connection of the client has told what it does: the client has a pool (`restencil.guard`)."""
 
     @property
     def client(self) -> httpx.AsyncClient:
@@ -966,7 +969,13 @@ class AsyncTransport(_Transport):
         client = self._client or self.client
         kept = _with_cookies.set(True) if self._owns else None
         try:
-            response = await client.send(_first(client, order), stream=order.apart, follow_redirects=False)
+            request = _first(client, order)
+            guard = current_guard()
+            if guard is None:
+                response = await client.send(request, stream=order.apart, follow_redirects=False)
+            else:
+                with guard.queueing(self, request.extensions):
+                    response = await client.send(request, stream=order.apart, follow_redirects=False)
             if _is_plain(response, order):
                 return response
             exchange = _settled(client, order, response)

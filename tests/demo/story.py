@@ -9,6 +9,7 @@ import asyncio
 import sys
 
 import httpx
+
 from blog import Article, AsyncBlog, Blog
 
 

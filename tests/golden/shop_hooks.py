@@ -44,7 +44,7 @@ def encode_rating(value: float) -> int:
 
 def stars_of(value: Any, *args: Any) -> int:
     """The number of stars that a rating was counted as."""
-    return int(value["stars"]) if isinstance(value, dict) else 0
+    return int(value["stars"]) if value else 0
 
 
 def prices_of(value: Any, *args: Any) -> list[Any]:

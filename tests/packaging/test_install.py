@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-GENERATOR_ONLY = {"black", "click", "jinja2", "markupsafe", "pyyaml", "starlette", "uvicorn", "typing-extensions"}
+GENERATOR_ONLY = {"black", "click", "jinja2", "markupsafe", "orjson", "pyyaml", "starlette", "uvicorn", "watchfiles"}
 
 pytestmark = pytest.mark.xdist_group("packaging")
 

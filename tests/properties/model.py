@@ -209,16 +209,25 @@ class Naive:
                 return MISSING
 
     def cells(self, value: Any) -> dict[Cell, str]:
-        """Every cell that a value depends on, by content: its own records and those of all it refers to."""
+        """Every cell that a value depends on, by content: its own records and those of all they refer to.
+
+        What is unusable counts with what it refers to, for that may be why.
+        """
         found: dict[Cell, str] = {}
-        for one in entities(value):
-            found[one.kind, one.pk] = _text(self.cell(one.kind, one.pk))
-            for name, shape in self.kinds[one.kind].relations.items():
-                record = self.cell(one.kind, one.pk)
-                if isinstance(record, dict) and name in record:
-                    for cell in self._referred(shape, record[name]):
-                        found[cell] = _text(self.cell(*cell))
+        waiting: list[Cell] = [(one.kind, one.pk) for one in entities(value)]
+        while waiting:
+            cell = waiting.pop()
+            if cell not in found:
+                found[cell] = _text(self.cell(*cell))
+                waiting += self._named_by(cell)
         return found
+
+    def _named_by(self, cell: Cell) -> Iterator[Cell]:
+        record = self.cell(*cell)
+        if isinstance(record, dict) and cell[0] in self.kinds:
+            for name, shape in self.kinds[cell[0]].relations.items():
+                if name in record:
+                    yield from self._referred(shape, record[name])
 
     def _referred(self, shape: Shape, stored: Any) -> Iterator[Cell]:
         if stored is None or stored is MISSING:
@@ -278,7 +287,7 @@ class Naive:
         """All that a result depends on: what it refers to itself, and what the entities in it depend on."""
         found = self.cells(value)
         for cell in self._referred(shape, stored):
-            found[cell] = _text(self.cell(*cell))
+            found |= self.cells(Built(*cell, {}))
         return found
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..values import EVERYTHING, INVALID, UNDEFINED, ReadOnlyList
-from .base import Answer, Schema
+from .base import Answer, Schema, definitions
 from .containers import Attribute, Choice, item_schema, items_of
 from .entity import EntitySchema
 
@@ -47,6 +47,7 @@ class All(Schema):
             raise TypeError(f"All.define: this one was made with {have}, define() was given {got}")
         self._definition = {**self._definition, **definition} if has_mapping else definition
         self._item = None
+        definitions.changed()
 
     def children(self) -> Iterable[Schema | None]:
         return (self.item,)

@@ -53,6 +53,19 @@ class Schema:
         return type(self).__name__
 
 
+class _Definitions:
+    """Counts the calls of `define()`, after which nothing that was made from a schema before is used (§5.1)."""
+
+    count = 0
+
+    def changed(self) -> None:
+        """A schema means something else from now on."""
+        self.count += 1
+
+
+definitions: Final = _Definitions()
+
+
 class Answer:
     """Hands the recursion of `Schema.answer` in: what the store holds now, and what the response was stored as."""
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..records import to_wire
 from ..values import INVALID, SCALARS, UNDEFINED, ReadOnlyDict, ReadOnlyList, read_only
-from .base import Answer, Conversion, Lazy, Schema, schema_of
+from .base import Answer, Conversion, Lazy, Schema, definitions, schema_of
 from .entity import EntitySchema, is_falsy
 
 if TYPE_CHECKING:
@@ -19,6 +19,9 @@ logger = logging.getLogger("restencil")
 
 Attribute: TypeAlias = str | Callable[[Any, Any, str | None], Any]
 """What tells the kind of an item: a field's name, or a function of value, parent and key (§5.7)."""
+
+
+_REFERENCE = frozenset({"id", "schema"})
 
 
 class Choice(Schema):
@@ -42,6 +45,7 @@ class Choice(Schema):
         """Merges further kinds in; a later one wins (§5.7)."""
         self.raw.update(definition)
         self._resolved = None
+        definitions.changed()
 
     def children(self) -> Iterable[Schema | None]:
         return self.mapping.values()
@@ -77,17 +81,26 @@ class Choice(Schema):
             return value
         return {"id": run.visit(schema, value, parent, key), "schema": name}
 
+    def _reference(self, stored: Any) -> Schema | None:
+        """The schema of a stored `{"id", "schema"}`; None for an item that was kept as it came."""
+        if not isinstance(stored, dict) or stored.keys() != _REFERENCE:
+            return None
+        name = stored["schema"]
+        try:
+            return self.mapping.get(name)
+        except TypeError:
+            return None
+
     def denormalize(self, stored: Any, run: Denormalization) -> Any:
-        if not isinstance(stored, dict):
-            return stored
-        if "schema" not in stored or "id" not in stored:
-            _, schema = self.select(stored, None, None)
-            return read_only(stored) if schema is None else run.visit(schema, stored)
-        return run.visit(self.mapping.get(stored["schema"]), stored["id"])
+        schema = self._reference(stored)
+        if schema is not None:
+            return run.visit(schema, stored["id"])
+        _, schema = self.select(stored, None, None)
+        return read_only(stored) if schema is None else run.visit(schema, stored)
 
     def answer(self, value: Any, run: Answer) -> Any:
         _, schema = self.select(value, None, None)
-        return value if schema is None else run.visit(schema, value)
+        return run.visit(schema, value)
 
     def query_key(self, args: tuple[Any, ...], run: Denormalization) -> Any:
         if not args or args[0] is None:
@@ -190,7 +203,7 @@ class List(ItemHolder):
 
     def denormalize(self, stored: Any, run: Denormalization) -> Any:
         if not isinstance(stored, list):
-            return stored
+            return read_only(stored)
         return run.items(self.item, stored)
 
     def answer(self, value: Any, run: Answer) -> Any:
@@ -230,7 +243,7 @@ class Values(ItemHolder):
 
     def denormalize(self, stored: Any, run: Denormalization) -> Any:
         if not isinstance(stored, dict):
-            return stored
+            return read_only(stored)
         item = self.item
         out = {}
         for name, entry in stored.items():
@@ -241,7 +254,7 @@ class Values(ItemHolder):
 
     def answer(self, value: Any, run: Answer) -> Any:
         if not isinstance(value, Mapping):
-            return value
+            return read_only(value)
         found = {name: run.visit(self.item, entry) for name, entry in value.items()}
         return ReadOnlyDict({name: entry for name, entry in found.items() if entry is not UNDEFINED})
 
@@ -303,7 +316,6 @@ class Object(Schema):
     has the Python names.
     """
 
-    plain = True
     written_as: Any = None
 
     def __init__(self, definition: Mapping[str, Any], wire: Mapping[str, str] | None = None) -> None:
@@ -316,6 +328,11 @@ class Object(Schema):
         """Merges further members in (§5.6)."""
         self.definition.update(definition)
         self._members = None
+        definitions.changed()
+
+    @property
+    def plain(self) -> bool:  # type: ignore[override]  # one whose members are renamed is handed out in another form
+        return not self.wire
 
     @property
     def members(self) -> dict[str, Schema]:
@@ -367,7 +384,7 @@ class Object(Schema):
 
     def denormalize(self, stored: Any, run: Denormalization) -> Any:
         if not isinstance(stored, dict):
-            return stored
+            return read_only(stored)
         members, names = self.members, self._names
         out = {}
         for name, entry in stored.items():
@@ -385,7 +402,7 @@ class Object(Schema):
 
     def answer(self, value: Any, run: Answer) -> Any:
         if not isinstance(value, Mapping):
-            return value
+            return read_only(value)
         members, names = self.members, self._names
         out = {}
         for name, entry in value.items():

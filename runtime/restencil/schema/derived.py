@@ -116,7 +116,7 @@ class Query(Schema):
 
     def answer(self, value: Any, run: Answer) -> Any:
         found = run.visit(self.inner, value)
-        return found if found is UNDEFINED else self.process(found, *run.reader.args)
+        return found if found is UNDEFINED else read_only(self.process(found, *run.reader.args))
 
     def query_key(self, args: tuple[Any, ...], run: Denormalization) -> Any:
         inner = self.inner

@@ -134,7 +134,7 @@ class Products(
 ):
     """What the shop sells."""
 
-    @restencil.rest(invalid_if_stale=True, error_policy=lambda error: "soft")
+    @restencil.rest(invalid_if_stale=True, error_policy=restencil.always_soft)
     def get(self, *, id: int | str) -> Product:
         """`GET /products/:id`
 
