@@ -37,10 +37,10 @@ types: setup
 	$(PY) -m pyright
 
 tests: setup
-	$(PY) -m pytest -n 2 --dist worksteal -q
+	$(PY) -m pytest -n 2 --dist loadgroup -q
 
 nightly: setup
-	$(PY) -m pytest -n 2 --dist worksteal -m slow
+	$(PY) -m pytest -n 2 --dist loadgroup -m slow
 
 bench: setup
 	$(PY) tests/benchmarks/run.py

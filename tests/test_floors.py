@@ -15,8 +15,8 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 
 RUNTIME = {
-    0: "errors path abort values codecs jsontext py",
-    1: "flow flight transport records schema normalize denormalize scheduler tables",
+    0: "errors path abort codecs guard jsontext values",
+    1: "flow flight transport records schema normalize denormalize compiled scheduler tables",
     2: "auth endpoint hooks resource rest_endpoint",
     3: "actions expiry layers retention store",
     4: "controller bound explain live managers paging retry gc",
@@ -24,10 +24,10 @@ RUNTIME = {
 }
 GENERATOR = {
     0: "__init__ codes declaration failure names package problems template",
-    1: "check check_endpoints check_resources check_settings check_types digest examples lint load probe reading report schema"
-    " tree values",
+    1: "check check_endpoints check_resources check_settings check_types digest examples lint load probe reading report"
+    " schema tree values",
     2: "code members plan scope",
-    3: "format layout render verify",
+    3: "cache format layout render verify",
     4: "generate write mock",
     5: "cli config scaffold watch __main__",
 }

@@ -289,7 +289,7 @@ def generate(
 def _generate(paths: Sequence[Path], settings: Config, form: Format, *, diff: bool, dry_run: bool, force: bool) -> int:
     from restencil_generator import write
 
-    made = _make(paths, settings, form)
+    made = _make(_not_settled(paths, settings, form), settings, form)
     if made is None:
         return NO_ANSWER
     if dry_run or diff:
@@ -307,7 +307,7 @@ def _generate(paths: Sequence[Path], settings: Config, form: Format, *, diff: bo
             removed = f", {len(done.removed)} removed" if done.removed else ""
             _say(f"{directory}: {_style(f'{len(done.written)} written', 'green')}{removed}, {done.unchanged} unchanged")
         else:
-            _say(f"{directory}: up to date ({_files(done.unchanged)})")
+            _say(f"{directory}: {_style('up to date', 'green')} ({_files(done.unchanged)})")
     return YES
 
 
@@ -354,7 +354,7 @@ def check(
     from restencil_generator import write
 
     paths, settings = _settle(config, specs, out, templates)
-    made = _make(paths, settings, form)
+    made = _make(_not_settled(paths, settings, form), settings, form)
     if made is None:
         return NO_ANSWER
     found = [(directory, write.compare(package, directory)) for package, directory in made]
@@ -533,9 +533,33 @@ def _show_problems(problems: Sequence[Problem], loaded: Sequence[Loaded], form: 
         _say(text, end="")
 
 
+def _not_settled(paths: Sequence[Path], settings: Config, form: Format) -> list[Path]:
+    """The specs whose packages must be looked at; of the others it is known, and said, that they are up to date."""
+    from restencil_generator import cache
+    from restencil_generator.write import as_recorded
+
+    settled: dict[Path, tuple[Path, int]] = {}
+    for path in paths:
+        key = cache.key_of(path, settings.templates)
+        entry = None if key is None else cache.lookup(key)
+        count = None if entry is None else as_recorded(settings.out / entry.package, entry.manifest)
+        if entry is not None and count is not None:
+            settled[path] = settings.out / entry.package, count
+    if len({directory for directory, _ in settled.values()}) < len(settled):
+        return list(paths)
+    for directory, count in settled.values():
+        if form == "text":
+            _say(f"{directory}: {_style('up to date', 'green')} ({_files(count)})")
+    return [path for path in paths if path not in settled]
+
+
 def _make(paths: Sequence[Path], settings: Config, form: Format) -> list[tuple[Package, Path]] | None:
     """The packages of these specs with the folders they belong in; None when a spec has errors (they are printed)."""
+    if not paths:
+        return []
+    from restencil_generator import cache
     from restencil_generator.generate import build
+    from restencil_generator.package import MANIFEST
     from restencil_generator.write import read_manifest, read_text
 
     loaded = _valid(paths, form)
@@ -559,6 +583,9 @@ def _make(paths: Sequence[Path], settings: Config, form: Format) -> list[tuple[P
             progress=_Progress(f"rendering {one.declaration.package}"),
         )
         made[directory] = package, directory
+        key = cache.key_of(path, settings.templates)
+        if key is not None and not one.problems:
+            cache.remember(key, cache.Entry(package.name, package.files[MANIFEST]))
     return list(made.values())
 
 

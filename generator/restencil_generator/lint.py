@@ -184,7 +184,8 @@ def _partial_unions(spec: d.Spec) -> Iterator[Problem]:
 def _resources(spec: d.Spec) -> Iterator[Problem]:
     for resource in spec.resources.values():
         for name, endpoint in resource.all_endpoints():
-            yield from _endpoint(f"{quoted(name)} of resource {quoted(resource.name)}", endpoint)
+            inherited = _parent_options(resource, name, endpoint)
+            yield from _endpoint(f"{quoted(name)} of resource {quoted(resource.name)}", endpoint, inherited)
         if resource.pagination_field is not None and not _paged(resource):
             yield _advice(
                 "no-effect",
@@ -215,9 +216,20 @@ def _paged(resource: d.Resource) -> bool:
     return any(endpoint.pagination_field is not None for _, endpoint in resource.all_endpoints())
 
 
-def _endpoint(what: str, endpoint: d.Endpoint) -> Iterator[Problem]:
+def _parent_options(resource: d.Resource, name: str, endpoint: d.Endpoint) -> d.Options:
+    """The options that an endpoint takes over."""
+    listing, dot, _ = name.rpartition(".")
+    if dot:
+        return next(parent for parent in resource.endpoints.values() if parent.python == listing).options
+    if endpoint.name == "create":
+        return resource.endpoints["get_list"].extenders["push"].options
+    base = resource.endpoints.get(endpoint.extends or "")
+    return base.options if base is not None else resource.options
+
+
+def _endpoint(what: str, endpoint: d.Endpoint, inherited: d.Options) -> Iterator[Problem]:
     if endpoint.side_effect:
-        if "options" in endpoint.written and endpoint.options.poll_frequency is not None:
+        if endpoint.options.poll_frequency not in (None, inherited.poll_frequency):
             yield _advice(
                 "no-effect", f"'poll_frequency' of {what} has no effect: it changes something", endpoint.place
             )

@@ -86,7 +86,7 @@ def _load(texts: Mapping[str, str], name: str, problems: list[Problem], files: t
     sources = {file: Source(file, tuple(_BREAK.split(text))) for file, text in texts.items()}
     trees: list[MappingNode] = []
     for file, text in texts.items():
-        tree = _tree(text, file, problems)
+        tree = read_tree(text, file, problems)
         if tree is not None:
             trees.append(tree)
     # Where a file is missing from the whole, what the others refer to may stand in it.
@@ -132,7 +132,7 @@ def _decoded(content: bytes, file: str, problems: list[Problem]) -> str:
 # --------------------------------------------------------------------------------------------------------- YAML to tree
 
 
-def _tree(text: str, file: str, problems: list[Problem]) -> MappingNode | None:
+def read_tree(text: str, file: str, problems: list[Problem]) -> MappingNode | None:
     """The mapping that a file holds, or None when it holds none."""
     try:
         import yaml

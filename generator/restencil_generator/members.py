@@ -413,6 +413,8 @@ def with_deprecation(text: str, deprecated: str | None) -> str:
 def _difference(wanted: Options, inherited: Options, endpoint: d.Endpoint) -> Options:
     """What must be written so that a member with the inherited options has the wanted ones."""
     found = {key: value for key, value in wanted.items() if inherited.get(key) != value}
+    if found.get("error_policy") == "None" and "error_policy" not in inherited:
+        del found["error_policy"]
     sends = any(one.has_body for one in (endpoint, *endpoint.extenders.values()))
     for key in sorted(inherited.keys() - wanted.keys()):
         if key in ("body", "body_format") and not sends:

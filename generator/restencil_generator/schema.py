@@ -93,6 +93,12 @@ def _definitions() -> dict[str, Schema]:
         "auth": {"anyOf": [_auth(kind) for kind in AUTH_KINDS]},
         "options": _options(),
         "enum": _enum(),
+        "union": _union("union"),
+        "all": {"anyOf": [_mapping({"all": _ref("entity_name")}, required=("all",)), _union("all")]},
+        "collection": _collection(),
+        "nested_collection": _collection(nest=_table(_ref("text"), _ref("name"))),
+        "entity_in_place": _entity_in_place(),
+        "one_entity": {"anyOf": [_ref("entity_name"), _ref("union"), _ref("entity_in_place")]},
         "entity": _mapping(_entity_keys()) | {"anyOf": [{"required": ["fields"]}, {"required": ["extends"]}]},
         "path": _pattern(_PATH),
         "body": _body(),
@@ -229,22 +235,20 @@ def _form(word: str, position: Position, this: Schema) -> Schema:
         case "object":
             members = {"type": "object", "propertyNames": _ref("name"), "additionalProperties": this}
             return _mapping({"object": members}, required=("object",))
-        case "union":
-            return _union("union")
+        case "union" | "all":
+            return _ref(word)
         case "collection":
-            return _collection(position)
-        case "all":
-            return {"anyOf": [_mapping({"all": _ref("entity_name")}, required=("all",)), _union("all")]}
+            return _ref("nested_collection" if position == "entity field" else "collection")
         case "invalidate":
-            return _mapping({"invalidate": _one_entity()}, required=("invalidate",))
+            return _mapping({"invalidate": _ref("one_entity")}, required=("invalidate",))
         case "query":
-            of = {"anyOf": [_collection(position), _form("all", position, this)]}
+            of = {"anyOf": [_ref("collection"), _ref("all")]}
             returns = _ref(_type_name("returns"))
             return _mapping(
                 {"query": of, "process": _ref("reference"), "returns": returns}, required=("query", "process")
             )
         case _:
-            return _entity_in_place()
+            return _ref("entity_in_place")
 
 
 def _union(word: str) -> Schema:
@@ -259,17 +263,10 @@ def _entity_in_place() -> Schema:
     return schema | {"anyOf": [{"required": ["fields"]}, {"required": ["extends"]}]}
 
 
-def _one_entity() -> Schema:
-    return {"anyOf": [_ref("entity_name"), _union("union"), _entity_in_place()]}
-
-
-def _collection(position: Position) -> Schema:
-    items = {"type": "array", "items": _one_entity(), "minItems": 1, "maxItems": 1}
-    of = {"anyOf": [items, _mapping({"values": _one_entity()}, required=("values",))]}
-    keys: dict[str, Schema] = {"collection": of, "non_filter_arguments": _ref("texts")}
-    if position == "entity field":
-        keys["nest"] = _table(_ref("text"), _ref("name"))
-    return _mapping(keys, required=("collection",))
+def _collection(**more: Schema) -> Schema:
+    items = {"type": "array", "items": _ref("one_entity"), "minItems": 1, "maxItems": 1}
+    of = {"anyOf": [items, _mapping({"values": _ref("one_entity")}, required=("values",))]}
+    return _mapping({"collection": of, "non_filter_arguments": _ref("texts"), **more}, required=("collection",))
 
 
 def _fields(position: Position) -> Schema:
@@ -382,7 +379,7 @@ def _resource() -> Schema:
         "path": _said(
             {"allOf": [_ref("path"), {"pattern": r"^(?:[^\\:]|\\.)*:"}]}, "The path of one entity, with a parameter."
         ),
-        "schema": _one_entity(),
+        "schema": _ref("one_entity"),
         "class": _ref("class_name"),
         "members": members | {"if": extenders, "then": {"contains": {"const": "get_list"}}},
         "endpoint": _ref("reference"),

@@ -133,6 +133,18 @@ def compare(package: Package, directory: Path) -> list[Difference]:
     return found
 
 
+def as_recorded(directory: Path, manifest: str) -> int | None:
+    """How many files a folder owns, if it has exactly this manifest and they are as it says; else None."""
+    recorded = Manifest.parse(manifest)
+    if recorded is None or read_text(directory, MANIFEST) != manifest:
+        return None
+    try:
+        same = all(digest((directory / path).read_bytes()) == known for path, known in recorded.digests.items())
+    except OSError:
+        return None
+    return len(recorded.digests) + 1 if same else None
+
+
 def refused(differences: Sequence[Difference], *, force: bool = False) -> list[Difference]:
     """Those differences that publication must not overwrite; with `force` only foreign files."""
     return [found for found in differences if not (found.owned or (force and found.cause is not Cause.FOREIGN))]

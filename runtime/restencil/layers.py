@@ -8,20 +8,17 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .actions import Fetch
 from .errors import AbortOptimistic, ProcessingError
 from .tables import Cell, Change, KeyMeta, State, Tables, record_of
 from .values import UNDEFINED, Meta, Sentinel, same_json
 
-if TYPE_CHECKING:
-    from .store import Snapshot
-
 logger = logging.getLogger("restencil")
 
 Token = tuple[str, ...]
-"""Something a layer can depend on: a cell, a table's membership, an index, or a key's result."""
+"""Something a layer can depend on: a cell, a table's membership, an entry of an index, or a key's result."""
 
 
 class Recorder:
@@ -48,7 +45,7 @@ class Recorder:
         return self._state.key_meta(key)
 
     def by_index(self, table: str, field: str, value: str) -> str | None:
-        self._tokens.add(("index", table, field))
+        self._tokens.add(("index", table, field, value))
         return self._state.by_index(table, field, value)
 
     def pks(self, table: str) -> Iterator[str]:
@@ -60,13 +57,21 @@ class Recorder:
         return self._state.has_table(table)
 
 
-def tokens_of(change: Change) -> set[Token]:
-    """What depends on these writes has to be looked at again."""
+def tokens_of(change: Change, grown: Iterable[str] = ()) -> set[Token]:
+    """What depends on these writes has to be looked at again; `grown` are the tables that gain or lose members."""
     tokens: set[Token] = {("cell", *cell) for cell in change.cells()}
-    tokens.update(("table", table) for table in change.entities)
-    tokens.update(("index", *place) for place in change.indexes)
+    tokens.update(("table", table) for table in grown)
+    tokens.update(("index", *place, text) for place, entries in change.indexes.items() for text in entries)
     tokens.update(("key", key) for key in (*change.results, *change.key_metas))
     return tokens
+
+
+def _grown(change: Change) -> set[str]:
+    """The tables that have more members with this change than without."""
+    below = change.below
+    return {table for table, written in change.entities.items() if not below.has_table(table)} | {
+        table for table, pk in change.cells() if below.get(table, pk) is UNDEFINED
+    }
 
 
 class Layer:
@@ -89,10 +94,9 @@ Respond = Callable[[Fetch, State], Change]
 class Layers:
     """The queue of pending mutations, in start order, and the view that they give."""
 
-    def __init__(self, base: Tables, respond: Respond, snapshot: Callable[[State, float], Snapshot]) -> None:
+    def __init__(self, base: Tables, respond: Respond) -> None:
         self._base = base
         self._respond = respond
-        self._snapshot = snapshot
         self._layers: list[Layer] = []
         self._changed: set[Token] = set()
         self._stale = False
@@ -118,16 +122,10 @@ class Layers:
             if layer.action.fetch_id == fetch_id:
                 del self._layers[position]
                 if layer.change is not None:
-                    self._changed |= tokens_of(layer.change)
+                    self._changed |= tokens_of(layer.change, _grown(layer.change))
                 self._stale = True
                 return True
         return False
-
-    def clear(self) -> None:
-        """A reset: nothing is pending any more."""
-        self._layers.clear()
-        self._changed.clear()
-        self._stale = bool(self._effective)
 
     def base_changed(self, tokens: Iterable[Token]) -> None:
         """The base state changed."""
@@ -146,6 +144,8 @@ class Layers:
 
     def had_already(self, table: str, pks: Iterable[str]) -> bool:
         """Whether the base gains no member that the view of the table lacked, and none changes its place in it."""
+        if not self.top.has_table(table):
+            return False
         gained = {pk for pk in pks if self._base.get(table, pk) is UNDEFINED}
         above = {pk for name, pk in self._effective if name == table and self._base.get(table, pk) is UNDEFINED}
         return self.top.has_table(table) and gained <= above and (not gained or len(above) == 1)
@@ -157,17 +157,21 @@ class Layers:
 
     def refresh(self) -> tuple[list[Cell], set[str]]:
         """Brings the view up to date; returns the cells whose view changed and the tables with new or lost members."""
-        self._stale = False
-        changed, self._changed = self._changed, set()
+        self._stale = False  # first of all: optimistic responses may read the store
         below: State = self._base
-        for layer in self._layers:
-            old = layer.change
-            if layer.depends_on(changed):
-                layer.change = self._computed(layer, below, old)
-                changed |= _differences(old, layer.change)
-            elif old is not None and old.below is not below:
-                layer.change = _moved(old, below)
-            below = layer.change if layer.change is not None else below
+        try:
+            for layer in self._layers:
+                old = layer.change
+                if layer.depends_on(self._changed):
+                    layer.change = self._computed(layer, below, old)
+                    self._changed |= _differences(old, layer.change)
+                elif old is not None and old.below is not below:
+                    layer.change = _moved(old, below)
+                below = layer.change if layer.change is not None else below
+        except BaseException:
+            self._stale = True
+            raise
+        self._changed = set()
         self.top = below
         before, self._effective = self._effective, self._writes()
         cells: list[Cell] = []
@@ -240,15 +244,17 @@ def _equal(left: Any, right: Any) -> bool:
 
 def _differences(old: Change | None, new: Change) -> set[Token]:
     if old is None:
-        return tokens_of(new)
-    tokens = tokens_of(old) ^ tokens_of(new)
+        return tokens_of(new, _grown(new))
+    tokens = tokens_of(old, _grown(old)) ^ tokens_of(new, _grown(new))
     for table, cells in new.entities.items():
         former = old.entities.get(table, {})
         tokens.update(("cell", table, pk) for pk, stored in cells.items() if former.get(pk) is not stored)
         tokens.update(("cell", table, pk) for pk in cells if old.metas.get(table, {}).get(pk) != new.metas[table][pk])
     tokens.update(("key", key) for key, result in new.results.items() if old.results.get(key) is not result)
     tokens.update(("key", key) for key in new.key_metas)
-    tokens.update(("index", *place) for place, entries in new.indexes.items() if old.indexes.get(place) != entries)
+    for place, entries in new.indexes.items():
+        were = old.indexes.get(place, {})
+        tokens.update(("index", *place, text) for text, pk in entries.items() if were.get(text) != pk)
     return tokens
 
 

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast
 
 from .records import Record, to_wire
-from .tables import Change, record_of
+from .tables import EMPTY, Change, record_of
 from .values import INVALID, SCALARS, UNDEFINED, Meta, same_json
 
 if TYPE_CHECKING:
@@ -139,6 +139,11 @@ class Normalization:
 
     # -- writing ---------------------------------------------------------------------------------------------------
 
+    def record_before(self, table: str, pk: str) -> Mapping[str, Any] | None:
+        """The record as it stood before this pass, None where there was none."""
+        found = self.below.get(table, pk)
+        return None if found is UNDEFINED or found is INVALID else record_of(found)
+
     def stored_record(self, table: str, pk: str) -> Mapping[str, Any] | None:
         """The record as it stands at this point of the pass, None where there is none."""
         found = self.change.get(table, pk)
@@ -149,6 +154,10 @@ class Normalization:
         table = model.key
         change = self.change
         passed = self._passed.get((table, pk))
+        if passed is None:
+            found = change.entities.get(table, EMPTY).get(pk)
+            if found is not None:
+                passed = record_of(found)  # compiled code wrote it: a new record, and nothing else to remember
         before = self.below.get(table, pk)
         if passed is not None:
             # The same record twice in one response: what this pass brought is merged by itself first, so that an old
@@ -219,7 +228,7 @@ class Normalization:
                 stored = before
         self.change.write(table, pk, stored, meta)
 
-    def change_collection(self, table: str, pk: str, existing: Any, changed: Any) -> None:
+    def change_collection(self, table: str, pk: str, changed: Any) -> None:
         """Stores a collection that something was added to or taken from; its times become this action's (§5.8.3)."""
         old_meta = self.change.meta(table, pk)
         meta = self.meta

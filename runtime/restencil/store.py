@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 from . import actions
+from .compiled import CompiledNormalization, normalization
 from .denormalize import Denormalization, Memo, args_text
 from .errors import AbortError, AbortOptimistic, ProcessingError
 from .expiry import INFINITE, ExpiryStatus, Reading, inactive
@@ -206,7 +207,7 @@ class Store:
         self._ids = 0
         self._base = Tables()
         self._memo = Memo()
-        self._layers = Layers(self._base, self._respond, lambda state, at: Snapshot(self, state, at))
+        self._layers = Layers(self._base, self._respond)
         self._listeners: dict[int, Callable[[], object]] = {}
         self._notifications: deque[None] = deque()
         self._notifying = False
@@ -532,7 +533,7 @@ class Store:
         placeholder: int,
     ) -> Normalization:
         """A response as the change that it makes: tables, the key's result, and what `update` adds (§7.3)."""
-        run = Normalization(below, args, meta, placeholder_id=placeholder, where=f" ({key})")
+        run = normalization(below)(below, args, meta, placeholder_id=placeholder, where=f" ({key})")
         if schema is None:
             result = read_only(response)
         else:
@@ -611,7 +612,7 @@ class Store:
                     if before is None:
                         return
                     value = value(before)
-                run = Normalization(self._base, args, action.meta, placeholder_id=self.next_id(), where=" (set)")
+                run = CompiledNormalization(self._base, args, action.meta, placeholder_id=self.next_id(), where=" (set)")
                 run.run(schema, copy_in(value))
         except Exception:
             logger.exception("set(%s) failed; the store is unchanged", schema.title)
@@ -656,7 +657,7 @@ class Store:
         self.last_reset = self.now()
         self._base = Tables()
         self._memo = Memo()
-        self._layers = Layers(self._base, self._respond, lambda state, at: Snapshot(self, state, at))
+        self._layers = Layers(self._base, self._respond)
         self._asides.clear()  # snapshots taken before keep the tables of before
         self._retention.reset()
         self._changed()
@@ -687,9 +688,12 @@ class Store:
             base.key_metas.pop(key, None)
         self._retention.removed(gone)
         self._memo.drop_cells(gone)
-        for table in {table for table, _ in gone}:
+        tables = {table for table, _ in gone}
+        for table in tables:
             self._memo.drop_table(table)
-        self._layers.base_changed({*(("cell", *cell) for cell in gone), *(("key", key) for key in keys)})
+        self._layers.base_changed(
+            {*(("cell", *cell) for cell in gone), *(("table", table) for table in tables), *(("key", key) for key in keys)}
+        )
 
     # -- committing --------------------------------------------------------------------------------------------------
 
@@ -711,11 +715,12 @@ class Store:
         else:
             known = set()
         memo.drop_cells(changed)
-        for table in base.commit(change):
+        grown = base.commit(change)
+        for table in grown:
             if table not in known:
                 memo.drop_table(table)
         if pending:
-            layers.base_changed(tokens_of(change))
+            layers.base_changed(tokens_of(change, grown))
         if self._retention.active:
             self._retention.written(change)
 

@@ -974,7 +974,7 @@ class AsyncTransport(_Transport):
             if guard is None:
                 response = await client.send(request, stream=order.apart, follow_redirects=False)
             else:
-                with guard.queueing(self, request.extensions):
+                with guard.sending(self, request.extensions):
                     response = await client.send(request, stream=order.apart, follow_redirects=False)
             if _is_plain(response, order):
                 return response

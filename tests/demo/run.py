@@ -1,7 +1,7 @@
 """`make demo`: the whole way once, from the spec to real calls over HTTP, in the open.
 
-Generates the package of `specs/blog.yaml` into `build/demo`, starts the mock server on a free port of this machine, runs
-`story.py` against it, and stops the server again whatever happens. Usage: run.py [FOLDER], for another one than
+Generates the package of `specs/blog.yaml` into `build/demo`, starts the mock server on a free port of this machine,
+runs `story.py` against it, and stops the server again whatever happens. Usage: run.py [FOLDER], for another one than
 `build/demo`.
 """
 
@@ -43,7 +43,8 @@ def main() -> int:
 def _mock(command: list[str]) -> Generator[str]:
     """The address of a mock server that runs until the block ends."""
     server = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    assert server.stdout is not None and server.stderr is not None
+    assert server.stdout is not None
+    assert server.stderr is not None
     log: list[str] = []
     reader = threading.Thread(target=log.extend, args=(server.stderr,), daemon=True)
     reader.start()

@@ -30,6 +30,7 @@ from restencil_generator.declaration import (
     Json,
     ListOf,
     Missing,
+    ObjectRef,
     ObjectType,
     Optional,
     PageOf,
@@ -436,6 +437,7 @@ class _Answer:
     # ---------------------------------------------------------------------------------------------------------- writing
 
     def _write(self) -> Reply:
+        self._check_body()
         schema = self.endpoint.schema
         of = entity_part(schema)
         method = self.endpoint.method
@@ -451,6 +453,24 @@ class _Answer:
         else:
             self._change(self._single(of))
         return self._respond(HTTPStatus.OK)
+
+    def _check_body(self) -> None:
+        """Refuses a body with values of a wrong type. Fields may be missing, and what the spec does not know is kept."""
+        body, declared = self.call.body, self.endpoint.body
+        if declared is None or declared.type is None or isinstance(body, Missing | bytes) or body is None:
+            return
+        schema, type_ = self.endpoint.schema, declared.type
+        if isinstance(type_, EntityRef | UnionOf) and isinstance(body, list):
+            type_ = ListOf(type_)
+        elif isinstance(type_, EntityRef | UnionOf) and isinstance(schema, AdderOf) and schema.how == "assign":
+            type_ = ValuesOf(type_)
+        found = [
+            f"{'.'.join(map(str, misfit.where)) or 'the body'}: {misfit.message}"
+            for misfit in examples.misfits(self.spec, type_, body)
+            if not misfit.at_key and not _is_converted(self.spec, type_, misfit.where)
+        ]
+        if found:
+            raise Refusal(HTTPStatus.UNPROCESSABLE_ENTITY, "; ".join(found))
 
     def _write_without_entity(self) -> Reply:
         owner = self._owner()
@@ -630,6 +650,30 @@ def _is_list(type_: Type | None) -> bool:
             return any(_is_list(member.type) for member in type_.members)
         case _:
             return False
+
+
+def _is_converted(spec: Spec, type_: Type, where: Sequence[str | int]) -> bool:
+    """Whether a place in a value belongs to a field with `decode` or `encode`, whose JSON only these know."""
+    if not where:
+        return False
+    match type_:
+        case Optional():
+            return _is_converted(spec, type_.item, where)
+        case ListOf() | ValuesOf():
+            return _is_converted(spec, type_.item, where[1:])
+        case EntityRef():
+            fields = spec.entities[type_.name].all_fields
+        case ObjectRef():
+            fields = spec.objects[type_.name].fields
+        case ObjectType():
+            fields = type_.members
+        case _:
+            return False
+    for field in fields:
+        if where[0] in (field.wire, field.name):
+            converted = field.decode is not None or field.encode is not None
+            return converted or _is_converted(spec, field.type, where[1:])
+    return False
 
 
 def _bare(type_: Type) -> Type:

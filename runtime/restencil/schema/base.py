@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Final
-from weakref import WeakValueDictionary
+from weakref import WeakSet, WeakValueDictionary
 
 from ..codecs import encode_any
 from ..errors import ConversionError, ProcessingError
@@ -22,6 +22,23 @@ class Schema:
 
     plain: ClassVar[bool] = False
     """Whether there is nothing in it to denormalize (§8.1)."""
+
+    normalizer: Callable[[Any, Any, str | None, Normalization], Any] | None = None
+    """The compiled form of `normalize`, once it pays."""
+    uses: int = 0
+    """How many values were normalized before it was compiled."""
+    _users: WeakSet[Schema] | None = None
+
+    def compiled_into(self, user: Schema) -> None:
+        """Notes that another schema was compiled with this one in it."""
+        if self._users is None:
+            self._users = WeakSet()
+        self._users.add(user)
+
+    def redefined(self) -> None:
+        """Drops what was compiled with this schema, whose definition changed (§5.1)."""
+        for user in self._users or ():
+            user.normalizer = None
 
     def normalize(self, value: Any, parent: Any, key: str | None, run: Normalization) -> Any:
         """Response value → stored form; entities in it are written through `run`."""

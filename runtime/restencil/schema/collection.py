@@ -6,11 +6,11 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, cast
 
 from ..errors import ProcessingError
-from ..values import UNDEFINED, text_of
-from .base import Answer, Schema, entity_of, schema_of
+from ..values import UNDEFINED, same_json, text_of
+from .base import Answer, Schema, schema_of
 from .containers import Choice, List, Object, Values, item_identity, items_of
 from .entity import EntitySchema
 
@@ -94,8 +94,14 @@ class Collection(Schema):
         """The table: `[Key]` for lists, `{Key}` for maps; several types joined by `;` (§5.8.1)."""
         item = self.item
         inner = item.children() if isinstance(item, Choice) else (item,)
-        keys = ";".join(schema.model.key if isinstance(schema, EntitySchema) else "?" for schema in inner)
+        keys = ";".join(schema.model.key if isinstance(schema, EntitySchema) else self._no_entity(schema) for schema in inner)
         return f"{{{keys}}}" if self.is_map else f"[{keys}]"
+
+    def _no_entity(self, schema: Schema | None) -> NoReturn:
+        found = "nothing" if schema is None else schema.title
+        raise TypeError(
+            f"{self!r} collects {found}, which is no entity; what has no primary key stays in a plain list [S] or Values"
+        )
 
     def identity(self) -> Any:
         """What collections have in common whose lists are shared (§6.2)."""
@@ -170,7 +176,7 @@ class Collection(Schema):
         """The stored form of the items: a list or dict of primary keys."""
         if not isinstance(value, (list, Mapping)):
             raise ProcessingError(f"expected a list of {self.title}, found {value!r:.100}{run.where}")
-        stored = self.inner.normalize(value, parent, key, run)
+        stored = run.visit(self.inner, value, parent, key)
         return stored if self.is_map else [entry for entry in stored if entry is not None]
 
     def normalize_scalar(self, value: Any, run: Normalization) -> Any:
@@ -206,11 +212,11 @@ class Collection(Schema):
     def assign(self) -> Adder:
         """Adds the entries of the response to every map that the arguments match (§5.8.3)."""
         self._refuse("assign", not self.is_map)
-        return Adder(self, lambda existing, new: {**existing, **new})
+        return Adder(self, overlay)
 
     def add_with(self, merge: Callable[[Any, Any], Any], create_collection_filter: Filter | None = None) -> Adder:
         """Adds with a merge of one's own: `merge(existing, new) -> all`, in stored form (§5.8.3)."""
-        return Adder(self, merge, create_collection_filter)
+        return Adder(self, _of_copies(merge), create_collection_filter)
 
     @property
     def remove(self) -> Adder:
@@ -224,7 +230,7 @@ class Collection(Schema):
 
     def move_with(self, merge: Callable[[Any, Any], Any]) -> Mover:
         """The same with a merge of one's own for the collections that it joins (§5.8.5)."""
-        return Mover(self, merge)
+        return Mover(self, _of_copies(merge))
 
     def paged(self, remove_cursor: Callable[..., Iterable[Any]]) -> PagedCollection:
         """A variant that appends a page to the collection that `remove_cursor(*args)` addresses (§5.8.6)."""
@@ -237,14 +243,8 @@ class Collection(Schema):
 
 
 def _entry_key(entry: Any) -> Any:
-    # Polymorphic items are dicts; they are the same item when they name the same entity (§5.8.3).
-    if isinstance(entry, dict):
-        return (
-            (entry.get("schema"), json.dumps(entry.get("id"), sort_keys=True, default=str))
-            if "id" in entry
-            else id(entry)
-        )
-    return entry
+    # Polymorphic items are dicts; they are compared by value (§5.8.3).
+    return ("", json.dumps(entry, sort_keys=True, default=str)) if isinstance(entry, (dict, list)) else entry
 
 
 def _missing(existing: list[Any], new: list[Any]) -> list[Any]:
@@ -271,6 +271,22 @@ def prepend(existing: list[Any], new: list[Any]) -> list[Any]:
     """New, then existing; what is there already is not added twice (§5.8.3)."""
     more = _missing(existing, new)
     return more + existing if more else existing
+
+
+def overlay(existing: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
+    """The entries of both; the new ones win (§5.8.3)."""
+    merged = {**existing, **new}
+    return existing if same_json(existing, merged) else merged
+
+
+def _of_copies(merge: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """A user's merge gets copies, since what is stored is never edited in place (§1.2)."""
+
+    def merged(existing: Any, new: Any) -> Any:
+        found = merge(type(existing)(existing), type(new)(new))
+        return existing if same_json(existing, found) else found
+
+    return merged
 
 
 def without(existing: Any, new: Any) -> Any:
@@ -320,12 +336,12 @@ class Adder(Schema):
         table = collection.table_key
         for pk, existing in run.collections(table):
             if accepts(identity_of_text(pk)):
-                run.change_collection(table, pk, existing, self.merge(existing, new))
+                run.change_collection(table, pk, self.merge(existing, new))
 
     def denormalize(self, stored: Any, run: Denormalization) -> Any:
-        if isinstance(stored, (list, dict)) and not (isinstance(stored, dict) and "schema" in stored):
-            return self.collection.inner.denormalize(stored, run)
-        return run.visit(self.collection.item, stored)
+        collection = self.collection
+        whole = isinstance(stored, dict if collection.is_map else list)
+        return run.visit(collection.inner if whole else collection.item, stored)
 
     def answer(self, value: Any, run: Answer) -> Any:
         if self.collection.is_map or isinstance(value, list):
@@ -339,24 +355,14 @@ class Mover(Adder):
 
     def normalize(self, value: Any, parent: Any, key: str | None, run: Normalization) -> Any:
         collection = self.collection
-        entity = entity_of(collection.item)
-        before = {}
-        if entity is not None:
-            model = entity.__model__
-            for item in items_of(self._wrapped(value)):
-                pk = model.pk(item, parent, key, run.args) if isinstance(item, Mapping) else str(item)
-                if pk is not None:
-                    before[pk] = run.stored_record(model.key, pk)
         with run.creating():
             new = collection.normalize_items(self._wrapped(value), parent, key, run)
         for pk, existing in run.collections(collection.table_key):
             identity = identity_of_text(pk)
             changed = existing
             for name, entry in new.items() if isinstance(new, dict) else ((None, entry) for entry in new):
-                entry_pk = entry if isinstance(entry, str) else entry.get("id")
                 one: Any = [entry] if name is None else {name: entry}
-                was = before.get(entry_pk)
-                now = run.stored_record(entity.__model__.key, entry_pk) if entity is not None else None
+                was, now = self._records(entry, run)
                 matched = was is not None and collection.create_collection_filter(was)(identity)
                 matches = now is not None and collection.create_collection_filter(*run.args[:1], now)(identity)
                 if matched and not collection.create_collection_filter(now or {})(identity):
@@ -364,8 +370,19 @@ class Mover(Adder):
                 elif matches:
                     changed = {**changed, **one} if collection.is_map else self.merge(changed, one)
             if changed is not existing:
-                run.change_collection(collection.table_key, pk, existing, changed)
+                run.change_collection(collection.table_key, pk, changed)
         return new
+
+
+    def _records(self, entry: Any, run: Normalization) -> tuple[Mapping[str, Any] | None, Mapping[str, Any] | None]:
+        """The record of an item as it was before this response, and as it is now."""
+        item = self.collection.item
+        if isinstance(item, Choice):
+            item = item.mapping.get(entry.get("schema")) if isinstance(entry, dict) else None
+            entry = entry.get("id") if isinstance(entry, dict) else None
+        if not isinstance(item, EntitySchema) or not isinstance(entry, str):
+            return None, None
+        return run.record_before(item.model.key, entry), run.stored_record(item.model.key, entry)
 
 
 class PagedCollection(Collection):
@@ -396,7 +413,7 @@ class PagedCollection(Collection):
         if existing is None:
             run.write_collection(table, pk, new)
         else:
-            run.change_collection(table, pk, existing, {**existing, **new} if self.is_map else append(existing, new))
+            run.change_collection(table, pk, overlay(existing, new) if self.is_map else append(existing, new))
         return pk
 
 

@@ -328,6 +328,7 @@ class Object(Schema):
         """Merges further members in (§5.6)."""
         self.definition.update(definition)
         self._members = None
+        self.redefined()
         definitions.changed()
 
     @property

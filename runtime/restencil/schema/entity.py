@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 Stored = Mapping[str, Any] | Sentinel
 """What a table holds of an entity: its record, or INVALID."""
 
-_UNUSABLE: Final = frozenset({"", "None", "undefined"})
+UNUSABLE: Final = frozenset({"", "None", "undefined"})
+"""Texts that are no primary key (§5.3)."""
 PkFunction = Callable[[Mapping[str, Any], Any, str | None, tuple[Any, ...]], str | None]
 
 
@@ -117,7 +118,10 @@ class EntitySchema(Schema):
         if not isinstance(value, (Mapping, Record)):
             found = run.reader.read(self, text_of(value)) if value and type(value) in SCALARS else None
             return UNDEFINED if found is INVALID else found
-        pk = run.written.get((id(value), self.model.key))
+        model = self.model
+        pk = run.written.get((id(value), model.key))
+        if pk is None and model.process is None and model.pk_name is not None and isinstance(value, Mapping):
+            pk = usable_pk(value.get(model.pk_name))
         found = UNDEFINED if pk is None else run.reader.read(self, pk)
         return self.built_from(value, run) if found is UNDEFINED or found is INVALID else found
 
@@ -173,9 +177,9 @@ class EntityModel(Model):
         self.indexes: tuple[str, ...] = tuple(self.to_json.get(name, name) for name in self.setting("indexes", ()))
         self.max_depth: int = self.setting("max_entity_depth", 64)
         self._pk: PkFunction | None = None
+        self._pk_name: str | None | Sentinel = UNDEFINED
         self._relations: tuple[Relation, ...] | None = None
         self._direct: bool | None = None
-        self.names = frozenset(self.fields)
         # The hooks are kept by themselves: a hook that is not overridden is not called.
         self.process = _overridden(cls, "process")
         self.validate = _overridden(cls, "validate")
@@ -209,6 +213,14 @@ class EntityModel(Model):
         if found is None:
             self._pk = found = _pk_function(self)
         return found
+
+    @property
+    def pk_name(self) -> str | None:
+        """The name in JSON of the field that is the primary key, None where several fields or a function give it."""
+        found = self._pk_name
+        if found is UNDEFINED:
+            self._pk_name = found = _pk_name(self)
+        return cast("str | None", found)
 
     def pk_of_instance(self, instance: Record) -> str | None:
         record = stored_record(instance)
@@ -253,7 +265,7 @@ class EntityModel(Model):
 
     def stored(self, record: dict[str, Any]) -> Any:
         """What the table is to hold for a record: the record, or the instance that is at once record and answer."""
-        if self.direct and self.names.issuperset(record):
+        if self.direct and self.members.isdisjoint(record):
             for name, value in record.items():
                 if type(value) not in SCALARS:
                     record[name] = read_only(value)
@@ -323,11 +335,11 @@ def _overridden(cls: type[Entity], name: str) -> Callable[..., Any] | None:
 def usable_pk(value: Any) -> str | None:
     """The text of a primary key, None where it is unusable (§5.3)."""
     if type(value) is str:
-        return None if value in _UNUSABLE else value
+        return None if value in UNUSABLE else value
     if value is None:
         return None
     text = text_of(value)
-    return None if text in _UNUSABLE else text
+    return None if text in UNUSABLE else text
 
 
 def _by_field(name: str) -> PkFunction:
@@ -368,18 +380,25 @@ def _reads_one_field(function: Callable[..., Any]) -> str | None:
 _RETURNS_FIELD: Final = (lambda self: self.x).__code__
 
 
-def _pk_function(model: EntityModel) -> PkFunction:
+def _pk_name(model: EntityModel) -> str | None:
     setting = model.setting("pk")
     if setting is None:
         setting = "id"
-    if isinstance(setting, str):
-        return _by_field(model.to_json.get(setting, setting))
+    if not isinstance(setting, (str, list, tuple)):
+        setting = _reads_one_field(setting)
+        if setting in model.codecs or (setting not in model.fields and setting in model.members):
+            return None
+    return model.to_json.get(setting, setting) if isinstance(setting, str) else None
+
+
+def _pk_function(model: EntityModel) -> PkFunction:
+    name = model.pk_name
+    if name is not None:
+        return _by_field(name)
+    setting = model.setting("pk")
     if isinstance(setting, (list, tuple)):
         return _by_fields(tuple(model.to_json.get(name, name) for name in setting))
     function = cast("Callable[..., Any]", setting)
-    name = _reads_one_field(function)
-    if name is not None and name not in model.codecs and (name in model.fields or name not in model.members):
-        return _by_field(model.to_json.get(name, name))
     wants_place = len([p for p in inspect.signature(function).parameters.values() if p.kind is not p.KEYWORD_ONLY]) > 1
     view_class = _view_class(model)
 

@@ -1,0 +1,100 @@
+"""What specs gave in earlier runs, so that a run that changes nothing need not load and render them again.
+
+An entry belongs to the bytes of a spec, of the templates, and of the generator itself; it holds the manifest of the package.
+Where a package on disk has that manifest, and its files are as the manifest says, it is what the spec gives. An entry is
+never the source of a file: when anything differs, everything is made anew.
+
+The entries are in the user's cache folder; `RESTENCIL_CACHE_DIR` names another one, or none when it is empty.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import hashlib
+import os
+import sys
+import tempfile
+from collections.abc import Iterable
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Final
+
+_KEPT: Final = 64
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Entry:
+    """What a spec gave: the name of its package, and the text of the manifest."""
+
+    package: str
+    manifest: str
+
+
+def key_of(spec: Path, templates: Path | None) -> str | None:
+    """The name of the entry for a spec as it is now; None where it cannot be read, which is not for the cache to say."""
+    found = hashlib.sha256()
+    try:
+        for folder in (Path(__file__).parent, *_installed("restencil_templates"), *([templates] if templates else [])):
+            _add(found, folder, sorted(path for path in folder.rglob("*") if path.suffix in (".py", ".jinja")))
+        for folder in _installed("_black_version"):
+            _add(found, folder, [folder / "_black_version.py"])
+        found.update(f"{spec.name}\0{templates is not None}\0".encode())
+        _add(found, spec.parent, sorted(path for path in spec.rglob("*") if path.is_file()) if spec.is_dir() else [spec])
+    except OSError:
+        return None
+    return found.hexdigest()
+
+
+def lookup(key: str) -> Entry | None:
+    """The entry of that name, None where there is none."""
+    folder = _folder()
+    if folder is None:
+        return None
+    try:
+        package, _, manifest = (folder / key).read_text(encoding="utf-8").partition("\n")
+    except (OSError, UnicodeDecodeError):
+        return None
+    return Entry(package, manifest)
+
+
+def remember(key: str, entry: Entry) -> None:
+    """Keeps an entry; where that is not possible, nothing happens."""
+    folder = _folder()
+    if folder is None:
+        return
+    with contextlib.suppress(OSError):
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        descriptor, name = tempfile.mkstemp(dir=folder, prefix=".new-")
+        with os.fdopen(descriptor, "w", encoding="utf-8", newline="\n") as file:
+            file.write(f"{entry.package}\n{entry.manifest}")
+        os.replace(name, folder / key)
+        entries = sorted(folder.iterdir(), key=lambda path: path.stat().st_mtime, reverse=True)
+        for old in entries[_KEPT:]:
+            old.unlink(missing_ok=True)
+
+
+def _add(digest: hashlib._Hash, root: Path, files: Iterable[Path]) -> None:
+    for file in files:
+        content = file.read_bytes()
+        digest.update(f"{file.relative_to(root).as_posix()}\0{len(content)}\0".encode())
+        digest.update(content)
+
+
+def _installed(package: str) -> list[Path]:
+    """The folder of an installed package."""
+    found = find_spec(package)
+    return [] if found is None or found.origin is None else [Path(found.origin).parent]
+
+
+def _folder() -> Path | None:
+    given = os.environ.get("RESTENCIL_CACHE_DIR")
+    if given is not None:
+        return Path(given) if given else None
+    with contextlib.suppress(RuntimeError):
+        if sys.platform == "win32":
+            return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "restencil" / "cache"
+        if sys.platform == "darwin":
+            return Path.home() / "Library" / "Caches" / "restencil"
+        return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "restencil"
+    return None

@@ -1,0 +1,347 @@
+"""Schemas compiled to straight-line functions; `normalize` and `denormalize` hold the interpreter that defines them.
+
+A schema that is used much is turned into one Python function: the loops over lists, the members of objects and the
+fields of entities stand in it as plain statements, for the case that the default hooks are in force. Everything else
+(an overridden hook, another kind of schema, a value of an unexpected type, a record that is stored already) is handed
+to the interpreter at that place, and the interpreter hands what is inside back. The source of every function can be
+seen in tracebacks and debuggers.
+"""
+
+from __future__ import annotations
+
+import gc
+import linecache
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from .normalize import Normalization
+from .records import set_members
+from .schema.base import Schema
+from .schema.containers import Array, List, Object
+from .schema.entity import UNUSABLE, EntityModel, EntitySchema, Relation, usable_pk
+from .tables import EMPTY, Tables
+from .values import UNDEFINED
+
+if TYPE_CHECKING:
+    from .tables import State
+
+Normalizer: TypeAlias = Callable[[Any, Any, "str | None", Normalization], Any]
+
+PAYS: Final = 32
+"""After so many values a schema is compiled: for fewer, compiling costs more than it saves."""
+
+_DEPTH: Final = 3
+"""How deep entities are written into the function of the schema around them."""
+
+_LINES: Final = 400
+"""A function that is as long as this takes no further entity in."""
+
+
+def _always(value: Any) -> bool:
+    return True
+
+
+holds_containers: Final[Callable[[Any], bool]] = getattr(gc, "is_tracked", _always)
+"""False for a dict without any list, dict or object in it; true for any other, and for some of those (as documented)."""
+
+
+class CompiledNormalization(Normalization):
+    """One pass over one response, by compiled functions where that pays."""
+
+    below: Tables
+
+    def visit(self, schema: Schema | None, value: Any, parent: Any, key: str | None) -> Any:
+        """The stored form of one value (§5.1: first match)."""
+        kind = type(value)
+        if (kind is dict or kind is list) and schema is not None:
+            return (schema.normalizer or _normalizer(schema, value))(value, parent, key, self)
+        return super().visit(schema, value, parent, key)
+
+    def opened(self, model: EntityModel) -> tuple[dict[str, Any], dict[str, Any], Any]:
+        """Of a table that is about to be written to: what this pass writes, its times, and what is stored."""
+        table, change = model.key, self.change
+        written = change.entities.get(table)
+        if written is None:
+            written = change.entities[table] = {}
+            change.metas[table] = {}
+        return written, change.metas[table], self.below.entities.get(table, EMPTY)
+
+
+def normalization(below: State) -> type[Normalization]:
+    """What normalizes over this state: compiled functions need the tables themselves, so that they can look into them."""
+    return CompiledNormalization if type(below) is Tables else Normalization
+
+
+def _normalizer(schema: Schema, value: Any) -> Normalizer:
+    if type(schema) not in _COMPILED or (isinstance(schema, EntitySchema) and not _has_default_hooks(schema.model)):
+        schema.normalizer = schema.normalize
+        return schema.normalize
+    schema.uses += len(value) if type(value) is list else 1
+    if schema.uses < PAYS:
+        return schema.normalize
+    found = schema.normalizer = compile_normalizer(schema)
+    return found
+
+
+def _has_default_hooks(model: EntityModel) -> bool:
+    """Whether nothing but the merge of a record that is stored already can be the user's code."""
+    return model.process is None and model.validate is None and model.pk_name is not None and not model.indexes
+
+
+def compile_normalizer(schema: Schema) -> Normalizer:
+    """The function that does what `schema.normalize` does, for a value that is a dict or list."""
+    source = _Source(schema)
+    body = _Normalizing(source)
+    with source.block("def normalize(value, parent, key, run):"):
+        source.put("visit = run.visit", "written = run.written", "meta = run.meta")
+        opened = source.mark()
+        body.value(schema, "value", "parent", "key", "return {}")
+        source.insert(opened, [f"{table} = None" for table in body.tables.values()])
+    function: Normalizer = source.function("normalize")
+    return function
+
+
+_COMPILED: Final = frozenset({EntitySchema, List, Array, Object})
+
+
+class _Source:
+    """The source of a function while it is written, and the objects that it names."""
+
+    def __init__(self, schema: Schema) -> None:
+        self.schema = schema
+        self.lines: list[str] = []
+        self.scope: dict[str, Any] = {}
+        self._names: dict[int, str] = {}
+        self._indent = 0
+        self._count = 0
+
+    def put(self, *lines: str) -> None:
+        """Adds lines at the present depth."""
+        self.lines += [f"{'    ' * self._indent}{line}" for line in lines]
+
+    def mark(self) -> tuple[int, int]:
+        """The present place, for `insert`."""
+        return len(self.lines), self._indent
+
+    def insert(self, mark: tuple[int, int], lines: list[str]) -> None:
+        """Adds lines at a place that was marked."""
+        place, indent = mark
+        self.lines[place:place] = [f"{'    ' * indent}{line}" for line in lines]
+
+    @contextmanager
+    def block(self, header: str) -> Iterator[None]:
+        """What is put inside stands one level deeper."""
+        self.put(header)
+        self._indent += 1
+        try:
+            yield
+        finally:
+            self._indent -= 1
+
+    def variable(self, hint: str) -> str:
+        """A new local name."""
+        self._count += 1
+        return f"{hint}{self._count}"
+
+    def name(self, value: Any, hint: str) -> str:
+        """The name under which the function knows an object."""
+        known = self._names.get(id(value))
+        if known is None:
+            known = self._names[id(value)] = f"{hint}_{len(self._names)}"
+            self.scope[known] = value
+        return known
+
+    def function(self, name: str) -> Any:
+        """The compiled function; its source is known to `linecache`."""
+        text = "\n".join(self.lines) + "\n"
+        file = f"<restencil {name} {self.schema.title} {id(self.schema):x}>"
+        linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+        exec(compile(text, file, "exec"), self.scope)  # noqa: S102  # written here, from names of fields as literals
+        return self.scope[name]
+
+
+class _Normalizing:
+    """Writes the statements that normalize values."""
+
+    def __init__(self, source: _Source) -> None:
+        self.source = source
+        self.tables: dict[EntityModel, str] = {}
+        self._inside: list[Schema] = []
+        scope = source.scope
+        scope.update(
+            UNUSABLE=UNUSABLE,
+            UNDEFINED=UNDEFINED,
+            usable_pk=usable_pk,
+            new=object.__new__,
+            set_members=set_members,
+            holds_containers=holds_containers,
+        )
+
+    def value(self, schema: Schema | None, value: str, parent: str, key: str, sink: str) -> None:
+        """The stored form of the value in a variable goes where `sink` says, a statement with `{}` for it."""
+        kind = type(schema)
+        if isinstance(schema, EntitySchema) and self._fits(schema):
+            self._entity(schema, value, parent, key, sink)
+        elif isinstance(schema, List) and kind in _COMPILED and schema not in self._inside:
+            self._list(schema, value, parent, key, sink)
+        elif isinstance(schema, Object) and kind in _COMPILED and schema not in self._inside:
+            self._object(schema, value, parent, key, sink)
+        elif schema is None:
+            self.source.put(sink.format(value))
+        else:
+            self._interpreted(schema, value, parent, key, sink)
+
+    def _interpreted(self, schema: Schema, value: str, parent: str, key: str, sink: str) -> None:
+        name = self.source.name(schema, "schema")
+        operation = f"{name}.normalize({value}, {parent}, {key}, run)"
+        if self._inside:
+            operation = f"visit({name}, {value}, {parent}, {key})"
+        self.source.put(sink.format(operation))
+
+    def _otherwise(self, schema: Schema, value: str, parent: str, key: str, sink: str) -> None:
+        """The branches for a value that is not of the kind that the schema expects."""
+        source, name = self.source, self.source.name(schema, "schema")
+        with source.block(f"elif {value} is None:"):
+            source.put(sink.format("None"))
+        with source.block(f"elif type({value}) is dict or type({value}) is list:"):
+            source.put(sink.format(f"{name}.normalize({value}, {parent}, {key}, run)"))
+        with source.block("else:"):
+            source.put(sink.format(f"visit({name}, {value}, {parent}, {key})"))
+
+    def _fits(self, schema: EntitySchema) -> bool:
+        if not _has_default_hooks(schema.model):
+            return False
+        inner = [inside for inside in self._inside if isinstance(inside, EntitySchema)]
+        return schema not in inner and len(inner) < _DEPTH and len(self.source.lines) < _LINES
+
+    def _list(self, schema: List, value: str, parent: str, key: str, sink: str) -> None:
+        source = self.source
+        item, out = source.variable("item"), source.variable("out")
+        self._inside.append(schema)
+        with source.block(f"if type({value}) is list:"):
+            source.put(f"{out} = []")
+            with source.block(f"for {item} in {value}:"):
+                self.value(schema.item, item, parent, key, f"{out}.append({{}})")
+            if not schema.keeps_null:
+                source.put(f"{out} = [{item} for {item} in {out} if {item} is not None]")
+            source.put(sink.format(out))
+        self._otherwise(schema, value, parent, key, sink)
+        self._inside.pop()
+
+    def _object(self, schema: Object, value: str, parent: str, key: str, sink: str) -> None:
+        source = self.source
+        schema.compiled_into(source.schema)
+        record = source.variable("record")
+        self._inside.append(schema)
+        with source.block(f"if type({value}) is dict:"):
+            source.put(f"{record} = {{**{value}}}")
+            for name, member in schema.members.items():
+                found = source.variable("found")
+                with source.block(f"if {name!r} in {record}:"):
+                    source.put(f"{found} = {record}[{name!r}]")
+                    self.value(member, found, value, repr(name), f"{found} = {{}}")
+                    with source.block(f"if {found} is UNDEFINED:"):
+                        source.put(f"del {record}[{name!r}]")
+                    with source.block("else:"):
+                        source.put(f"{record}[{name!r}] = {found}")
+            source.put(sink.format(record))
+        self._otherwise(schema, value, parent, key, sink)
+        self._inside.pop()
+
+    def _entity(self, schema: EntitySchema, value: str, parent: str, key: str, sink: str) -> None:
+        source, model = self.source, schema.model
+        node = source.name(schema, "schema")
+        pk = source.variable("pk")
+        self._inside.append(schema)
+        with source.block(f"if type({value}) is dict:"):
+            source.put(f"{pk} = {value}.get({model.pk_name!r})")
+            with source.block(f"if type({pk}) is str:"):
+                with source.block(f"if {pk} in UNUSABLE:"):
+                    source.put(f"{pk} = None")
+            with source.block(f"elif type({pk}) is int:"):
+                source.put(f"{pk} = str({pk})")
+            with source.block("else:"):
+                source.put(f"{pk} = usable_pk({pk})")
+            with source.block(f"if {pk} is None:"):
+                source.put(sink.format(f"{node}.normalize({value}, {parent}, {key}, run)"))
+            if model.relations:
+                place = source.variable("place")
+                with source.block(f"elif written.get({place} := (id({value}), {model.key!r})) == {pk}:"):
+                    source.put(sink.format(pk))
+                with source.block("else:"):
+                    source.put(f"written[{place}] = {pk}")
+                    self._related(model, value, pk)
+                    source.put(sink.format(pk))
+            else:
+                with source.block("else:"):
+                    self._write(model, value, pk, copied=False)
+                    source.put(sink.format(pk))
+        self._otherwise(schema, value, parent, key, sink)
+        self._inside.pop()
+
+    def _related(self, model: EntityModel, value: str, pk: str) -> None:
+        source = self.source
+        record = source.variable("record")
+        source.put(f"{record} = {{**{value}}}")
+        outside = None
+        for relation in model.relations:
+            name = relation.in_json
+            schema = _resolved(relation)
+            if outside is None and not (schema is None or (isinstance(schema, Schema) and _knows_its_place(schema))):
+                outside = source.variable("outside")
+                source.put(f"{outside} = run.enclosing")
+            with source.block(f"if {name!r} in {record}:"):
+                if outside is not None:
+                    source.put(f"run.enclosing = ({record}, {name!r})")
+                found = source.variable("found")
+                source.put(f"{found} = {record}[{name!r}]")
+                if isinstance(schema, Relation):
+                    # What it stands for cannot be told yet: it is asked for when there is a value.
+                    node = f"{source.name(relation, 'relation')}.node"
+                    source.put(f"{record}[{name!r}] = visit({node}, {found}, {record}, {name!r})")
+                else:
+                    self.value(schema, found, record, repr(name), f"{record}[{name!r}] = {{}}")
+        if outside is not None:
+            source.put(f"run.enclosing = {outside}")
+        self._write(model, record, pk, copied=True)
+
+    def _write(self, model: EntityModel, record: str, pk: str, *, copied: bool) -> None:
+        source = self.source
+        table = self.tables.setdefault(model, f"table_{len(self.tables)}")
+        times, stored = f"times_{table}", f"stored_{table}"
+        known = source.name(model, "model")
+        with source.block(f"if {table} is None:"):
+            source.put(f"{table}, {times}, {stored} = run.opened({known})")
+        with source.block(f"if {pk} in {table} or {pk} in {stored}:"):
+            source.put(f"run.write_entity({known}, {pk}, {record if copied else f'{{**{record}}}'})")
+        with source.block("else:"):
+            if model.direct:
+                hidden = source.name(model.members, "hidden")
+                cls = source.name(model.cls, "cls")
+                made = source.variable("made")
+                with source.block(f"if holds_containers({record}) or not {hidden}.isdisjoint({record}):"):
+                    source.put(f"{table}[{pk}] = {known}.stored({{**{record}}})")
+                with source.block("else:"):
+                    source.put(
+                        f"{table}[{pk}] = {made} = new({cls})",
+                        f"set_members({made}, {{**{record}}})",
+                    )
+            else:
+                source.put(f"{table}[{pk}] = {record if copied else f'{{**{record}}}'}")
+            source.put(f"{times}[{pk}] = meta")
+
+
+def _resolved(relation: Relation) -> Schema | None | Relation:
+    """The schema of a relation; the relation itself where it is not known yet."""
+    try:
+        return relation.node
+    except Exception:
+        return relation
+
+
+def _knows_its_place(schema: Schema | None) -> bool:
+    """Whether nothing in it, outside of entities, asks which entity it is nested in."""
+    if schema is None or isinstance(schema, EntitySchema):
+        return True
+    return type(schema) in _COMPILED and all(map(_knows_its_place, schema.children()))

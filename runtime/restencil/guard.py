@@ -1,0 +1,87 @@
+"""Cancelling a request without harm to the connection pool (§9.6).
+
+A cancelled task gets its error wherever it waits at that moment, also inside httpcore's own book-keeping: when a full
+pool has given the request a connection of which it does not know yet, before the first byte of a new connection, or
+while an answer is put away. There httpcore loses the connection for ever. So a request over a pool is cancelled only
+where it waits for the network, which its connection tells (httpx's `trace` extension); elsewhere it goes on to the next
+such place and gives up there by itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, Final, Protocol
+
+
+#: A request that need not queue lets its connection tell something within a few rounds of the loop. A transport of which
+#: nothing was heard after so many has no pool (it answers from memory, say): its requests are cancelled as they are.
+ROUNDS: Final = 20
+
+
+class Traced(Protocol):
+    """A transport; `traces` says whether its connections tell what they do, as those of a pool do."""
+
+    traces: bool
+
+
+class Guard:
+    """Stands between the one who cancels a task and the request that the task runs."""
+
+    __slots__ = ("_cancelled", "_interruptible", "_transport")
+
+    def __init__(self) -> None:
+        self._transport: Traced | None = None
+        self._interruptible = False
+        self._cancelled = False
+
+    def cancel(self, task: asyncio.Task[Any], rounds: int = ROUNDS) -> None:
+        """Cancels the task, at once or as soon as that does no harm. Called in the task's own loop."""
+        transport = self._transport
+        if transport is None or self._interruptible:
+            task.cancel()
+        elif transport.traces:
+            self._cancelled = True
+        elif rounds:
+            task.get_loop().call_soon(self.cancel, task, rounds - 1)
+        else:
+            task.cancel()
+
+    @contextmanager
+    def sending(self, transport: Traced, extensions: dict[str, Any]) -> Iterator[None]:
+        """Around the sending of a request; its connection tells what it does through `extensions`."""
+
+        async def trace(event: str, info: Any) -> None:
+            transport.traces = True
+            self._interruptible = event.endswith(".started") and not event.endswith("response_closed.started")
+            if self._interruptible:
+                self._give_up()
+
+        extensions["trace"] = trace
+        self._transport = transport
+        try:
+            yield
+        finally:
+            self._transport = None
+            self._interruptible = False
+            self._give_up()
+
+    def _give_up(self) -> None:
+        if self._cancelled:
+            self._cancelled = False
+            raise asyncio.CancelledError
+
+
+_guard: Final[ContextVar[Guard | None]] = ContextVar("restencil_guard", default=None)
+
+
+def current_guard() -> Guard | None:
+    """The guard of the task that runs now, if it has one."""
+    return _guard.get()
+
+
+def set_guard(guard: Guard) -> None:
+    """From now on, requests of this task are guarded."""
+    _guard.set(guard)

@@ -1,0 +1,63 @@
+"""Every mistake has a case: a spec and what is said about it, place, excerpt and way out included."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from restencil_generator.codes import CODES, ERRORS
+from restencil_generator.problems import Place, in_order
+from tests.generator.cases import cases, expected_file, loaded, output
+
+# These need something else than a spec; they have tests of their own in test_load.py.
+ELSEWHERE = {"unreadable-file", "yaml-loader"}
+
+# Cases that show the layout of the output rather than one code.
+OF_LAYOUT = {"excerpts", "fifty", "folder"}
+
+
+@pytest.mark.parametrize("case", cases(), ids=lambda case: case.stem)
+def test_what_is_said_about_a_mistake_is_the_expected_text(case: Path) -> None:
+    """The whole output for a case equals the text beside it."""
+    assert output(case) == expected_file(case).read_text("utf-8")
+
+
+@pytest.mark.parametrize("case", cases(), ids=lambda case: case.stem)
+def test_a_case_reports_the_code_that_it_is_named_after(case: Path) -> None:
+    """A spec with a mistake gives no declaration, and the code in the case's name is among those reported."""
+    result = loaded(case)
+    codes = {problem.code for problem in result.problems}
+    assert result.declaration is None
+    assert case.stem in OF_LAYOUT or any(case.stem == code or case.stem.startswith(f"{code}-") for code in codes)
+    assert codes <= set(CODES)
+
+
+@pytest.mark.parametrize("case", cases(), ids=lambda case: case.stem)
+def test_every_problem_stands_at_a_place_in_its_file(case: Path) -> None:
+    """A problem's place and those related to it lie within the lines of a file that was read, in order."""
+    result = loaded(case)
+    assert list(result.problems) == in_order(result.problems)
+    for problem in result.problems:
+        for place in (problem.place, *(related.place for related in problem.related)):
+            assert place.line == 0 or _within(place, result.sources[place.file].lines), problem
+
+
+def _within(place: Place, lines: tuple[str, ...]) -> bool:
+    if not (1 <= place.line <= place.end_line <= len(lines)):
+        return False
+    return 1 <= place.column <= len(lines[place.line - 1]) + 1 and place.end_column >= 1
+
+
+def test_every_code_of_a_mistake_has_a_case() -> None:
+    """No mistake goes without an example of its message."""
+    shown = {problem.code for case in cases() for problem in loaded(case).problems}
+    assert set(ERRORS) - shown == ELSEWHERE
+
+
+def test_every_code_is_in_kebab_case_and_has_a_rule() -> None:
+    """A code is stable, in kebab-case, and described by a sentence."""
+    for code, rule in CODES.items():
+        assert code == code.lower().replace("_", "-").replace(" ", "-")
+        assert rule[0].isupper()
+        assert rule.endswith(".")

@@ -1,0 +1,504 @@
+"""The command: exit codes, messages, where things go. Run in this process, but where a process of its own matters."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from restencil_generator import __main__
+from restencil_generator.cli import cli, run
+
+SPEC = """\
+restencil: 1
+package: blog
+url_prefix: https://blog.example
+resources:
+  posts: {path: /posts/:id, schema: {entity: Post, fields: {id: integer, title: string}}}
+"""
+COMMAND = [sys.executable, "-m", "restencil_generator"]
+
+
+@pytest.fixture(autouse=True)
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty working directory with the spec of a blog beside it, no cache, and no CI around."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("RESTENCIL_CACHE_DIR", "")
+    for name in ("GITHUB_ACTIONS", "NO_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    (tmp_path / "specs").mkdir()
+    (tmp_path / "specs" / "blog.yaml").write_text(SPEC)
+    return tmp_path
+
+
+def configure(text: str) -> None:
+    Path("pyproject.toml").write_text(f"[tool.restencil]\n{text}\n")
+
+
+def process(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    variables = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **environment}
+    return subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, timeout=60, env=variables, check=False)
+
+
+# ------------------------------------------------------------------------------------------------------------- generate
+
+
+def test_generate_writes_the_package_below_out(capsys: pytest.CaptureFixture[str]) -> None:
+    """`generate SPEC --out DIR` writes DIR/<package>/ and says how many files."""
+    assert run(["generate", "specs/blog.yaml", "--out", "src"]) == 0
+    assert capsys.readouterr().out == "src/blog: 5 written, 0 unchanged\n"
+    assert sorted(path.name for path in Path("src/blog").iterdir()) == [
+        "__init__.py",
+        "_client.py",
+        "manifest.sha256",
+        "posts.py",
+        "py.typed",
+    ]
+
+
+def test_without_out_the_package_goes_to_the_working_directory() -> None:
+    """`--out` is `.` by default."""
+    assert run(["generate", "specs/blog.yaml"]) == 0
+    assert Path("blog/posts.py").is_file()
+
+
+def test_generate_twice_changes_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    """The second run gives the same bytes and touches no file."""
+    run(["generate", "specs/blog.yaml"])
+    before = {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in Path("blog").iterdir()}
+    capsys.readouterr()
+    assert run(["generate", "specs/blog.yaml"]) == 0
+    assert capsys.readouterr().out == "blog: up to date (5 files)\n"
+    assert {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in Path("blog").iterdir()} == before
+
+
+def test_what_was_made_before_is_remembered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a cache the second run says the same; a change of the spec or of a file is seen all the same."""
+    monkeypatch.setenv("RESTENCIL_CACHE_DIR", str(tmp_path / "cache"))
+    assert run(["generate", "specs/blog.yaml"]) == 0
+    assert len(list((tmp_path / "cache").iterdir())) == 1
+    assert run(["check", "specs/blog.yaml"]) == 0
+    Path("blog/posts.py").write_text("edited = True\n")
+    assert run(["check", "specs/blog.yaml"]) == 1
+    assert run(["generate", "specs/blog.yaml"]) == 2
+    assert run(["generate", "specs/blog.yaml", "--force"]) == 0
+    Path("specs/blog.yaml").write_text(SPEC.replace("title", "headline"))
+    assert run(["check", "specs/blog.yaml"]) == 1
+    next(path for path in (tmp_path / "cache").iterdir()).write_text("nonsense")
+    assert run(["generate", "specs/blog.yaml"]) == 0
+    assert "headline" in Path("blog/posts.py").read_text()
+
+
+@pytest.mark.parametrize("option", ["--dry-run", "--diff"])
+def test_dry_run_and_diff_write_nothing(option: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Exit code 1 where something would change, 0 where nothing would, and no file either way."""
+    assert run(["generate", "specs/blog.yaml", option]) == 1
+    assert not Path("blog").exists()
+    out = capsys.readouterr().out
+    assert ("+class Post(restencil.Entity):" in out) == (option == "--diff")
+    run(["generate", "specs/blog.yaml"])
+    assert run(["generate", "specs/blog.yaml", option]) == 0
+
+
+def test_an_edited_file_is_refused_with_the_way_out(capsys: pytest.CaptureFixture[str]) -> None:
+    """Exit code 2, nothing written, and `--force` named; with it, 0."""
+    run(["generate", "specs/blog.yaml"])
+    with Path("blog/posts.py").open("a") as file:
+        file.write("mine = 1\n")
+    capsys.readouterr()
+    assert run(["generate", "specs/blog.yaml"]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("restencil: blog/posts.py: edited by hand: not as it was generated\n")
+    assert "--force" in error
+    assert run(["generate", "specs/blog.yaml", "--dry-run"]) == 2
+    assert run(["generate", "specs/blog.yaml", "--force"]) == 0
+    assert "mine" not in Path("blog/posts.py").read_text()
+
+
+def test_one_refusal_stops_all_specs() -> None:
+    """Where one package is refused, none is written."""
+    Path("specs/shop.yaml").write_text(SPEC.replace("package: blog", "package: shop"))
+    run(["generate", "specs/shop.yaml"])
+    Path("shop/posts.py").write_text("mine = 1\n")
+    assert run(["generate", "specs/blog.yaml", "specs/shop.yaml"]) == 2
+    assert not Path("blog").exists()
+
+
+def test_two_specs_of_one_package_are_a_mistake(capsys: pytest.CaptureFixture[str]) -> None:
+    """Two specs may not write one package."""
+    shutil.copy("specs/blog.yaml", "specs/copy.yaml")
+    assert run(["generate", "specs/blog.yaml", "specs/copy.yaml"]) == 2
+    assert "the package 'blog' is also that of specs/blog.yaml" in capsys.readouterr().err
+
+
+# ---------------------------------------------------------------------------------------------------------------- check
+
+
+def test_check_says_yes_and_no(capsys: pytest.CaptureFixture[str]) -> None:
+    """0 where the package is what the spec gives; 1 after an edit, and after a change of the spec, each with its cause."""
+    run(["generate", "specs/blog.yaml"])
+    capsys.readouterr()
+    assert run(["check", "specs/blog.yaml"]) == 0
+    assert capsys.readouterr().out == "blog: up to date (5 files)\n"
+    original = Path("blog/posts.py").read_text()
+    Path("blog/posts.py").write_text(original.replace('""', '"edited"', 1))
+    assert run(["check", "specs/blog.yaml"]) == 1
+    assert capsys.readouterr().out.splitlines() == [
+        "blog/posts.py: edited by hand: not as it was generated",
+        "blog: 1 of 5 files differ from what specs/blog.yaml gives; `restencil generate --force` writes them",
+    ]
+    Path("blog/posts.py").write_text(original)
+    Path("specs/blog.yaml").write_text(SPEC.replace("title", "headline"))
+    assert run(["check", "specs/blog.yaml"]) == 1
+    assert "blog/posts.py: spec changed: the spec changed since it was generated\n" in capsys.readouterr().out
+
+
+def test_comments_and_line_ends_of_a_spec_do_not_count() -> None:
+    """A spec with comments, CRLF or another layout is the same spec."""
+    run(["generate", "specs/blog.yaml"])
+    Path("specs/blog.yaml").write_bytes(("# a comment\n" + SPEC.replace(": {path", ":   {path")).replace("\n", "\r\n").encode())
+    assert run(["check", "specs/blog.yaml"]) == 0
+
+
+def test_check_writes_nothing() -> None:
+    """Not even where nothing is there yet."""
+    assert run(["check", "specs/blog.yaml", "--out", "src"]) == 1
+    assert not Path("src").exists()
+
+
+def test_check_shows_the_difference(capsys: pytest.CaptureFixture[str]) -> None:
+    """`--diff` goes from what is there to what the spec gives."""
+    run(["generate", "specs/blog.yaml"])
+    Path("blog/posts.py").write_text(Path("blog/posts.py").read_text().replace("title: str", "heading: str", 1))
+    capsys.readouterr()
+    assert run(["check", "specs/blog.yaml", "--diff"]) == 1
+    out = capsys.readouterr().out
+    assert "-    heading: str" in out
+    assert "+    title: str" in out
+
+
+def test_check_in_other_formats(capsys: pytest.CaptureFixture[str]) -> None:
+    """json, github and sarif name file and cause."""
+    run(["generate", "specs/blog.yaml"])
+    Path("blog/posts.py").unlink()
+    capsys.readouterr()
+    assert run(["check", "specs/blog.yaml", "--format", "json"]) == 1
+    assert "missing" in json.dumps(json.loads(capsys.readouterr().out))
+    assert run(["check", "specs/blog.yaml", "--format", "github"]) == 1
+    assert re.match(r"::error .*file=blog/posts\.py.*missing", capsys.readouterr().out)
+    assert run(["check", "specs/blog.yaml", "--format", "sarif"]) == 1
+    assert json.loads(capsys.readouterr().out)["version"] == "2.1.0"
+
+
+def test_github_is_the_format_under_github_actions(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a workflow findings are annotations without being asked for."""
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    assert run(["check", "specs/blog.yaml"]) == 1
+    assert capsys.readouterr().out.startswith("::error ")
+
+
+# ------------------------------------------------------------------------------------------------------------ bad input
+
+
+@pytest.mark.parametrize("command", ["generate", "check", "lint"])
+@pytest.mark.parametrize(
+    ("prepare", "said"),
+    [
+        ("missing", "specs/blog.yaml"),
+        ("empty", "specs/blog.yaml"),
+        ("no yaml", "specs/blog.yaml"),
+        ("folder without specs", "specs"),
+        ("a mistake", "unknown type 'strng'"),
+    ],
+)
+def test_a_spec_that_cannot_be_used_is_told(
+    command: str, prepare: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Exit code 2, a message that names the file, and nothing is written."""
+    spec = Path("specs/blog.yaml")
+    match prepare:
+        case "empty":
+            spec.write_text("")
+        case "no yaml":
+            spec.write_text("a: [1\nb: }")
+        case "a mistake":
+            spec.write_text(SPEC.replace("string", "strng"))
+        case _:
+            spec.unlink()
+    named = "specs" if prepare == "folder without specs" else "specs/blog.yaml"
+    assert run([command, named]) == 2
+    shown = capsys.readouterr()
+    assert said in shown.out + shown.err
+    assert sorted(path.name for path in Path().iterdir()) == ["specs"]
+
+
+def test_an_output_path_that_is_a_file_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    """OUT or OUT/<package> that is a file: exit code 2, one message, the file stays."""
+    Path("src").write_text("a file")
+    assert run(["generate", "specs/blog.yaml", "--out", "src"]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+    assert Path("src").read_text() == "a file"
+    Path("blog").write_text("a file")
+    assert run(["generate", "specs/blog.yaml"]) == 2
+    assert capsys.readouterr().err == "restencil: blog is a file; the package 'blog' needs a folder there\n"
+
+
+def test_a_foreign_file_of_the_same_name_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    """A file of somebody else in the place of a generated one: exit code 2, nothing changed, also with --force."""
+    Path("blog").mkdir()
+    Path("blog/posts.py").write_text("mine = 1\n")
+    assert run(["generate", "specs/blog.yaml", "--force"]) == 2
+    assert "blog/posts.py: foreign file" in capsys.readouterr().err
+    assert [path.name for path in Path("blog").iterdir()] == ["posts.py"]
+
+
+def test_no_spec_and_no_configuration_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    """Without configuration a SPEC is required."""
+    assert run(["check"]) == 2
+    assert "no spec: name one" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("arguments", [["zz"], ["generate", "--zz"], ["check", "--format", "xml"], []])
+def test_wrong_usage_is_exit_code_2(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """Unknown commands, options and values are usage errors on stderr."""
+    assert run(arguments) == 2
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert "Usage: restencil" in shown.err
+
+
+def test_watch_does_not_go_with_dry_run() -> None:
+    """Options that contradict each other are a usage error."""
+    assert run(["generate", "specs/blog.yaml", "--watch", "--dry-run"]) == 2
+
+
+# -------------------------------------------------------------------------------------------------------- configuration
+
+
+def test_specs_and_out_come_from_the_configuration(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Paths of the configuration are relative to its file, whatever the working directory."""
+    configure('specs = ["specs/*.yaml"]\nout = "src"')
+    Path("deep/er").mkdir(parents=True)
+    monkeypatch.chdir("deep/er")
+    assert run(["generate"]) == 0
+    assert run(["check"]) == 0
+    assert Path("../../src/blog/posts.py").is_file()
+
+
+def test_the_search_for_a_configuration_ends_at_a_repository(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A pyproject.toml above a folder with `.git` is another project's."""
+    configure('specs = ["specs/*.yaml"]')
+    Path("inner/.git").mkdir(parents=True)
+    monkeypatch.chdir("inner")
+    assert run(["check"]) == 2
+    assert "no spec" in capsys.readouterr().err
+
+
+def test_the_command_line_goes_over_the_configuration() -> None:
+    """SPEC and --out of the command line are relative to the working directory."""
+    configure('specs = ["nowhere/*.yaml"]\nout = "src"')
+    assert run(["generate", "specs/blog.yaml", "--out", "lib"]) == 0
+    assert Path("lib/blog").is_dir()
+    assert run(["generate", "specs/blog.yaml"]) == 0
+    assert Path("src/blog").is_dir()
+
+
+def test_a_configuration_can_be_named(capsys: pytest.CaptureFixture[str]) -> None:
+    """`--config FILE` takes that file; one without the table is told."""
+    Path("sub").mkdir()
+    Path("sub/pyproject.toml").write_text('[tool.restencil]\nspecs = ["../specs/blog.yaml"]\nout = "gen"\n')
+    assert run(["generate", "--config", "sub/pyproject.toml"]) == 0
+    assert Path("sub/gen/blog").is_dir()
+    Path("sub/pyproject.toml").write_text("[project]\n")
+    assert run(["generate", "--config", "sub/pyproject.toml"]) == 2
+    assert "there is no [tool.restencil] table" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('specs = ["specs/*.yaml"]\nouts = "src"', "unknown key `outs` in [tool.restencil] (known: out, specs, templates); did you mean `out`?"),
+        ('specs = "specs/blog.yaml"', '`specs` in [tool.restencil] must be a list of texts, such as ["specs/*.yaml"]'),
+        ('specs = ["nowhere/*.yaml"]', "no spec matches 'nowhere/*.yaml' in `specs`"),
+        ("out = 1", "`out` in [tool.restencil] must be a text"),
+        ("specs = [", "is not valid TOML"),
+        ('out = "src"', "names no `specs`, and none is given on the command line"),
+    ],
+)
+def test_a_configuration_that_is_not_understood_is_told(
+    text: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Exit code 2 and a message that names file and key."""
+    configure(text)
+    assert run(["check"]) == 2
+    error = capsys.readouterr().err
+    assert "pyproject.toml" in error
+    assert said in error
+
+
+# ------------------------------------------------------------------------------------------------------- other commands
+
+
+def test_init_writes_what_a_project_needs(capsys: pytest.CaptureFixture[str]) -> None:
+    """Configuration, example, .gitattributes and snippets; what it writes generates and checks at once."""
+    assert run(["init", "app"]) == 0
+    os.chdir("app")
+    assert sorted(path.as_posix() for path in Path().rglob("*") if path.is_file()) == [
+        ".gitattributes",
+        ".github/workflows/restencil.yml",
+        ".pre-commit-config.yaml",
+        "pyproject.toml",
+        "specs/todo.yaml",
+    ]
+    assert run(["generate"]) == 0
+    assert run(["check"]) == 0
+    assert run(["lint"]) == 0, capsys.readouterr().out
+
+
+def test_init_overwrites_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    """What is there stays, byte for byte; the configuration is added to a pyproject.toml that has none."""
+    Path("pyproject.toml").write_text('[project]\nname = "x"')
+    Path(".gitattributes").write_text("* text")
+    Path(".pre-commit-config.yaml").write_text("mine")
+    assert run(["init"]) == 0
+    assert Path("pyproject.toml").read_text().startswith('[project]\nname = "x"\n\n[tool.restencil]\n')
+    assert Path(".gitattributes").read_text().startswith("* text\nsrc/todo_app/** ")
+    assert Path(".pre-commit-config.yaml").read_text() == "mine"
+    assert Path("specs/blog.yaml").read_text() == SPEC
+    before = {path: path.read_bytes() for path in Path().rglob("*") if path.is_file()}
+    assert run(["init"]) == 0
+    assert {path: path.read_bytes() for path in Path().rglob("*") if path.is_file()} == before
+    assert "kept pyproject.toml: has [tool.restencil] already" in capsys.readouterr().out
+
+
+def test_schema_prints_a_json_schema(capsys: pytest.CaptureFixture[str]) -> None:
+    """`schema` prints JSON Schema 2020-12."""
+    assert run(["schema"]) == 0
+    assert json.loads(capsys.readouterr().out)["$schema"] == "https://json-schema.org/draft/2020-12/schema"
+
+
+def test_every_command_has_help_with_examples(capsys: pytest.CaptureFixture[str]) -> None:
+    """`--help` is exit code 0 and shows how the command is used."""
+    for command in sorted(cli.commands):
+        assert run([command, "--help"]) == 0
+        assert "Examples:" in capsys.readouterr().out
+
+
+def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    """`--version` prints name and version."""
+    assert run(["--version"]) == 0
+    assert re.fullmatch(r"restencil \S.*\n", capsys.readouterr().out)
+
+
+# ------------------------------------------------------------------------------------------------------ manners
+
+
+def test_a_mistake_of_restencil_is_exit_code_3_and_asks_for_a_report(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What nobody foresaw is an internal error, told apart from drift and from bad input."""
+    monkeypatch.setitem(sys.modules, "restencil_generator.scaffold", None)
+    monkeypatch.setitem(sys.modules, "restencil_generator.scaffold", type(sys)("broken"))
+    assert run(["init"]) == 3
+    error = capsys.readouterr().err
+    assert "restencil: internal error: ImportError: " in error
+    assert "Please report it" in error
+
+
+def test_interruption_is_exit_code_130() -> None:
+    """Ctrl-C ends the command with 130 and one line."""
+    variables = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [*COMMAND, "generate", "specs/blog.yaml", "--watch"]
+    started = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=variables)
+    assert started.stderr is not None
+    assert started.stderr.readline().startswith("watching ")
+    started.send_signal(signal.SIGINT)
+    _, error = started.communicate(timeout=30)
+    assert started.returncode == 130
+    assert "Traceback" not in error
+
+
+def test_watch_generates_again_after_a_change() -> None:
+    """A change of the spec is in the package a moment later; a broken spec in between is told and survived."""
+    variables = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [*COMMAND, "generate", "specs/blog.yaml", "--watch"]
+    started = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=variables)
+    try:
+        assert started.stderr is not None
+        assert started.stderr.readline().startswith("watching ")
+        time.sleep(0.2)
+        Path("specs/blog.yaml").write_text(SPEC.replace("string", "strng"))
+        assert "unknown type 'strng'" in started.stderr.readline()
+        Path("specs/blog.yaml").write_text(SPEC.replace("title", "headline"))
+        ends = time.monotonic() + 20
+        while "headline" not in Path("blog/posts.py").read_text() and time.monotonic() < ends:
+            time.sleep(0.05)
+        assert "headline" in Path("blog/posts.py").read_text()
+    finally:
+        started.send_signal(signal.SIGINT)
+        started.communicate(timeout=30)
+
+
+def test_a_reader_that_leaves_early_is_no_error() -> None:
+    """`restencil schema | head -1` says nothing on stderr."""
+    variables = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    with subprocess.Popen([*COMMAND, "schema"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=variables) as started:
+        assert started.stdout is not None
+        assert started.stderr is not None
+        started.stdout.close()
+        assert started.stderr.read() == ""
+        assert started.wait(timeout=30) == 0
+
+
+def test_results_go_to_stdout_without_colours_where_nobody_watches() -> None:
+    """Piped output holds no escape sequences; progress and errors are not in it."""
+    done = process("generate", "specs/blog.yaml")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "blog: 5 written, 0 unchanged\n", "")
+
+
+def test_the_exit_code_of_the_process_is_that_of_the_command() -> None:
+    """What `run` returns is what the shell sees."""
+    assert process("check", "specs/blog.yaml").returncode == 1
+    assert process("check").returncode == 2
+
+
+def test_help_needs_nothing_but_click() -> None:
+    """`--help` imports neither yaml nor jinja2 nor black nor httpx."""
+    code = (
+        "import sys; from restencil_generator.__main__ import main; code = main(['--help']); "
+        "print(sorted({'yaml', 'jinja2', 'black', 'httpx', 'restencil'} & set(sys.modules))); sys.exit(code)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0
+    assert done.stdout.endswith("\n[]\n")
+
+
+def test_without_the_extra_the_pip_command_is_told(tmp_path: Path) -> None:
+    """Where click and the like are not installed, the command says what to install and exits with 2."""
+    generator = Path(__main__.__file__).parents[1]
+    code = f"import sys; sys.path.insert(0, {str(generator)!r}); from restencil_generator.__main__ import main; sys.exit(main([]))"
+    done = subprocess.run([sys.executable, "-S", "-I", "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert "restencil: the generator is not installed (missing: black, click, jinja2, pyyaml)." in done.stderr
+    assert "pip install 'restencil[generator]'" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_the_shell_can_complete(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With `_RESTENCIL_COMPLETE` the command prints the script for the shell."""
+    done = process(_RESTENCIL_COMPLETE="bash_source")
+    assert done.returncode == 0
+    assert "_restencil_completion()" in done.stdout

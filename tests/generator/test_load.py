@@ -1,0 +1,346 @@
+"""Loading: files and folders, YAML 1.2, and the digest of what was loaded."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from restencil_generator.declaration import Json
+from restencil_generator.load import Loaded, load_spec, load_text
+from restencil_generator.problems import Place
+from restencil_generator.reading import Reader
+from restencil_generator.tree import Entry, MappingNode, ScalarNode, SequenceNode
+
+ROOT = Path(__file__).parents[2]
+BLOG = ROOT / "specs" / "blog.yaml"
+EVERYTHING = Path(__file__).parent / "loading" / "everything.yaml"
+
+SMALL = """\
+restencil: 1
+package: shop
+entities:
+  Item:
+    fields:
+      id: integer
+      title: string
+resources:
+  items:
+    path: /items/:id
+    schema: Item
+"""
+
+
+def codes(loaded: Loaded) -> list[str]:
+    return [problem.code for problem in loaded.problems]
+
+
+def digest(text: str, file: str = "shop.yaml") -> str:
+    loaded = load_text(text, file)
+    assert loaded.declaration is not None, loaded.problems
+    return loaded.declaration.digest
+
+
+def test_a_spec_that_uses_the_whole_language_loads_without_a_problem() -> None:
+    """Every key, type, option and form is known."""
+    loaded = load_spec(EVERYTHING)
+    assert loaded.problems == ()
+    assert loaded.declaration is not None
+
+
+def test_a_spec_knows_its_file_by_name_alone() -> None:
+    """No folder of the machine shows in a declaration, and the files that were read are told."""
+    loaded = load_spec(BLOG)
+    assert loaded.declaration is not None
+    assert loaded.declaration.file == "blog.yaml"
+    assert loaded.files == (BLOG,)
+
+
+# ----------------------------------------------------------------------------------------------------------------- files
+
+
+def test_a_file_that_is_not_there_is_a_problem(tmp_path: Path) -> None:
+    """A path that leads nowhere is one clear problem, not a traceback."""
+    loaded = load_spec(tmp_path / "none.yaml")
+    (problem,) = loaded.problems
+    assert problem.code == "unreadable-file"
+    assert problem.message == "cannot be read: No such file or directory"
+    assert problem.place.file == (tmp_path / "none.yaml").as_posix()
+
+
+def test_files_of_a_folder_are_merged_sorted_by_name(tmp_path: Path) -> None:
+    """Tables may be spread over files; the order of their keys changes nothing."""
+    head, tail = SMALL.split("resources:\n")
+    (tmp_path / "b.yaml").write_text(head)
+    (tmp_path / "a.yml").write_text("resources:\n" + tail)
+    (tmp_path / "notes.txt").write_text("no spec")
+    loaded = load_spec(tmp_path)
+    assert loaded.problems == ()
+    assert [file.name for file in loaded.files] == ["a.yml", "b.yaml"]
+    assert loaded.declaration is not None
+    assert loaded.declaration.digest == digest(SMALL, tmp_path.name)
+
+
+def test_one_table_may_be_spread_over_files(tmp_path: Path) -> None:
+    """Entities of several files are one table."""
+    (tmp_path / "a.yaml").write_text(SMALL)
+    (tmp_path / "b.yaml").write_text("entities:\n  Part: {fields: {id: integer, of: Item}}\n")
+    (tmp_path / "c.yaml").write_text("entities:\n  Kit: {fields: {id: integer, parts: [Part]}}\n")
+    loaded = load_spec(tmp_path)
+    assert loaded.declaration is not None
+    assert list(loaded.declaration.entities) == ["Item", "Kit", "Part"]
+
+
+def test_a_file_that_does_not_parse_leaves_the_others_unjudged(tmp_path: Path) -> None:
+    """What other files refer to may stand in the broken file, so only the broken one is reported."""
+    (tmp_path / "a.yaml").write_text(SMALL.replace("title: string", "title: Nowhere"))
+    (tmp_path / "b.yaml").write_text("objects: [")
+    assert codes(load_spec(tmp_path)) == ["yaml-syntax"]
+
+
+def test_problems_of_a_folder_name_the_file(tmp_path: Path) -> None:
+    """Each problem of a folder shows the file that it stands in."""
+    (tmp_path / "a.yaml").write_text(SMALL)
+    (tmp_path / "b.yaml").write_text("objects:\n  Box: {size: intger}\n")
+    (problem,) = load_spec(tmp_path).problems
+    assert problem.place.file == (tmp_path / "b.yaml").as_posix()
+    assert (problem.place.line, problem.place.column) == (2, 15)
+
+
+@pytest.mark.parametrize("content", [b"", b"\n\n", b"# nothing\n", b"---\n", b"\xef\xbb\xbf", b"null\n", b"~"])
+def test_a_file_that_holds_nothing_is_empty(tmp_path: Path, content: bytes) -> None:
+    """Comments, a byte order mark or null are no spec, and nothing is loaded."""
+    (tmp_path / "spec.yaml").write_bytes(content)
+    loaded = load_spec(tmp_path / "spec.yaml")
+    assert codes(loaded) in (["empty-spec"], ["wrong-type"])
+    assert loaded.declaration is None
+
+
+def test_a_byte_order_mark_and_crlf_change_nothing(tmp_path: Path) -> None:
+    """A spec saved by another editor gives the same declaration and the same places."""
+    (tmp_path / "shop.yaml").write_bytes(b"\xef\xbb\xbf" + SMALL.replace("\n", "\r\n").encode())
+    loaded = load_spec(tmp_path / "shop.yaml")
+    assert loaded.declaration is not None
+    assert loaded.declaration.digest == digest(SMALL)
+    wrong = SMALL.replace("title: string", "title: strng").replace("\n", "\r\n")
+    (problem,) = load_text(wrong).problems
+    assert (problem.place.line, problem.place.column) == (7, 14)
+
+
+def test_without_the_c_parser_one_clear_message_is_given(tmp_path: Path) -> None:
+    """A PyYAML without its C parser is told apart from a mistake in the spec."""
+    (tmp_path / "yaml").mkdir()
+    (tmp_path / "yaml" / "__init__.py").write_text("class YAMLError(Exception): ...\n")
+    (tmp_path / "shop.yaml").write_text(SMALL)
+    code = "from restencil_generator.load import load_spec; print(load_spec('shop.yaml').problems[0].message)"
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT / "generator")])}
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60
+    )
+    assert done.stdout == (
+        "PyYAML is missing, or was built without its C parser, which the spec language needs\n"
+    ), done.stderr
+
+
+# ------------------------------------------------------------------------------------------------------------------ YAML
+
+
+def value_of(text: str) -> Json:
+    """What a default says, as the loader reads it."""
+    loaded = load_text(f"restencil: 1\npackage: p\nobjects: {{O: {{f: {{type: any, default: [{text}]}}}}}}")
+    assert loaded.declaration is not None, loaded.problems
+    default = loaded.declaration.objects["O"].fields[0].default
+    assert isinstance(default, list)
+    return default[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("on", "on"),
+        ("yes", "yes"),
+        ("No", "No"),
+        ("y", "y"),
+        ("012", 12),
+        ("0o17", 15),
+        ("0x1F", 31),
+        ("+7", 7),
+        ("1_000", "1_000"),
+        ("1:30", "1:30"),
+        ("2020-01-01", "2020-01-01"),
+        ("2020-01-01T00:00:00Z", "2020-01-01T00:00:00Z"),
+        ("1.", 1.0),
+        (".5", 0.5),
+        ("1e3", 1000.0),
+        ("-1.5E-2", -0.015),
+        ("1.2.3", "1.2.3"),
+        ("true", True),
+        ("TRUE", True),
+        ("tRUE", "tRUE"),
+        ("'true'", "true"),
+        ("'12'", "12"),
+        ("null", None),
+        ("~", None),
+        ("nULL", "nULL"),
+        ("0b1", "0b1"),
+        ("=", "="),
+        ("<<", "<<"),
+        ("0x", "0x"),
+        (".", "."),
+        ("1e", "1e"),
+        ('"\\u00e9"', "é"),
+        ("a?", "a?"),
+    ],
+)
+def test_scalars_follow_the_core_schema_of_yaml_1_2(text: str, value: Json) -> None:
+    """`on`, `yes`, `1:30` and dates are texts, and there are no leading-zero octals."""
+    read = value_of(text)
+    assert read == value
+    assert type(read) is type(value)
+
+
+def test_a_question_mark_ends_a_plain_scalar_in_a_flow_mapping() -> None:
+    """`{a: string?}` is what it looks like."""
+    loaded = load_text("{restencil: 1, package: p, objects: {O: {f: string?}}}")
+    assert loaded.problems == ()
+
+
+def test_aliases_stand_for_what_they_name() -> None:
+    """An anchor is written once and used where it is named."""
+    text = "restencil: 1\npackage: p\nobjects:\n  A: &fields {x: string, y: integer}\n  B: *fields\n"
+    declaration = load_text(text).declaration
+    assert declaration is not None
+    assert declaration.objects["A"].fields == declaration.objects["B"].fields
+
+
+def test_aliases_that_expand_without_bound_are_refused_quickly() -> None:
+    """A billion laughs are one problem, whatever they stand in."""
+    lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
+    lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 30)]
+    assert codes(load_text("\n".join(lines))) == ["yaml-alias"]
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, "{a: " * 100_000, "- " * 100_000, "[" * 70 + "]" * 70])
+def test_deep_nesting_is_refused_and_overflows_nothing(text: str) -> None:
+    """A text of nothing but brackets is one problem."""
+    assert codes(load_text(text)) == ["yaml-depth"]
+
+
+def test_lines_are_counted_as_the_parser_counts_them() -> None:
+    """The Unicode line ends that YAML knows do not shift the excerpts."""
+    loaded = load_text("restencil: 1\npackage: p\ndescription: |\n  one\u2028  two\x85  three\ntitel: x\n")
+    (problem,) = loaded.problems
+    assert loaded.sources["spec.yaml"].line(problem.place.line) == "titel: x"
+
+
+def test_a_text_with_a_lone_surrogate_is_a_problem() -> None:
+    """What cannot be encoded is refused with its place."""
+    (problem,) = load_text("restencil: 1\npackage: p\ntitle: \ud800\n").problems
+    assert problem.code == "yaml-syntax"
+    assert "U+D800" in problem.message
+
+
+def test_a_part_of_a_scalar_is_placed_within_it() -> None:
+    """A mistake inside of a text is marked where it stands, with and without quotes."""
+    plain = ScalarNode("f", 3, 4, 3, 9, "/a/:b", True)
+    quoted = ScalarNode("f", 3, 4, 3, 11, "/a/:b", False)
+    folded = ScalarNode("f", 3, 4, 5, 2, "/a/:b", False)
+    assert plain.part(3, 2).column == 8
+    assert quoted.part(3, 2).column == 9
+    assert folded.part(3, 2) == folded.place
+
+
+def test_a_tree_becomes_json_with_the_place_of_every_part() -> None:
+    """Places are found by the path of a value, and those of keys beside them."""
+    root = MappingNode("f", 0, 0)
+    items = SequenceNode("f", 0, 3)
+    items.items.append(ScalarNode("f", 0, 4, 0, 5, "1", True))
+    root.entries["a"] = Entry(ScalarNode("f", 0, 0, 0, 1, "a", True), items)
+    places: dict[tuple[str | int, ...], Place] = {}
+    assert Reader([]).json(root, places) == {"a": [1]}
+    assert set(places) == {(), ("a",), ("a", ""), ("a", 0)}
+
+
+# ---------------------------------------------------------------------------------------------------------------- digest
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("id: integer", "id: integer   # a comment"),
+        ("\n", "\r\n"),
+        ("      title: string\n", "      title: {type: string}\n"),
+        ("      title: string\n", "      'title': \"string\"\n"),
+        ("package: shop\n", "package: shop\n\n\n"),
+        ("    path: /items/:id\n    schema: Item\n", "    schema: Item\n    path: /items/:id\n"),
+        ("restencil: 1\npackage: shop\n", "package: shop\nrestencil: 1\n"),
+        ("    fields:\n      id: integer\n      title: string\n", "    fields: {id: integer, title: string}\n"),
+    ],
+)
+def test_the_digest_does_not_count_what_has_no_meaning(old: str, new: str) -> None:
+    """Comments, line ends, layout, quotes and the order of keys leave the digest as it is."""
+    assert digest(SMALL.replace(old, new)) == digest(SMALL)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("      id: integer\n      title: string\n", "      title: string\n      id: integer\n"),
+        ("title: string", "title: string?"),
+        ("title: string", "title: {type: string, default: x}"),
+        ("title: string", "title: {type: string, default: ''}"),
+        ("title: string", "title: {type: string, description: x}"),
+        ("title: string", "name: string"),
+        ("/items/:id", "/things/:id"),
+        ("schema: Item\n", "schema: Item\n    optimistic: true\n"),
+        ("schema: Item\n", "schema: Item\n    members: [get]\n"),
+        ("schema: Item\n", "schema: Item\n    endpoints: {get: {description: x}}\n"),
+        ("schema: Item\n", "schema: Item\n    endpoints: {push: {description: x}}\n"),
+        ("schema: Item\n", "schema: Item\n    endpoints: {other: {}}\n"),
+        ("schema: Item\n", "schema: Item\n    examples: {get: {response: {id: 1}}}\n"),
+        ("package: shop\n", "package: shop\noptions: {timeout: 30s}\n"),
+        ("package: shop\n", "package: shop\nwire_names: camelCase\n"),
+        ("package: shop\n", "package: shop\nauth: {bearer: true}\n"),
+    ],
+)
+def test_the_digest_counts_what_has_a_meaning(old: str, new: str) -> None:
+    """Whatever can change the output changes the digest, the order of fields included."""
+    assert digest(SMALL.replace(old, new)) != digest(SMALL)
+
+
+def test_durations_count_by_their_length() -> None:
+    """`30s` is `30000`."""
+    one = SMALL + "    options: {timeout: 30s}\n"
+    other = SMALL + "    options: {timeout: 30000}\n"
+    assert digest(one) == digest(other)
+
+
+def test_the_digest_is_the_same_in_every_process() -> None:
+    """Neither the hash seed nor the working directory nor the locale has a say."""
+    code = (
+        "import sys; from restencil_generator.load import load_spec;"
+        "print(load_spec(sys.argv[1]).declaration.digest)"
+    )
+    found: set[str] = set()
+    for seed in ("0", "1", "4711"):
+        environment = {
+            **os.environ,
+            "PYTHONPATH": str(ROOT / "generator"),
+            "PYTHONHASHSEED": seed,
+            "LC_ALL": "C",
+            "TZ": "Asia/Tokyo",
+        }
+        done = subprocess.run(
+            [sys.executable, "-c", code, str(EVERYTHING)],
+            env=environment,
+            cwd="/",
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=True,
+        )
+        found.add(done.stdout)
+    assert len(found) == 1

@@ -1,0 +1,416 @@
+"""Packages on disk: ownership, causes, publication."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from restencil_generator.failure import Failure
+from restencil_generator.package import HEADER, MANIFEST, Manifest, Package, assemble, digest
+from restencil_generator.write import Cause, Refused, as_recorded, compare, diff, publish, read_manifest
+
+SPEC = "a" * 64
+OTHER_SPEC = "b" * 64
+
+
+def package(files: dict[str, str], spec: str = SPEC) -> Package:
+    return assemble("blog", "blog.yaml", spec, {path: HEADER + "blog.yaml\n" + text for path, text in files.items()}, {})
+
+
+OLD = package({"__init__.py": "x = 1\n", "users.py": "y = 1\n", "tags.py": "z = 1\n"})
+NEW = package({"__init__.py": "x = 1\n", "users.py": "y = 2\n", "posts.py": "w = 1\n"}, OTHER_SPEC)
+
+
+@pytest.fixture
+def target(tmp_path: Path) -> Path:
+    """The folder of a published package."""
+    publish(OLD, tmp_path / "blog")
+    return tmp_path / "blog"
+
+
+def causes(found: Package, target: Path) -> dict[str, Cause]:
+    return {difference.path: difference.cause for difference in compare(found, target)}
+
+
+def contents(folder: Path) -> dict[str, str]:
+    return {path.name: path.read_text() for path in folder.iterdir() if path.is_file()}
+
+
+# ------------------------------------------------------------------------------------------------------------- manifest
+
+
+def test_the_manifest_is_in_the_format_of_sha256sum(target: Path) -> None:
+    """`sha256sum -c manifest.sha256` agrees in the folder of the package."""
+    done = subprocess.run(["sha256sum", "-c", MANIFEST], cwd=target, capture_output=True, text=True, timeout=30, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == ["__init__.py: OK", "tags.py: OK", "users.py: OK"]
+
+
+def test_the_first_line_of_the_manifest_is_the_digest_of_the_spec() -> None:
+    """The first line is `# spec sha256:<hex>`."""
+    assert OLD.files[MANIFEST].splitlines()[0] == f"# spec sha256:{SPEC}"
+
+
+def test_a_manifest_is_read_as_it_is_written() -> None:
+    """Parsing a manifest's text gives the manifest."""
+    manifest = Manifest(SPEC, {"a.py": digest("a"), "b c.py": digest("b")}, {"a.py": digest("raw")})
+    assert Manifest.parse(manifest.text()) == manifest
+
+
+@pytest.mark.parametrize("path", ["../outside.py", "/etc/passwd", "a/../../b.py", MANIFEST, "..\\x.py"])
+def test_a_manifest_that_leads_out_of_the_package_is_not_used(path: str) -> None:
+    """A path that leads out of the folder, or to the manifest itself, makes the whole manifest unusable."""
+    assert Manifest.parse(f"# spec sha256:{SPEC}\n{digest('x')}  {path}\n") is None
+
+
+def test_a_manifest_with_a_merge_conflict_owns_nothing(target: Path) -> None:
+    """A line that is none of a manifest makes it unusable: nothing is owned, so nothing is replaced."""
+    text = (target / MANIFEST).read_text()
+    (target / MANIFEST).write_text("<<<<<<< ours\n" + text)
+    assert read_manifest(target) == Manifest()
+    assert causes(NEW, target)["users.py"] is Cause.EDITED
+    with pytest.raises(Refused):
+        publish(NEW, target)
+
+
+# --------------------------------------------------------------------------------------------------------------- causes
+
+
+def test_a_package_that_is_what_the_spec_gives_has_no_differences(target: Path) -> None:
+    """Right after publication nothing differs."""
+    assert compare(OLD, target) == []
+
+
+def test_another_spec_is_told(target: Path) -> None:
+    """An unmodified file that the new spec gives otherwise: spec changed; gone from the spec: orphan; new in it: spec changed."""
+    assert causes(NEW, target) == {
+        "manifest.sha256": Cause.SPEC_CHANGED,
+        "posts.py": Cause.SPEC_CHANGED,
+        "tags.py": Cause.ORPHAN,
+        "users.py": Cause.SPEC_CHANGED,
+    }
+
+
+def test_the_same_spec_with_other_text_means_that_the_generator_changed(target: Path) -> None:
+    """Same digest of the spec and other bytes: generator changed."""
+    changed = package({"__init__.py": "x = 1\n", "users.py": "y = 3\n", "tags.py": "z = 1\n"})
+    assert causes(changed, target) == {"manifest.sha256": Cause.GENERATOR_CHANGED, "users.py": Cause.GENERATOR_CHANGED}
+
+
+def test_an_edit_by_hand_is_told(target: Path) -> None:
+    """A file that is not as the manifest says was edited by hand."""
+    (target / "users.py").write_text((target / "users.py").read_text() + "y = 7\n")
+    assert causes(OLD, target) == {"users.py": Cause.EDITED}
+
+
+@pytest.mark.parametrize("edit", ["y=1\n", "y = (\n    1\n)\n", "y = 1  # a note\n"])
+def test_an_edit_of_the_layout_alone_is_told_apart(target: Path, edit: str) -> None:
+    """Same syntax tree, other layout or comments: formatting only; it is still not ours to replace."""
+    (target / "users.py").write_text(f"{HEADER}blog.yaml\n{edit}")
+    assert causes(OLD, target) == {"users.py": Cause.FORMATTING}
+    with pytest.raises(Refused, match="formatting only"):
+        publish(OLD, target)
+
+
+def test_line_ends_of_a_checkout_are_formatting_and_ours(target: Path) -> None:
+    """A file whose LF became CRLF in a checkout is unmodified: it is told as formatting, and replaced."""
+    for name in ("users.py", MANIFEST):
+        (target / name).write_bytes((target / name).read_bytes().replace(b"\n", b"\r\n"))
+    found = compare(OLD, target)
+    assert [(difference.path, difference.cause, difference.owned) for difference in found] == [
+        (MANIFEST, Cause.FORMATTING, True),
+        ("users.py", Cause.FORMATTING, True),
+    ]
+    assert found[1].reason == "same code, other line ends"
+    publish(OLD, target)
+    assert compare(OLD, target) == []
+
+
+def test_a_deleted_file_is_missing(target: Path) -> None:
+    """A file that the manifest lists and that is not there is missing; publication writes it again."""
+    (target / "users.py").unlink()
+    assert causes(OLD, target) == {"users.py": Cause.MISSING}
+    assert publish(OLD, target).written == ("users.py",)
+
+
+def test_where_nothing_was_generated_all_is_missing(tmp_path: Path) -> None:
+    """Without a folder every file is missing."""
+    assert set(causes(OLD, tmp_path / "blog").values()) == {Cause.MISSING}
+
+
+def test_a_difference_of_the_manifest_alone_is_told(target: Path) -> None:
+    """A spec with another digest that gives the same files differs in the manifest."""
+    same = Package(OLD.name, OLD.source, OTHER_SPEC, {**OLD.files, MANIFEST: OLD.files[MANIFEST].replace(SPEC, OTHER_SPEC)})
+    assert causes(same, target) == {MANIFEST: Cause.SPEC_CHANGED}
+
+
+def test_the_diff_goes_from_the_disk_to_the_spec(target: Path) -> None:
+    """`diff` shows what publication would change, with `/dev/null` for files that come or go."""
+    found = {difference.path: difference for difference in compare(NEW, target)}
+    assert diff(found["users.py"], target).splitlines()[2:] == [
+        "@@ -1,2 +1,2 @@",
+        " # Generated by restencil from blog.yaml",
+        "-y = 1",
+        "+y = 2",
+    ]
+    assert diff(found["tags.py"], target).splitlines()[1] == "+++ /dev/null"
+    assert diff(found["posts.py"], target).splitlines()[0] == "--- /dev/null"
+
+
+# ------------------------------------------------------------------------------------------------------------ ownership
+
+
+def test_what_restencil_owns_is_replaced_and_removed(target: Path) -> None:
+    """Publication replaces, adds and removes owned files and says so."""
+    done = publish(NEW, target)
+    assert (done.written, done.removed, done.unchanged) == (("manifest.sha256", "posts.py", "users.py"), ("tags.py",), 1)
+    assert contents(target) == dict(NEW.files)
+
+
+def test_files_that_would_not_change_are_not_touched(target: Path) -> None:
+    """An unchanged file keeps its inode and its time; a second publication touches nothing at all."""
+    before = (target / "__init__.py").stat()
+    time.sleep(0.02)
+    publish(NEW, target)
+    after = (target / "__init__.py").stat()
+    assert (after.st_mtime_ns, after.st_ino) == (before.st_mtime_ns, before.st_ino)
+    folder = target.stat()
+    publish(NEW, target)
+    assert (target.stat().st_mtime_ns, target.stat().st_ino) == (folder.st_mtime_ns, folder.st_ino)
+
+
+def test_an_edited_file_is_refused_and_nothing_is_written(target: Path) -> None:
+    """One file that was edited stops the whole publication, with the way out; `force` writes over it."""
+    (target / "users.py").write_text("mine = True\n")
+    (target / "users.py").write_text(HEADER + "x\nmine = True\n")
+    before = contents(target)
+    with pytest.raises(Refused) as stopped:
+        publish(NEW, target)
+    assert str(stopped.value).splitlines() == [
+        f"{target / 'users.py'}: edited by hand: not as it was generated",
+        "nothing was written. Move the change into the spec (or a `python:` reference, or a subclass); --diff shows it, and "
+        "--force writes over it",
+    ]
+    assert contents(target) == before
+    publish(NEW, target, force=True)
+    assert contents(target) == dict(NEW.files)
+
+
+def test_an_edited_orphan_is_refused(target: Path) -> None:
+    """An orphan that was edited is not removed without `force`."""
+    (target / "tags.py").write_text("mine = True\n")
+    with pytest.raises(Refused, match=r"tags\.py: edited by hand"):
+        publish(NEW, target)
+    publish(NEW, target, force=True)
+    assert not (target / "tags.py").exists()
+
+
+def test_a_foreign_file_of_the_same_name_is_refused_even_by_force(tmp_path: Path) -> None:
+    """A file of somebody else where a generated one belongs is never written over."""
+    folder = tmp_path / "blog"
+    folder.mkdir()
+    (folder / "users.py").write_text("import this\n")
+    with pytest.raises(Refused) as stopped:
+        publish(OLD, folder, force=True)
+    assert str(stopped.value).splitlines() == [
+        f"{folder / 'users.py'}: foreign file: not generated by restencil, and it stands where a generated file belongs",
+        "nothing was written. Move the foreign file away, or choose another --out or `package`",
+    ]
+    assert contents(folder) == {"users.py": "import this\n"}
+
+
+def test_unknown_files_are_left_alone(target: Path) -> None:
+    """What is not in the manifest stays: files, folders, links, with their content."""
+    (target / "notes.md").write_text("mine")
+    (target / "extra").mkdir()
+    (target / "extra" / "deep.txt").write_text("mine too")
+    (target / "link").symlink_to("notes.md")
+    (target / "folder").symlink_to("extra")
+    inode = (target / "notes.md").stat().st_ino
+    publish(NEW, target)
+    assert (target / "notes.md").stat().st_ino == inode
+    assert (target / "extra" / "deep.txt").read_text() == "mine too"
+    assert os.readlink(target / "link") == "notes.md"
+    assert os.readlink(target / "folder") == "extra"
+
+
+def test_compiled_files_of_changed_modules_go(target: Path) -> None:
+    """A compiled file of a changed module is not carried over: it might be taken for that of the new text."""
+    cache = target / "__pycache__"
+    cache.mkdir()
+    for name in ("users", "__init__", "tags"):
+        (cache / f"{name}.cpython-311.pyc").write_bytes(b"old")
+    publish(NEW, target)
+    assert [path.name for path in cache.iterdir()] == ["__init__.cpython-311.pyc"]
+
+
+def test_files_that_are_there_already_are_adopted(tmp_path: Path) -> None:
+    """A file with exactly the text that belongs there is no obstacle, whoever wrote it."""
+    folder = tmp_path / "blog"
+    folder.mkdir()
+    (folder / "users.py").write_text(OLD.files["users.py"])
+    publish(OLD, folder)
+    assert contents(folder) == dict(OLD.files)
+
+
+def test_a_file_where_the_package_belongs_is_refused(tmp_path: Path) -> None:
+    """A file in the place of the folder is a clear failure."""
+    (tmp_path / "blog").write_text("a file")
+    with pytest.raises(Failure, match=r"blog is a file; the package 'blog' needs a folder there"):
+        publish(OLD, tmp_path / "blog")
+    assert (tmp_path / "blog").read_text() == "a file"
+
+
+def test_a_folder_where_a_file_belongs_is_refused(target: Path) -> None:
+    """A folder in the place of a generated file is a clear failure."""
+    (target / "posts.py").mkdir()
+    with pytest.raises(Failure, match=r"posts\.py is a folder; a generated file belongs there"):
+        publish(NEW, target)
+
+
+def test_a_package_behind_a_link_is_published_where_the_link_leads(tmp_path: Path) -> None:
+    """A folder that is a symbolic link stays one."""
+    (tmp_path / "real").mkdir()
+    (tmp_path / "blog").symlink_to("real")
+    publish(OLD, tmp_path / "blog")
+    assert (tmp_path / "blog").is_symlink()
+    assert contents(tmp_path / "real") == dict(OLD.files)
+
+
+def test_nothing_is_left_beside_the_package(target: Path) -> None:
+    """After publication the folder above holds the package alone."""
+    publish(NEW, target)
+    assert [path.name for path in target.parent.iterdir()] == ["blog"]
+
+
+def test_what_a_killed_run_left_is_removed_by_the_next(target: Path) -> None:
+    """A staging folder of a killed run goes with the next publication."""
+    left = target.parent / ".blog.restencil-abc"
+    (left / "new").mkdir(parents=True)
+    publish(NEW, target)
+    assert not left.exists()
+
+
+def test_without_an_exchange_of_folders_files_are_replaced_one_by_one(target: Path) -> None:
+    """Where the folder cannot be exchanged (it is a mount point, say) the result is the same."""
+    from restencil_generator.write import _replace_one_by_one
+
+    fresh = target.parent / "fresh"
+    fresh.mkdir()
+    (target / "notes.md").write_text("mine")
+    differences = compare(NEW, target)
+    for found in differences:
+        if found.expected is not None:
+            (fresh / found.path).write_text(found.expected)
+    _replace_one_by_one(fresh, target, differences)
+    assert contents(target) == {**NEW.files, "notes.md": "mine"}
+
+
+def test_the_cache_trusts_the_files_and_not_the_manifest(target: Path) -> None:
+    """A folder is as recorded only if the manifest is the very one and each file has its digest."""
+    manifest = OLD.files[MANIFEST]
+    assert as_recorded(target, manifest) == 4
+    (target / "users.py").write_text("edited\n")
+    assert as_recorded(target, manifest) is None
+    (target / "users.py").unlink()
+    assert as_recorded(target, manifest) is None
+    assert as_recorded(target, NEW.files[MANIFEST]) is None
+
+
+# ------------------------------------------------------------------------------------------------- kills and two at once
+
+_ALTERNATE = """
+import sys
+sys.path[:0] = {path!r}
+from pathlib import Path
+from tests.generator.test_write import big
+from restencil_generator.write import publish
+target = Path({target!r})
+print("ready", flush=True)
+for turn in range(100000):
+    publish(big(turn % 2), target)
+"""
+
+
+def big(turn: int) -> Package:
+    """One of two packages of many modules; every module says which one it is of, and imports its neighbour."""
+    files = {f"m{n}.py": f"from . import m{n + 1} as next\nTURN = {turn}\nassert next.TURN == TURN\n" for n in range(30)}
+    files["m30.py"] = f"TURN = {turn}\n"
+    files["__init__.py"] = ""
+    if turn:
+        files["only_one.py"] = "x = 1\n"
+    return package(files, SPEC if turn else OTHER_SPEC)
+
+
+def alternating(target: Path) -> subprocess.Popen[str]:
+    """A process that publishes one package and the other in turn, for ever."""
+    code = _ALTERNATE.format(path=sys.path, target=str(target))
+    return subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+
+
+@pytest.fixture
+def published(tmp_path: Path) -> Iterator[Path]:
+    publish(big(0), tmp_path / "blog")
+    yield tmp_path / "blog"
+
+
+def is_one_of_both(target: Path) -> bool:
+    found = {path.name: path.read_text() for path in target.iterdir() if path.is_file()}
+    return found in (dict(big(0).files), dict(big(1).files))
+
+
+def test_killed_at_any_moment_the_package_is_whole(published: Path) -> None:
+    """After a kill at each of 50 moments the folder holds one package or the other, whole, and `compare` tells the truth."""
+    seen = set[bool]()
+    for moment in range(50):
+        process = alternating(published)
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        time.sleep(0.0007 * moment)
+        process.kill()
+        process.wait(timeout=30)
+        process.stdout.close()
+        assert is_one_of_both(published), f"torn at moment {moment}"
+        # What `compare` says is what the files say: no difference to one of the two.
+        assert (compare(big(0), published) == []) != (compare(big(1), published) == [])
+        seen.add(compare(big(1), published) == [])
+    assert seen == {True, False}
+    publish(big(1), published)
+    assert [path.name for path in published.parent.iterdir()] == ["blog"]
+
+
+def test_two_publications_at_once_leave_one_whole_result(published: Path) -> None:
+    """Two processes that publish into one folder do not mix, whenever one looks."""
+    processes = [alternating(published), alternating(published)]
+    try:
+        for process in processes:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "ready\n"
+        for _ in range(40):
+            time.sleep(0.01)
+            # A reader that opened the folder before an exchange goes on reading the package that it opened.
+            folder = os.open(published, os.O_RDONLY)
+            try:
+                names = os.listdir(folder)
+                found = {}
+                for name in names:
+                    with open(os.open(name, os.O_RDONLY, dir_fd=folder), encoding="utf-8") as file:
+                        found[name] = file.read()
+            except FileNotFoundError:
+                continue  # the folder that was opened is the old one, and is being removed
+            finally:
+                os.close(folder)
+            assert found in (dict(big(0).files), dict(big(1).files))
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait(timeout=30)
+            if process.stdout is not None:
+                process.stdout.close()
+    assert is_one_of_both(published)

@@ -1,0 +1,130 @@
+"""Hook-based resources: endpoints obtained anew within a scope (§13.3)."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from typing import Any
+
+import pytest
+
+from restencil import Entity, HookScopeError, RestEndpoint, create_resource, hook_scope, hookify_resource, use_endpoint
+from tests.runtime.clients import Asked
+
+
+class Article(Entity):
+    id: int = 0
+
+
+ARTICLES = create_resource(path="/a/:id", schema=Article, request_init={"headers": {"Z": "9"}}).extend("extra", path="/x")
+
+
+def test_each_endpoint_has_a_function_that_asks_for_the_init_every_time() -> None:
+    """The result replaces the member's request_init; the resource itself is unchanged."""
+    tokens = iter("ab")
+    hooked = hookify_resource(ARTICLES, lambda: {"headers": {"Token": next(tokens)}})
+    with hook_scope():
+        first, second = hooked.use_get(), hooked.use_get()
+    assert (first.request_init, second.request_init) == ({"headers": {"Token": "a"}}, {"headers": {"Token": "b"}})
+    assert ARTICLES.get.request_init == {"headers": {"Z": "9"}}
+    assert first.key(id=1) == ARTICLES.get.key(id=1)
+
+
+def test_there_is_a_function_for_each_member_and_none_for_the_rest() -> None:
+    """Added members too; `extend` is no endpoint."""
+    hooked = hookify_resource(ARTICLES, dict)
+    names = {"use_get", "use_get_list", "use_create", "use_update", "use_partial_update", "use_delete", "use_extra"}
+    assert set(vars(hooked)) == names
+    assert hooked.use_get.__name__ == "use_get"
+
+
+def test_extenders_carry_the_init_on() -> None:
+    """`use_get_list().push` sends what `use_init` gave."""
+    asked = Asked()
+    hooked = hookify_resource(ARTICLES, lambda: {"headers": {"Token": "t"}})
+    with hook_scope():
+        push = hooked.use_get_list().push
+    push.extend(client=asked.sync)({"id": 1})
+    assert asked.last.headers["token"] == "t"
+
+
+def test_outside_of_a_scope_a_use_function_raises() -> None:
+    """Obtaining is restricted, using is not: an endpoint may be called after its scope has ended."""
+    hooked = hookify_resource(ARTICLES, dict)
+    with pytest.raises(HookScopeError, match="use_get was called outside of a scope; call it within `with hook_scope"):
+        hooked.use_get()
+    with hook_scope():
+        got = hooked.use_get()
+    got.extend(client=Asked().sync)(id=1)
+    with pytest.raises(HookScopeError, match="use_endpoint was called outside of a scope"):
+        use_endpoint(ARTICLES.get, access_token="t")
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+def test_a_hook_of_an_endpoint_can_obtain_none(asynchronous: bool) -> None:
+    """§13.1: `get_headers` must not call use functions; the scope is closed while a hook runs."""
+    hooked = hookify_resource(ARTICLES, dict)
+    asked = Asked()
+
+    class Api(RestEndpoint):
+        def get_headers(self, headers: dict[str, str]) -> dict[str, str]:
+            hooked.use_get()
+            return headers
+
+    endpoint = Api(path="/a", client=asked.asynchronous if asynchronous else asked.sync)
+    with hook_scope(), pytest.raises(HookScopeError, match="use_get was called from a hook of an endpoint"):
+        asyncio.run(endpoint()) if asynchronous else endpoint()
+    with hook_scope():
+        hooked.use_get()
+
+
+def test_a_scope_opened_inside_of_a_hook_is_open() -> None:
+    """A hook may have a scope of its own."""
+    hooked = hookify_resource(ARTICLES, dict)
+
+    def get_headers(headers: dict[str, str]) -> dict[str, str]:
+        with hook_scope():
+            hooked.use_get()
+        return headers
+
+    RestEndpoint(path="/a", client=Asked().sync, get_headers=get_headers)()
+
+
+def test_a_scope_belongs_to_its_thread() -> None:
+    """It is a context variable."""
+    hooked = hookify_resource(ARTICLES, dict)
+    errors: list[BaseException] = []
+
+    def use() -> None:
+        try:
+            hooked.use_get()
+        except HookScopeError as error:
+            errors.append(error)
+
+    with hook_scope():
+        thread = threading.Thread(target=use)
+        thread.start()
+        thread.join()
+    assert len(errors) == 1
+
+
+def test_scopes_nest() -> None:
+    """The outer one is open again when the inner one has ended."""
+    hooked = hookify_resource(ARTICLES, dict)
+    with hook_scope():
+        with hook_scope():
+            hooked.use_get()
+        hooked.use_get()
+
+
+def test_use_endpoint_is_memoized_on_endpoint_and_values() -> None:
+    """The token from a context: one endpoint for one token in one scope; unhashable values count by equality."""
+    get: Any = ARTICLES.get
+    with hook_scope():
+        first = use_endpoint(get, access_token="a", request_init={"headers": {}})
+        assert use_endpoint(get, access_token="a", request_init={"headers": {}}) is first
+        assert use_endpoint(get, access_token="b", request_init={"headers": {}}) is not first
+        assert use_endpoint(ARTICLES.update, access_token="a") is not first
+        assert first.access_token == "a"
+    with hook_scope():
+        assert use_endpoint(get, access_token="a", request_init={"headers": {}}) is not first

@@ -1,0 +1,67 @@
+"""The decoder seam: with and without the fast decoder a program behaves the same."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from restencil.jsontext import decode_json, decode_json_standard, encode_json
+
+CASES = [
+    *(b'{"a":1,"a":2}', b"NaN", b"[Infinity]", b"-Infinity", b"-0", b"-0.0", b"1e400", b"0.1e-7", b"1E+2", b"01", b"1."),
+    *(b"123456789012345678901234567890", b"18446744073709551616", b"9223372036854775808", b"-9223372036854775809"),
+    *(b'"\xff"', b'"\xed\xa0\x80"', b"\xef\xbb\xbf{}", b'"\\ud800"', b'"a\tb"', b'"\\x"', b"", b" ", b'{"a":1}x', b"[1,]"),
+    *(b"[" * 500 + b"]" * 500, b"[" * 100_000, b"1" * 5000, b'"' + b"1" * 5000 + b'"', b"\xff\xfe1\x00", b"tru", b"'a'"),
+]
+
+
+def outcome(decode: Any, data: bytes) -> tuple[str, str]:
+    try:
+        return "value", repr(decode(data))
+    except ValueError as error:
+        return type(error).__name__, str(error)
+
+
+def test_the_fast_decoder_is_there_to_be_compared() -> None:
+    """These tests mean nothing without it."""
+    assert importlib.util.find_spec("orjson") is not None
+
+
+@pytest.mark.parametrize("data", CASES, ids=lambda data: repr(data[:20]))
+def test_both_decoders_agree_on_what_is_odd(data: bytes) -> None:
+    """Duplicates, constants, big and long numbers, encodings, surrogates, depth: same value or same error."""
+    assert outcome(decode_json, data) == outcome(decode_json_standard, data)
+
+
+ALPHABET = [b"{", b"}", b"[", b"]", b",", b":", b'"a"', b"1", b"-", b".", b"e5", b"0", b"9" * 8, b"null", b" ", b'"', b"\xc3"]
+
+
+@given(st.lists(st.sampled_from(ALPHABET), max_size=10))
+def test_both_decoders_agree_on_anything(pieces: list[bytes]) -> None:
+    """Whatever arrives is read alike."""
+    data = b"".join(pieces)
+    assert outcome(decode_json, data) == outcome(decode_json_standard, data)
+
+
+@given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)))
+def test_what_is_encoded_is_decoded_as_it_was(value: Any) -> None:
+    """Integers keep all their digits, texts every character, lone surrogates too."""
+    text = encode_json(value, lambda item: item)
+    assert decode_json(text.encode()) == value
+
+
+def test_json_text_is_compact() -> None:
+    """No spaces, no needless escapes."""
+    assert encode_json({"a": [1, "é"]}, lambda item: item) == '{"a":[1,"é"]}'
+    assert json.loads(encode_json("\ud800", lambda item: item)) == "\ud800"
+
+
+def test_a_value_without_json_form_is_named() -> None:
+    """What was found and what to do."""
+    with pytest.raises(TypeError, match="a set has no JSON form; convert it first: {1}"):
+        encode_json({"a": {1}}, lambda item: item)

@@ -1,0 +1,520 @@
+"""Resources: members, optimistic payloads, `extend`, and the class form that gives the same (§4)."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from restencil import (
+    AbortOptimistic,
+    C,
+    Entity,
+    ListEndpoint,
+    Resource,
+    RestEndpoint,
+    create_resource,
+    push_of,
+    rest,
+    rest_list,
+    schema,
+)
+from restencil.resource import endpoints_of
+from tests.runtime.clients import Asked, as_json
+
+
+class User(Entity):
+    id: int = 0
+    name: str = ""
+
+
+class Article(Entity):
+    id: int = 0
+    title: str = ""
+    author: User = User()
+    schema = {"author": User}
+
+
+STANDARD = ("get", "get_list", "update", "partial_update", "delete")
+
+
+class Articles(
+    Resource[C],
+    path="/users/:user/articles/:id",
+    schema=Article,
+    url_prefix="/api",
+    pagination_field="page",
+    optimistic=True,
+    data_expiry_length=5,
+):
+    """As the generator writes it."""
+
+    @rest()
+    def get(self, *, user: str, id: int | str) -> Article:
+        """Get one."""
+        raise NotImplementedError
+
+    def _push(self, *, user: str, body: dict[str, Any]) -> Article:
+        raise NotImplementedError
+
+    def _get_page(self, *, user: str, page: int) -> list[Article]:
+        raise NotImplementedError
+
+    @rest_list(push=_push, get_page=_get_page)
+    def get_list(self, *, user: str, tag: str | None = None) -> list[Article]:
+        """Get some."""
+        raise NotImplementedError
+
+    create = push_of(get_list)
+
+    @rest()
+    def update(self, *, user: str, id: int | str, body: dict[str, Any]) -> Article:
+        raise NotImplementedError
+
+    @rest()
+    def partial_update(self, *, user: str, id: int | str, body: dict[str, Any]) -> Article:
+        raise NotImplementedError
+
+    @rest()
+    def delete(self, *, user: str, id: int | str) -> Article | None:
+        raise NotImplementedError
+
+    @rest_list(extends="get_list", path="/search", pagination_field=None, wire={"order_by": "orderBy"})
+    def search(self, *, q: str, order_by: str | None = None) -> list[Article]:
+        raise NotImplementedError
+
+    @rest(method="POST", path="/articles/:id/publish", body=None)
+    def publish(self, *, id: int | str) -> Article:
+        raise NotImplementedError
+
+
+Made: Any = create_resource(
+    path="/users/:user/articles/:id",
+    schema=Article,
+    url_prefix="/api",
+    pagination_field="page",
+    optimistic=True,
+    data_expiry_length=5,
+)
+
+
+class Snapshot:
+    """The part of a store's snapshot that optimistic payloads use."""
+
+    abort = AbortOptimistic()
+
+    def __init__(self, found: Any = None) -> None:
+        self._found = found
+
+    def get(self, schema: Any, *args: Any) -> Any:
+        return self._found
+
+
+def shown(endpoint: Any, params: Mapping[str, Any]) -> dict[str, Any]:
+    """Everything of an endpoint that says how it behaves."""
+    optimistic = endpoint.get_optimistic_response
+    return {
+        "method": endpoint.method,
+        "path": endpoint.path,
+        "name": endpoint.name,
+        "side_effect": endpoint.side_effect,
+        "has_body": endpoint.has_body,
+        "schema": type(endpoint.schema).__name__,
+        "url": endpoint.url(params),
+        "expiry": endpoint.data_expiry_length,
+        "pagination_field": endpoint.pagination_field,
+        "processed": endpoint.process({}, params),
+        "optimistic": optimistic and optimistic(Snapshot(Article.from_js({"id": 1, "title": "t"})), params, {"title": "n"}),
+    }
+
+
+@pytest.mark.parametrize(
+    "member",
+    [*STANDARD, "create", "get_list.push", "get_list.unshift", "get_list.get_page", "get_list.move", "get_list.remove"],
+)
+def test_class_form_and_create_resource_give_the_same_members(member: str) -> None:
+    """§4.1, §4.2: one resource, written in two ways."""
+    found: list[dict[str, Any]] = []
+    for resource in (Made, Articles):
+        endpoint: Any = resource
+        for step in member.split("."):
+            endpoint = getattr(endpoint, step)
+        found.append(shown(endpoint, {"user": "u", "id": 1, "page": 2}))
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize(
+    ("member", "method", "path", "name"),
+    [
+        ("get", "GET", "/users/:user/articles/:id", "Article.get"),
+        ("get_list", "GET", "/users/:user/articles", "Article.get_list"),
+        ("get_list.push", "POST", "/users/:user/articles", "Article.get_list.create"),
+        ("get_list.unshift", "POST", "/users/:user/articles", "Article.get_list.create"),
+        ("get_list.get_page", "GET", "/users/:user/articles", "Article.get_list.get_page"),
+        ("create", "POST", "/users/:user/articles", "Article.create"),
+        ("update", "PUT", "/users/:user/articles/:id", "Article.update"),
+        ("partial_update", "PATCH", "/users/:user/articles/:id", "Article.partial_update"),
+        ("delete", "DELETE", "/users/:user/articles/:id", "Article.delete"),
+    ],
+)
+def test_the_members_are_those_of_the_table(member: str, method: str, path: str, name: str) -> None:
+    """§4.2: method, path and name."""
+    endpoint: Any = Made
+    for step in member.split("."):
+        endpoint = getattr(endpoint, step)
+    assert (endpoint.method, endpoint.path, endpoint.name) == (method, path, name)
+
+
+def test_delete_invalidates_what_is_an_entity_or_a_union() -> None:
+    """§4.2: other schemas stay as they are."""
+    union = schema.Union({"a": Article}, "type")
+    assert isinstance(create_resource(path="/a/:id", schema=Article).delete.schema, schema.Invalidate)
+    assert isinstance(create_resource(path="/a/:id", schema=union).delete.schema, schema.Invalidate)
+    shape = {"article": Article}
+    assert create_resource(path="/a/:id", schema=shape).delete.schema is shape
+
+
+@pytest.mark.parametrize(
+    ("answer", "processed"),
+    [
+        (None, {"id": 4}),
+        ({}, {"id": 4}),
+        ([], {"id": 4}),
+        ("", {"id": 4}),
+        (17, {"id": 4}),
+        (True, {"id": 4}),
+        ("4", "4"),
+        ({"id": "4"}, {"id": "4"}),
+    ],
+)
+def test_the_result_of_delete_is_the_answer_or_the_parameters(answer: Any, processed: Any) -> None:
+    """§4.2: whatever carries no information gives the URL parameters."""
+    resource: Any = create_resource(path="/a/:id", schema=Article, client=Asked(as_json(answer)).sync)
+    assert resource.delete(id=4) == processed
+
+
+def test_options_of_the_endpoint_and_the_collection_class_reach_every_member() -> None:
+    """§4.1: `Endpoint` is the class of all members, `Collection` that of the list's schema."""
+
+    class Api(RestEndpoint):
+        url_prefix = "/cls"
+
+    class Sorted(schema.Collection):
+        def non_filter_argument_keys(self, name: str) -> bool:
+            return name == "sort"
+
+    resource: Any = create_resource(path="/a/:id", schema=Article, Endpoint=Api, Collection=Sorted, error_expiry_length=3)
+    assert {type(member) for member in endpoints_of(resource).values()} == {Api}
+    assert {member.error_expiry_length for member in endpoints_of(resource).values()} == {3}
+    assert isinstance(resource.get_list.schema, Sorted)
+    keyed: Any = create_resource(path="/a/:id", schema=Article, non_filter_argument_keys=["sort"])
+    assert keyed.get_list.schema.non_filter_argument_keys("sort")
+    with pytest.raises(TypeError, match="the class of an endpoint is RestEndpoint or a subclass of it, not <class 'dict'>"):
+        create_resource(path="/a/:id", schema=Article, Endpoint=dict)  # type: ignore[type-var]
+
+
+@pytest.mark.parametrize(("word", "kind"), [("endpoint", RestEndpoint), ("collection", schema.Collection)])
+def test_a_class_under_the_lower_case_word_is_a_likely_slip(word: str, kind: type[Any]) -> None:
+    """§4.1: a warning proposes the right word."""
+    with pytest.warns(UserWarning, match=rf"create_resource\(…, {word}=.*did you mean {word.capitalize()}=\?"):
+        create_resource(path="/a/:id", schema=Article, **{word: kind})
+
+
+def test_a_resource_needs_a_path_with_a_parameter() -> None:
+    """§2.6: in both forms, when the resource is built."""
+    with pytest.raises(ValueError, match="the path of a resource needs a parameter"):
+        create_resource(path="/a", schema=Article)
+    with pytest.raises(ValueError, match="the path of a resource needs a parameter"):
+        type("Bad", (Resource,), {}, path="/a")
+
+
+def test_body_none_disables_the_bodies_of_mutations() -> None:
+    """§4.1: `body` is for push, unshift, update and partial_update."""
+    resource: Any = create_resource(path="/a/:id", schema=Article, body=None)
+    members = (resource.update, resource.partial_update, resource.create, resource.get_list.push)
+    assert not any(member.has_body for member in members)
+
+
+# -- optimistic ------------------------------------------------------------------------------------------------------
+
+
+def payload(member: Any, *args: Any, found: Any = None) -> Any:
+    return member.get_optimistic_response(Snapshot(found), *args)
+
+
+def test_optimistic_payloads_of_creations_and_updates_merge_parameters_and_body() -> None:
+    """§4.3: parameters and body are taken by the rule of §3.3; a list gives a list."""
+    for member in (Made.update, Made.create, Made.get_list.push, Made.get_list.unshift):
+        assert payload(member, {"user": "u"}, {"title": "t"}) == {"user": "u", "title": "t"}
+        assert payload(member, {"title": "t"}) == {"title": "t"}
+        assert payload(member, {"user": "u"}, [{"title": "a"}, {}]) == [{"user": "u", "title": "a"}, {"user": "u"}]
+        assert payload(member, {"user": "u"}, None) == {"user": "u"}
+    assert payload(Made.update.extend(body=None), {"id": 1}) == {"id": 1}
+
+
+def test_the_optimistic_payload_of_a_partial_update_keeps_what_is_stored() -> None:
+    """§4.3: only members present in the stored record, in stored form; without one there is no optimistic change."""
+    current = Article.from_js({"id": 1, "title": "old", "author": "7"})
+    expected = {"user": "u", "id": 1, "title": "new", "author": "7"}
+    assert payload(Made.partial_update, {"user": "u", "id": 1}, {"title": "new"}, found=current) == expected
+    with pytest.raises(AbortOptimistic):
+        payload(Made.partial_update, {"user": "u", "id": 1}, {"title": "new"})
+
+
+def test_the_optimistic_payload_of_delete_are_the_parameters() -> None:
+    """§4.3: and reads have none."""
+    assert payload(Made.delete, {"id": 1}) == {"id": 1}
+    assert (Made.get.get_optimistic_response, Made.get_list.get_optimistic_response) == (None, None)
+    assert Made.get_list.get_page.get_optimistic_response is None
+
+
+def test_a_payload_of_ones_own_replaces_the_default() -> None:
+    """§4.3: given with extend, None included; `optimistic=False` switches it off."""
+    own = Made.update.extend(get_optimistic_response=lambda snapshot, *args: {"own": 1})
+    assert payload(own, {"id": 1}, {}) == {"own": 1}
+    assert Made.update.extend(get_optimistic_response=None).get_optimistic_response is None
+    assert Made.update.extend(optimistic=False).get_optimistic_response is None
+    assert Made.update.extend(path="/b/:id").get_optimistic_response is not None
+
+
+# -- extend ----------------------------------------------------------------------------------------------------------
+
+
+def test_extend_in_batch_overrides_named_members() -> None:
+    """§4.4: as a dict or as keywords; the others and the old resource are unchanged; it chains."""
+    for extended in (Made.extend({"get": {"path": "/x/:id"}}), Made.extend(get={"path": "/x/:id"})):
+        assert (extended.get.path, Made.get.path) == ("/x/:id", "/users/:user/articles/:id")
+        assert extended.update is Made.update
+        assert extended.extend(update={"method": "POST"}).get.path == "/x/:id"
+
+
+def test_extend_of_an_unknown_member_is_refused() -> None:
+    """§4.4: the error names the members there are and how to add one."""
+    with pytest.raises(ValueError, match=r"has no member 'gte' to extend; it has create, get, get_list.*extend\('gte', path=…\)"):
+        Made.extend(gte={"path": "/x"})
+
+
+def test_extend_adds_a_member_derived_from_get() -> None:
+    """§4.4: with a dict or with keywords; where the name exists, that member is extended."""
+    for extended in (Made.extend("current", {"path": "/me"}), Made.extend("current", path="/me")):
+        assert (extended.current.method, extended.current.url({}), extended.current.data_expiry_length) == ("GET", "/api/me", 5)
+        assert extended.current.schema is Article
+    assert Made.extend("update", path="/x/:id").update.method == "PUT"
+
+
+def test_extend_with_a_function_lays_members_over_the_base() -> None:
+    """§4.4: a member may derive from one of the base; what is no dict is refused."""
+    extended = Made.extend(lambda base: {"search": base.get_list.extend(path="/search", schema={"items": [Article], "n": 0})})
+    assert extended.search.key(q="x") == "GET /api/search?q=x"
+    assert extended.get is Made.get
+    with pytest.raises(TypeError, match="the function given to extend returned a list, not a dict of members"):
+        Made.extend(lambda base: [])
+    with pytest.raises(TypeError, match="extend takes a function alone"):
+        Made.extend(lambda base: {}, get={})
+
+
+def test_create_push_and_get_page_follow_an_overridden_list() -> None:
+    """§4.2, §4.4: `create` too, unless it was overridden itself."""
+    extended = Made.extend(get_list={"path": "/all"})
+    assert (extended.create.path, extended.get_list.push.path, extended.get_list.get_page.path) == ("/all",) * 3
+    own = Made.extend(create={"path": "/new"}).extend(get_list={"path": "/all"})
+    assert own.create.key({}) == "POST /api/new"
+    assert own.get_list.push.path == "/all"
+
+
+def test_without_a_pushable_list_there_is_no_create() -> None:
+    """§4.2: an AttributeError that says why."""
+    plain = Made.extend(get_list={"schema": [Article]})
+    assert not hasattr(plain, "create")
+    with pytest.raises(AttributeError, match=r"has no create: Missing Collection"):
+        _ = plain.create
+    lone: Any = type("Lone", (Resource,), {}, path="/a/:id")
+    with pytest.raises(AttributeError, match="Lone has no create: it has no get_list"):
+        _ = lone.create
+
+
+def test_a_user_function_may_preset_the_endpoint_class_and_the_list_schema() -> None:
+    """Wrapping create_resource works by plain composition."""
+
+    class Api(RestEndpoint):
+        url_prefix = "/v1"
+
+    def paged(path: str, kind: Any) -> Any:
+        listed = {"results": schema.Collection([kind]), "total": 0}
+        return create_resource(path=path, schema=kind, Endpoint=Api).extend(get_list={"schema": listed})
+
+    resource = paged("/a/:id", Article)
+    assert resource.get_list.push.key({}) == "POST /v1/a"
+    assert resource.get_list.schema["total"] == 0
+
+
+# -- class form ------------------------------------------------------------------------------------------------------
+
+
+def test_a_member_may_extend_another_one() -> None:
+    """All options of that member, overlaid; a name of its own."""
+    assert Articles.search.key(q="x", order_by="t") == "GET /api/search?orderBy=t&q=x"
+    assert Articles.search.name == "Article.search"
+    assert Articles.search.data_expiry_length == 5
+    assert not hasattr(Articles.search, "get_page")
+    assert payload(Articles.search.push, {"title": "t"}) == {"title": "t"}
+
+
+def test_other_members_start_from_the_resource() -> None:
+    """Path, schema and options, but no row of the table."""
+    assert (Articles.publish.method, Articles.publish.has_body, Articles.publish.side_effect) == ("POST", False, True)
+    assert Articles.publish.schema is Article
+    assert Articles.publish.get_optimistic_response is None
+    assert Articles.publish.url(id=1) == "/api/articles/1/publish"
+
+
+def test_an_endpoint_shows_the_signature_and_docstring_it_was_declared_with() -> None:
+    """So that help() and editors tell what a call takes."""
+    assert str(inspect.signature(Articles.get)) == "(*, user: 'str', id: 'int | str') -> 'Article'"
+    assert str(inspect.signature(Articles.get_list.push)) == "(*, user: 'str', body: 'dict[str, Any]') -> 'Article'"
+    assert Articles.get.__doc__ == "Get one."
+    assert isinstance(Articles.get_list, ListEndpoint)
+
+
+def test_a_lazy_schema_is_not_resolved_before_it_is_needed() -> None:
+    """Modules of a package may import each other lazily."""
+    resolved: list[str] = []
+
+    def resolve() -> Any:
+        resolved.append("now")
+        return Article
+
+    class Lazily(Resource[C], path="/a/:id", schema=schema.Lazy(resolve)):
+        @rest()
+        def get(self, *, id: int) -> Article:
+            raise NotImplementedError
+
+        @rest_list()
+        def get_list(self) -> list[Article]:
+            raise NotImplementedError
+
+    assert Lazily.get.key(id=1) == "GET /a/1"
+    assert Lazily.get_list.url() == "/a"
+    assert not resolved
+    assert Lazily.get.name == "Article.get"
+    assert resolved
+
+
+def test_the_class_line_gives_the_class_of_the_members() -> None:
+    """`endpoint=` of the class line, or of a member."""
+
+    class Api(RestEndpoint):
+        url_prefix = "/cls"
+
+    class Other(RestEndpoint):
+        url_prefix = "/other"
+
+    class Things(Resource[C], path="/a/:id", schema=Article, endpoint=Api):
+        @rest()
+        def get(self, *, id: int) -> Article:
+            raise NotImplementedError
+
+        @rest(endpoint=Other)
+        def other(self, *, id: int) -> Article:
+            raise NotImplementedError
+
+    assert (type(Things.get), type(Things.other)) == (Api, Other)
+    assert (Things.get.url(id=1), Things.other.url(id=1)) == ("/cls/a/1", "/other/a/1")
+
+
+def test_a_subclass_of_a_resource_inherits_members_and_options() -> None:
+    """A subclass adds members; what it overrides, `create` follows."""
+
+    class More(Articles[C]):
+        get_list = Articles.get_list.extend(path="/all")
+
+        @rest(path="/extra/:id")
+        def extra(self, *, id: int) -> Article:
+            raise NotImplementedError
+
+    assert More.create.key({}) == "POST /api/all"
+    assert More.extra.data_expiry_length == 5
+    assert More.extra.url(id=1) == "/api/extra/1"
+    assert More.get is Articles.get
+
+
+@pytest.mark.parametrize(
+    ("extends", "message"),
+    [("nothing", "Bad.one extends 'nothing', which does not exist"), ("two", "Bad.one extends 'two', which extends it in turn")],
+)
+def test_extending_what_cannot_be_is_told(extends: str, message: str) -> None:
+    """The error names the member that extends."""
+    one, two = rest(extends=extends), rest(extends="one")
+    bad: Any = type("Bad", (Resource,), {"one": one(lambda self: None), "two": two(lambda self: None)}, path="/a/:id")
+    with pytest.raises(TypeError, match=message):
+        _ = bad.one.method
+
+
+def test_a_declared_endpoint_works_outside_of_a_resource() -> None:
+    """`rest(path=…)` over any method; `extends` needs a resource."""
+
+    class Anywhere:
+        @rest(path="/a/:id")
+        def get(self, *, id: int) -> Any:
+            raise NotImplementedError
+
+        @rest(extends="get")
+        def bad(self) -> Any:
+            raise NotImplementedError
+
+    assert Anywhere.get.key(id=1) == "GET /a/1"
+    assert Anywhere().get is Anywhere.get
+    with pytest.raises(TypeError, match="extends='get' needs a Resource class around the endpoint"):
+        _ = Anywhere.bad.method
+
+
+def test_a_resource_binds_its_endpoints_to_a_controller_once() -> None:
+    """`Articles(controller).get` is what the controller makes of it, kept in the resource."""
+
+    class Binding:
+        def __init__(self) -> None:
+            self.asked: list[str] = []
+
+        def bind(self, endpoint: Any) -> Any:
+            self.asked.append(endpoint.name)
+            return ("bound", endpoint)
+
+    controller: Any = Binding()
+    resource: Any = Articles(controller)
+    assert resource.get is resource.get
+    assert resource.get == ("bound", Articles.get)
+    assert resource.create is resource.create
+    assert controller.asked == ["Article.get", "Article.create"]
+    assert resource.controller is controller
+
+
+def test_the_members_of_a_resource_are_listed_in_order() -> None:
+    """In declaration order, base classes first, without what is private."""
+    assert [*endpoints_of(Made)] == ["create", *STANDARD]
+    assert [*endpoints_of(Articles)][:3] == ["create", "get", "get_list"]
+
+
+def test_threads_may_use_a_declared_member_first_at_once() -> None:
+    """What is built at first use is never seen half done."""
+    import threading
+
+    class Shared(Resource[C], path="/a/:id", schema=Article):
+        @rest()
+        def get(self, *, id: int) -> Article:
+            raise NotImplementedError
+
+    barrier = threading.Barrier(8)
+    keys: list[str] = []
+
+    def use() -> None:
+        barrier.wait()
+        keys.append(Shared.get.key(id=1))
+
+    threads = [threading.Thread(target=use) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert keys == ["GET /a/1"] * 8

@@ -1,0 +1,584 @@
+"""The way of a request: redirects, credentials, cookies, limits, aborting, streams, failures (§3.4, §13.1)."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import io
+import logging
+import socket
+import threading
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import httpx
+import pytest
+
+from restencil import AbortController, AbortError, NetworkError, RestEndpoint
+from restencil.transport import (
+    Answer,
+    AsyncTransport,
+    Request,
+    SyncTransport,
+    answering_async_client,
+    answering_client,
+)
+from tests.runtime.clients import Asked, as_json
+from tests.runtime.servers import Arrived, Reply, Server
+
+BOTH = pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
+
+
+def called(endpoint: RestEndpoint[..., Any], asynchronous: bool, *args: Any, **client: Any) -> Any:
+    """The value of a direct call through a client of this kind."""
+    if not asynchronous:
+        with httpx.Client(**client) as opened:
+            return endpoint.extend(client=opened)(*args)
+
+    async def run() -> Any:
+        async with httpx.AsyncClient(**client) as opened:
+            return await endpoint.extend(client=opened)(*args)
+
+    return asyncio.run(run())
+
+
+def sent(url: str, init: Mapping[str, Any], asynchronous: bool, **options: Any) -> httpx.Response:
+    """The answer to a request through a transport of this kind that opens its own client."""
+    if not asynchronous:
+        with SyncTransport(**options) as transport:
+            return transport.send(url, init)
+
+    async def run() -> httpx.Response:
+        async with AsyncTransport(**options) as transport:
+            return await transport.send(url, init)
+
+    return asyncio.run(run())
+
+
+# -- direct calls ----------------------------------------------------------------------------------------------------
+
+
+def test_a_direct_call_without_a_client_opens_one_for_this_call() -> None:
+    """§3.1: and nothing stays open behind."""
+    with Server() as server:
+        assert RestEndpoint(path="/a", url_prefix=server.url)() == {}
+        assert server.arrived[0].target == "/a"
+
+
+def test_a_client_of_another_kind_is_refused() -> None:
+    """§3.1: `client` is an httpx client."""
+    with pytest.raises(TypeError, match=r"client is an httpx.Client or an httpx.AsyncClient, not dict"):
+        RestEndpoint(path="/a", client={})()
+
+
+@BOTH
+def test_a_relative_url_needs_a_base(asynchronous: bool) -> None:
+    """§3.4: without one the request fails with a ValueError before any I/O."""
+    with pytest.raises(ValueError, match="the URL '/a' is relative and there is no base URL: set url_prefix"):
+        called(RestEndpoint(path="/a"), asynchronous)
+
+
+@BOTH
+def test_a_base_url_of_the_transport_stands_before_that_of_the_client(asynchronous: bool) -> None:
+    """The controller's base_url, else the client's."""
+    with Server() as server:
+        assert sent("/a", {}, asynchronous, base_url=f"{server.url}/api").status_code == 200
+        assert sent("?q=1", {}, asynchronous, base_url=f"{server.url}/api").status_code == 200
+        assert [request.target for request in server.arrived] == ["/api/a", "/api?q=1"]
+
+
+def test_a_url_that_cannot_be_requested_is_a_value_error() -> None:
+    """A broken port or an endless URL is told before any I/O."""
+    with pytest.raises(ValueError, match="not a URL that can be requested: 'http://h.test:port/a'"):
+        RestEndpoint(path="/a", url_prefix="http://h.test:port")()
+    with pytest.raises(ValueError, match="not a URL that can be requested"):
+        RestEndpoint(path="/a/:id", url_prefix="http://h.test")(id="x" * 70_000)
+
+
+# -- failures --------------------------------------------------------------------------------------------------------
+
+
+@BOTH
+def test_no_connection_is_a_network_error_with_status_500(asynchronous: bool) -> None:
+    """§3.4: the cause is chained, there is no response."""
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        port = closed.getsockname()[1]
+    with pytest.raises(NetworkError, match=rf"http://127.0.0.1:{port}/a: ") as caught:
+        called(RestEndpoint(path="/a", url_prefix=f"http://127.0.0.1:{port}"), asynchronous)
+    assert (caught.value.status, caught.value.response) == (500, None)
+    assert isinstance(caught.value.__cause__, httpx.ConnectError)
+
+
+FAULTS: dict[str, bytes] = {
+    "reset before the answer": b"",
+    "half a head": b"HTTP/1.1 200 OK\r\nContent-",
+    "half a body": b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 50\r\n\r\n{",
+    "no HTTP at all": b"SSH-2.0-OpenSSH\r\n\r\n",
+    "bad compression": b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 4\r\n\r\nzzzz",
+}
+
+
+@BOTH
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_broken_answer_is_a_network_error_with_status_500(fault: str, asynchronous: bool) -> None:
+    """§3.4: whatever goes wrong on the way is one kind of error."""
+    with Server(lambda request: Reply(raw=FAULTS[fault])) as server:
+        with pytest.raises(NetworkError) as caught:
+            called(RestEndpoint(path="/a", url_prefix=server.url), asynchronous)
+        assert caught.value.status == 500
+
+
+def test_secrets_of_a_url_show_in_no_error() -> None:
+    """User name and password of a prefix are left out of messages and `to_dict()`."""
+    with pytest.raises(NetworkError) as caught:
+        RestEndpoint(path="/a", url_prefix="http://user:s3cret@case.test", client=Asked(httpx.Response(500)).sync)()
+    assert caught.value.url == "http://case.test/a"
+    assert "s3cret" not in str(caught.value) + str(caught.value.to_dict())
+
+
+@BOTH
+def test_what_prepare_adds_is_sent_and_never_shown(asynchronous: bool, caplog: pytest.LogCaptureFixture) -> None:
+    """A token in the URL shows in no error and in no log line of the library."""
+    caplog.set_level(logging.DEBUG, logger="restencil")
+    asked = Asked(httpx.Response(500))
+
+    def prepare(url: str, headers: dict[str, str]) -> Any:
+        return f"http://other.test{url}?token=s3cret", {**headers, "X": "s3cret"}
+
+    client: Any = asked.asynchronous if asynchronous else asked.sync
+    with pytest.raises(NetworkError) as caught:
+        sent("/a", {"method": "GET", "headers": {"A": "1"}}, asynchronous, client=client, prepare=prepare)
+    assert (str(asked.last.url), asked.last.headers["x"]) == ("http://other.test/a?token=s3cret", "s3cret")
+    assert "s3cret" not in str(caught.value) + str(caught.value.to_dict()) + caplog.text
+    assert "GET /a: 500" in caplog.text
+
+
+def test_prepare_may_wait_under_the_asynchronous_transport_alone() -> None:
+    """§3.6: the synchronous one names it."""
+    asked = Asked()
+
+    async def prepare(url: str, headers: dict[str, str]) -> Any:
+        return url, {"X": "later"}
+
+    sent("/a", {}, True, client=asked.asynchronous, prepare=prepare)
+    assert asked.last.headers["x"] == "later"
+    with pytest.raises(TypeError, match="prepare of endpoint '/a' returned an awaitable"):
+        sent("/a", {}, False, client=asked.sync, prepare=prepare)
+
+
+# -- redirects -------------------------------------------------------------------------------------------------------
+
+
+class Token(RestEndpoint):
+    """An endpoint whose every request carries credentials of all kinds."""
+
+    def get_headers(self, headers: dict[str, str]) -> dict[str, str]:
+        return {**headers, "Access-Token": "s3cret", "Authorization": "Bearer s3cret", "Cookie": "own=s3cret"}
+
+
+def redirecting(location: Callable[[], str], status: int = 302, once: bool = True) -> Callable[[Arrived], Reply]:
+    def handler(request: Arrived) -> Reply:
+        if request.target.startswith("/from"):
+            return Reply(status, headers={"Location": location(), "Set-Cookie": "jar=s3cret"})
+        return Reply(body=b'{"ok":1}')
+
+    return handler
+
+
+@BOTH
+def test_credentials_do_not_follow_a_redirect_to_another_origin(asynchronous: bool) -> None:
+    """§13.1: headers that were added and the client's auth, default headers and bare cookies stay at their origin."""
+    with Server() as other, Server(redirecting(lambda: f"{other.url}/to")) as server:
+        endpoint = Token(path="/from", url_prefix=server.url, method="PUT", request_init={"headers": {"X-API-Key": "s3cret"}})
+        client: dict[str, Any] = {
+            "auth": ("user", "s3cret"),
+            "headers": {"X-Client": "s3cret", "User-Agent": "s3cret"},
+            "cookies": {"bare": "s3cret"},
+        }
+        assert called(endpoint, asynchronous, {}, {"a": 1}, **client) == {}
+        first, second = server.arrived[0].headers, other.arrived[0]
+        assert first["access-token"] == "s3cret"
+        assert first["x-client"] == "s3cret"
+        assert "bare=s3cret" in first["cookie"]
+        assert "own=s3cret" in first["cookie"]
+        assert "s3cret" not in str({name: value for name, value in second.headers.items() if name != "cookie"})
+        assert "own=" not in second.headers.get("cookie", "")
+        assert "bare=" not in second.headers.get("cookie", "")
+        assert second.method == "GET"
+
+
+@BOTH
+def test_credentials_follow_a_redirect_within_their_origin(asynchronous: bool) -> None:
+    """§13.1: the same scheme, host and port keep every header, a cookie of one's own too."""
+    with Server(redirecting(lambda: "/to", 307)) as server:
+        endpoint = Token(path="/from", url_prefix=server.url, method="POST")
+        assert called(endpoint, asynchronous, {"a": 1}, auth=("user", "pw")) == {"ok": 1}
+        second = server.arrived[1]
+        assert (second.method, second.target, second.body) == ("POST", "/to", b'{"a":1}')
+        assert second.headers["access-token"] == "s3cret"
+        assert second.headers["authorization"].startswith("Basic ")
+        assert "own=s3cret" in second.headers["cookie"]
+
+
+def test_credentials_that_were_dropped_do_not_come_back() -> None:
+    """§13.1: a redirect there and back again leads to the first origin without them."""
+    home: list[Server] = []
+    with Server(lambda request: Reply(302, headers={"Location": f"{home[0].url}/back"})) as other:
+        with Server(redirecting(lambda: f"{other.url}/to")) as server:
+            home.append(server)
+            with httpx.Client(auth=("user", "s3cret")) as client:
+                assert Token(path="/from", url_prefix=server.url, client=client)() == {"ok": 1}
+            assert server.arrived[1].target == "/back"
+            assert "s3cret" not in str({k: v for k, v in server.arrived[1].headers.items() if k != "cookie"})
+
+
+@pytest.mark.parametrize(("status", "method"), [(301, "GET"), (302, "GET"), (303, "GET"), (307, "POST"), (308, "POST")])
+def test_redirects_rewrite_the_method_as_http_clients_do(status: int, method: str) -> None:
+    """§3.4: redirects are followed; 301, 302 and 303 turn a POST into a GET."""
+    with Server(redirecting(lambda: "/to", status)) as server:
+        assert RestEndpoint(path="/from", url_prefix=server.url, method="POST")({"a": 1}) == {"ok": 1}
+        assert server.arrived[1].method == method
+
+
+def test_redirect_error_refuses_and_manual_shows_the_redirect() -> None:
+    """§3.2: `redirect` of request_init is follow, error or manual."""
+    with Server(redirecting(lambda: "/to")) as server:
+        endpoint = RestEndpoint(path="/from", url_prefix=server.url)
+        with pytest.raises(NetworkError, match="redirected, which request_init.* refuses") as caught:
+            endpoint.extend(request_init={"redirect": "error"})()
+        assert caught.value.status == 302
+        with pytest.raises(NetworkError) as caught:
+            endpoint.extend(request_init={"redirect": "manual"})()
+        assert caught.value.response is not None
+        assert (caught.value.status, caught.value.response.headers["location"]) == (302, "/to")
+        with pytest.raises(ValueError, match="redirect is 'follow', 'error' or 'manual', not 'maybe'"):
+            endpoint.extend(request_init={"redirect": "maybe"})()
+        assert len(server.arrived) == 2
+
+
+def test_endless_redirects_end() -> None:
+    """More than 20 redirects are a NetworkError."""
+    with Server(lambda request: Reply(302, headers={"Location": request.target + "x"})) as server:
+        with pytest.raises(NetworkError, match="redirected more than 20 times"):
+            RestEndpoint(path="/from", url_prefix=server.url)()
+        assert len(server.arrived) == 21
+
+
+def test_a_redirect_that_leads_nowhere_is_a_network_error() -> None:
+    """An invalid Location is a failure on the way."""
+    with Server(redirecting(lambda: "http://[broken/")) as server, pytest.raises(NetworkError):
+        RestEndpoint(path="/from", url_prefix=server.url)()
+
+
+def test_a_redirect_to_an_error_is_that_error() -> None:
+    """The final status counts."""
+
+    def handler(request: Arrived) -> Reply:
+        return Reply(303, headers={"Location": "/to"}) if request.target == "/from" else Reply(410, b"{}")
+
+    with Server(handler) as server, pytest.raises(NetworkError) as caught:
+        RestEndpoint(path="/from", url_prefix=server.url)()
+    assert caught.value.status == 410
+
+
+# -- cookies ---------------------------------------------------------------------------------------------------------
+
+
+def baking(request: Arrived) -> Reply:
+    return Reply(headers={"Set-Cookie": "sid=1; Path=/"})
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("credentials", "base", "returned"),
+    [
+        (None, "own", True),
+        ("same-origin", "own", True),
+        ("same-origin", "other", False),
+        ("same-origin", None, True),
+        ("include", "other", True),
+        ("omit", "own", False),
+    ],
+)
+def test_credentials_tell_whether_cookies_are_kept_and_sent(
+    credentials: str | None, base: str | None, returned: bool, asynchronous: bool
+) -> None:
+    """§13.1: omit stores and sends none, same-origin uses the jar at the base origin, include always."""
+    with Server(baking) as server:
+        bases = {"own": server.url, "other": "http://other.test", None: ""}
+        init = {"credentials": credentials}
+        if asynchronous:
+
+            async def run() -> None:
+                async with AsyncTransport(base_url=bases[base]) as transport:
+                    await transport.send(f"{server.url}/a", init)
+                    await transport.send(f"{server.url}/a", init)
+                    await transport.send(f"{server.url}/a", {"credentials": "include"})
+
+            asyncio.run(run())
+        else:
+            with SyncTransport(base_url=bases[base]) as transport:
+                transport.send(f"{server.url}/a", init)
+                transport.send(f"{server.url}/a", init)
+                transport.send(f"{server.url}/a", {"credentials": "include"})
+        assert ("cookie" in server.arrived[1].headers) is returned
+        assert ("cookie" in server.arrived[2].headers) is returned
+
+
+def test_omit_sends_no_cookies_of_the_users_client() -> None:
+    """§13.1: with a user's own client `omit` sends none; storing is the client's matter."""
+    asked = Asked(cookies={"sid": "1"})
+    RestEndpoint(path="/a", client=asked.sync, request_init={"credentials": "omit"})()
+    assert "cookie" not in asked.last.headers
+    RestEndpoint(path="/a", client=asked.sync)()
+    assert asked.last.headers["cookie"] == "sid=1"
+    with pytest.raises(ValueError, match="credentials is 'omit', 'same-origin' or 'include', not 'some'"):
+        RestEndpoint(path="/a", client=asked.sync, request_init={"credentials": "some"})()
+
+
+# -- timeouts and limits ---------------------------------------------------------------------------------------------
+
+
+@BOTH
+def test_a_timeout_is_given_in_milliseconds_and_is_a_network_error(asynchronous: bool) -> None:
+    """§3.2: as an option, in request_init, or of the transport."""
+    with Server(lambda request: Reply(pause=2)) as server:
+        for options in ({"timeout": 80}, {"request_init": {"timeout": 80}}):
+            started = time.monotonic()
+            with pytest.raises(NetworkError) as caught:
+                called(RestEndpoint(path="/a", url_prefix=server.url, **options), asynchronous)
+            assert caught.value.status == 500
+            assert time.monotonic() - started < 1
+        with pytest.raises(NetworkError):
+            sent(f"{server.url}/a", {}, asynchronous, timeout=80)
+
+
+@BOTH
+def test_a_body_that_drips_is_cut_off_by_the_timeout(asynchronous: bool) -> None:
+    """The timeout holds for the whole answer, not only for each piece of it."""
+
+    class Dripping(httpx.SyncByteStream, httpx.AsyncByteStream):
+        def __iter__(self) -> Any:
+            for _ in range(50):
+                time.sleep(0.02)
+                yield b" "
+
+        async def __aiter__(self) -> Any:
+            for piece in self:
+                yield piece
+
+    def respond(request: httpx.Request) -> httpx.Response:
+        return httpx.Response(200, stream=Dripping())
+
+    asked = Asked(respond)
+    client: Any = asked.asynchronous if asynchronous else asked.sync
+    with pytest.raises(NetworkError, match="the answer did not arrive within the timeout"):
+        sent("/a", {"timeout": 100}, asynchronous, client=client)
+
+
+@BOTH
+def test_a_body_is_limited_after_decompression(asynchronous: bool) -> None:
+    """§5 of the design: a small compressed body that unfolds is refused without being unfolded."""
+    bomb = io.BytesIO()
+    with gzip.GzipFile(fileobj=bomb, mode="wb") as packer:
+        for _ in range(64):
+            packer.write(b" " * (1 << 20))
+    reply = Reply(body=bomb.getvalue(), headers={"Content-Encoding": "gzip"})
+    with Server(lambda request: reply) as server:
+        with pytest.raises(NetworkError, match="larger than max_response_bytes, which is 100000 after") as caught:
+            sent(f"{server.url}/a", {}, asynchronous, max_response_bytes=100_000)
+        assert caught.value.status == 500
+        assert len(sent(f"{server.url}/a", {}, asynchronous, max_response_bytes=1 << 26).content) == 1 << 26
+
+
+@BOTH
+def test_within_the_limits_an_answer_is_as_it_would_be_without(asynchronous: bool) -> None:
+    """Text, JSON, headers and errors stay."""
+    packed = gzip.compress(b'{"a":"\xc3\xa9"}')
+    with Server(lambda request: Reply(body=packed, headers={"Content-Encoding": "gzip", "X-A": "1"})) as server:
+        response = sent(f"{server.url}/a", {}, asynchronous, max_response_bytes=1000)
+        assert (response.json(), response.headers["x-a"], str(response.request.url)) == (
+            {"a": "é"},
+            "1",
+            f"{server.url}/a",
+        )
+    with Server(lambda request: Reply(404, b'{"detail":"no"}')) as server, pytest.raises(NetworkError) as caught:
+        sent(f"{server.url}/a", {}, asynchronous, max_response_bytes=1000)
+    assert caught.value.response is not None
+    assert caught.value.response.json() == {"detail": "no"}
+
+
+def test_limits_that_cannot_be_are_refused() -> None:
+    """A timeout is positive, a limit is not negative."""
+    with pytest.raises(ValueError, match="timeout is a positive number of milliseconds, not 0"):
+        SyncTransport(timeout=0)
+    with pytest.raises(ValueError, match="max_response_bytes is not negative: -1"):
+        AsyncTransport(max_response_bytes=-1)
+
+
+# -- aborting --------------------------------------------------------------------------------------------------------
+
+
+@BOTH
+def test_an_aborted_signal_sends_nothing(asynchronous: bool) -> None:
+    """§3.4: AbortError before the request, without a status; the reason is told."""
+    asked = Asked()
+    controller = AbortController()
+    controller.abort("page left")
+    endpoint = RestEndpoint(path="/a", signal=controller.signal)
+    endpoint = endpoint.extend(client=asked.asynchronous if asynchronous else asked.sync)
+    with pytest.raises(AbortError, match="the request was aborted: page left") as caught:
+        asyncio.run(endpoint()) if asynchronous else endpoint()
+    assert not hasattr(caught.value, "status")
+    assert not asked.requests
+
+
+@BOTH
+def test_a_request_under_way_is_aborted_at_once_from_another_thread(asynchronous: bool) -> None:
+    """§3.4: whoever waits is released, though the server says nothing."""
+    with Server(lambda request: Reply(pause=5)) as server:
+        controller = AbortController()
+        timer = threading.Timer(0.1, controller.abort)
+        timer.start()
+        started = time.monotonic()
+        with pytest.raises(AbortError, match="the request was aborted"):
+            called(RestEndpoint(path="/a", url_prefix=server.url, signal=controller.signal), asynchronous)
+        assert time.monotonic() - started < 2
+        timer.join()
+
+
+@BOTH
+def test_a_signal_that_is_not_aborted_changes_nothing(asynchronous: bool) -> None:
+    """Values and errors come through, and nothing stays attached to the signal."""
+    controller = AbortController()
+    endpoint = RestEndpoint(path="/a", url_prefix="http://case.test", signal=controller.signal)
+    asked, refused = Asked(as_json([1])), Asked(httpx.Response(500))
+
+    async def both() -> Any:
+        value = await endpoint.extend(client=asked.asynchronous)()
+        with pytest.raises(NetworkError):
+            await endpoint.extend(client=refused.asynchronous)()
+        return value
+
+    if asynchronous:
+        assert asyncio.run(both()) == [1]
+    else:
+        assert endpoint.extend(client=asked.sync)() == [1]
+        with pytest.raises(NetworkError):
+            endpoint.extend(client=refused.sync)()
+    controller.abort()
+
+
+def test_a_cancelled_caller_sees_its_own_cancellation() -> None:
+    """A task that is cancelled from outside is no aborted request."""
+
+    async def run() -> None:
+        controller = AbortController()
+        with Server(lambda request: Reply(pause=5)) as server:
+            async with httpx.AsyncClient() as client:
+                endpoint = RestEndpoint(path="/a", url_prefix=server.url, signal=controller.signal, client=client)
+                task = asyncio.ensure_future(endpoint())
+                await asyncio.sleep(0.05)
+                task.cancel()
+                with pytest.raises(asyncio.CancelledError):
+                    await task
+
+    asyncio.run(run())
+
+
+def test_a_signal_calls_each_listener_once() -> None:
+    """Late listeners are called at once, removed ones never; the second abort does nothing."""
+    controller = AbortController()
+    calls: list[str] = []
+    controller.signal.add_listener(lambda: calls.append("first"))
+    controller.signal.add_listener(lambda: calls.append("removed"))()
+    assert repr(controller.signal) == "<AbortSignal not aborted>"
+    controller.signal.raise_if_aborted()
+    controller.abort("why")
+    controller.abort("again")
+    controller.signal.add_listener(lambda: calls.append("late"))
+    assert (calls, controller.signal.reason, controller.signal.aborted) == (["first", "late"], "why", True)
+    assert repr(controller) == "<AbortController aborted>"
+
+
+# -- streams ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_stream_is_read_piece_by_piece_and_closed_by_its_context() -> None:
+    """§3.4: `content="stream"`; the client that was opened for the call stays open until then."""
+    body = b"first\nsecond \xc3\xa9\r\nthird"
+    with Server(lambda request: Reply(body=body, headers={"X-A": "1"})) as server:
+        endpoint = RestEndpoint(path="/a", url_prefix=server.url, content="stream")
+        with endpoint() as answer:
+            assert (answer.status, answer.headers["x-a"]) == (200, "1")
+            assert b"".join(answer.iter_bytes(4)) == body
+        with endpoint() as answer:
+            assert list(answer.iter_lines()) == ["first", "second é", "third"]
+        with endpoint() as answer:
+            assert answer.read() == body
+        assert repr(answer) == "<StreamedResponse 200>"
+
+
+def test_a_stream_of_the_asynchronous_client() -> None:
+    """The same, awaited."""
+    body = b"first\nsecond"
+
+    async def run() -> None:
+        with Server(lambda request: Reply(body=body)) as server:
+            async with httpx.AsyncClient() as client:
+                endpoint = RestEndpoint(path="/a", url_prefix=server.url, content="stream", client=client)
+                async with await endpoint() as answer:
+                    assert [line async for line in answer.aiter_lines()] == ["first", "second"]
+                async with await endpoint() as answer:
+                    assert await answer.aread() == body
+
+    asyncio.run(run())
+
+
+def test_a_stream_of_a_refused_request_is_an_error_with_a_body() -> None:
+    """§3.4: other statuses raise, their bodies are read."""
+    with Server(lambda request: Reply(404, b'{"detail":"no"}')) as server:
+        with pytest.raises(NetworkError) as caught:
+            RestEndpoint(path="/a", url_prefix=server.url, content="stream")()
+        assert caught.value.response is not None
+        assert caught.value.response.json() == {"detail": "no"}
+
+
+def test_a_stream_that_breaks_is_a_network_error() -> None:
+    """Failures while iterating are the same error as everywhere."""
+    with Server(lambda request: Reply(raw=FAULTS["half a body"])) as server:
+        with RestEndpoint(path="/a", url_prefix=server.url, content="stream")() as answer:
+            with pytest.raises(NetworkError) as caught:
+                answer.read()
+        assert (caught.value.status, caught.value.url) == (500, f"{server.url}/a")
+
+
+# -- clients for tests -----------------------------------------------------------------------------------------------
+
+
+def test_a_function_can_answer_a_client() -> None:
+    """The seam that testing tools build on: requests and answers without any name of the HTTP library."""
+
+    def answer(request: Request) -> Answer:
+        if request.url.endswith("/down"):
+            raise ConnectionError("down")
+        if request.url.endswith("/slow"):
+            raise TimeoutError("slow")
+        text = f'["{request.method}", "{request.headers["x-a"]}", "{request.content.decode()}"]'
+        return Answer(201, {"Content-Type": "application/json"}, text.encode())
+
+    async def later(request: Request) -> Answer:
+        return answer(request)
+
+    init = {"headers": {"X-A": "1"}}
+    with answering_client(answer, "http://h.test") as client:
+        endpoint = RestEndpoint(path="/a", method="PUT", request_init=init, client=client)
+        assert endpoint({}, b"b") == ["PUT", "1", "b"]
+        with pytest.raises(NetworkError, match="http://h.test/down: down"):
+            endpoint.extend(path="/down")({}, b"")
+        with pytest.raises(NetworkError, match="http://h.test/slow: slow"):
+            endpoint.extend(path="/slow")({}, b"")
+    for function in (answer, later):
+        client = answering_async_client(function, "http://h.test")
+        assert asyncio.run(RestEndpoint(path="/a", request_init=init, client=client)()) == ["GET", "1", ""]

@@ -1,0 +1,69 @@
+"""Types are an API: right uses are clean, wrong ones an error where they stand, in mypy and in pyright."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+TYPING = ROOT / "tests" / "typing"
+SOURCES = [str(ROOT / "runtime")]
+
+Errors = dict[str, dict[int, list[str]]]
+"""File name → line → messages."""
+
+
+def _run(command: Sequence[str], folder: Path) -> str:
+    done = subprocess.run(
+        [sys.executable, "-m", *command], cwd=folder, capture_output=True, text=True, timeout=300, check=False
+    )
+    assert done.returncode in (0, 1), done.stderr + done.stdout
+    return done.stdout
+
+
+def mypy(folder: Path) -> Errors:
+    """What `mypy --strict` says of the files in a folder."""
+    (folder / "mypy.ini").write_text(f"[mypy]\nstrict = True\npython_version = 3.11\nmypy_path = {':'.join(SOURCES)}\n")
+    files = sorted(file.name for file in folder.glob("*.py"))
+    found: Errors = {}
+    for line in _run(["mypy", "--no-error-summary", "--hide-error-context", "--no-pretty", *files], folder).splitlines():
+        match = re.match(r"(.+?):(\d+): error: (.*)", line)
+        if match:
+            found.setdefault(Path(match[1]).name, {}).setdefault(int(match[2]), []).append(match[3])
+    return found
+
+
+def pyright(folder: Path) -> Errors:
+    """What pyright's strict mode says of the files in a folder."""
+    config = {"typeCheckingMode": "strict", "pythonVersion": "3.11", "extraPaths": SOURCES, "include": ["."]}
+    (folder / "pyrightconfig.json").write_text(json.dumps({**config, "reportUnusedExpression": "none"}))
+    output = _run(["pyright", "--outputjson", "--pythonpath", sys.executable], folder)
+    found: Errors = {}
+    for problem in json.loads(output)["generalDiagnostics"]:
+        if problem["severity"] == "error":
+            line = problem["range"]["start"]["line"] + 1
+            found.setdefault(Path(problem["file"]).name, {}).setdefault(line, []).append(problem["message"])
+    return found
+
+
+@pytest.mark.parametrize("checker", [mypy, pyright], ids=["mypy", "pyright"])
+def test_right_uses_are_clean_and_wrong_ones_are_errors_at_their_line(
+    checker: Callable[[Path], Errors], tmp_path: Path
+) -> None:
+    """Both checkers in strict mode, on the same files."""
+    for file in TYPING.glob("*.py"):
+        shutil.copy(file, tmp_path)
+    found = checker(tmp_path)
+    wrong = found.pop("wrong.py", {})
+    assert found == {}
+    lines = (TYPING / "wrong.py").read_text("utf-8").splitlines()
+    marked = {number for number, line in enumerate(lines, 1) if "# error: " in line}
+    assert {number: wrong[number] for number in wrong.keys() - marked} == {}
+    assert [lines[number - 1].strip() for number in sorted(marked - wrong.keys())] == []

@@ -1,0 +1,174 @@
+"""What is handed out is read-only, and equality is JSON's (§1.2, §6.1, §6.2)."""
+
+from __future__ import annotations
+
+import copy
+import json
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from restencil.values import (
+    EVERYTHING,
+    INVALID,
+    UNDEFINED,
+    ReadOnlyDict,
+    ReadOnlyList,
+    copy_in,
+    read_only,
+    same_json,
+    text_of,
+)
+
+LIST_CHANGES: list[Callable[[Any], object]] = [
+    lambda value: value.append(1),
+    lambda value: value.extend([1]),
+    lambda value: value.insert(0, 1),
+    lambda value: value.remove(1),
+    lambda value: value.pop(),
+    lambda value: value.clear(),
+    lambda value: value.sort(),
+    lambda value: value.reverse(),
+    lambda value: value.__setitem__(0, 1),
+    lambda value: value.__delitem__(0),
+    lambda value: value.__iadd__([1]),
+    lambda value: value.__imul__(2),
+]
+DICT_CHANGES: list[Callable[[Any], object]] = [
+    lambda value: value.update(a=1),
+    lambda value: value.setdefault("b", 1),
+    lambda value: value.pop("a"),
+    lambda value: value.popitem(),
+    lambda value: value.clear(),
+    lambda value: value.__setitem__("a", 1),
+    lambda value: value.__delitem__("a"),
+    lambda value: value.__ior__({"b": 1}),
+]
+
+
+@pytest.mark.parametrize("change", LIST_CHANGES)
+def test_a_list_that_is_handed_out_refuses_every_change(change: Callable[[Any], object]) -> None:
+    """A read-only list raises TypeError from each mutator and says how to get a list of one's own."""
+    value = read_only([3, 1])
+    with pytest.raises(TypeError, match=r"this list is shared by all readers and read-only; copy it first: list\(value\)"):
+        change(value)
+    assert value == [3, 1]
+
+
+@pytest.mark.parametrize("change", DICT_CHANGES)
+def test_a_dict_that_is_handed_out_refuses_every_change(change: Callable[[Any], object]) -> None:
+    """A read-only dict raises TypeError from each mutator and says how to get a dict of one's own."""
+    value = read_only({"a": 0})
+    with pytest.raises(TypeError, match=r"this dict is shared by all readers and read-only; copy it first: dict\(value\)"):
+        change(value)
+    assert value == {"a": 0}
+
+
+def test_read_only_goes_all_the_way_down() -> None:
+    """Lists and dicts inside of lists and dicts are read-only too."""
+    value = read_only({"a": [{"b": [1]}]})
+    for inner in (value["a"], value["a"][0], value["a"][0]["b"]):
+        assert isinstance(inner, (ReadOnlyList, ReadOnlyDict))
+
+
+def test_read_only_values_are_lists_and_dicts() -> None:
+    """`isinstance`, `==`, `sorted` and `json.dumps` work as with a list and a dict."""
+    value = read_only({"a": [2, 1]})
+    assert isinstance(value, dict)
+    assert isinstance(value["a"], list)
+    assert value == {"a": [2, 1]}
+    assert sorted(value["a"]) == [1, 2]
+    assert json.dumps(value) == '{"a": [2, 1]}'
+
+
+def test_a_copy_may_be_changed() -> None:
+    """`copy` and `deepcopy` give plain containers, all the way down for the deep one."""
+    value = read_only({"a": [[1]]})
+    shallow = copy.copy(value)
+    shallow["b"] = 1
+    deep = copy.deepcopy(value)
+    deep["a"][0].append(2)
+    assert value == {"a": [[1]]}
+    assert deep == {"a": [[1, 2]]}
+
+
+def test_pickling_keeps_them_read_only() -> None:
+    """What was read-only is read-only after pickling, empty containers included."""
+    for value in (read_only({"a": [1]}), read_only([]), read_only({})):
+        again = pickle.loads(pickle.dumps(value))
+        assert again == value
+        assert type(again) is type(value)
+
+
+def test_a_list_in_a_ring_survives_pickling() -> None:
+    """A read-only list that is reached again through its own items is one object afterwards."""
+    inner: list[Any] = []
+    ring = ReadOnlyList([{"back": inner}])
+    inner.append(ring)
+    again = pickle.loads(pickle.dumps(ring))
+    assert again[0]["back"][0] is again
+
+
+@pytest.mark.parametrize("sentinel", [UNDEFINED, INVALID, EVERYTHING])
+def test_sentinels_are_one_of_a_kind(sentinel: Any) -> None:
+    """Copying and pickling give the very same sentinel, and it is false."""
+    assert copy.copy(sentinel) is sentinel
+    assert copy.deepcopy(sentinel) is sentinel
+    assert pickle.loads(pickle.dumps(sentinel)) is sentinel
+    assert not sentinel
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "same"),
+    [
+        (1, True, False),
+        (0, False, False),
+        (1, 1.0, True),
+        (1, "1", False),
+        (None, False, False),
+        (None, None, True),
+        ([1, [True]], [1, [True]], True),
+        ([1, [True]], [1, [1]], False),
+        ({"a": {"b": 1}}, {"a": {"b": True}}, False),
+        ({"a": 1, "b": 2}, {"b": 2, "a": 1}, True),
+        ({"a": None}, {}, False),
+        ({"a": None}, {"b": None}, False),
+        ([], {}, False),
+        (read_only([{"a": 1}]), [{"a": 1}], True),
+    ],
+)
+def test_equality_is_that_of_json(left: Any, right: Any, same: bool) -> None:
+    """`True` and `1` differ at any depth, `1` and `1.0` do not, and the order of members has no meaning."""
+    assert same_json(left, right) is same
+    assert same_json(right, left) is same
+
+
+def test_a_value_that_cannot_be_compared_differs() -> None:
+    """A foreign object whose comparison fails counts as another value."""
+
+    class Odd:
+        def __eq__(self, other: object) -> bool:
+            raise RuntimeError("no")
+
+        __hash__ = None  # type: ignore[assignment]  # it cannot be hashed either
+
+    assert not same_json(Odd(), 1)
+
+
+def test_what_a_user_hands_in_is_copied_deeply() -> None:
+    """Changing a list or dict after it was handed in changes nothing; tuples become lists."""
+    mine = {"a": [{"b": (1, 2)}]}
+    taken = copy_in(mine)
+    mine["a"].append({})
+    assert taken == {"a": [{"b": [1, 2]}]}
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [("x", "x"), (5, "5"), (5.0, "5"), (1.5, "1.5"), (True, "true"), (False, "false"), (float("inf"), "inf")],
+)
+def test_texts_of_values(value: Any, text: str) -> None:
+    """Numbers, booleans and texts have the text that they have in a URL."""
+    assert text_of(value) == text

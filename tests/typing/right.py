@@ -1,0 +1,130 @@
+"""Uses that both checkers accept, with the types that they find."""
+
+from __future__ import annotations
+
+from typing import Any, assert_type
+
+from shapes import AsyncBlog, Article, Articles, Blog, Link, SearchResult, User
+
+from restencil import (
+    AbortController,
+    AsyncController,
+    BoundEndpoint,
+    Controller,
+    Endpoint,
+    ListEndpoint,
+    Resource,
+    ResourceClass,
+    RestEndpoint,
+    RestGenerics,
+    StreamedResponse,
+    create_resource,
+    hook_scope,
+    hookify_resource,
+    schema,
+    use_endpoint,
+)
+
+
+def synchronous(blog: Blog) -> None:
+    assert_type(blog.articles.get(id=1), Article)
+    assert_type(blog.articles.get.fetch(id="1"), Article)
+    assert_type(blog.articles.get.cached(id=1), Article | None)
+    assert_type(blog.articles.get_list(author="bob"), list[Article])
+    assert_type(blog.articles.get_list(), list[Article])
+    assert_type(blog.articles.get_list.push(body={"title": "t"}, author="bob"), Article)
+    assert_type(blog.articles.get_list.unshift(body={}), Article)
+    assert_type(blog.articles.get_list.get_page(cursor="c"), list[Article])
+    for article in blog.articles.get_list.iterate(author="bob"):
+        assert_type(article, Article)
+    assert_type(blog.articles.create(body={"title": "t"}), Article)
+    assert_type(blog.articles.delete(id=1), Article | None)
+    assert_type(blog.articles.search(q="x"), SearchResult)
+    assert_type(blog.articles.search.get_page(cursor="c"), list[Article])
+    assert_type(blog.articles.by_name.assign(body={"a": {}}), dict[str, Article])
+    assert_type(blog.articles.publish(id=1), Article)
+    assert_type(blog.articles.export(id=1), StreamedResponse)
+    blog.articles.get.set_response({"id": 1}, id=1)
+    blog.articles.get.invalidate(id=1)
+    assert_type(blog.articles.get.key(id=1), str)
+    assert_type(blog.fetch(Articles.get, id=1), Article)
+    assert_type(blog.fetch(Articles.get_list.push, body={}), Article)
+    assert_type(Articles(blog).get(id=1), Article)
+    bound: BoundEndpoint[..., Article] = blog.articles.get
+    assert_type(bound(id=1), Article)
+
+
+async def asynchronous(blog: AsyncBlog) -> None:
+    assert_type(await blog.articles.get(id=1), Article)
+    assert_type(await blog.articles.get_list.push(body={"title": "t"}), Article)
+    assert_type(await blog.articles.get_list.get_page(cursor="c"), list[Article])
+    async for article in blog.articles.get_list.iterate(author="bob"):
+        assert_type(article, Article)
+    assert_type(await blog.articles.create(body={}), Article)
+    assert_type(await blog.fetch(Articles.get, id=1), Article)
+    assert_type(blog.articles.get.cached(id=1), Article | None)
+    assert_type(await Articles(blog).get(id=1), Article)
+
+
+def unbound() -> None:
+    assert_type(Articles.get.key(id=1), str)
+    assert_type(Articles.get.url(id=1), str)
+    assert_type(Articles.get.method, str)
+    assert_type(Articles.get_list.push.key(body={}), str)
+    Articles.get(id=1)
+    extended = Articles.get.extend(data_expiry_length=1, access_token="t")
+    assert_type(extended.key(id=1), str)
+    plain = RestEndpoint(path="/a", schema=schema.Collection([Article]))
+    assert_type(plain.key({"q": 1}), str)
+    plain.push({"title": "t"})
+    plain.get_page({"page": 1})
+    plain.paginated("page")({"page": 2})
+    typed: RestEndpoint[..., Article] = RestEndpoint(path="/a/:id", signal=AbortController().signal)
+    listed: ListEndpoint = Articles.get_list
+    anything: Endpoint = listed
+    print(typed, anything)
+
+
+def made(controller: Controller, other: AsyncController) -> None:
+    resource = create_resource(path="/articles/:id", schema=Article, pagination_field="page", optimistic=True)
+    assert_type(resource, ResourceClass[Article])
+    assert_type(controller.fetch(resource.get, {"id": 1}), Article)
+    assert_type(resource(controller).get({"id": 1}), Article)
+    assert_type(resource(controller).get_list(), list[Article])
+    assert_type(resource(controller).get_list.push({"title": "t"}), Article)
+    assert_type(resource(controller).delete(id=1), Article | None)
+    extended = resource.extend("current", path="/me")
+    assert_type(extended.get.key(id=1), str)
+    extended.current()
+    extended(controller).current()
+    other_bound = resource(other)
+    print(other_bound.get({"id": 1}))
+
+
+def hooks() -> None:
+    hooked = hookify_resource(Articles, lambda: {"headers": {"A": "1"}})
+    with hook_scope():
+        hooked.use_get()(id=1)
+        assert_type(use_endpoint(Articles.partial_update, access_token="t").key(id=1, body={}), str)
+
+
+def entities() -> None:
+    user = User(id=1, name="n")
+    article = Article(id=1, title="t", author=user)
+    link = Link(id=1, author=user, kind="link")
+    assert_type(article.title, str)
+    assert_type(link.author, User)
+    assert_type(article.replace(title="x"), Article)
+    assert_type(article.to_dict(), dict[str, Any])
+
+
+def generics() -> RestGenerics:
+    return {"path": "/a", "method": "POST"}
+
+
+class Untyped(Resource):
+    """A resource without a parameter belongs to a Controller."""
+
+
+def untyped(controller: Controller) -> None:
+    Untyped(controller)

@@ -1,0 +1,142 @@
+"""What the generator writes, used by the other files here; clean in both checkers."""
+
+from __future__ import annotations
+
+import datetime
+from functools import cached_property
+from typing import Any, Literal, TypeAlias, TypedDict
+
+from restencil import (
+    AsyncController,
+    C,
+    Controller,
+    Entity,
+    Resource,
+    RestEndpoint,
+    StreamedResponse,
+    field,
+    push_of,
+    rest,
+    rest_list,
+    schema,
+    soft_on_server_error,
+)
+
+Status: TypeAlias = Literal["draft", "published"]
+
+
+class User(Entity, key="User"):
+    id: int = 0
+    name: str = ""
+
+
+class Article(Entity, key="Article"):
+    id: int = 0
+    title: str = "untitled"
+    status: Status | str = "draft"
+    tags: list[str] = field(default_factory=list[str])
+    written_at: datetime.datetime | None = field(default=None, wire="writtenAt")
+    author: User = field(schema=User, required=True)
+
+
+class Link(Article):
+    kind: Literal["link"] = "link"
+
+
+class ArticleBody(TypedDict, total=False):
+    title: str
+    status: Status
+
+
+class SearchResult(TypedDict):
+    results: list[Article]
+    total: int
+
+
+class ApiEndpoint(RestEndpoint):
+    """A class of one's own, with an override of each kind."""
+
+    url_prefix = "https://api.test"
+    access_token: str | None = None
+
+    def get_headers(self, headers: dict[str, str]) -> dict[str, str]:
+        return {**headers, "Access-Token": self.access_token} if self.access_token else headers
+
+    async def fetch_response(self, url: str, init: Any) -> Any:
+        return await super().fetch_response(url, init)
+
+    def process(self, value: Any, *args: Any) -> Any:
+        return value
+
+
+class Articles(
+    Resource[C],
+    path="/articles/:id",
+    schema=schema.Lazy(lambda: Article),
+    endpoint=ApiEndpoint,
+    pagination_field="cursor",
+    optimistic=True,
+    data_expiry_length=60_000,
+    error_policy=soft_on_server_error,
+):
+    """Articles."""
+
+    @rest()
+    def get(self, *, id: int | str) -> Article:
+        """Get one."""
+        raise NotImplementedError
+
+    def _push(self, *, body: ArticleBody, author: str | None = None) -> Article:
+        raise NotImplementedError
+
+    def _get_page(self, *, cursor: str, author: str | None = None) -> list[Article]:
+        raise NotImplementedError
+
+    @rest_list(push=_push, get_page=_get_page)
+    def get_list(self, *, author: str | None = None) -> list[Article]:
+        raise NotImplementedError
+
+    create = push_of(get_list)
+
+    @rest()
+    def partial_update(self, *, id: int | str, body: ArticleBody) -> Article:
+        raise NotImplementedError
+
+    @rest()
+    def delete(self, *, id: int | str) -> Article | None:
+        raise NotImplementedError
+
+    @rest_list(extends="get_list", path=r"/search\?q=:q", get_page=_get_page)
+    def search(self, *, q: str) -> SearchResult:
+        raise NotImplementedError
+
+    def _assign(self, *, body: dict[str, ArticleBody]) -> dict[str, Article]:
+        raise NotImplementedError
+
+    @rest_list(path="/by-name", schema=schema.Collection(schema.Values(Article)), assign=_assign)
+    def by_name(self) -> dict[str, Article]:
+        raise NotImplementedError
+
+    @rest_list(path="/plain", schema=[Article])
+    def plain(self) -> list[Article]:
+        raise NotImplementedError
+
+    @rest(method="POST", path="/articles/:id/publish", body=None)
+    def publish(self, *, id: int | str) -> Article:
+        raise NotImplementedError
+
+    @rest(path="/articles/:id/export", schema=None, content="stream")
+    def export(self, *, id: int | str) -> StreamedResponse:
+        raise NotImplementedError
+
+
+class Blog(Controller):
+    @cached_property
+    def articles(self) -> Articles[Controller]:
+        return Articles(self)
+
+
+class AsyncBlog(AsyncController):
+    @cached_property
+    def articles(self) -> Articles[AsyncController]:
+        return Articles(self)

@@ -1,0 +1,71 @@
+"""Uses that both checkers refuse, each at the line that is marked, and nowhere else."""
+
+from __future__ import annotations
+
+from shapes import AsyncBlog, Article, Articles, Blog, User
+
+from restencil import RestEndpoint, RestGenerics, create_resource
+
+
+def calls(blog: Blog) -> None:
+    blog.articles.get()  # error: a keyword is missing
+    blog.articles.get(id=1.5)  # error: its type is another one
+    blog.articles.get(id=1, nope=1)  # error: there is no such keyword
+    blog.articles.get({"id": 1})  # error: typed for keywords alone
+    blog.articles.get_list(auhtor="bob")  # error: a slip
+    blog.articles.get_list.push(author="bob")  # error: the body is missing
+    blog.articles.get_list.push(body={"titel": "t"})  # error: no such member of the body
+    blog.articles.get_list.push(body={"status": "gone"})  # error: no such value
+    blog.articles.get_list.get_page()  # error: the cursor is missing
+    blog.articles.get_list.iterate(cursor="c")  # error: iterate takes the list's own keywords
+    blog.articles.create(body=1)  # error: not a body
+    blog.articles.get.set_response({}, idd=1)  # error: no such keyword
+    blog.articles.get.key()  # error: a keyword is missing
+    blog.fetch(Articles.get, idd=1)  # error: no such keyword
+    blog.articles.publish(id=1, body={})  # error: takes no body
+    wrong: User = blog.articles.get(id=1)  # error: an Article
+    blog.articles.delete(id=1).title  # error: may be None
+    print(wrong)
+
+
+def absent(blog: Blog) -> None:
+    blog.articles.search.push(body={})  # error: no push was declared
+    blog.articles.by_name.push(body={})  # error: a map has assign
+    blog.articles.get_list.assign(body={})  # error: a list has push
+    blog.articles.by_name.get_page(cursor="c")  # error: no pages
+    blog.articles.plain.iterate()  # error: no pages
+    blog.articles.plain.push(body={})  # error: no collection
+    blog.articles.get.push(body={})  # error: no list
+    Articles.plain.push(body={})  # error: unbound alike
+    Articles.get_list.assign(body={})  # error: unbound alike
+
+
+async def awaiting(blog: AsyncBlog) -> None:
+    article: Article = blog.articles.get(id=1)  # error: it must be awaited
+    await blog.articles.get()  # error: a keyword is missing
+    await blog.articles.plain.push(body={})  # error: no collection
+    await blog.articles.get.cached(id=1)  # error: it never waits
+    print(article)
+
+
+def unbound() -> None:
+    Articles.get.key(idd=1)  # error: no such keyword
+    Articles.get(id=None)  # error: it is required
+    Articles.nothing  # error: no such member
+    RestEndpoint("/a")  # error: options are keywords
+
+
+def entities(article: Article) -> None:
+    article.title = "x"  # error: read-only
+    Article(title=1, author=User())  # error: another type
+    Article(titel="x", author=User())  # error: a slip
+    User(1)  # error: keywords alone
+
+
+def made() -> None:
+    create_resource(schema=Article)  # error: a path is required
+    create_resource(path="/a/:id", schema=Article, Endpoint=dict)  # error: no endpoint class
+
+
+def generics() -> RestGenerics:
+    return {"method": "POST"}  # error: a path is required
