@@ -59,6 +59,8 @@ def _answer(arguments: Sequence[str] | None) -> int:
             args=None if arguments is None else list(arguments), prog_name="restencil", standalone_mode=False
         )
         return result if isinstance(result, int) else YES
+    except click.Abort:
+        raise
     except click.ClickException as error:
         error.show(sys.stderr)
         return NO_ANSWER
@@ -72,7 +74,7 @@ def _answer(arguments: Sequence[str] | None) -> int:
         where = f"{error.filename}: " if error.filename is not None else ""
         _error(f"{where}{error.strerror or error}")
         return NO_ANSWER
-    except (Exception, RecursionError) as error:
+    except Exception as error:
         traceback.print_exc()
         _error(
             f"internal error: {type(error).__name__}: {error}\n"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import re
+import unicodedata
 from collections.abc import Sequence
 from typing import Final, TypeAlias
 
@@ -59,6 +60,7 @@ class Parameter:
 # ------------------------------------------------------------------------------------------------------------- literals
 
 _PLAIN: Final = re.compile(r"[ !#-\[\]-~]*")
+_EMOJI: Final = (("\U0001f300", "\U0001f64f"), ("\U0001f680", "\U0001f6c5"), ("\U0001f90d", "\U0001f9ff"))
 _ESCAPES: Final = {"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
@@ -80,7 +82,7 @@ def literal(value: str | int | float | bool | None) -> str:
         return string(value)
     if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
         return f'float("{value}")'
-    return repr(value)
+    return repr(value).replace("e+", "e")
 
 
 def integer(value: int) -> str:
@@ -114,10 +116,20 @@ def doc_text(text: str) -> str:
 def _visible(char: str) -> str:
     if char in _ESCAPES:
         return _ESCAPES[char]
-    if char.isprintable():
+    if char.isascii() and char.isprintable():
+        return char
+    if char.isprintable() and _every_python_prints(char):
         return char
     code = ord(char)
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def _every_python_prints(char: str) -> bool:
+    """Whether no supported Python takes the character for unassigned: what is escaped must not depend on the Python.
+
+    Every Python has the Unicode of 2002 beside its own; emoji came later.
+    """
+    return unicodedata.ucd_3_2_0.category(char) != "Cn" or any(first <= char <= last for first, last in _EMOJI)
 
 
 def _visible_in_doc(char: str) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from restencil_generator import declaration as d
-from restencil_generator.layout import WIDTH
+from restencil_generator.layout import fits
 from restencil_generator.package import Manifest, Package, assemble, digest
 from restencil_generator.plan import plan
 from restencil_generator.render import Renderer
@@ -53,7 +53,7 @@ def _formatted(
     pending: dict[str, str] = {}
     for path, text in rendered.items():
         files[path] = text
-        if not every and all(len(line) <= WIDTH for line in text.splitlines()):
+        if not every and fits(text):
             continue
         before = digest(text)
         if known.digests.get(path) == before:

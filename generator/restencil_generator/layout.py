@@ -17,13 +17,26 @@ _STEP: Final = "    "
 QUOTE: Final = '"'
 
 
+def width(text: str) -> int:
+    """The columns that a line takes at most: characters beyond ASCII may take two.
+
+    Which of them do is not the same everywhere; taking all of them for wide only breaks a line somewhat early.
+    """
+    return len(text) if text.isascii() else len(text) + sum(char > "\x7f" for char in text)
+
+
+def fits(text: str) -> bool:
+    """Whether no line of the text is too long."""
+    return all(width(line) <= WIDTH for line in text.split("\n"))
+
+
 def statement(before: str, expression: Expression, after: str = "", indent: int = 0) -> str:
     """`before expression after` at an indentation of so many columns, over as many lines as it needs.
 
     The first line comes without its indentation, which stands in the template.
     """
     flat = before + _flat(expression) + after
-    if indent + len(flat) <= WIDTH:
+    if indent + width(flat) <= WIDTH:
         return flat
     return before + _broken(expression, indent) + after
 
@@ -31,7 +44,7 @@ def statement(before: str, expression: Expression, after: str = "", indent: int 
 def head(before: str, parts: Sequence[str | tuple[str, Expression]], after: str, indent: int = 0) -> str:
     """`before(part, …)after`: the head of a class or function; a pair is a keyword with its value."""
     flat = f"{before}({', '.join(_flat_part(part) for part in parts)}){after}"
-    if indent + len(flat) <= WIDTH or not parts:
+    if indent + width(flat) <= WIDTH or not parts:
         return flat
     return before + _bracketed("(", [_part(part, indent + 4) for part in parts], ")", indent) + after
 
@@ -50,7 +63,7 @@ def signature(before: str, receiver: str, parameters: Sequence[Parameter], after
 def import_names(before: str, names: Sequence[str], indent: int = 0) -> str:
     """`from module import name, …`, in brackets where it does not fit on a line."""
     flat = before + ", ".join(names)
-    return flat if indent + len(flat) <= WIDTH else before + _bracketed("(", names, ")", indent)
+    return flat if indent + width(flat) <= WIDTH else before + _bracketed("(", names, ")", indent)
 
 
 def docstring(text: str, indent: int = 0) -> str:

@@ -206,7 +206,7 @@ def _resources(spec: d.Spec) -> Iterator[Problem]:
         if delete is not None and "schema" in delete.written and not _parts_of(delete.schema, d.InvalidateOf):
             yield _advice(
                 "stale-after-write",
-                f"'delete' of resource {quoted(resource.name)} invalidates nothing, so lists go on showing the entity",
+                f"'delete' of resource {quoted(resource.name)} invalidates nothing: lists go on showing the entity",
                 delete.place,
                 "write 'schema: {invalidate: …}'",
             )

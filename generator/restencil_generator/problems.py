@@ -122,9 +122,10 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
         if candidate != word and _plain(candidate) == plain:
             return candidate
     others = [candidate for candidate in words if candidate != word]
-    close = difflib.get_close_matches(word, others, n=1, cutoff=0.7)
+    close = difflib.get_close_matches(word, others, n=len(others) or 1, cutoff=0.7)
     if close:
-        return close[0]
+        likeness = {candidate: difflib.SequenceMatcher(a=candidate, b=word).ratio() for candidate in close}
+        return max(sorted(close), key=lambda candidate: likeness[candidate])
     return next((candidate for candidate in others if len(word) > 3 and word in candidate), None)
 
 

@@ -10,7 +10,7 @@ import re
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final
 
 import jinja2
 
@@ -43,7 +43,7 @@ class Renderer:
             auto_reload=False,
             autoescape=False,  # noqa: S701  # what comes out is Python, and its literals are made by `code`
         )
-        filters: dict[str, Any] = cast("dict[str, Any]", self._environment.filters)
+        filters: Any = self._environment.filters
         filters["docstring"] = layout.docstring
         filters["head"] = _head
         filters["import_line"] = _import_line

@@ -21,7 +21,7 @@ from .schema.base import Schema
 from .schema.containers import Array, List, Object
 from .schema.entity import UNUSABLE, EntityModel, EntitySchema, Relation, usable_pk
 from .tables import EMPTY, Tables
-from .values import UNDEFINED
+from .values import INVALID, UNDEFINED, same_json
 
 if TYPE_CHECKING:
     from .tables import State
@@ -57,6 +57,21 @@ class CompiledNormalization(Normalization):
         if (kind is dict or kind is list) and schema is not None:
             return (schema.normalizer or _normalizer(schema, value))(value, parent, key, self)
         return super().visit(schema, value, parent, key)
+
+    def write_entity(self, model: EntityModel, pk: str, record: dict[str, Any]) -> None:
+        """Merges a record into the table by the rules of §5.4; the usual case is a record that is stored unchanged."""
+        table = model.key
+        before = self.below.entities.get(table, EMPTY).get(pk)
+        written = self.change.entities.get(table)
+        if before is None or before is INVALID or model.merges or model.indexes or (written and pk in written):
+            super().write_entity(model, pk, record)
+            return
+        existing = before if type(before) is dict else before.__dict__
+        if self.meta.fetched_at < self.below.metas[table][pk].fetched_at or not same_json(existing, record):
+            super().write_entity(model, pk, record)
+            return
+        self._passed[table, pk] = record
+        self.change.write(table, pk, before, self.meta)
 
     def opened(self, model: EntityModel) -> tuple[dict[str, Any], dict[str, Any], Any]:
         """Of a table that is about to be written to: what this pass writes, its times, and what is stored."""
@@ -94,7 +109,7 @@ def compile_normalizer(schema: Schema) -> Normalizer:
     source = _Source(schema)
     body = _Normalizing(source)
     with source.block("def normalize(value, parent, key, run):"):
-        source.put("visit = run.visit", "written = run.written", "meta = run.meta")
+        source.put("visit, written, meta, adopts = run.visit, run.written, run.meta, run.adopts")
         opened = source.mark()
         body.value(schema, "value", "parent", "key", "return {}")
         source.insert(opened, [f"{table} = None" for table in body.tables.values()])
@@ -128,6 +143,11 @@ class _Source:
         """Adds lines at a place that was marked."""
         place, indent = mark
         self.lines[place:place] = [f"{'    ' * indent}{line}" for line in lines]
+
+    @property
+    def deep(self) -> bool:
+        """Whether the statements stand so deep that Python would soon refuse them (100 levels, 20 loops)."""
+        return self._indent > 40
 
     @contextmanager
     def block(self, header: str) -> Iterator[None]:
@@ -181,14 +201,16 @@ class _Normalizing:
     def value(self, schema: Schema | None, value: str, parent: str, key: str, sink: str) -> None:
         """The stored form of the value in a variable goes where `sink` says, a statement with `{}` for it."""
         kind = type(schema)
-        if isinstance(schema, EntitySchema) and self._fits(schema):
+        if schema is None:
+            self.source.put(sink.format(value))
+        elif self._inside and self.source.deep:
+            self._interpreted(schema, value, parent, key, sink)
+        elif isinstance(schema, EntitySchema) and self._fits(schema):
             self._entity(schema, value, parent, key, sink)
         elif isinstance(schema, List) and kind in _COMPILED and schema not in self._inside:
             self._list(schema, value, parent, key, sink)
         elif isinstance(schema, Object) and kind in _COMPILED and schema not in self._inside:
             self._object(schema, value, parent, key, sink)
-        elif schema is None:
-            self.source.put(sink.format(value))
         else:
             self._interpreted(schema, value, parent, key, sink)
 
@@ -265,7 +287,7 @@ class _Normalizing:
                 source.put(f"{pk} = usable_pk({pk})")
             with source.block(f"if {pk} is None:"):
                 source.put(sink.format(f"{node}.normalize({value}, {parent}, {key}, run)"))
-            if model.relations:
+            if _has_cycle(model):
                 place = source.variable("place")
                 with source.block(f"elif written.get({place} := (id({value}), {model.key!r})) == {pk}:"):
                     source.put(sink.format(pk))
@@ -275,7 +297,10 @@ class _Normalizing:
                     source.put(sink.format(pk))
             else:
                 with source.block("else:"):
-                    self._write(model, value, pk, copied=False)
+                    if model.relations:
+                        self._related(model, value, pk)
+                    else:
+                        self._write(model, value, pk, copied=False)
                     source.put(sink.format(pk))
         self._otherwise(schema, value, parent, key, sink)
         self._inside.pop()
@@ -316,6 +341,7 @@ class _Normalizing:
         with source.block(f"if {pk} in {table} or {pk} in {stored}:"):
             source.put(f"run.write_entity({known}, {pk}, {record if copied else f'{{**{record}}}'})")
         with source.block("else:"):
+            own = record if copied else f"{record} if adopts else {{**{record}}}"
             if model.direct:
                 hidden = source.name(model.members, "hidden")
                 cls = source.name(model.cls, "cls")
@@ -323,12 +349,9 @@ class _Normalizing:
                 with source.block(f"if holds_containers({record}) or not {hidden}.isdisjoint({record}):"):
                     source.put(f"{table}[{pk}] = {known}.stored({{**{record}}})")
                 with source.block("else:"):
-                    source.put(
-                        f"{table}[{pk}] = {made} = new({cls})",
-                        f"set_members({made}, {{**{record}}})",
-                    )
+                    source.put(f"{table}[{pk}] = {made} = new({cls})", f"set_members({made}, {own})")
             else:
-                source.put(f"{table}[{pk}] = {record if copied else f'{{**{record}}}'}")
+                source.put(f"{table}[{pk}] = {own}")
             source.put(f"{times}[{pk}] = meta")
 
 
@@ -338,6 +361,29 @@ def _resolved(relation: Relation) -> Schema | None | Relation:
         return relation.node
     except Exception:
         return relation
+
+
+def _has_cycle(model: EntityModel) -> bool:
+    """Whether a record can hold, at any depth, what makes it matter that it was visited before.
+
+    That is itself, or something that user code takes part in; where it is not known, it can.
+    """
+    seen: set[Schema] = set()
+    waiting: list[Schema | None | Relation] = [_resolved(relation) for relation in model.relations]
+    while waiting:
+        schema = waiting.pop()
+        if schema is None or schema in seen:
+            continue
+        if isinstance(schema, Relation) or type(schema) not in _COMPILED:
+            return True
+        seen.add(schema)
+        if isinstance(schema, EntitySchema):
+            if schema.model is model or not _has_default_hooks(schema.model):
+                return True
+            waiting += map(_resolved, schema.model.relations)
+        else:
+            waiting += schema.children()
+    return False
 
 
 def _knows_its_place(schema: Schema | None) -> bool:

@@ -37,6 +37,7 @@ from .flight import Flight, Landing, later
 from .flow import run, run_async
 from .guard import set_guard
 from .live import AnyLiveRead, AsyncLiveRead, LiveRead
+from .managers.logout import LogoutManager
 from .managers.network import NetworkManager
 from .managers.subscription import SubscriptionManager
 from .paging import Pages
@@ -67,6 +68,8 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 logger = logging.getLogger("restencil")
+
+_OWN_MANAGERS: Final = frozenset({NetworkManager, SubscriptionManager, LogoutManager})
 
 #: Lifetime of what `set` writes, in milliseconds (§7.1).
 SET_EXPIRY: Final = 60_000.0
@@ -304,6 +307,10 @@ class AnyController:
             raise RuntimeError("no manager took the fetch; put NetworkManager() into managers=[…]")
         return flight
 
+    def keeps_up_to_date(self, endpoint: Endpoint[..., Any]) -> bool:
+        """A subscription may have an effect: the endpoint is polled, or there are managers other than the library's."""
+        return endpoint.poll_frequency is not None or any(type(m) not in _OWN_MANAGERS for m in self.managers)
+
     def track(self, live: AnyLiveRead[Any]) -> None:
         """Closes this live read together with the controller, and revalidates it."""
         self._lives.add(live)
@@ -353,23 +360,30 @@ class AnyController:
         if not reading.suspends:
             self.fetch_in_background(endpoint, args)
             return reading.data
+        resets = self.store.resets
         failure: Exception | None = None
+        value: Any = None
         try:
-            yield Landing(self, self.start(endpoint, args))
+            value = yield Landing(self, self.start(endpoint, args))
         except (AbortError, ResetError):
             raise
         except Exception as error:
             failure = error
-        return self._outcome(endpoint, args, failure)
-
-    def _outcome(self, endpoint: Endpoint[..., Any], args: tuple[Any, ...], failure: Exception | None) -> Any:
-        """What a suspending read gives after its one fetch: error, data, or the complaint that there is none (§8.3)."""
         reading = self.store.read(endpoint, args)
         if reading.error is not None:
             raise known(reading.error)
         if reading.found:
             return reading.data
+        if self.store.resets != resets:
+            raise ResetError(f"the store was reset while {endpoint.key(*args)!r} was being read")
+        if failure is None and self.overtaken(reading, endpoint.key(*args)):
+            return value
         raise self.unusable(endpoint, args, failure)
+
+    def overtaken(self, reading: Reading, key: str) -> bool:
+        """What was fetched a moment ago is gone because someone invalidated, collected or evicted it since."""
+        meta = self.store.endpoint_meta(key)
+        return meta is None or meta.invalidated or reading.expires_at == 1
 
     def unusable(self, endpoint: Endpoint[..., Any], args: tuple[Any, ...], failure: Exception | None) -> Exception:
         """What a read raises that fetched and still has no data: why the fetch failed, or that it did not help (§8.3)."""

@@ -5,15 +5,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 import json
+import sys
+import warnings
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeGuard, overload
 
 from . import flow as _flow
 from .abort import AbortSignal
 from .flow import Flow, Outcome, is_awaitable
+from .records import to_wire
 from .transport import AsyncTransport, SyncTransport, transport_for
 
 if TYPE_CHECKING:
@@ -93,6 +97,7 @@ UNSET: Final[dict[str, Any]] = {
             "client",
             "content",
             "data_expiry_length",
+            "deprecated",
             "error_expiry_length",
             "error_policy",
             "get_optimistic_response",
@@ -116,6 +121,23 @@ UNSET: Final[dict[str, Any]] = {
     ),
 }
 """How options read that are not set."""
+
+
+_PLAIN: Final = frozenset({str, int, float, bool})
+
+
+def _keyword_defaults(function: Any) -> dict[str, Any]:
+    """Defaults in the signature that an endpoint was declared with, but for None, which is no parameter at all."""
+    defaults: Mapping[str, Any] = getattr(function, "__kwdefaults__", None) or {}
+    return {name: value for name, value in defaults.items() if value is not None and name != "body"}
+
+
+def _warn_deprecated(name: str, reason: str) -> None:
+    package = __name__.rpartition(".")[0]
+    level, frame = 1, sys._getframe()  # pyright: ignore[reportPrivateUsage] - the caller outside of the library
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == package:
+        level, frame = level + 1, frame.f_back
+    warnings.warn(f"{name} is deprecated" + (f": {reason}" if reason else ""), DeprecationWarning, stacklevel=level)
 
 
 def lazy_function(reference: str) -> Callable[..., Any]:
@@ -177,6 +199,7 @@ class Endpoint(Generic[P, R]):
     optimistic: bool | None
     optimistic_payload: str | None
     item_path: str | None
+    deprecated: str | None
     signature: Any
     signatures: Mapping[str, Any] | None
     error_policy: Any
@@ -184,8 +207,12 @@ class Endpoint(Generic[P, R]):
     update: Any
     refresh: Any
 
+    decodes: bool = False
+    """Whether a response is decoded by the library for this call alone, so that no one else holds its objects."""
+
     _options: dict[str, Any]
     _derived: dict[str, Any]
+    _defaults: dict[str, Any]
     _unset: ClassVar[dict[str, Any]] = UNSET
 
     def __init__(self, fetch_function: Callable[..., Any] | None = None, /, **options: Any) -> None:
@@ -214,6 +241,7 @@ class Endpoint(Generic[P, R]):
         members.update(options)
         members["_options"] = options
         members["_derived"] = {}
+        members["_defaults"] = _keyword_defaults(self.signature)
         for name in ("key", "url"):
             if options.get(name) is not None:
                 members[name] = self._keyword_option(name, options[name])
@@ -244,7 +272,9 @@ class Endpoint(Generic[P, R]):
             return
         self.__dict__.pop("name", None)
         if base is not None:
-            self.__dict__["name"] = base.name
+            # A name that is not known yet needs the schema, which may be lazy: it is not asked for before it is read.
+            naming = base.__dict__.get("_naming") if "name" not in base.__dict__ else None
+            self.__dict__["name" if naming is None else "_naming"] = base.name if naming is None else naming
         elif getattr(type(self), "name", None) is None:
             self.__dict__["name"] = self._own_name(options)
 
@@ -259,11 +289,13 @@ class Endpoint(Generic[P, R]):
 
     def _keyword_option(self, name: str, function: Callable[..., Any]) -> Callable[..., str]:
         def call(*args: Any, **kwargs: Any) -> str:
-            return self._text(name, function(*(self._bind_for(name, args, kwargs) if kwargs else args)))
+            return self._text(name, function(*self._bind_for(name, args, kwargs)))
 
         return call
 
     def _bind_for(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+        if not kwargs and (args or not self._defaults):
+            return args
         bound = self.bind_args(args, kwargs)
         return bound if name == "key" else bound[:1]
 
@@ -296,27 +328,48 @@ class Endpoint(Generic[P, R]):
         return False
 
     def bind_args(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Any, ...]:
-        """Arguments in the positional form: keywords other than `body` are the first one, None is absent (§3.3).
+        """Arguments in the positional form, everything in wire form (§3.3, §5.3.0).
 
-        Raises TypeError where both forms are mixed.
+        Keywords other than `body` are the first argument, None is absent; names are mapped by `wire`, and the defaults
+        of a declared signature are filled in. Raises TypeError where both forms are mixed, and for a body where the
+        endpoint takes none. Warns of an endpoint that is declared `deprecated`.
         """
-        if not kwargs:
-            return args
+        if self.deprecated is not None:
+            _warn_deprecated(self.name, self.deprecated)
+        if not kwargs and (args or not self._defaults):
+            return self._bound_body(args) if args and self.has_body else args
         if args:
             raise TypeError(
                 f"endpoint {self.name!r} was given positional and keyword arguments; "
                 "use keywords alone, or a dict of parameters (and a body)"
             )
-        params = {name: value for name, value in kwargs.items() if value is not None and name != "body"}
+        if self._defaults:
+            kwargs = {**self._defaults, **kwargs}
+        wire = self.wire
+        params: dict[str, Any]
+        if not wire and _PLAIN.issuperset(map(type, kwargs.values())) and "body" not in kwargs:
+            params = {**kwargs}
+        else:
+            wire = wire or {}
+            params = {
+                wire.get(name, name): to_wire(value)
+                for name, value in kwargs.items()
+                if value is not None and name != "body"
+            }
+        body = kwargs.get("body")
         if self.has_body:
-            return params, kwargs.get("body")
-        if kwargs.get("body") is not None:
-            raise TypeError(f"endpoint {self.name!r} takes no body; give a parameter of that name in a dict")
+            return self._bound_body((params, body))
+        if body is not None:
+            raise TypeError(f"endpoint {self.name!r} takes no body; a parameter called body needs the positional form")
         return (params,)
 
-    def key(self, *args: P.args, **kwargs: P.kwargs) -> str:
+    def _bound_body(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The arguments with the body, which is the last one, in wire form."""
+        return args
+
+    def key(self, /, *args: P.args, **kwargs: P.kwargs) -> str:
         """The string under which stores keep the result for these arguments: the name and the arguments as JSON."""
-        bound: tuple[Any, ...] = self.bind_args(args, kwargs) if kwargs else args
+        bound = self._bind_for("key", args, kwargs)
         return (
             f"{self.name} {json.dumps(bound, sort_keys=True, separators=(',', ':'), ensure_ascii=False, default=str)}"
         )
@@ -342,7 +395,7 @@ class Endpoint(Generic[P, R]):
             value = yield Outcome(self.name, "fetch", value)
         return value
 
-    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Any:
+    def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> Any:
         """Performs the operation and returns its value; touches no cache (§3.1).
 
         With an `httpx.AsyncClient` as `client` it returns an awaitable; without a client it opens one for this call.
@@ -359,11 +412,14 @@ class Endpoint(Generic[P, R]):
                 self.__dict__["_direct"] = client, transport
         if isinstance(transport, AsyncTransport):
             return _flow.run_async(self.flow(bound), transport)
-        try:
+        if client is not None:
             return _flow.run(self.flow(bound), transport)
-        finally:
-            if transport.for_one_call and not transport.handed_over:
-                transport.close()
+        with contextlib.ExitStack() as stack:
+            stack.callback(transport.close)
+            value = _flow.run(self.flow(bound), transport)
+            if transport.handed_over:
+                stack.pop_all()  # a streamed answer closes it
+        return value
 
     # -- binding -----------------------------------------------------------------------------------------------------
 
@@ -407,7 +463,7 @@ class Endpoint(Generic[P, R]):
             if isinstance(found, property):
                 return found.fget(self)  # it was the property that raised; its own words say why
             kind = type(self).__name__
-            if name.startswith("__"):
+            if name == "name" or name.startswith("__"):
                 raise AttributeError(f"{kind!r} object has no attribute {name!r}")
             raise AttributeError(f"endpoint {self.name!r} ({kind}) has no option or member {name!r}")
 
@@ -425,8 +481,8 @@ def _with_keywords(function: Callable[..., Any], name: str) -> Callable[..., Any
     """An overridden `key` or `url` takes keywords as the one of the base class does (§3.3)."""
 
     @functools.wraps(function)
-    def call(self: Any, *args: Any, **kwargs: Any) -> str:
-        text: str = self._text(name, function(self, *(self._bind_for(name, args, kwargs) if kwargs else args)))
+    def call(self: Any, /, *args: Any, **kwargs: Any) -> str:
+        text: str = self._text(name, function(self, *self._bind_for(name, args, kwargs)))
         return text
 
     return call
@@ -453,6 +509,7 @@ _RESERVED: Final = frozenset(
         "assembled",
         "assign",
         "bind_args",
+        "decodes",
         "extend",
         "flow",
         "get_page",

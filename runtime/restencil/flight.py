@@ -255,10 +255,10 @@ class Flight(Promise[Any]):
         """A caller gives up waiting; the last one aborts the request unless it runs in the background."""
         with self.store.lock:
             self.callers -= 1
-            task, loop = self.task, self.loop
-            if self.callers > 0 or self.detached or self.done or task is None or loop is None:
+            if self.callers > 0 or self.detached or self.done or self.task is None:
                 return
             self.forget()
+        self.manager.abandon(self)
         self.cancel()
 
     def cancel(self) -> None:

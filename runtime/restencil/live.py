@@ -31,8 +31,8 @@ _NOTHING: Any = object()
 class AnyLiveRead(Generic[R]):
     """What live reads of both worlds share.
 
-    While it is open, the endpoint is subscribed to (where it has a `poll_frequency`), what it shows is kept from
-    garbage collection, and `revalidate` of the controller fetches it when it is stale. Staleness is decided once per
+    While it is open, the endpoint is subscribed to (where it has a `poll_frequency`, or where a manager of the user's
+    own may know how to keep it up to date), what it shows is kept from garbage collection, and `revalidate` of the controller fetches it when it is stale. Staleness is decided once per
     result: time that passes while the read is held does not start fetches by itself (§8.3).
     """
 
@@ -109,7 +109,7 @@ class AnyLiveRead(Generic[R]):
 
         self._undo.append(controller.store.add_listener(changed))
         controller.track(self)
-        if not self._inactive and endpoint.poll_frequency is not None:
+        if not self._inactive and controller.keeps_up_to_date(endpoint):
             controller.dispatch(Subscribe(endpoint, self._args, self._key))
             self._undo.append(lambda: controller.dispatch(Unsubscribe(endpoint, self._args, self._key)))
 
@@ -157,6 +157,8 @@ class AnyLiveRead(Generic[R]):
                 failure = error
             reading = self._read()
             if reading.error is None and not reading.found:
+                if failure is None and self._controller.overtaken(reading, self._key):
+                    return (yield from self._look())
                 raise self._controller.unusable(self._endpoint, self._args, failure)
         self._keep(reading)
         recorded = reading.error

@@ -29,7 +29,8 @@ class Normalization:
     """One pass over one response: it writes a `Change` over the state that it sees below.
 
     `args` are the endpoint's arguments, `meta` the action's times, `placeholder_id` what placeholder keys of created
-    entities are made from (§10.6), `where` a phrase for errors that says which response this is.
+    entities are made from (§10.6), `where` a phrase for errors that says which response this is. With `adopts` the
+    response was decoded for this pass alone, so that its objects may become records as they are.
     """
 
     def __init__(
@@ -40,16 +41,20 @@ class Normalization:
         *,
         placeholder_id: int = 0,
         where: str = "",
+        adopts: bool = False,
     ) -> None:
         self.below = below
         self.args = args
         self.meta = meta
         self.change = Change(below)
         self.where = where
+        self.adopts = adopts
         self.written: dict[tuple[int, str], str] = {}
         """Which primary key each object of the response got, by the object's identity and table."""
         self.processed: dict[tuple[int, str], Mapping[str, Any]] = {}
         """What an overridden `process` made of an object of the response, by the object's identity and table."""
+        self.chosen: dict[tuple[int, int], Schema] = {}
+        """Which schema a function chose for a polymorphic object of the response, by both identities."""
         self.enclosing: tuple[Mapping[str, Any], str] | None = None
         """The processed record of the entity that is being normalized, and the field."""
         self._alive: list[Any] = []

@@ -402,15 +402,18 @@ class RecordMeta(type):
         return Model(typing.cast("type[Record]", cls), settings, own)
 
     def __setattr__(cls, name: str, value: Any) -> None:
+        cls.__refuse_rebinding__(name)
+        super().__setattr__(name, value)
+
+    def __delattr__(cls, name: str) -> None:
+        cls.__refuse_rebinding__(name)
+        super().__delattr__(name)
+
+    def __refuse_rebinding__(cls, name: str) -> None:
         if name in _SETTINGS or name in cls.__model__.fields or name in cls.__hooks__():
             raise AttributeError(
                 f"{cls.__name__}.{name} is fixed when the class is created; declare a subclass with another {name!r}"
             )
-        super().__setattr__(name, value)
-
-    def __delattr__(cls, name: str) -> None:
-        cls.__setattr__(name, None)
-        super().__delattr__(name)
 
     def __hooks__(cls) -> Iterable[str]:
         """Names of the methods that the library calls; they cannot be rebound."""

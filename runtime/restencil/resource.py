@@ -201,8 +201,10 @@ def rest(**options: Any) -> Callable[[Callable[Concatenate[Any, P2], R2]], RestE
             def get(self, *, id: int | str) -> Article:
                 raise NotImplementedError
 
-    Takes every option of `RestEndpoint` and, besides, `endpoint` (the endpoint's class) and `extends` (the member, by
-    name and dotted for derived ones, whose options are taken over: `"get_list"`, `"get_list.push"`).
+    Takes every option of `RestEndpoint` and, besides, `endpoint` (the endpoint's class), `extends` (the member, by
+    name and dotted for derived ones, whose options are taken over: `"get_list"`, `"get_list.push"`) and `deprecated`
+    (a reason, which may be empty: uses give a DeprecationWarning). A default in the signature that is not None is sent
+    where the keyword form leaves the parameter out.
 
     Without `extends` a member inherits, the later the stronger:
 
@@ -282,22 +284,30 @@ def rest_list(**options: Any) -> Any:
 
 
 def push_of(endpoint: ListEndpoint[Any, Any, P2, Has[R2], Any, Any]) -> RestEndpoint[P2, R2]:
-    """`create = push_of(get_list)`: a plain name of `get_list.push`, which follows an overridden `get_list` (§4.2)."""
+    """`create = push_of(get_list)`: a plain name of `get_list.push`, which follows an overridden `get_list` (§4.2).
+
+    `push_of(get_list).extend(timeout=5_000)` gives it options of its own.
+    """
     return cast("RestEndpoint[P2, R2]", _Create())
 
 
 class _Create:
     """The member `create` of a resource: `push` of its list under a name of its own (§4.2)."""
 
-    __slots__ = ("_known", "_name")
+    __slots__ = ("_known", "_name", "_options")
 
-    def __init__(self) -> None:
+    def __init__(self, options: Mapping[str, Any] | None = None) -> None:
         self._name = "create"
+        self._options = dict(options or {})
         # By the list endpoint that it was taken from, so that each class that overrides the list has its own.
         self._known: dict[int, tuple[Any, RestEndpoint[..., Any]]] = {}
 
     def __set_name__(self, owner: type, name: str) -> None:
         self._name = name
+
+    def extend(self, **options: Any) -> _Create:
+        """The same with these options over those of the list's `push`."""
+        return _Create({**self._options, **options})
 
     def __get__(self, instance: Any, owner: type[Resource[Any]]) -> Any:
         listing = _rest_member(owner, "get_list")
@@ -309,7 +319,7 @@ class _Create:
                 pushed = listing.push
             except ValueError as error:
                 raise AttributeError(f"{owner.__name__} has no {self._name}: {error}") from error
-            created = pushed.extend(name=f"{listing.name.rpartition('.')[0]}.{self._name}")
+            created = pushed.extend(**{"name": f"{listing.name.rpartition('.')[0]}.{self._name}", **self._options})
             known = self._known[id(listing)] = listing, created
         if not is_binder(instance):
             return known[1]

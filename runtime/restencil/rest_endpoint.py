@@ -139,6 +139,10 @@ class RestEndpoint(Endpoint[P, R]):
                     members[name] = default
         members["_has_body"] = self.method not in ("GET", "DELETE") and self.body is not None
         members["_own_process"] = options.get("process") is not None or kind.process is not RestEndpoint.process
+        members["decodes"] = not self._own_process and all(
+            options.get(name) is None and getattr(kind, name) is getattr(RestEndpoint, name)
+            for name in ("parse_response", "fetch", "flow")
+        )
         members["_model"] = ANY
         plain = "url" not in members and kind.url is RestEndpoint.url
         members["_quick"] = self._template if plain and not self._template.leads else None
@@ -208,38 +212,12 @@ class RestEndpoint(Endpoint[P, R]):
         """False for GET and DELETE and where `body=None` is configured, else true; overridable (§3.2)."""
         return self._has_body
 
-    def bind_args(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Any, ...]:
-        """Arguments in the positional form, keywords renamed by `wire`, the body in wire form (§3.3, §5.3.0)."""
-        if kwargs:
-            if args:
-                raise TypeError(
-                    f"endpoint {self.name!r} was given positional and keyword arguments; "
-                    "use keywords alone, or a dict of parameters (and a body)"
-                )
-            body = kwargs.get("body")
-            wire = self.wire
-            params: dict[str, Any]
-            if not wire and "body" not in kwargs and None not in kwargs.values():
-                params = {**kwargs}
-            else:
-                wire = wire or {}
-                params = {
-                    wire.get(name, name): value
-                    for name, value in kwargs.items()
-                    if value is not None and name != "body"
-                }
-            if not self.has_body:
-                if body is not None:
-                    raise TypeError(
-                        f"endpoint {self.name!r} takes no body; a parameter called body needs the positional form"
-                    )
-                return (params,)
-            return params, body if body is None else self._to_wire(body)
-        if args and self.has_body and args[-1] is not None:
-            body = args[-1]
-            wired = self._to_wire(body)
-            return args if wired is body else (*args[:-1], wired)
-        return args
+    def _bound_body(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        body = args[-1]
+        if body is None:
+            return args
+        wired = self._to_wire(body)
+        return args if wired is body else (*args[:-1], wired)
 
     def _to_wire(self, body: Any) -> Any:
         if isinstance(body, str | bytes):
@@ -275,7 +253,7 @@ class RestEndpoint(Endpoint[P, R]):
         Raises MissingParameterError, TypeError for a parameter without text or parameters that are no mapping, and
         ValueError for a value that would change the route.
         """
-        if keywords:
+        if keywords or (url_params is None and self._defaults):
             positional: list[Any] = [] if url_params is None else [url_params]
             url_params = self.bind_args(tuple(positional), keywords)[0]
         params = cast("dict[str, Any]", {} if url_params is None else url_params)
@@ -296,9 +274,11 @@ class RestEndpoint(Endpoint[P, R]):
         """The search string of these raw values: form encoding, sorted by name, None dropped (§2.4)."""
         return search_string(search_params)
 
-    def key(self, *args: P.args, **kwargs: P.kwargs) -> str:
+    def key(self, /, *args: P.args, **kwargs: P.kwargs) -> str:
         """The method, a space and the URL; the body never enters it (§2.5)."""
-        bound: tuple[Any, ...] = self.bind_args(args, kwargs) if kwargs else args
+        bound: tuple[Any, ...] = args
+        if kwargs or (not args and self._defaults):
+            bound = self.bind_args(args, kwargs)
         params = self._params(bound)
         quick = self._quick
         if quick is not None and quick.filler is not None and is_dict(params) and len(params) == quick.exact:
@@ -562,9 +542,12 @@ class RestEndpoint(Endpoint[P, R]):
     def get_page(self) -> RestEndpoint[..., Any]:
         """Fetches a further page, found through `pagination_field`, and appends it (§3.9, §5.8.6).
 
-        Raises AttributeError without `pagination_field`, ValueError without a collection.
+        `pagination={"remove_cursor": function}` gives the function form of `paginated`. Raises AttributeError without
+        either, ValueError without a collection.
         """
         field = self.pagination_field
+        if is_mapping(self.pagination) and self.pagination.get("remove_cursor") is not None:
+            field = self.pagination["remove_cursor"]
         if field is None:
             raise AttributeError(
                 f"endpoint {self.name!r} has no get_page: set pagination_field to the search parameter of the page"
@@ -667,6 +650,8 @@ def _model_of(body: Any, schema: Any) -> Any:
         return _model_of(body[0], None)
     if isinstance(body, RecordMeta | Object):
         return body
+    if body is dict:
+        return None
     if body is not ANY and isinstance(body, Schema):
         return entity_of(body)
     return entity_of(schema)

@@ -497,12 +497,16 @@ class Store:
         current = action.resets is None or action.resets == self.resets
         endpoint, args, key = action.endpoint, action.args, action.key
         schema = schema_of(endpoint.schema)
-        response = action.response if action.fetch_id is not None else copy_in(action.response)
+        fetched = action.fetch_id is not None
+        response = action.response if fetched else copy_in(action.response)
+        adopts = endpoint.decodes or not fetched
         placeholder = action.fetch_id if action.fetch_id is not None else self.next_id()
         change: Change
         try:
             with self._hooks():
-                run = self._normalized(self._base, endpoint, schema, args, key, response, action.meta, placeholder)
+                run = self._normalized(
+                    self._base, endpoint, schema, args, key, response, action.meta, placeholder, adopts=adopts
+                )
         except Exception as error:
             failure = _processing_error(error, key, schema, response)
             logger.warning("%s", failure, exc_info=failure)
@@ -531,9 +535,12 @@ class Store:
         response: Any,
         meta: Meta,
         placeholder: int,
+        *,
+        adopts: bool = False,
     ) -> Normalization:
         """A response as the change that it makes: tables, the key's result, and what `update` adds (§7.3)."""
-        run = normalization(below)(below, args, meta, placeholder_id=placeholder, where=f" ({key})")
+        where = f" ({key})"
+        run = normalization(below)(below, args, meta, placeholder_id=placeholder, where=where, adopts=adopts)
         if schema is None:
             result = read_only(response)
         else:

@@ -432,6 +432,8 @@ class _Order:
     base: str
     own_client: bool
     merged_headers: _MergedHeaders
+    shown: str | None
+    """The URL for logs and messages where the one that is sent holds more."""
     deadline: float | None = None
     apart: bool = False
     """Whether the body is read in a step of its own: streamed, or within limits."""
@@ -440,6 +442,20 @@ class _Order:
         if self.timeout is not None:
             self.deadline = time.monotonic() + self.timeout / 1000
         self.apart = self.stream or self.limit is not None or self.timeout is not None
+
+
+class _ShownURL(httpx.URL):
+    """A URL with a secret in its query, which shows neither in the log lines of httpx nor in what a user prints."""
+
+    def __init__(self, url: httpx.URL, shown: str) -> None:
+        super().__init__(url)
+        self._shown = shown
+
+    def __str__(self) -> str:
+        return self._shown
+
+    def __repr__(self) -> str:
+        return f"URL({self._shown!r})"
 
 
 class _MergedHeaders:
@@ -624,7 +640,8 @@ def _request(client: httpx.Client | httpx.AsyncClient, order: _Order) -> httpx.R
         content = body.encode()
         added["Content-Type"] = "text/plain; charset=utf-8"
     else:
-        return _streaming_request(client, method, url, headers, body, extensions)
+        request = _streaming_request(client, method, url, headers, body, extensions)
+        return request if order.shown is None else _disguised(request, order.shown)
     if content or method in ("POST", "PUT", "PATCH"):
         added["Content-Length"] = str(len(content))
     if added:
@@ -635,6 +652,11 @@ def _request(client: httpx.Client | httpx.AsyncClient, order: _Order) -> httpx.R
     request = httpx.Request(method, url, headers=headers, stream=httpx.ByteStream(content), extensions=extensions)
     request.headers.encoding = headers.encoding
     request.read()
+    return request if order.shown is None else _disguised(request, order.shown)
+
+
+def _disguised(request: httpx.Request, shown: str) -> httpx.Request:
+    request.url = _ShownURL(request.url, shown)
     return request
 
 
@@ -714,25 +736,32 @@ class _Transport:
         stream: bool,
     ) -> _Order:
         address, headers = prepared if prepared is not None else (url, _headers(init))
-        given = init.get("timeout")
-        if given is None:
-            given = timeout if timeout is not None else self.timeout
+        limit = init.get("timeout")
+        if limit is None:
+            limit = timeout if timeout is not None else self.timeout
         if _SCHEME(address):
             absolute, public = address, url
         else:
             absolute = _resolved(address, base)
             public = absolute if prepared is None else url
+        shown = None
+        if prepared is not None:
+            path, _, query = absolute.partition("?")
+            given = url.partition("?")[2]
+            if query != given:
+                shown = public_url(f"{path}?{given}" if given else path)
         return _Order(
             absolute,
             public_url(public) if "@" in public else public,
             init,
             headers,
-            given,
+            limit,
             self.max_response_bytes,
             stream,
             base,
             self._owns,
             self._merged_headers,
+            shown,
         )
 
 

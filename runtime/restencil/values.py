@@ -121,20 +121,31 @@ def same_json(left: Any, right: Any) -> bool:
     """JSON equality: `True` and `1` differ at any depth, `3` and `3.0` do not (§6.2)."""
     if left is right:
         return True
-    if isinstance(left, dict):
-        if not isinstance(right, dict) or len(left) != len(right):
-            return False
-        return all(key in right and same_json(value, right[key]) for key, value in left.items())
-    if isinstance(left, list):
-        if not isinstance(right, list) or len(left) != len(right):
-            return False
-        return all(map(same_json, left, right))
-    if (left is True or left is False or right is True or right is False) or left is None or right is None:
-        return False
     try:
-        return bool(left == right)
+        return bool(left == right) and _alike(left, right)
     except Exception:  # a foreign object's own comparison failed: then it is not known to be equal
         return False
+
+
+def _alike(left: Any, right: Any) -> bool:
+    """Whether two values that are equal in Python are so in JSON, where booleans are no numbers."""
+    if isinstance(left, dict):
+        if not isinstance(right, dict):
+            return False
+        for key, value in left.items():
+            if type(value) is not str:
+                other = right[key]
+                if value is not other and not _alike(value, other):
+                    return False
+        return True
+    if isinstance(left, list):
+        if not isinstance(right, list):
+            return False
+        for value, other in zip(left, right, strict=True):
+            if type(value) is not str and value is not other and not _alike(value, other):
+                return False
+        return True
+    return (left is True or left is False) is (right is True or right is False)
 
 
 def text_of(value: Any) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 from restencil import Controller, Entity, RestEndpoint, Store
 from restencil.denormalize import Denormalization, Memo
 from restencil.jsontext import decode_json, decode_json_standard
-from restencil.normalize import Normalization
+from restencil.compiled import CompiledNormalization
 from restencil.schema import Collection
 from restencil.schema.base import Schema, schema_of
 from restencil.tables import Tables
@@ -63,7 +63,7 @@ get_items: RestEndpoint[..., Any] = RestEndpoint(path="/items", schema=Collectio
 
 def normalized(tables: Tables, data: Any) -> Any:
     """A response in the tables; its normalized result."""
-    run = Normalization(tables, (), META)
+    run = CompiledNormalization(tables, (), META, adopts=True)
     result = run.run(ALL, data)
     tables.commit(run.change)
     return result

@@ -102,7 +102,9 @@ class Definitions:
         inner = spec["schema"]
         attribute = spec.get("schema_attribute")
         if "schema_attribute" not in spec:
-            return self._defined(made_by(self.schema(inner)), spec)
+            shorthand = isinstance(inner, dict) and "kind" not in inner
+            item = schema.Object({name: self.schema(one) for name, one in inner.items()}) if shorthand else None
+            return self._defined(made_by(item or self.schema(inner)), spec)
         mapping = {name: self.schema(item) for name, item in inner.items()}
         if attribute is None:
             return self._defined(made_by(mapping), spec)

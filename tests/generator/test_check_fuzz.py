@@ -6,12 +6,12 @@ from typing import Any
 
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from tests.generator.mutations import FILES, TEXTS, VALUES, WORDS, mutated, text_of
 
 from restencil_generator.lint import lint
 from restencil_generator.load import Loaded, load_text
 from restencil_generator.problems import has_errors
 from restencil_generator.report import Format, render
-from tests.generator.mutations import FILES, TEXTS, VALUES, WORDS, mutated, text_of
 
 FORMATS: tuple[Format, ...] = ("text", "json", "github", "sarif")
 
@@ -68,7 +68,12 @@ def test_a_text_of_anything_gives_an_answer(text: str) -> None:
 
 
 @settings(max_examples=100)
-@given(st.sampled_from(FILES), st.integers(0, 6000), st.integers(0, 40), st.sampled_from((*TEXTS, "\n", "  ", ":", "{", "- ")))
+@given(
+    st.sampled_from(FILES),
+    st.integers(0, 6000),
+    st.integers(0, 40),
+    st.sampled_from((*TEXTS, "\n", "  ", ":", "{", "- ")),
+)
 def test_a_spec_with_a_stretch_of_text_replaced_gives_an_answer(file: Any, start: int, length: int, new: str) -> None:
     """A slip of the hand anywhere in a file loads or says what is wrong."""
     text = file.read_text("utf-8")

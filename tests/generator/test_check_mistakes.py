@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.generator.cases import cases, expected_file, loaded, output
 
 from restencil_generator.codes import CODES, ERRORS
 from restencil_generator.problems import Place, in_order
-from tests.generator.cases import cases, expected_file, loaded, output
 
 # These need something else than a spec; they have tests of their own in test_load.py.
 ELSEWHERE = {"unreadable-file", "yaml-loader"}

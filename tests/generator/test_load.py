@@ -59,7 +59,7 @@ def test_a_spec_knows_its_file_by_name_alone() -> None:
     assert loaded.files == (BLOG,)
 
 
-# ----------------------------------------------------------------------------------------------------------------- files
+# --------------------------------------------------------------------------------------------------------------- files
 
 
 def test_a_file_that_is_not_there_is_a_problem(tmp_path: Path) -> None:
@@ -145,7 +145,7 @@ def test_without_the_c_parser_one_clear_message_is_given(tmp_path: Path) -> None
     ), done.stderr
 
 
-# ------------------------------------------------------------------------------------------------------------------ YAML
+# ---------------------------------------------------------------------------------------------------------------- YAML
 
 
 def value_of(text: str) -> Json:
@@ -264,7 +264,7 @@ def test_a_tree_becomes_json_with_the_place_of_every_part() -> None:
     assert set(places) == {(), ("a",), ("a", ""), ("a", 0)}
 
 
-# ---------------------------------------------------------------------------------------------------------------- digest
+# -------------------------------------------------------------------------------------------------------------- digest
 
 
 @pytest.mark.parametrize(
@@ -320,10 +320,7 @@ def test_durations_count_by_their_length() -> None:
 
 def test_the_digest_is_the_same_in_every_process() -> None:
     """Neither the hash seed nor the working directory nor the locale has a say."""
-    code = (
-        "import sys; from restencil_generator.load import load_spec;"
-        "print(load_spec(sys.argv[1]).declaration.digest)"
-    )
+    code = "import sys; from restencil_generator.load import load_spec;print(load_spec(sys.argv[1]).declaration.digest)"
     found: set[str] = set()
     for seed in ("0", "1", "4711"):
         environment = {

@@ -292,11 +292,19 @@ def test_values_of_a_wrong_type_are_a_422(blog: Api) -> None:
     answer = blog("PATCH", "/articles/1", json={"title": 5, "author": {"joinedAt": "today"}, "unknown": 1})
     assert answer.status_code == 422
     assert answer.json() == {
-        "error": "unprocessable_entity",
+        "error": "unprocessable_content",
         "message": "title: a text is expected, this is 5; author.joinedAt: a date with a time such as "
         "'2020-01-31T12:00:00Z' is expected, this is 'today'",
     }
     assert blog.get("/articles/1")["title"] == "Title 1"
+
+
+@pytest.mark.parametrize("body", ["x", 5, True])
+def test_a_body_that_is_no_object_is_a_422(blog: Api, body: Any) -> None:
+    """A record is a JSON object."""
+    answer = blog("PATCH", "/articles/1", json=body)
+    assert answer.status_code == 422
+    assert answer.json()["message"].endswith(("expected a JSON object", "this is true"))
 
 
 def test_what_the_spec_does_not_know_is_kept(blog: Api) -> None:

@@ -264,7 +264,9 @@ class Naive:
         if isinstance(shape, Every):
             for pk in self.tables.get(shape.kind, {}):
                 cells[shape.kind, pk] = _text(self.cell(shape.kind, pk))
-        return f"{_text(stored)} {list(cells.items()) if isinstance(shape, Every) else sorted(cells.items())}"
+        if isinstance(shape, Every):
+            return f"{shape.kind in self.tables} {list(cells.items())}"
+        return f"{_text(stored)} {sorted(cells.items())}"
 
     def answer(self, shape: Shape, response: Json) -> Any:
         """What the call that got this response returns, for shapes of entities that the state holds (§7.2)."""
@@ -361,6 +363,7 @@ class _Pass:
                 self._put_list(f"[{kind}]", pk, pks)
                 return pk
             case Every(kind):
+                self.state.tables.setdefault(kind, {})  # an answer without any makes the table, too
                 for entry in value:
                     self._entity(kind, entry)
                 return MISSING

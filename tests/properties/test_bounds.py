@@ -10,11 +10,11 @@ import random
 from typing import Any
 
 import pytest
+from tests.properties.library import Driver, Schemas, unlike
+from tests.properties.model import Kind, Listed, Many, Mapped, Members, Naive, One, Removed, Shape
 
 from restencil import ExpiryStatus, RestEndpoint, Store, schema
 from restencil.actions import Collect
-from tests.properties.library import Driver, Schemas, unlike
-from tests.properties.model import Kind, Listed, Many, Mapped, Members, Naive, One, Removed, Shape
 
 Json = Any
 Read = tuple[RestEndpoint[..., Any], Shape, tuple[Json, ...]]
@@ -169,7 +169,7 @@ def test_what_is_held_is_never_evicted(limit: int) -> None:
         while not history.held:
             history.write()
             history.hold()
-        endpoint, shape, args = history.kept[0]
+        endpoint, _, args = history.kept[0]
         touched = history.driver.store.paths(endpoint, args)
         data = history.driver.read(endpoint, *args)
         for number in range(50):

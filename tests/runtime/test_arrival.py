@@ -7,9 +7,9 @@ from typing import Any
 from urllib.parse import parse_qsl, unquote
 
 import httpx
+from tests.runtime.servers import Server
 
 from restencil import RestEndpoint
-from tests.runtime.servers import Server
 
 COUNT = 200_000
 IN_A_PATH = 25

@@ -9,6 +9,7 @@ from typing import Any
 
 import httpx
 import pytest
+from tests.runtime.clients import Asked, as_json, as_text
 
 import restencil
 from restencil import (
@@ -23,7 +24,6 @@ from restencil import (
     schema,
 )
 from restencil.schema import validate_required
-from tests.runtime.clients import Asked, as_json, as_text
 
 
 class Article(Entity):

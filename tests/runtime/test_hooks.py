@@ -7,9 +7,9 @@ import threading
 from typing import Any
 
 import pytest
+from tests.runtime.clients import Asked
 
 from restencil import Entity, HookScopeError, RestEndpoint, create_resource, hook_scope, hookify_resource, use_endpoint
-from tests.runtime.clients import Asked
 
 
 class Article(Entity):

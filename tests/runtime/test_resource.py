@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
+from tests.runtime.clients import Asked, as_json
 
 from restencil import (
     AbortOptimistic,
@@ -22,7 +23,6 @@ from restencil import (
     schema,
 )
 from restencil.resource import endpoints_of
-from tests.runtime.clients import Asked, as_json
 
 
 class User(Entity):

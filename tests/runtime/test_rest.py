@@ -15,6 +15,7 @@ from typing import Any
 
 import httpx
 import pytest
+from tests.runtime.clients import Asked, as_json, as_text
 
 from restencil import (
     Endpoint,
@@ -31,7 +32,6 @@ from restencil import (
     schema,
     soft_on_server_error,
 )
-from tests.runtime.clients import Asked, as_json, as_text
 
 
 class Article(Entity):

@@ -14,6 +14,8 @@ from typing import Any
 
 import httpx
 import pytest
+from tests.runtime.clients import Asked, as_json
+from tests.runtime.servers import Arrived, Reply, Server
 
 from restencil import AbortController, AbortError, NetworkError, RestEndpoint
 from restencil.transport import (
@@ -24,8 +26,6 @@ from restencil.transport import (
     answering_async_client,
     answering_client,
 )
-from tests.runtime.clients import Asked, as_json
-from tests.runtime.servers import Arrived, Reply, Server
 
 BOTH = pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, assert_type
 
-from shapes import AsyncBlog, Article, Articles, Blog, Link, SearchResult, User
+from shapes import Article, Articles, AsyncBlog, Blog, Link, SearchResult, User
 
 from restencil import (
     AbortController,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shapes import AsyncBlog, Article, Articles, Blog, User
+from shapes import Article, Articles, AsyncBlog, Blog, User
 
 from restencil import RestEndpoint, RestGenerics, create_resource
 

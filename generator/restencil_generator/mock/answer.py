@@ -78,6 +78,15 @@ class Reply:
     text: bool = False
 
 
+_ERRORS: Mapping[int, str] = {
+    400: "bad_request",
+    401: "unauthorized",
+    404: "not_found",
+    405: "method_not_allowed",
+    422: "unprocessable_content",  # a name of its own in each Python, so it is fixed here
+}
+
+
 class Refusal(Exception):
     """An answer that is an error: its status, a stable word and a sentence."""
 
@@ -88,7 +97,7 @@ class Refusal(Exception):
 
     def reply(self) -> Reply:
         """The error as JSON: `{"error": "not_found", "message": …}`."""
-        return Reply(self.status, {"error": self.status.name.lower(), "message": str(self)}, self.headers)
+        return Reply(self.status, {"error": _ERRORS[self.status], "message": str(self)}, self.headers)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -455,7 +464,7 @@ class _Answer:
         return self._respond(HTTPStatus.OK)
 
     def _check_body(self) -> None:
-        """Refuses a body with values of a wrong type. Fields may be missing, and what the spec does not know is kept."""
+        """Refuses a body with values of a wrong type. Fields may be missing, and unknown ones are kept."""
         body, declared = self.call.body, self.endpoint.body
         if declared is None or declared.type is None or isinstance(body, Missing | bytes) or body is None:
             return

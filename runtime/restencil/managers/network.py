@@ -95,7 +95,8 @@ class NetworkManager(Manager):
             response = yield from self._exchange(flight, controller)
         except BaseException as error:
             answered = flight.done
-            self._fail(flight, controller, error)
+            if flight.resets != DROPPED:
+                self._fail(flight, controller, error)
             if answered and isinstance(error, Exception):
                 return flight.result()
             raise
@@ -112,9 +113,11 @@ class NetworkManager(Manager):
         return flight.result() if answered else value
 
     def abandon(self, flight: Flight) -> None:
-        """The request of this flight was given up before its first step."""
+        """The request of this flight is not wanted any more: as if it had been aborted at this moment (§9.4)."""
         if not flight.done:
-            self._fail(flight, self._attached(), AbortError("the request was cancelled before it was sent"))
+            self._fail(flight, self._attached(), AbortError("the request was cancelled"))
+            flight.resets = DROPPED
+            flight.settle(error=AbortError("the request was cancelled"))
 
     # what passes
 

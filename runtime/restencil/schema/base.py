@@ -89,6 +89,7 @@ class Answer:
     def __init__(self, run: Normalization, reader: Denormalization) -> None:
         self.written: Mapping[tuple[int, str], str] = run.written
         self.processed: Mapping[tuple[int, str], Mapping[str, Any]] = run.processed
+        self.chosen: Mapping[tuple[int, int], Schema] = run.chosen
         self.reader = reader
 
     def visit(self, schema: Schema | None, value: Any) -> Any:

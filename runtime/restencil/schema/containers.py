@@ -79,6 +79,8 @@ class Choice(Schema):
                 ", ".join(map(str, self.raw)),
             )
             return value
+        if callable(self.attribute):
+            run.chosen[id(value), id(self)] = schema  # the choice may depend on the place, which an answer does not know
         return {"id": run.visit(schema, value, parent, key), "schema": name}
 
     def _reference(self, stored: Any) -> Schema | None:
@@ -98,9 +100,14 @@ class Choice(Schema):
         _, schema = self.select(stored, None, None)
         return read_only(stored) if schema is None else run.visit(schema, stored)
 
+    def chosen(self, value: Any, run: Answer) -> Schema | None:
+        """The schema that an item of the response was normalized with."""
+        if callable(self.attribute):
+            return run.chosen.get((id(value), id(self)))
+        return self.select(value, None, None)[1]
+
     def answer(self, value: Any, run: Answer) -> Any:
-        _, schema = self.select(value, None, None)
-        return run.visit(schema, value)
+        return run.visit(self.chosen(value, run), value)
 
     def query_key(self, args: tuple[Any, ...], run: Denormalization) -> Any:
         if not args or args[0] is None:

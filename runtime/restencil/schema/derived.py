@@ -22,13 +22,16 @@ class Invalidate(Schema):
     def __init__(self, schema: Any, schema_attribute: Attribute | None = None) -> None:
         self._raw = schema
         self._attribute = schema_attribute
+        self._item: Schema | None = None
         if isinstance(schema, Mapping):
-            item_schema(schema, schema_attribute, "Invalidate")
+            self._item = item_schema(schema, schema_attribute, "Invalidate")
 
     @property
     def item(self) -> Schema | None:
         """The schema of what is invalidated."""
-        return item_schema(self._raw, self._attribute, "Invalidate")
+        if self._item is None:
+            self._item = item_schema(self._raw, self._attribute, "Invalidate")
+        return self._item
 
     def children(self) -> Iterable[Schema | None]:
         return (self.item,)
@@ -48,6 +51,7 @@ class Invalidate(Schema):
             name, chosen = item.select(value, parent, key)
             if not isinstance(chosen, EntitySchema):
                 return value
+            run.chosen[id(value), id(item)] = chosen
             return {"id": self._invalidate(chosen, value, parent, key, run), "schema": name}
         if not isinstance(item, EntitySchema):
             return value
@@ -74,7 +78,7 @@ class Invalidate(Schema):
     def answer(self, value: Any, run: Answer) -> Any:
         item = self.item
         if isinstance(item, Choice) and isinstance(value, Mapping):
-            item = item.select(value, None, None)[1]
+            item = item.chosen(value, run)
         if isinstance(item, EntitySchema):
             return item.built_from(value, run) if isinstance(value, Mapping) else UNDEFINED
         return read_only(value)

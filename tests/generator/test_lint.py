@@ -1,0 +1,447 @@
+"""Advice about specs without mistakes."""
+
+from __future__ import annotations
+
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from restencil_generator import declaration as d
+from restencil_generator.codes import ADVICE
+from restencil_generator.examples import misfits, to_wire
+from restencil_generator.lint import lint
+from restencil_generator.load import Loaded, load_spec, load_text
+from restencil_generator.problems import Problem
+
+ROOT = Path(__file__).parents[2]
+HEAD = "restencil: 1\npackage: shop\n"
+ITEM = "entities:\n  Item:\n    fields: {id: integer, title: string, order_by: string}\n"
+
+
+def loaded(text: str, head: str = HEAD) -> Loaded:
+    found = load_text(head + textwrap.dedent(text), "shop.yaml")
+    assert found.declaration is not None, found.problems
+    return found
+
+
+def advice(text: str, head: str = HEAD) -> list[tuple[str, str]]:
+    """Codes and messages of the advice about a text, hand-written code aside."""
+    return [(problem.code, problem.message) for problem in lint(loaded(text, head), import_hooks=False)]
+
+
+def of_resource(keys: str, head: str = HEAD, entities: str = ITEM) -> list[tuple[str, str]]:
+    """The advice about a resource of items with more keys."""
+    text = entities + "resources:\n  items:\n    path: /items/:id\n    schema: Item\n"
+    return advice(text + textwrap.indent(textwrap.dedent(keys), "    "), head)
+
+
+def test_the_example_of_the_project_is_as_advised() -> None:
+    """Nothing is to be said about specs/blog.yaml."""
+    assert lint(load_spec(ROOT / "specs" / "blog.yaml")) == ()
+
+
+def test_a_spec_with_mistakes_gets_no_advice() -> None:
+    """The mistakes come first."""
+    assert lint(load_text("restencil: 1\n")) == ()
+
+
+def test_advice_is_a_warning_with_a_place_and_a_known_code() -> None:
+    """It keeps nothing from being generated."""
+    (problem,) = lint(loaded("enums: {Lost: [a]}\n"))
+    assert (problem.severity, problem.place.line, problem.code in ADVICE) == ("warning", 3, True)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("enums: {Lost: [a]}\n", [("unused", "nothing uses the enum 'Lost'")]),
+        ("objects: {Lost: {a: string}}\n", [("unused", "nothing uses the object 'Lost'")]),
+        (ITEM, [("unused", "nothing uses the entity 'Item'")]),
+    ],
+)
+def test_what_nothing_uses_is_left_over(text: str, expected: list[tuple[str, str]]) -> None:
+    """An enum, object or entity that no type names."""
+    assert advice(text) == expected
+
+
+def test_a_package_should_not_hide_the_standard_library() -> None:
+    """`import calendar` would then find the wrong one."""
+    assert advice("", "restencil: 1\npackage: calendar\n") == [
+        ("stdlib-package", "the package 'calendar' hides the module of Python's standard library")
+    ]
+
+
+def test_a_secret_should_travel_encrypted() -> None:
+    """Plain http is for loopback."""
+    assert advice("auth: {bearer: true}\nurl_prefix: http://shop.example\n") == [
+        ("plain-http", "the secret of the spec travels in the clear: http://shop.example")
+    ]
+    assert advice("auth: {bearer: true}\nurl_prefix: http://localhost:8000\n") == []
+    assert advice("url_prefix: http://shop.example\n") == []
+
+
+def test_a_header_should_not_look_like_a_secret() -> None:
+    """Names such as X-Api-Key belong to `auth`."""
+    assert advice("headers: {X-Api-Key: abc, X-Part: shop}\n") == [
+        ("secret-looking", "the header 'X-Api-Key' of the spec looks like a secret, which never stands in a spec")
+    ]
+
+
+def test_entities_that_share_a_table_should_extend_one_another() -> None:
+    """Else their records are merged by accident."""
+    text = """
+        entities:
+          A: {key: Same, fields: {id: integer, b: B?}}
+          B: {key: Same, fields: {id: integer, a: A?}}
+        """
+    assert advice(text) == [
+        ("shared-key", "the entities 'B' and 'A' share the table 'Same', but neither extends the other")
+    ]
+
+
+def test_a_nested_collection_should_say_whose_it_is() -> None:
+    """Without `nest` all lists of one response are one."""
+    entities = "entities:\n  Item: {fields: {id: integer, parts: {collection: [Item]}}}\n"
+    assert of_resource("", entities=entities) == [
+        (
+            "nested-collection",
+            "the collection 'parts' of entity 'Item' has no 'nest': all lists of one response are one list",
+        )
+    ]
+
+
+def test_what_others_need_should_be_fetched_alone() -> None:
+    """An invalid required relation makes its holder unusable, so something must bring it back."""
+    entities = "entities:\n  Item: {fields: {id: integer, maker: Maker}}\n  Maker: {fields: {id: integer}}\n"
+    assert of_resource("", entities=entities) == [
+        (
+            "never-fetched-alone",
+            "entity 'Item' needs 'Maker' in 'maker', but no endpoint reads one alone: "
+            + "once it is invalid, nothing brings it back",
+        )
+    ]
+    assert of_resource("endpoints: {maker: {path: /m, schema: Maker}}", entities=entities) == []
+    assert of_resource("", entities=entities.replace("maker: Maker", "maker: Maker?")) == []
+
+
+def test_every_entity_of_a_union_should_have_its_discriminator() -> None:
+    """One that has not is known by its place alone."""
+    text = """
+        entities:
+          A: {fields: {id: integer, kind: {const: a}}}
+          B: {fields: {id: integer}}
+        resources:
+          all: {path: '/all/:id', schema: {union: {a: A, b: B}, attribute: kind}}
+        """
+    assert advice(text) == [("union-field", "entity 'B' of a union lacks 'kind', which tells it apart")]
+
+
+@pytest.mark.parametrize(
+    ("keys", "message"),
+    [
+        (
+            "endpoints: {update: {options: {poll_frequency: 1m}}}",
+            "'poll_frequency' of 'update' of resource 'items' has no effect: it changes something",
+        ),
+        (
+            "endpoints: {get: {get_optimistic_response: 'python:m:f'}}",
+            "'get_optimistic_response' of 'get' of resource 'items' has no effect: it changes nothing",
+        ),
+        (
+            "pagination_field: page\nendpoints: {get_list: {schema: [Item]}}",
+            "'pagination_field' of resource 'items' has no effect: no list holds a collection",
+        ),
+    ],
+)
+def test_what_is_written_should_have_an_effect(keys: str, message: str) -> None:
+    """An option at an endpoint that cannot use it is a misunderstanding."""
+    assert of_resource(keys) == [("no-effect", message)]
+
+
+def test_an_inherited_option_is_no_misunderstanding() -> None:
+    """The resource's polling reaches its mutations, where it simply does nothing."""
+    assert of_resource("options: {poll_frequency: 1m}") == []
+
+
+def test_what_a_mutation_changes_should_change_in_the_cache() -> None:
+    """An update without a schema, and a delete that invalidates nothing, leave old data behind."""
+    assert of_resource("endpoints: {update: {schema: null}, delete: {schema: Item}}") == [
+        ("stale-after-write", "'update' of resource 'items' has no schema: what is cached stays as it was"),
+        ("stale-after-write", "'delete' of resource 'items' invalidates nothing: lists go on showing the entity"),
+    ]
+
+
+def test_a_whole_list_should_not_be_polled_often() -> None:
+    """Pages are for that."""
+    assert of_resource("endpoints: {get_list: {options: {poll_frequency: 5s}}}") == [
+        (
+            "poll-whole-list",
+            "'get_list' of resource 'items' fetches the whole list every 5000 ms while someone watches it",
+        )
+    ]
+    assert of_resource("pagination_field: page\nendpoints: {get_list: {options: {poll_frequency: 5s}}}") == []
+    assert of_resource("endpoints: {get_list: {options: {poll_frequency: 5m}}}") == []
+
+
+def test_where_there_are_pages_the_next_one_should_be_found() -> None:
+    """`page`, `offset` and `skip` explain themselves; other fields need `pagination`."""
+    assert of_resource("pagination_field: cursor") == [
+        ("no-iterate", "'get_list' of resource 'items' has pages, but nothing says how 'iterate()' finds the next one")
+    ]
+    assert of_resource("pagination_field: skip") == []
+
+
+def test_a_search_parameter_should_have_a_text() -> None:
+    """A mapping has none, unless an endpoint class encodes it."""
+    keys = "search_params: {where: {values: string}}\nmembers: [get_list]\n"
+    assert of_resource(keys) == [
+        ("search-type", "the search parameter 'where' of 'get_list' of resource 'items' has no text in a URL")
+    ]
+    assert of_resource(keys + "endpoint: python:m:Base\n") == []
+
+
+def test_what_is_deprecated_should_not_be_used() -> None:
+    """By entities, resources and endpoints that are not deprecated themselves."""
+    text = """
+        entities:
+          Old: {deprecated: use New, fields: {id: integer}}
+          New: {fields: {id: integer, old: Old?, older: {type: Old?, deprecated: true}}}
+          Newer: {extends: Old}
+        resources:
+          news:
+            path: /news/:id
+            schema: New
+            endpoints: {a: {path: /a, deprecated: true}, b: {extends: a, path: /b}}
+          olds: {path: '/olds/:id', schema: Old}
+          gone: {path: '/gone/:id', schema: Newer, deprecated: true}
+        """
+    found = lint(loaded(text), import_hooks=False)
+    assert [(problem.code, problem.message, problem.hint) for problem in found] == [
+        ("deprecated-use", "field 'old' of entity 'New' uses entity 'Old', which is deprecated", "use New"),
+        ("deprecated-use", "entity 'Newer' uses entity 'Old', which is deprecated", "use New"),
+        ("deprecated-use", "'b' of resource 'news' extends 'a', which is deprecated", ""),
+        ("deprecated-use", "resource 'olds' uses entity 'Old', which is deprecated", "use New"),
+    ]
+
+
+# ------------------------------------------------------------------------------------------------------------ examples
+
+
+@pytest.mark.parametrize(
+    ("examples", "messages"),
+    [
+        ("get: {params: {id: 1}, response: {id: 1, title: x, orderBy: y}}", []),
+        ("get: {params: {id: 1}, response: {id: 1, order_by: y}}", []),
+        ("get_list: {params: {sortKey: x}, response: [{id: 1}]}", []),
+        ("delete: {params: {id: 1}, response: null}", []),
+        ("push: {body: {title: x}, response: {id: 1}}", []),
+        ("get: {response: {id: x}}", ["response.id: a whole number is expected, this is 'x'"]),
+        ("get: {response: {titel: x}}", ["response.titel: entity 'Item' has no field 'titel'"]),
+        (
+            "get: {response: {order_by: x, orderBy: y}}",
+            ["response.orderBy: the field 'order_by' is given twice, by both its names"],
+        ),
+        ("get_list: {response: [{id: 1}, {id: 2, title: 3}]}", ["response.1.title: a text is expected, this is 3"]),
+        ("get_list: {response: {id: 1}}", ["response: a list is expected, this is a mapping"]),
+        ("get: {params: {ident: 1}}", ["the parameter 'id' is missing", "the endpoint has no parameter 'ident'"]),
+        ("get: {body: {title: x}}", ["it has a body, but the endpoint takes none"]),
+        ("push: {body: {titel: x}}", ["body.titel: entity 'Item' has no field 'titel'"]),
+    ],
+)
+def test_an_example_should_fit(examples: str, messages: list[str]) -> None:
+    """Parameters, body and response, under Python or wire names, each part at its place."""
+    keys = f"search_params: {{sort_key: string?}}\nexamples: {{{examples}}}\n"
+    found = of_resource(keys, HEAD + "wire_names: camelCase\n")
+    assert [code for code, _ in found] == ["example-misfit"] * len(messages)
+    assert [message.partition("does not fit: ")[2] for _, message in found] == messages
+
+
+def test_a_misfit_is_marked_where_it_stands() -> None:
+    """The key of an unknown field, the value of another type."""
+    text = ITEM + "resources:\n  items:\n    path: /items/:id\n    schema: Item\n    examples:\n"
+    text += "      get: {response: {id: 1, titel: x, title: 2}}\n"
+    places = [(problem.place.line, problem.place.column) for problem in lint(loaded(text))]
+    assert places == [(11, 31), (11, 48)]
+
+
+def spec_with(text: str) -> d.Spec:
+    found = loaded(text, HEAD + "wire_names: camelCase\n").declaration
+    assert found is not None
+    return found
+
+
+SHAPES = """
+objects: {Size: {unit_name: string}}
+entities:
+  A: {fields: {id: integer, the_kind: {const: a}, the_size: Size, all_sizes: [Size], by_name: {values: Size}}}
+  B: {fields: {id: integer, the_kind: {const: b}, an_a: A?}}
+"""
+
+
+def test_an_example_goes_out_under_wire_names() -> None:
+    """At every depth; unknown members and misfits stay as they are."""
+    spec = spec_with(SHAPES)
+    union = d.UnionOf((d.Choice("a", "A"), d.Choice("b", "B")), "the_kind", "theKind")
+    assert to_wire(spec, d.EntityRef("B"), {"an_a": {"the_size": {"unit_name": "m"}}, "other_x": 1}) == {
+        "anA": {"theSize": {"unitName": "m"}},
+        "other_x": 1,
+    }
+    assert to_wire(spec, d.ListOf(union), [{"the_kind": "a", "all_sizes": [{"unit_name": "m"}]}, 3]) == [
+        {"theKind": "a", "allSizes": [{"unitName": "m"}]},
+        3,
+    ]
+    assert to_wire(spec, d.EntityRef("A"), {"by_name": {"unit_name": {"unit_name": "m"}}}) == {
+        "byName": {"unit_name": {"unitName": "m"}}
+    }
+    assert to_wire(spec, union, {"theKind": "zz", "the_size": 1}) == {"theKind": "zz", "the_size": 1}
+    assert to_wire(spec, d.EntityRef("A"), "1") == "1"
+
+
+def test_an_unknown_value_of_an_enum_is_no_misfit_in_an_example() -> None:
+    """Enums are open: a server may know more values."""
+    spec = spec_with("enums: {Status: [a]}\n" + ITEM)
+    assert list(misfits(spec, d.EnumRef("Status"), "zz")) == []
+    assert [misfit.message for misfit in misfits(spec, d.EnumRef("Status"), True)] == [
+        "enum 'Status' has no value true"
+    ]
+
+
+# --------------------------------------------------------------------------------------------------------------- hooks
+
+HOOKS = '''
+import restencil
+
+print("imported code may print")
+
+
+class Base(restencil.RestEndpoint):
+    """A base class."""
+
+
+class Collection(restencil.schema.Collection):
+    """A collection."""
+
+
+class Other:
+    """No endpoint."""
+
+
+def one(value):
+    return value
+
+
+def two(value, params):
+    return value
+
+
+def any_number(*args):
+    return args
+
+
+def three(value, params, body):
+    return value
+
+
+text = "no function"
+'''
+
+
+def hooks(tmp_path: Path, keys: str, code: str = HOOKS) -> list[Problem]:
+    """The advice about the hand-written code that a resource names."""
+    (tmp_path / "shop_hooks.py").write_text(code)
+    text = ITEM + "resources:\n  items:\n    path: /items/:id\n    schema: Item\n" + textwrap.indent(keys, "    ")
+    return list(lint(loaded(text), python_path=[tmp_path, ROOT / "runtime"]))
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        "endpoint: python:shop_hooks:Base\n",
+        "collection: python:shop_hooks:Collection\n",
+        "endpoints: {get: {process: 'python:shop_hooks:two'}}\n",
+        "endpoints: {update: {process: 'python:shop_hooks:three'}}\n",
+        "endpoints: {get: {process: 'python:shop_hooks:any_number'}}\n",
+        "endpoints: {a: {path: /a, process: 'python:shop_hooks:one'}}\n",
+        "options: {error_policy: 'python:shop_hooks:one'}\n",
+    ],
+)
+def test_hand_written_code_that_fits_is_fine(tmp_path: Path, keys: str) -> None:
+    """Classes of the right kind, functions that take what they are called with."""
+    assert hooks(tmp_path, keys) == []
+
+
+@pytest.mark.parametrize(
+    ("keys", "code", "message"),
+    [
+        (
+            "endpoint: python:shop_hooks:Nothing\n",
+            "hook-missing",
+            "'endpoint' of resource 'items': shop_hooks has no Nothing",
+        ),
+        (
+            "endpoint: python:no_such_module:Base\n",
+            "hook-missing",
+            "'endpoint' of resource 'items': no_such_module cannot be imported: ModuleNotFoundError: "
+            + "No module named 'no_such_module'",
+        ),
+        (
+            "endpoint: python:shop_hooks:Other\n",
+            "hook-kind",
+            "'endpoint' of resource 'items': shop_hooks:Other is no class that extends RestEndpoint",
+        ),
+        (
+            "collection: python:shop_hooks:Base\nmembers: [get_list]\n",
+            "hook-kind",
+            "'collection' of 'get_list' of resource 'items': shop_hooks:Base is no class that extends Collection",
+        ),
+        (
+            "endpoints: {get: {process: 'python:shop_hooks:text'}}\n",
+            "hook-kind",
+            "'process' of 'get' of resource 'items': text cannot be called",
+        ),
+        (
+            "endpoints: {get: {process: 'python:shop_hooks:one'}}\n",
+            "hook-arity",
+            "'process' of 'get' of resource 'items': one(value) is called with 2 arguments: "
+            + "too many positional arguments",
+        ),
+        (
+            "endpoints: {update: {process: 'python:shop_hooks:two'}}\n",
+            "hook-arity",
+            "'process' of 'update' of resource 'items': two(value, params) is called with 3 arguments: "
+            + "too many positional arguments",
+        ),
+        (
+            "endpoints: {a: {path: /a, process: 'python:shop_hooks:two'}}\n",
+            "hook-arity",
+            "'process' of 'a' of resource 'items': two(value, params) is called with 1 argument: "
+            + "missing a required argument: 'params'",
+        ),
+    ],
+)
+def test_hand_written_code_that_does_not_fit_is_told(tmp_path: Path, keys: str, code: str, message: str) -> None:
+    """What is missing, what is something else, what takes another number of arguments."""
+    (problem,) = hooks(tmp_path, keys)
+    assert (problem.code, problem.message) == (code, message)
+    assert problem.place.line > 0
+
+
+def test_code_that_ends_the_interpreter_is_told(tmp_path: Path) -> None:
+    """Importing hand-written code can end its own process only."""
+    (problem,) = hooks(tmp_path, "endpoint: python:shop_hooks:Base\n", "import os\nos._exit(0)\n")
+    assert problem.message == "'endpoint' of resource 'items': its import ended the interpreter"
+
+
+def test_a_reference_is_judged_once(tmp_path: Path) -> None:
+    """What many endpoints inherit is one problem at one place."""
+    assert len(hooks(tmp_path, "options: {error_policy: 'python:shop_hooks:two'}\n")) == 1
+
+
+def test_code_is_imported_on_request_only(tmp_path: Path) -> None:
+    """Nothing of it enters this process, and nothing at all is imported where that is not wanted."""
+    hooks(tmp_path, "endpoint: python:shop_hooks:Base\n")
+    assert "shop_hooks" not in sys.modules
+    text = ITEM + "resources: {items: {path: '/i/:id', schema: Item, endpoint: 'python:nowhere:Base'}}\n"
+    assert lint(loaded(text), import_hooks=False) == ()

@@ -1,0 +1,229 @@
+"""Names: what they become in Python and in JSON, from tables that agree with Python and with the runtime."""
+
+from __future__ import annotations
+
+import keyword
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import restencil
+from restencil.path import parse as runtime_parse
+from restencil.path import shorten_path
+from restencil_generator.declaration import PathParameter, WireNames
+from restencil_generator.names import (
+    CLIENT_MEMBERS,
+    ENTITY_MEMBERS,
+    KEYWORDS,
+    WIRE_NAMES,
+    Use,
+    constant_name,
+    is_identifier,
+    pascal_case,
+    python_name,
+    suggested_identifier,
+    wire_name,
+)
+from restencil_generator.template import TemplateError, list_path, parse_path, route
+
+
+@pytest.mark.parametrize(
+    ("name", "style", "wire"),
+    [
+        ("order_by", "as_is", "order_by"),
+        ("order_by", "camelCase", "orderBy"),
+        ("order_by", "PascalCase", "OrderBy"),
+        ("order_by", "kebab-case", "order-by"),
+        ("order_by", "snake_case", "order_by"),
+        ("orderBy", "snake_case", "order_by"),
+        ("orderBy", "kebab-case", "order-by"),
+        ("orderBy", "camelCase", "orderBy"),
+        ("userID", "camelCase", "userID"),
+        ("userID", "snake_case", "user_id"),
+        ("HTTPServer", "snake_case", "http_server"),
+        ("ID", "camelCase", "id"),
+        ("ID", "PascalCase", "ID"),
+        ("url2", "camelCase", "url2"),
+        ("address_line_1", "camelCase", "addressLine1"),
+        ("address_line_1", "kebab-case", "address-line-1"),
+        ("a__b", "camelCase", "aB"),
+        ("class_", "camelCase", "class"),
+        ("class_", "as_is", "class_"),
+        ("größe_max", "camelCase", "größeMax"),
+    ],
+)
+def test_a_wire_name_follows_the_style(name: str, style: WireNames, wire: str) -> None:
+    """Names are taken apart at underscores; snake and kebab case also where a capital follows."""
+    assert wire_name(name, style) == wire
+
+
+@given(st.from_regex(r"[A-Za-z][A-Za-z0-9_]{0,20}", fullmatch=True), st.sampled_from(WIRE_NAMES))
+def test_a_style_applied_twice_is_applied_once(name: str, style: WireNames) -> None:
+    """A name that already follows the style stays as it is."""
+    once = wire_name(name, style)
+    if style == "kebab-case":
+        assert wire_name(once.replace("-", "_"), style) == once
+    elif style != "camelCase" or not re.search("^[A-Z]+$", once):
+        assert wire_name(once, style) == once
+
+
+@pytest.mark.parametrize(
+    ("name", "use", "python"),
+    [
+        ("class", "field", "class_"),
+        ("import", "resource", "import_"),
+        ("None", "parameter", "None_"),
+        ("async", "endpoint", "async_"),
+        ("merge", "field", "merge_"),
+        ("merge", "parameter", "merge"),
+        ("merge", "endpoint", "merge"),
+        ("merge", "member", "merge"),
+        ("body", "parameter", "body_"),
+        ("body", "field", "body"),
+        ("extend", "endpoint", "extend_"),
+        ("extend", "field", "extend"),
+        ("extend", "resource", "extend"),
+        *(
+            (name, "field", name)
+            for name in ("id", "type", "list", "license", "match", "key", "schema", "pk", "indexes")
+        ),
+        ("self", "parameter", "self"),
+    ],
+)
+def test_one_underscore_is_added_where_a_name_is_taken(name: str, use: Use, python: str) -> None:
+    """Keywords, members of `Entity`, `body` and `extend` get one trailing underscore, nothing else changes."""
+    assert python_name(name, use) == python
+
+
+def test_the_table_of_keywords_holds_those_of_the_running_python() -> None:
+    """Every keyword is in the table, and no soft keyword is."""
+    assert set(keyword.kwlist) <= KEYWORDS
+    assert not KEYWORDS & set(keyword.softkwlist)
+
+
+def test_the_table_of_entity_members_is_that_of_the_runtime() -> None:
+    """A field named like a public member of `Entity` other than `key schema indexes pk` gets an underscore."""
+    public = {name for name in dir(restencil.Entity) if not name.startswith("_")}
+    assert public - {"key", "schema", "indexes", "pk"} == ENTITY_MEMBERS
+
+
+def test_the_table_of_client_members_covers_both_controllers() -> None:
+    """No resource can take a name that the client has."""
+    controllers = (restencil.Controller(), restencil.AsyncController())
+    public = {name for controller in controllers for name in dir(controller) if not name.startswith("_")}
+    assert public <= CLIENT_MEMBERS
+
+
+@pytest.mark.parametrize(
+    ("name", "pascal"),
+    [
+        ("articles", "Articles"),
+        ("blog_posts", "BlogPosts"),
+        ("apiKeys", "ApiKeys"),
+        ("v1_users", "V1Users"),
+        ("a", "A"),
+    ],
+)
+def test_a_class_is_named_in_pascal_case(name: str, pascal: str) -> None:
+    """`blog_posts` gives `BlogPosts`."""
+    assert pascal_case(name) == pascal
+
+
+@pytest.mark.parametrize(
+    ("enum", "member", "constant"),
+    [
+        ("Diet", "herbivore", "DIET_HERBIVORE"),
+        ("DietKind", "HERBIVORE", "DIET_KIND_HERBIVORE"),
+        ("Size", "2xl", "SIZE_2XL"),
+    ],
+)
+def test_a_constant_is_named_after_enum_and_member(enum: str, member: str, constant: str) -> None:
+    """`Diet.herbivore` gives `DIET_HERBIVORE`."""
+    assert constant_name(enum, member) == constant
+
+
+@pytest.mark.parametrize("name", ["a", "a1", "größe", "名前", "match", "None"])
+def test_an_identifier_is_what_python_takes_unchanged(name: str) -> None:
+    """Letters of all scripts are allowed."""
+    assert is_identifier(name)
+
+
+@pytest.mark.parametrize("name", ["", "1a", "a-b", "a b", "ﬁ", "\uff41", "a\u0301\u0323", "a.b", "a\n", "€", "a\x00"])
+def test_what_python_would_fold_or_refuse_is_no_identifier(name: str) -> None:
+    """Compatible forms that Python folds into other letters are refused, like anything that is no name."""
+    assert not is_identifier(name)
+
+
+@pytest.mark.parametrize(
+    ("name", "suggested"), [("foo-bar", "foo_bar"), ("1st", "n1st"), ("a b.c", "a_b_c"), ("___", None), ("é", None)]
+)
+def test_a_name_near_to_a_wrong_one_is_suggested(name: str, suggested: str | None) -> None:
+    """What cannot stand in a name becomes an underscore."""
+    assert suggested_identifier(name) == suggested
+
+
+# --------------------------------------------------------------------------------------------------------------- paths
+
+_templates = st.text(alphabet="/:?\\abB1_.-(){}*+é", max_size=14)
+
+
+@given(_templates)
+def test_paths_are_taken_apart_as_the_runtime_does(template: str) -> None:
+    """Generator and runtime accept the same templates and find the same parts in them."""
+    try:
+        expected = runtime_parse(template)
+    except ValueError:
+        with pytest.raises(TemplateError):
+            parse_path(template)
+        return
+    parts = [
+        (part.name, part.prefix, part.optional) if isinstance(part, PathParameter) else part.text
+        for part in parse_path(template).parts
+    ]
+    assert parts == [part if isinstance(part, str) else tuple(part) for part in expected]
+
+
+@given(_templates.filter(lambda text: ":" in text))
+def test_the_path_of_a_list_is_shortened_as_the_runtime_does(template: str) -> None:
+    """Generator and runtime cut a resource's path at the same place."""
+    try:
+        runtime_parse(template)
+        expected = shorten_path(template)
+    except ValueError:
+        return
+    assert list_path(template) == expected
+
+
+@pytest.mark.parametrize(
+    ("template", "position", "message"),
+    [
+        ("/a/:", 3, "':' is not followed by a parameter's name"),
+        ("/a?b", 2, "'?' does not follow a parameter's name"),
+        ("/a/:b:c", 5, "nothing stands between the parameters 'b' and 'c'"),
+        ("/a/(b)", 3, "'(' is reserved in a path"),
+        ("/a\\", 2, "a backslash at the end escapes nothing"),
+    ],
+)
+def test_a_bad_path_says_where_and_why(template: str, position: int, message: str) -> None:
+    """The error names the position, counted from 0, and what to write instead."""
+    with pytest.raises(TemplateError) as caught:
+        parse_path(template)
+    assert (caught.value.position, str(caught.value)) == (position, message)
+    assert caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("/a/:id", "/a/:slug", True),
+        ("/a/:id", "/a/:id?", False),
+        ("/a/b", "/a/\\b", True),
+        ("/a", "/b", False),
+        ("/a/:id/c", "/a/:id", False),
+    ],
+)
+def test_paths_are_one_route_when_only_their_parameters_names_differ(one: str, other: str, same: bool) -> None:
+    """Two templates that build the same URLs are one route."""
+    assert (route(parse_path(one)) == route(parse_path(other))) is same

@@ -1,0 +1,395 @@
+"""Problems: their order, their number, the nearest right word, and the four formats."""
+
+from __future__ import annotations
+
+import json
+
+import jsonschema
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from restencil_generator.problems import (
+    LIMIT,
+    Place,
+    Problem,
+    Related,
+    Source,
+    did_you_mean,
+    has_errors,
+    in_order,
+    listed,
+    nearest,
+    quoted,
+    select,
+    visible,
+)
+from restencil_generator.report import render, summary
+
+FILE = "specs/blog.yaml"
+LINES = ("restencil: 1", "entities:", "  Article:", "    fields:", "        title: strng")
+SOURCES = {FILE: Source(FILE, LINES)}
+PROBLEM = Problem(
+    "unknown-type",
+    "unknown type 'strng' for field 'title' of entity 'Article'",
+    Place(FILE, 5, 16, 5, 21),
+    "did you mean 'string'?",
+)
+RELATED = Problem(
+    "duplicate-key",
+    "the key 'a' is given twice",
+    Place(FILE, 4, 5, 4, 11),
+    "",
+    (Related(Place(FILE, 2, 1, 2, 9), "first"),),
+)
+
+
+def at(line: int, code: str = "wrong-type", severity: str = "error", file: str = "a.yaml") -> Problem:
+    return Problem(code, "message", Place(file, line, 1, line, 2), severity=severity)  # type: ignore[arg-type]
+
+
+# ------------------------------------------------------------------------------------------------- order, number, words
+
+
+def test_problems_are_sorted_by_file_line_and_column() -> None:
+    """Files by name, then places; the same problem told twice is told once."""
+    problems = [at(3), at(1, file="b.yaml"), at(10), at(2), at(2)]
+    assert [(p.place.file, p.place.line) for p in in_order(problems)] == [
+        ("a.yaml", 2),
+        ("a.yaml", 3),
+        ("a.yaml", 10),
+        ("b.yaml", 1),
+    ]
+
+
+def test_at_most_fifty_problems_are_shown_and_the_rest_is_counted() -> None:
+    """The first in order are shown."""
+    selection = select([at(line) for line in range(1, 73)])
+    assert [problem.place.line for problem in selection.shown] == list(range(1, LIMIT + 1))
+    assert (selection.omitted, selection.total) == (22, 72)
+
+
+def test_errors_are_shown_before_advice_where_not_all_fit() -> None:
+    """No error is left out for a warning."""
+    problems = [at(line, severity="warning") for line in range(1, 50)] + [at(line) for line in range(60, 63)]
+    shown = select(problems, 5).shown
+    assert [problem.place.line for problem in shown] == [1, 2, 60, 61, 62]
+
+
+def test_errors_are_told_from_advice() -> None:
+    """Warnings and notes keep nothing from being generated."""
+    assert has_errors([at(1, severity="warning"), at(2)])
+    assert not has_errors([at(1, severity="warning"), at(2, severity="note")])
+
+
+@pytest.mark.parametrize(
+    ("word", "known", "found"),
+    [
+        ("strng", ["string", "integer"], "string"),
+        ("createdAt", ["created_at", "creator"], "created_at"),
+        ("created-at", ["created_at"], "created_at"),
+        ("STATUS", ["Status", "State"], "Status"),
+        ("list", ["get", "get_list", "update"], "get_list"),
+        ("zzz", ["string"], None),
+        ("string", ["string"], None),
+        ("Nothing", ["string", "number"], None),
+        ("x" * 10_000, ["string"], None),
+        ("ab", ["bb", "aa"], None),
+        ("abcd", ["abce", "abcf"], "abce"),
+        ("", [], None),
+    ],
+)
+def test_the_nearest_right_word_is_found(word: str, known: list[str], found: str | None) -> None:
+    """Case and separators first, then similarity; ties go to the first in order."""
+    assert nearest(word, known) == found
+    assert did_you_mean(word, known) == (f"did you mean '{found}'?" if found else "")
+
+
+@given(st.lists(st.text(max_size=8), max_size=8), st.text(max_size=8))
+def test_the_nearest_word_does_not_depend_on_the_order_of_the_known_ones(known: list[str], word: str) -> None:
+    """The same hint on every run."""
+    assert nearest(word, known) == nearest(word, reversed(known))
+
+
+def test_words_are_listed_as_a_phrase() -> None:
+    """One, two, and more words."""
+    assert listed(["a"]) == "'a'"
+    assert listed(["a", "b"]) == "'a' or 'b'"
+    assert listed(["a", "b", "c"], "and") == "'a', 'b' and 'c'"
+    assert listed([]) == ""
+
+
+def test_texts_of_a_spec_cannot_disturb_a_terminal() -> None:
+    """Control and bidirectional characters show as escapes, and long texts are cut."""
+    assert visible("a\x1b[31mb\u202ec\n") == "a\\x1b[31mb\\u202ec\\n"
+    assert quoted("x" * 100) == "'" + "x" * 59 + "…'"
+
+
+# ---------------------------------------------------------------------------------------------------------------- text
+
+
+def test_a_problem_shows_its_line_with_the_place_marked() -> None:
+    """The text of the contract, to the letter."""
+    assert render([PROBLEM], SOURCES) == (
+        "specs/blog.yaml:5:16: error[unknown-type]: unknown type 'strng' for field 'title' of entity 'Article'\n"
+        "    5 |         title: strng\n"
+        "      |                ^^^^^ did you mean 'string'?\n"
+        "1 error\n"
+    )
+
+
+def test_a_related_place_is_shown_with_its_own_line() -> None:
+    """Both places of a name given twice are seen."""
+    assert render([RELATED], SOURCES) == (
+        "specs/blog.yaml:4:5: error[duplicate-key]: the key 'a' is given twice\n"
+        "    4 |     fields:\n"
+        "      |     ^^^^^^\n"
+        "specs/blog.yaml:2:1: note: first\n"
+        "    2 | entities:\n"
+        "      | ^^^^^^^^\n"
+        "1 error\n"
+    )
+
+
+def test_what_is_not_shown_is_counted() -> None:
+    """The last line counts what is shown by severity, and the rest."""
+    problems = [at(1), at(2), at(3, severity="warning"), at(4, severity="note")]
+    assert render(problems, {}, limit=3).splitlines()[-1] == "2 errors, 1 warning; 1 more not shown"
+    assert summary(problems) == "2 errors, 1 warning, 1 note"
+
+
+def test_nothing_is_said_where_there_is_nothing_to_say() -> None:
+    """No problems, no text."""
+    assert render([], {}) == ""
+    assert render([], {}, "github") == ""
+
+
+def test_a_problem_of_a_whole_file_shows_its_hint_alone() -> None:
+    """Line 0 is the file itself."""
+    problem = Problem("empty-spec", "the file is empty", Place(FILE), "write something")
+    assert render([problem], SOURCES) == (
+        "specs/blog.yaml: error[empty-spec]: the file is empty\n      = write something\n1 error\n"
+    )
+
+
+def test_colors_mark_severity_and_place() -> None:
+    """Escapes surround the head and the carets, and nothing else changes."""
+    colored = render([PROBLEM], SOURCES, color=True)
+    assert "\x1b[1;31merror[unknown-type]\x1b[0m" in colored
+    assert "\x1b[1;31m^^^^^\x1b[0m did you mean" in colored
+    plain = colored
+    for escape in ("\x1b[1;31m", "\x1b[1m", "\x1b[0m"):
+        plain = plain.replace(escape, "")
+    assert plain == render([PROBLEM], SOURCES)
+
+
+@pytest.mark.parametrize(
+    ("line", "column", "end", "shown", "marks"),
+    [
+        ("\ttitle: x", 9, 10, " title: x", "        ^"),
+        ("a\x1bb: x", 6, 7, "a\\x1bb: x", "        ^"),
+        ("中文: x", 5, 6, "中文: x", "      ^"),
+        ("e\u0301: x", 5, 6, "e\u0301: x", "   ^"),
+        ("a: x", 9, 12, "a: x", "    ^"),
+        ("a: x", 4, 4, "a: x", "   ^"),
+    ],
+)
+def test_carets_stand_under_what_they_mark(line: str, column: int, end: int, shown: str, marks: str) -> None:
+    """Tabs, escapes, wide and combining characters take the room that they have in a terminal."""
+    problem = Problem("wrong-type", "m", Place("f", 1, column, 1, end))
+    _, excerpt, carets, _ = render([problem], {"f": Source("f", (line,))}).split("\n")[:4]
+    assert excerpt == f"    1 | {shown}"
+    assert carets.rstrip() == f"      | {marks}".rstrip()
+
+
+def test_a_place_over_several_lines_is_marked_to_the_end_of_its_first() -> None:
+    """A block shows its first line."""
+    problem = Problem("wrong-type", "m", Place("f", 1, 4, 3, 2))
+    assert "      |    ^^^\n" in render([problem], {"f": Source("f", ("a: [x,  ", "y", "]"))})
+
+
+def test_a_long_line_is_cut_around_the_place() -> None:
+    """Ten thousand characters do not flood the terminal, and the place is still seen."""
+    line = "x" * 5000 + "HERE" + "y" * 5000
+    problem = Problem("wrong-type", "m", Place("f", 1, 5001, 1, 5005), "hint")
+    text = render([problem], {"f": Source("f", (line,))})
+    excerpt, carets = text.split("\n")[1:3]
+    assert len(excerpt) < 120
+    start = carets.index("^")
+    assert excerpt[start : start + 4] == "HERE"
+    assert carets[start:] == "^^^^ hint"
+
+
+# ------------------------------------------------------------------------------------------------- JSON, GitHub, SARIF
+
+
+def test_json_holds_places_and_counts() -> None:
+    """A document with a version, for tools."""
+    document = json.loads(render([PROBLEM, RELATED], SOURCES, "json", limit=1))
+    assert document["version"] == 1
+    assert (document["total"], document["omitted"]) == (2, 1)
+    (first,) = document["problems"]
+    assert first == {
+        "code": "duplicate-key",
+        "severity": "error",
+        "message": "the key 'a' is given twice",
+        "hint": "",
+        "file": FILE,
+        "line": 4,
+        "column": 5,
+        "end_line": 4,
+        "end_column": 11,
+        "related": [
+            {"message": "first", "file": FILE, "line": 2, "column": 1, "end_line": 2, "end_column": 9},
+        ],
+    }
+    assert json.loads(render([], {}, "json")) == {"version": 1, "total": 0, "omitted": 0, "problems": []}
+
+
+def test_github_gets_one_command_a_problem() -> None:
+    """Annotations stand at the line; the related place is part of the text."""
+    assert render([PROBLEM, RELATED], SOURCES, "github") == (
+        "::error file=specs/blog.yaml,line=4,col=5,endLine=4,endColumn=11,title=restencil duplicate-key"
+        "::the key 'a' is given twice%0Afirst: specs/blog.yaml:2:1\n"
+        "::error file=specs/blog.yaml,line=5,col=16,endLine=5,endColumn=21,title=restencil unknown-type"
+        "::unknown type 'strng' for field 'title' of entity 'Article' (did you mean 'string'?)\n"
+    )
+
+
+def test_github_commands_cannot_be_broken_out_of() -> None:
+    """Line ends, percent signs, colons and commas are escaped as the workflow commands ask."""
+    problem = Problem("unused", "a\n::error::b\r100%", Place("a,b:c%\n.yaml", 1, 1, 2, 1), severity="note")
+    line, rest = render([problem], {}, "github").split("\n")
+    assert rest == ""
+    assert line == (
+        "::notice file=a%2Cb%3Ac%25%0A.yaml,line=1,col=1,endLine=2,title=restencil unused::a%0A::error::b%0D100%25"
+    )
+
+
+def test_github_counts_what_is_not_shown() -> None:
+    """The rest is one notice."""
+    text = render([at(1), at(2), at(3)], {}, "github", limit=1)
+    assert text.splitlines()[-1] == "::notice title=restencil::2 more problems not shown"
+
+
+# The part of the SARIF 2.1.0 schema that the output uses, with its required members and value ranges.
+SARIF = {
+    "type": "object",
+    "required": ["version", "runs"],
+    "properties": {
+        "$schema": {"type": "string", "format": "uri"},
+        "version": {"const": "2.1.0"},
+        "runs": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "required": ["tool"],
+                "properties": {
+                    "columnKind": {"enum": ["utf16CodeUnits", "unicodeCodePoints"]},
+                    "properties": {"type": "object"},
+                    "tool": {
+                        "type": "object",
+                        "required": ["driver"],
+                        "properties": {
+                            "driver": {
+                                "type": "object",
+                                "required": ["name"],
+                                "properties": {
+                                    "name": {"type": "string"},
+                                    "rules": {
+                                        "type": "array",
+                                        "uniqueItems": True,
+                                        "items": {
+                                            "type": "object",
+                                            "required": ["id"],
+                                            "properties": {
+                                                "id": {"type": "string"},
+                                                "shortDescription": {"type": "object", "required": ["text"]},
+                                            },
+                                            "additionalProperties": False,
+                                        },
+                                    },
+                                },
+                                "additionalProperties": False,
+                            }
+                        },
+                        "additionalProperties": False,
+                    },
+                    "results": {
+                        "type": "array",
+                        "items": {
+                            "type": "object",
+                            "required": ["message"],
+                            "properties": {
+                                "ruleId": {"type": "string"},
+                                "ruleIndex": {"type": "integer", "minimum": -1},
+                                "level": {"enum": ["none", "note", "warning", "error"]},
+                                "message": {"type": "object", "required": ["text"]},
+                                "locations": {"type": "array", "items": {"$ref": "#/$defs/location"}},
+                                "relatedLocations": {
+                                    "type": "array",
+                                    "uniqueItems": True,
+                                    "items": {"$ref": "#/$defs/location"},
+                                },
+                            },
+                            "additionalProperties": False,
+                        },
+                    },
+                },
+                "additionalProperties": False,
+            },
+        },
+    },
+    "additionalProperties": False,
+    "$defs": {
+        "location": {
+            "type": "object",
+            "properties": {
+                "id": {"type": "integer", "minimum": -1},
+                "message": {"type": "object", "required": ["text"]},
+                "physicalLocation": {
+                    "type": "object",
+                    "required": ["artifactLocation"],
+                    "properties": {
+                        "artifactLocation": {
+                            "type": "object",
+                            "properties": {"uri": {"type": "string", "format": "uri-reference"}},
+                            "additionalProperties": False,
+                        },
+                        "region": {
+                            "type": "object",
+                            "properties": {
+                                "startLine": {"type": "integer", "minimum": 1},
+                                "startColumn": {"type": "integer", "minimum": 1},
+                                "endLine": {"type": "integer", "minimum": 1},
+                                "endColumn": {"type": "integer", "minimum": 1},
+                            },
+                            "additionalProperties": False,
+                        },
+                    },
+                    "additionalProperties": False,
+                },
+            },
+            "additionalProperties": False,
+        }
+    },
+}
+
+
+def test_sarif_has_the_shape_of_version_2_1_0() -> None:
+    """Rules, results and regions validate; a rule is described by the sentence of its code."""
+    whole = Problem("empty-spec", "the file is empty", Place("a b/ü.yaml"), severity="warning")
+    document = json.loads(render([PROBLEM, RELATED, whole], SOURCES, "sarif", limit=2))
+    jsonschema.Draft202012Validator(SARIF, format_checker=jsonschema.FormatChecker()).validate(document)
+    (run,) = document["runs"]
+    rules = run["tool"]["driver"]["rules"]
+    assert rules[1] == {"id": "unknown-type", "shortDescription": {"text": "A type is known."}}
+    assert [rules[result["ruleIndex"]]["id"] for result in run["results"]] == ["duplicate-key", "unknown-type"]
+    assert run["properties"] == {"omitted": 1}
+
+
+def test_sarif_names_files_as_uris() -> None:
+    """Spaces and other letters of a path are percent-encoded."""
+    document = json.loads(render([Problem("unused", "m", Place("a b/ü.yaml"))], {}, "sarif"))
+    location = document["runs"][0]["results"][0]["locations"][0]["physicalLocation"]
+    assert location == {"artifactLocation": {"uri": "a%20b/%C3%BC.yaml"}}

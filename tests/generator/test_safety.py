@@ -1,0 +1,175 @@
+"""Nothing of a spec leaves its literal, comment or docstring: what is imported is what was written."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import itertools
+import sys
+import typing
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, assume, example, given, settings
+from hypothesis import strategies as st
+
+from restencil_generator.generate import build
+from restencil_generator.write import publish
+from tests.generator.specs_at_random import hostile, loaded
+
+_numbers = itertools.count()
+
+EVIL = '"""\nimport os; os.mkdir("owned")\n"""'
+
+
+def hostile_spec(package: str, text: str) -> dict[str, Any]:
+    """A spec that has the text wherever a text may stand."""
+    return {
+        "restencil": 1,
+        "package": package,
+        "title": text,
+        "description": text,
+        "enums": {"Kind": [text or "x", "other"], "Named": {"one": text}},
+        "objects": {"Thing": {"plain": {"type": "string", "default": text, "description": text}}},
+        "entities": {
+            "Item": {
+                "description": text,
+                "deprecated": text or True,
+                "fields": {
+                    "id": {"type": "string", "default": text, "description": text, "deprecated": text or True},
+                    "kind": {"type": "Kind", "default": text or "x"},
+                    "texts": {"type": ["string"], "default": [text, text]},
+                    "by_text": {"type": {"values": "string"}, "default": {text: text}},
+                    "anything": {"type": "any", "default": {text: [text, {text: text}]}},
+                    "fixed": {"const": text},
+                    "thing": {"type": "Thing", "default": {"plain": text}},
+                },
+            },
+            "Other": {"fields": {"id": "string"}},
+        },
+        "resources": {
+            "items": {
+                "path": "/items/:id",
+                "schema": "Item",
+                "description": text,
+                "deprecated": text or True,
+                "search_params": {"q": {"type": "string", "default": text, "description": text}},
+                "endpoints": {
+                    "get": {"description": text, "deprecated": text or True},
+                    "either": {"schema": {"union": {text: "Item", "other": "Other"}, "attribute": "fixed"}, "path": "/either/:id"},
+                },
+                "examples": {"get": {"params": {"id": text}, "response": {"id": text, "texts": [text]}}},
+            }
+        },
+    }
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder from which packages are imported."""
+    folder = tmp_path_factory.mktemp("hostile")
+    sys.path.insert(0, str(folder))
+    yield folder
+    sys.path.remove(str(folder))
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@given(hostile)
+@example(EVIL)
+@example("'''" + EVIL + "'''")
+@example("\\")
+@example('\\"')
+@example('"' * 10_000)
+@example("\u202e\u2066 # {} {{ }} {% %} \x00\x1b[31m\n\r\n\t")
+def test_a_hostile_text_arrives_as_it_is(place: Path, text: str) -> None:
+    """Wherever a text stands in a spec, the imported package has that text there and nothing else happened."""
+    name = f"hostile{next(_numbers)}"
+    spec = loaded(hostile_spec(name, text))
+    assume(spec is not None)
+    assert spec is not None
+    package = build(spec, "hostile.yaml")
+    publish(package, place / name)
+    module = importlib.import_module(name)
+    with pytest.warns(DeprecationWarning):
+        item, items = module.Item, module.Items
+    instance = item()
+    assert instance.to_dict() | {"thing": None} == {
+        "id": text,
+        "kind": text or "x",
+        "texts": [text, text],
+        "by_text": {text: text},
+        "anything": {text: [text, {text: text}]},
+        "fixed": text,
+        "thing": None,
+    }
+    assert instance.thing.plain == text
+    assert typing.get_args(module.Kind) == (text or "x", "other")
+    assert text == module.NAMED_ONE
+    for documented in (module, item, items.get):
+        assert words(documented.__doc__)[: len(words(text))] == words(text)
+    assert not Path("owned").exists()
+    for path, content in package.files.items():
+        if path.endswith(".py"):
+            assert all(char.isprintable() or char == "\n" for char in content), path
+            assert "\u202e" not in content
+
+
+def words(text: str | None) -> list[str]:
+    return (text or "").split()
+
+
+@given(st.text(st.characters(min_codepoint=32, max_codepoint=126), max_size=40), st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=1, max_size=20))
+@settings(max_examples=60)
+def test_hostile_headers_prefixes_and_wire_names_stay_literals(header: str, wire: str) -> None:
+    """What goes into URLs, headers and JSON names is one string constant in the code."""
+    spec = loaded(
+        {
+            "restencil": 1,
+            "package": "made",
+            "url_prefix": f"https://x.example/{wire}",
+            "headers": {"X-Odd": header},
+            "resources": {
+                "things": {
+                    "path": "/things/:id",
+                    "schema": {"entity": "Thing", "fields": {"id": "integer", "odd": {"type": "string", "wire": wire}}},
+                    "search_params": {"asked": {"type": "string?", "wire": wire}},
+                }
+            },
+        }
+    )
+    assume(spec is not None)
+    assert spec is not None
+    tree = ast.parse(build(spec, "made.yaml").files["things.py"])
+    constants = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)}
+    assert {header, wire, f"https://x.example/{wire}", "X-Odd"} <= constants
+
+
+def test_a_path_with_quotes_stays_a_literal() -> None:
+    """Literal text of a path is text, whatever it looks like."""
+    spec = loaded(
+        {
+            "restencil": 1,
+            "package": "made",
+            "resources": {
+                "things": {
+                    "path": "/th\"ing's\\\\#/:id",
+                    "schema": {"entity": "Thing", "fields": {"id": "integer"}},
+                }
+            },
+        }
+    )
+    assert spec is not None
+    text = build(spec, "made.yaml").files["things.py"]
+    assert "path='/th\"ing\\'s\\\\\\\\#/:id'" in text or 'path="/th\\"ing\'s\\\\\\\\#/:id"' in text
+    ast.parse(text)
+
+
+def test_the_header_names_the_file_alone(tmp_path: Path) -> None:
+    """No folder, host, time or version of anything is in the output."""
+    spec = loaded(hostile_spec("made", "x"))
+    assert spec is not None
+    here, there = build(spec, "/home/somebody/specs/made.yaml"), build(spec, "made.yaml")
+    assert here.files == there.files
+    assert all("/home/" not in text for text in here.files.values())

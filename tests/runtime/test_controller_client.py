@@ -1,0 +1,214 @@
+"""Clients of one API, as the generator writes them: token, place, what is said of them (§13.1)."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any
+
+import httpx
+import pytest
+
+from restencil import Api, AsyncController, Auth, Controller, Entity, NetworkError, create_resource
+
+PREFIX = "https://api.blog.example/v1"
+
+
+class User(Entity, key="User"):
+    id: str = ""
+
+
+Users: Any = create_resource(url_prefix=PREFIX, path="/users/:id", schema=User)
+
+
+class Blog(Controller):
+    """As a generated client."""
+
+    _api = Api(PREFIX, Auth.header("Access-Token", env="BLOG_TOKEN"))
+
+    @cached_property
+    def users(self) -> Any:
+        return Users(self)
+
+
+class AsyncBlog(AsyncController):
+    _api = Api(PREFIX, Auth.header("Access-Token"))
+
+    @cached_property
+    def users(self) -> Any:
+        return Users(self)
+
+
+class Server:
+    """Remembers its requests and answers each with the user it asks for."""
+
+    def __init__(self, status: int = 200) -> None:
+        self.requests: list[httpx.Request] = []
+        self.urls: list[str] = []
+        self.sent: list[str] = []
+        self.status = status
+
+    def answer(self, request: httpx.Request) -> httpx.Response:
+        self.requests.append(request)
+        self.urls.append(str(request.url))
+        self.sent.append(request.url.raw_path.decode())
+        return httpx.Response(self.status, json={"id": request.url.path.rpartition("/")[2]})
+
+    def client(self) -> httpx.Client:
+        return httpx.Client(transport=httpx.MockTransport(self.answer))
+
+    def async_client(self) -> httpx.AsyncClient:
+        return httpx.AsyncClient(transport=httpx.MockTransport(self.answer))
+
+
+def client_with(auth: Auth | None) -> type[Controller]:
+    class Client(Controller):
+        _api = Api(PREFIX, auth)
+
+    return Client
+
+
+def test_the_token_goes_out_with_every_request_and_is_read_each_time() -> None:
+    server, tokens = Server(), iter(["one", None, "three"])
+    with Blog(client=server.client(), token=lambda: next(tokens)) as blog:
+        for number in "123":
+            blog.users.get(id=number)
+    assert [request.headers.get("access-token") for request in server.requests] == ["one", None, "three"]
+
+
+def test_an_unbound_fetch_carries_the_token_too() -> None:
+    server = Server()
+    with Blog(client=server.client(), token="s3cret") as blog:
+        blog.fetch(Users.get, id="1")
+    assert server.requests[0].headers["Access-Token"] == "s3cret"
+
+
+def test_the_token_may_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    server = Server()
+    with Blog(client=server.client()) as blog:
+        blog.users.get(id="1")
+        monkeypatch.setenv("BLOG_TOKEN", "from-env")
+        blog.users.get(id="2")
+    assert [request.headers.get("access-token") for request in server.requests] == [None, "from-env"]
+
+
+@pytest.mark.parametrize(
+    ("auth", "token", "sent"),
+    [
+        (Auth.bearer(), "abc", {"authorization": "Bearer abc"}),
+        (Auth.basic(), "user:päss", {"authorization": "Basic " + base64.b64encode("user:päss".encode()).decode()}),
+        (Auth.cookie("sid"), "abc", {"cookie": "sid=abc"}),
+        (Auth.header("X-Key"), "abc", {"x-key": "abc"}),
+    ],
+)
+def test_each_kind_of_auth_has_its_header(auth: Auth, token: str, sent: dict[str, str]) -> None:
+    server = Server()
+    with client_with(auth)(client=server.client(), token=token) as client:
+        client.fetch(Users.get, id="1")
+    for name, value in sent.items():
+        assert server.requests[0].headers[name] == value
+
+
+def test_a_token_in_the_query_is_in_no_key_and_in_no_error() -> None:
+    server = Server()
+    with client_with(Auth.query("api_key"))(client=server.client(), token="s3 cret&") as client:
+        client.fetch(Users.get, {"id": "1", "q": "x"})
+        assert server.sent == ["/v1/users/1?q=x&api_key=s3%20cret%26"]
+        assert list(client.store.state["endpoints"]) == [f"GET {PREFIX}/users/1?q=x"]
+        server.status = 500
+        with pytest.raises(NetworkError) as caught:
+            client.fetch(Users.get, id="2")
+    assert "cret" not in str(caught.value) + repr(caught.value) + str(caught.value.to_dict())
+
+
+def test_secrets_show_in_no_repr_and_no_log(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("DEBUG")
+    server = Server(status=500)
+    with Blog(client=server.client(), token="s3cret") as blog:
+        with pytest.raises(NetworkError):
+            blog.users.get(id="1")
+        shown = repr(blog) + repr(blog.users.get) + repr(blog.__dict__) + str(blog.users.get.explain(id="1"))
+    assert "s3cret" not in shown
+    assert "s3cret" not in "".join(r.getMessage() for r in caplog.records if r.name.startswith("restencil"))
+
+
+def test_another_url_prefix_moves_the_requests_and_leaves_the_keys() -> None:
+    server = Server()
+    with Blog(client=server.client(), url_prefix="http://127.0.0.1:8000") as blog:
+        blog.users.get(id="1")
+        assert server.urls[0] == "http://127.0.0.1:8000/users/1"
+        assert blog.users.get.url(id="1") == "http://127.0.0.1:8000/users/1"
+        assert blog.users.get.key(id="1") == f"GET {PREFIX}/users/1"
+        other: Any = create_resource(url_prefix=PREFIX + "0", path="/users/:id", schema=User)
+        blog.fetch(other.get, id="1")
+        assert server.urls[1] == PREFIX + "0/users/1"
+
+
+def test_a_spec_without_a_prefix_takes_the_client_s() -> None:
+    server = Server()
+
+    class Local(Controller):
+        _api = Api()
+
+    users: Any = create_resource(path="/users/:id", schema=User)
+    with Local(client=server.client(), url_prefix="http://here/api") as local:
+        local.fetch(users.get, id="1")
+    assert server.urls[0] == "http://here/api/users/1"
+
+
+def test_an_async_client_takes_a_coroutine_function() -> None:
+    async def token() -> str:
+        await asyncio.sleep(0)
+        return "later"
+
+    async def main() -> None:
+        server = Server()
+        async with AsyncBlog(client=server.async_client(), token=token) as blog:
+            assert (await blog.users.get(id="1")).id == "1"
+        assert server.requests[0].headers["access-token"] == "later"
+
+    asyncio.run(main())
+
+
+def test_the_synchronous_client_refuses_a_coroutine_function() -> None:
+    async def token() -> str:
+        return "later"
+
+    with Blog(client=Server().client(), token=token) as blog:
+        with pytest.raises(TypeError, match="token function of this client returned an awaitable"):
+            blog.users.get(id="1")
+
+
+def test_a_token_without_auth_and_a_controller_without_an_api_are_mistakes() -> None:
+    with pytest.raises(TypeError, match="declares no auth, so a token has no place to go"):
+        client_with(None)(token="x")
+    build: Callable[..., Any] = Controller
+    for options in ({"token": "x"}, {"url_prefix": "http://x"}):
+        with pytest.raises(TypeError, match="Controller has no API of its own"):
+            build(**options)
+
+
+def test_the_user_s_client_is_not_closed_and_its_auth_and_hooks_go_on_working() -> None:
+    server, seen = Server(), []
+    client = httpx.Client(
+        transport=httpx.MockTransport(server.answer),
+        auth=("user", "pass"),
+        headers={"X-Own": "1"},
+        event_hooks={"request": [lambda request: seen.append(request.url.path)]},
+    )
+    with Blog(client=client, token="t") as blog:
+        blog.users.get(id="1")
+    assert not client.is_closed
+    sent = server.requests[0].headers
+    assert sent["authorization"].startswith("Basic ") and sent["x-own"] == "1" and sent["access-token"] == "t"
+    assert seen == ["/v1/users/1"]
+    client.close()
+
+
+def test_resources_hang_on_the_client_and_their_bound_endpoints_are_made_once() -> None:
+    with Blog(client=Server().client()) as blog:
+        assert blog.users is blog.users
+        assert blog.users.get is blog.users.get
+        assert repr(blog.users.get).endswith("of <Blog open>>")

@@ -1,0 +1,269 @@
+"""`iterate`: every way in which an API tells where the next page is (§5.8.7)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from restencil import AsyncController, Controller, Entity, create_resource
+from restencil.paging import next_link
+from restencil.schema import Collection, Object, Values
+from restencil.testing import Answer, FakeClock, MockServer
+
+
+class Item(Entity, key="Item"):
+    id: str = ""
+    rank: int = 0
+
+
+ALL = [{"id": str(n), "rank": n} for n in range(1, 8)]
+
+
+class World:
+    """A controller of either kind over a server whose pages have three items."""
+
+    def __init__(self, asynchronous: bool) -> None:
+        self.asynchronous = asynchronous
+        self.clock = FakeClock()
+        self.server = MockServer(self.clock)
+        self.controller: Any
+        store = self.clock.store()
+        if asynchronous:
+            self.controller = AsyncController(store, client=self.server.async_client(), base_url="http://mock")
+        else:
+            self.controller = Controller(store, client=self.server.client(), base_url="http://mock")
+
+    def serve(self, answer: Callable[[dict[str, str]], Any]) -> None:
+        def respond(request: Any) -> Answer:
+            params = {name: values[0] for name, values in parse_qs(urlsplit(request.url).query).items()}
+            found = answer(params)
+            return found if isinstance(found, Answer) else Answer(json=found)
+
+        self.server.respond = respond
+
+    def items(self, endpoint: Any, *args: Any, **kwargs: Any) -> list[Any]:
+        """All that iterate gives."""
+        if not self.asynchronous:
+            return self.clock.run(lambda: list(self.controller.iterate(endpoint, *args, **kwargs)))
+
+        async def collect() -> list[Any]:
+            return [item async for item in self.controller.iterate(endpoint, *args, **kwargs)]
+
+        return self.clock.run(collect)
+
+    def ids(self, endpoint: Any, *args: Any, **kwargs: Any) -> list[str]:
+        return [item.id for item in self.items(endpoint, *args, **kwargs)]
+
+    def urls(self) -> list[str]:
+        return [request.url.removeprefix("http://mock") for request in self.server.requests]
+
+
+@pytest.fixture(params=["sync", "async"])
+def world(request: pytest.FixtureRequest) -> Iterator[World]:
+    world = World(request.param == "async")
+    yield world
+    world.clock.close()
+
+
+def items(field: str | None = "cursor", **options: Any) -> Any:
+    resource: Any = create_resource(path="/items/:id", schema=Item, pagination_field=field)
+    return resource.get_list.extend(**options)
+
+
+def chunk(start: int) -> list[dict[str, Any]]:
+    return ALL[start : start + 3]
+
+
+EVERY = [str(n) for n in range(1, 8)]
+
+
+def test_page_numbers_go_up_from_one_until_a_page_is_empty(world: World) -> None:
+    world.serve(lambda params: chunk((int(params.get("page", 1)) - 1) * 3))
+    assert world.ids(items("page")) == EVERY
+    assert world.urls() == ["/items", "/items?page=2", "/items?page=3", "/items?page=4"]
+
+
+def test_a_page_given_at_the_start_is_counted_from(world: World) -> None:
+    world.serve(lambda params: chunk((int(params["page"]) - 1) * 3))
+    assert world.ids(items("page"), page=2) == ["4", "5", "6", "7"]
+
+
+@pytest.mark.parametrize("field", ["offset", "skip"])
+def test_offsets_grow_by_what_came(world: World, field: str) -> None:
+    world.serve(lambda params: chunk(int(params.get(field, 0))))
+    assert world.ids(items(field)) == EVERY
+    assert world.urls() == ["/items", *(f"/items?{field}={n}" for n in (3, 6, 7))]
+
+
+def test_a_cursor_may_be_a_field_of_the_last_item(world: World) -> None:
+    world.serve(lambda params: chunk(int(params.get("cursor", 0))))
+    assert world.ids(items(pagination="last.rank")) == EVERY
+
+
+def test_a_cursor_may_be_a_path_in_the_response(world: World) -> None:
+    def answer(params: dict[str, str]) -> Any:
+        start = int(params.get("cursor", 0))
+        more = str(start + 3) if start + 3 < 7 else None
+        return {"results": chunk(start), "pageInfo": {"nextPage": more}}
+
+    world.serve(answer)
+    schema = {"results": Collection([Item]), "pageInfo": {"nextPage": None}}
+    assert world.ids(items(schema=schema, pagination="pageInfo.nextPage")) == EVERY
+    assert world.urls() == ["/items", "/items?cursor=3", "/items?cursor=6"]
+
+
+def test_the_path_is_in_wire_names_whatever_the_members_are_called_in_python(world: World) -> None:
+    def answer(params: dict[str, str]) -> Any:
+        start = int(params.get("cursor", 0))
+        return {"theItems": chunk(start), "nextPage": start + 3 if start < 6 else None}
+
+    world.serve(answer)
+    schema = Object(
+        {"the_items": Collection([Item]), "next_page": None}, wire={"the_items": "theItems", "next_page": "nextPage"}
+    )
+    listing = items(schema=schema, pagination={"style": "cursor", "next": "nextPage"})
+    assert world.ids(listing) == EVERY
+
+
+def test_a_cursor_may_be_in_a_header(world: World) -> None:
+    def answer(params: dict[str, str]) -> Any:
+        start = int(params.get("cursor", 0))
+        return Answer(json=chunk(start), headers={"X-Next": str(start + 3)} if start < 6 else {})
+
+    world.serve(answer)
+    assert world.ids(items(pagination="header:X-Next")) == EVERY
+
+
+def test_link_headers_are_followed_as_they_are(world: World) -> None:
+    def answer(params: dict[str, str]) -> Any:
+        start = int(params.get("after", 0))
+        link = f'</items?tag=x&after={start + 3}>; rel="next", <http://mock/items>; rel="first"'
+        return Answer(json=chunk(start), headers={"Link": link} if start < 6 else {})
+
+    world.serve(answer)
+    assert world.ids(items(None, pagination="link"), tag="x") == EVERY
+    assert world.urls() == ["/items?tag=x", "/items?tag=x&after=3", "/items?tag=x&after=6"]
+    listing = items(None, pagination="link")
+    assert [item.id for item in world.controller.cached(listing, tag="x")] == EVERY
+
+
+def test_a_link_to_another_origin_is_refused(world: World) -> None:
+    world.serve(lambda params: Answer(json=chunk(0), headers={"Link": '<http://elsewhere/items>; rel="next"'}))
+    with pytest.raises(ValueError, match="at another origin \\(elsewhere instead of mock\\)"):
+        world.items(items(None, pagination="link"))
+
+
+def test_a_function_may_say_where_the_next_page_is(world: World) -> None:
+    seen: list[Any] = []
+
+    def following(page: Any, args: tuple[Any, ...]) -> Any:
+        seen.append((len(page), args))
+        return page[-1].rank if len(page) == 3 else None
+
+    world.serve(lambda params: chunk(int(params.get("cursor", 0))))
+    assert world.ids(items(pagination=following), tag="x") == EVERY
+    assert seen == [(3, ({"tag": "x"},)), (3, ({"tag": "x"},)), (1, ({"tag": "x"},))]
+
+
+def test_a_size_is_sent_along(world: World) -> None:
+    world.serve(lambda params: ALL[int(params.get("offset", 0)) :][: int(params["limit"])])
+    listing = items("offset", pagination={"style": "offset", "size": {"param": "limit", "value": 5}})
+    assert world.ids(listing) == EVERY
+    assert world.urls() == ["/items?limit=5", "/items?limit=5&offset=5", "/items?limit=5&offset=7"]
+
+
+def test_a_value_that_was_used_already_ends_it(world: World) -> None:
+    world.serve(lambda params: {"results": chunk(int(params.get("cursor", 0))), "next": "3"})
+    schema = {"results": Collection([Item]), "next": None}
+    assert world.ids(items(schema=schema, pagination="next")) == ["1", "2", "3", "4", "5", "6"]
+    assert len(world.urls()) == 2
+
+
+def test_the_first_page_is_a_normal_read_and_what_it_has_is_not_yielded_twice(world: World) -> None:
+    world.serve(lambda params: chunk((int(params.get("page", 1)) - 1) * 3))
+    listing = items("page")
+    assert world.ids(listing) == EVERY
+    before = len(world.urls())
+    assert world.ids(listing) == EVERY
+    assert world.urls()[before:] == ["/items?page=2", "/items?page=3", "/items?page=4"]
+
+
+def test_pages_are_appended_to_the_list_in_the_store(world: World) -> None:
+    world.serve(lambda params: chunk((int(params.get("page", 1)) - 1) * 3))
+    world.items(items("page"))
+    assert [item.id for item in world.controller.cached(items("page"))] == EVERY
+
+
+def test_items_are_those_of_the_view_when_they_are_yielded(world: World) -> None:
+    world.serve(lambda params: chunk((int(params.get("page", 1)) - 1) * 3))
+    resource: Any = create_resource(path="/items/:id", schema=Item, pagination_field="page")
+    found: list[int] = []
+
+    def react(item: Any) -> None:
+        found.append(item.rank)
+        if item.id == "1":
+            world.controller.set_response(resource.get, {"id": "2", "rank": 200}, id="2")
+            world.controller.set_response(resource.delete, {"id": "3"}, {"id": "3"})
+
+    def consume() -> None:
+        for item in world.controller.iterate(resource.get_list):
+            react(item)
+
+    async def consume_async() -> None:
+        async for item in world.controller.iterate(resource.get_list):
+            react(item)
+
+    world.clock.run(consume_async if world.asynchronous else consume)
+    assert found == [1, 200, 4, 5, 6, 7]
+
+
+def test_a_map_gives_its_values(world: World) -> None:
+    def answer(params: dict[str, str]) -> Any:
+        return {item["id"]: item for item in chunk((int(params.get("page", 1)) - 1) * 3)}
+
+    world.serve(answer)
+    assert world.ids(items("page", schema=Collection(Values(Item)))) == EVERY
+
+
+def test_plain_values_are_paged_as_well(world: World) -> None:
+    world.serve(lambda params: {"results": chunk(int(params.get("page", 1)) * 3 - 3), "total": 7})
+    schema = {"results": Collection([Item]), "total": 0}
+    assert world.ids(items("page", schema=schema)) == EVERY
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"field": "cursor"}, "iterate\\(\\) does not know how to find the next page of '.*': its pagination_field is 'cursor'"),
+        ({"field": None, "pagination": "next"}, "it has no pagination_field"),
+        ({"pagination": {"style": "cursor"}}, 'has style "cursor" but no "next"'),
+        ({"pagination": {"style": "pages"}}, "pagination style 'pages' of '.*' is unknown"),
+        ({"pagination": {"style": "page", "size": 3}}, '"size" in the pagination of'),
+        ({"pagination": 3}, "must be text, a function or a mapping, not 3"),
+    ],
+)
+def test_what_cannot_be_followed_is_a_type_error_when_iterate_is_called(
+    world: World, options: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(TypeError, match=message):
+        world.controller.iterate(items(**options))
+    assert world.urls() == []
+
+
+@pytest.mark.parametrize(
+    ("header", "target"),
+    [
+        ('<https://x/?p=2>; rel="next"', "https://x/?p=2"),
+        ('<a>; rel="prev", <b>; rel="next"; title="t, u"', "b"),
+        ("<b>; rel=next", "b"),
+        ('<b>; title="next"; rel="last next"', "b"),
+        ('<a>; title="next"', None),
+        ('<a>; rel="nextish"', None),
+        ("", None),
+    ],
+)
+def test_the_next_link_is_found_among_others(header: str, target: str | None) -> None:
+    assert next_link(header) == target

@@ -1,0 +1,638 @@
+"""Entity classes and instances (§5.3, §5.3.0, §6.1)."""
+
+from __future__ import annotations
+
+import copy
+import datetime
+import pickle
+import uuid
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import pytest
+
+from restencil import Entity, MissingFieldError, ProcessingError, Record, RestEndpoint, field, schema
+from restencil.records import to_wire
+from restencil.schema import validate_required
+from restencil.values import ReadOnlyList
+from tests.runtime.doubles import Desk
+
+
+class Author(Entity):
+    id: str = ""
+    name: str = ""
+
+
+class Article(Entity, schema={"author": Author, "friend": schema.Lazy(lambda: Article)}):
+    id: str = ""
+    title: str = ""
+    tags: list[str] = []  # noqa: RUF012  # the library makes it read-only
+    author: Author | None = None
+    friend: Article | None = None
+
+
+get: Any = RestEndpoint(path="/articles/:id", schema=Article)
+get_list: Any = RestEndpoint(path="/articles", schema=[Article])
+
+
+def read(response: dict[str, Any]) -> Article:
+    """The instance that the store hands out for a response."""
+    desk = Desk()
+    value: Article = desk.answer(get, response, {"id": response["id"]})
+    return value
+
+
+# -- declaration -----------------------------------------------------------------------------------------------------
+
+
+def test_the_table_is_named_by_key_or_by_the_class() -> None:
+    """`key` names the table, as attribute or keyword; without one it is the class's name."""
+
+    class One(Entity):
+        id: str = ""
+
+    class Two(Entity):
+        key = "two"
+        id: str = ""
+
+    class Three(Entity, key="three"):
+        id: str = ""
+
+    assert [One.key, Two.key, Three.key] == ["One", "two", "three"]
+
+
+def test_an_explicit_key_is_inherited_and_a_class_name_is_not() -> None:
+    """Subclasses share the table of an explicit key; without one each has its own."""
+
+    class Named(Entity, key="N"):
+        id: str = ""
+
+    class Bare(Entity):
+        id: str = ""
+
+    class NamedChild(Named):
+        pass
+
+    class BareChild(Bare):
+        pass
+
+    assert NamedChild.key == "N"
+    assert BareChild.key == "BareChild"
+
+
+@pytest.mark.parametrize(
+    ("record", "pk"),
+    [
+        ({"id": "5"}, "5"),
+        ({"id": 5}, "5"),
+        ({"id": 5.0}, "5"),
+        ({"id": 0}, "0"),
+        ({"id": ""}, None),
+        ({"id": None}, None),
+        ({}, None),
+        ({"id": "None"}, None),
+        ({"id": "undefined"}, None),
+    ],
+)
+def test_the_default_pk_is_the_field_id(record: dict[str, Any], pk: str | None) -> None:
+    """Texts and numbers are primary keys; nothing, empty text, "None" and "undefined" are not."""
+    assert Author.__model__.pk(record, None, None, ()) == pk
+
+
+def test_a_default_is_no_primary_key() -> None:
+    """`pk` sees the record without defaults, so that a missing id does not become the default's text."""
+
+    class Counter(Entity):
+        id: int = 0
+
+        def pk(self) -> str:
+            return f"{self.id}"
+
+    model = Counter.__model__
+    assert model.pk({}, None, None, ()) is None
+    assert model.pk({"id": 0}, None, None, ()) == "0"
+
+
+def test_pk_may_be_made_of_several_fields() -> None:
+    """A list of fields gives the compact JSON array of their texts, and nothing if one is absent."""
+
+    class Line(Entity, pk=["order", "number"]):
+        order: str = ""
+        number: int = 0
+
+    assert Line.__model__.pk({"order": "a", "number": 3}, None, None, ()) == '["a","3"]'
+    assert Line.__model__.pk({"order": "a"}, None, None, ()) is None
+
+
+def test_pk_may_be_a_method_with_the_place() -> None:
+    """`pk(self, parent, key, args)` gets where the record stands and the endpoint's arguments."""
+
+    class Setting(Entity):
+        name: str = ""
+
+        def pk(self, parent: Any, key: str | None, args: tuple[Any, ...]) -> str:
+            return f"{args[0]['user']}/{self.name}"
+
+    endpoint: Any = RestEndpoint(path="/:user/settings/:name", schema=Setting)
+    desk = Desk()
+    desk.answer(endpoint, {"name": "theme"}, {"user": 7, "name": "theme"})
+    assert desk.pks("Setting") == ["7/theme"]
+
+
+def test_pk_may_be_a_function_or_come_from_a_mixin() -> None:
+    """A class keyword, and a class that is no entity, may give the primary key as well."""
+
+    class Coded:
+        def pk(self) -> str:
+            return f"c{self.code}"  # type: ignore[attr-defined]  # pyright: ignore
+
+    class One(Entity, pk=lambda self: f"f{self.code}"):
+        code: str = ""
+
+    class Two(Coded, Entity):
+        code: str = ""
+
+    assert One.__model__.pk({"code": "1"}, None, None, ()) == "f1"
+    assert Two.__model__.pk({"code": "1"}, None, None, ()) == "c1"
+    assert Two.from_js({"code": "2"}).pk() == "c2"
+
+
+def test_pk_in_converted_form() -> None:
+    """A `pk` method sees Python values, as it does on instances."""
+
+    class Job(Entity):
+        id: uuid.UUID = uuid.UUID(int=0)
+
+        def pk(self) -> str:
+            return str(self.id)
+
+    text = "12345678-1234-5678-1234-567812345678"
+    assert Job.__model__.pk({"id": text.upper()}, None, None, ()) == text
+    assert Job.from_js({"id": text.upper()}).pk() == text
+
+
+def test_an_abstract_entity_builds_no_instance() -> None:
+    """One without a primary key, or declared abstract, raises when it is built; its subclasses do not."""
+
+    class Base(Entity):
+        name: str = ""
+
+    class Declared(Entity, abstract=True):
+        id: str = ""
+
+    class Concrete(Declared):
+        pass
+
+    for cls in (Base, Declared):
+        with pytest.raises(TypeError, match=f"{cls.__name__} is abstract: it has no primary key of its own"):
+            cls()
+        with pytest.raises(TypeError, match="is abstract"):
+            cls.from_js({"id": "1"})
+    assert Concrete.from_js({"id": "1"}).pk() == "1"
+
+
+def test_a_subclass_may_fix_a_discriminator() -> None:
+    """A field over a text may be a literal in a subclass; each subclass without a key has its own table."""
+
+    class Post(Entity, abstract=True):
+        id: str = ""
+        type: str = ""
+
+    class Link(Post):
+        type: Literal["link"] = "link"  # type: ignore[assignment]
+        url: str = ""
+
+    assert Link.from_js({"id": "1"}).type == "link"
+    assert (Post.key, Link.key) == ("Post", "Link")
+
+
+def test_the_schema_of_a_subclass_replaces_the_parents() -> None:
+    """Nothing is merged unless it is merged by hand."""
+
+    class One(Entity, schema={"author": Author}):
+        id: str = ""
+        author: Author | None = None
+
+    class Two(One, schema={"other": Author}):
+        other: Author | None = None
+
+    class Three(One):
+        pass
+
+    assert [relation.name for relation in Two.__model__.relations] == ["other"]
+    assert [relation.name for relation in Three.__model__.relations] == ["author"]
+
+
+def test_settings_may_be_names_of_fields() -> None:
+    """`key`, `schema`, `indexes` and `pk` may be annotated fields; class keywords configure then."""
+
+    class Pref(Entity, key="Pref", pk="code", indexes=("key",), schema={"pk": Author}):
+        code: str = ""
+        key: str = ""
+        schema: str = ""
+        indexes: list[str] = []  # noqa: RUF012
+        pk: Author | None = None
+
+    endpoint: Any = RestEndpoint(path="/prefs/:code", schema=Pref)
+    desk = Desk()
+    value = desk.answer(
+        endpoint,
+        {"code": "a", "key": "k", "schema": "s", "indexes": ["i"], "pk": {"id": 1, "name": "Ada"}},
+        {"code": "a"},
+    )
+    assert (value.key, value.schema, value.indexes, value.pk.name) == ("k", "s", ["i"], "Ada")
+    assert desk.data(endpoint, {"code": "a"}) is value
+    assert desk.get(Pref, {"key": "k"}) is value
+    assert hash(value) == hash(desk.data(endpoint, {"code": "a"}))
+    assert pickle.loads(pickle.dumps(copy.copy(value.pk))) == value.pk
+
+
+@pytest.mark.parametrize("name", ["schema", "key", "indexes", "title", "merge", "process", "validate", "from_js"])
+def test_what_the_library_read_cannot_be_rebound(name: str) -> None:
+    """Settings, fields and hooks stay as they are after the class was made; the error says what to do."""
+
+    class Fixed(Entity):
+        id: str = ""
+        title: str = ""
+
+    with pytest.raises(AttributeError, match=f"Fixed.{name} is fixed when the class is created; declare a subclass"):
+        setattr(Fixed, name, {})
+    with pytest.raises(AttributeError, match="is fixed"):
+        delattr(Fixed, name)
+
+
+def test_other_attributes_of_a_class_may_be_set() -> None:
+    """What the library does not read is the user's."""
+
+    class Free(Entity):
+        id: str = ""
+
+    Free.note = 1  # type: ignore[attr-defined]  # pyright: ignore
+    assert Free.note == 1  # type: ignore[attr-defined]  # pyright: ignore
+
+
+# -- instances -------------------------------------------------------------------------------------------------------
+
+
+def test_from_js_sets_every_member() -> None:
+    """All members of the mapping are set, declared or not, nested objects as instances, and absent ones have defaults."""
+    value = Article.from_js({"id": 1, "author": {"id": "a", "name": "Ada"}, "more": [1]})
+    assert value.id == 1  # type: ignore[comparison-overlap]  # JSON numbers stay numbers
+    assert isinstance(value.author, Author)
+    assert value.author.name == "Ada"
+    assert value.to_dict() == {
+        "id": 1,
+        "title": "",
+        "tags": [],
+        "author": value.author,
+        "friend": None,
+        "more": [1],
+    }
+
+
+def test_instances_of_the_store_are_read_only() -> None:
+    """Neither members nor the containers in them can be changed, with and without relations."""
+    for value in (
+        read({"id": "1", "tags": ["a"], "more": {"x": [1]}}),
+        Desk().answer(RestEndpoint(path="/a/:id", schema=Author), {"id": "1", "more": {"x": [1]}}, {"id": "1"}),
+    ):
+        more = value.to_dict()["more"]
+        with pytest.raises(TypeError, match="read-only"):
+            more["y"] = 1
+        with pytest.raises(TypeError, match="read-only"):
+            more["x"].append(2)
+        with pytest.raises(AttributeError, match="read-only"):
+            value.id = "2"
+
+
+def test_changing_what_to_dict_gave_changes_no_entity() -> None:
+    """`to_dict()` gives a dict of one's own."""
+    value = read({"id": "1"})
+    mine = value.to_dict()
+    mine["title"] = "x"
+    assert value.title == ""
+
+
+def test_replace_keeps_the_instance_that_the_store_has() -> None:
+    """A changed copy is a value of one's own; the store goes on with its instance."""
+    desk = Desk()
+    before = desk.answer(get, {"id": "1", "title": "A", "author": {"id": "a"}}, {"id": "1"})
+    after = before.replace(title="B")
+    assert (after.title, after.author, after.pk()) == ("B", before.author, "1")
+    assert desk.data(get, {"id": "1"}) is before
+    assert before.title == "A"
+
+
+def test_a_field_that_does_not_exist_names_the_nearest() -> None:
+    """The message names entity and nearest field, undeclared members included."""
+    value = read({"id": "1", "subtitle": "x"})
+    with pytest.raises(AttributeError, match=r"^Article has no field 'titel'; did you mean 'title'\?$"):
+        value.titel  # type: ignore[attr-defined]  # pyright: ignore  # noqa: B018
+    with pytest.raises(AttributeError, match="did you mean 'subtitle'"):
+        value.subtitel  # type: ignore[attr-defined]  # pyright: ignore  # noqa: B018
+
+
+def test_a_cached_property_is_no_member() -> None:
+    """What it computed shows neither in `to_dict()` nor in the text, and does not change equality."""
+    from functools import cached_property
+
+    class Named(Entity):
+        id: str = ""
+        name: str = ""
+
+        @cached_property
+        def upper(self) -> str:
+            return self.name.upper()
+
+    endpoint: Any = RestEndpoint(path="/named/:id", schema=Named)
+    one, two = (Desk().answer(endpoint, {"id": "1", "name": "a"}, {"id": "1"}) for _ in range(2))
+    assert one.upper == "A"
+    assert one == two
+    assert one.to_dict() == {"id": "1", "name": "a"}
+    assert repr(one) == "Named(id='1', name='a')"
+    assert to_wire(one) == {"id": "1", "name": "a"}
+
+
+# -- equality and hash -----------------------------------------------------------------------------------------------
+
+
+def test_entities_compare_by_class_pk_and_fields() -> None:
+    """Equal fields of the same class are equal, whichever store they are from."""
+
+    class Special(Author):
+        pass
+
+    assert read({"id": "1", "title": "A"}) == read({"id": "1", "title": "A"})
+    assert read({"id": "1", "title": "A"}) != read({"id": "1", "title": "B"})
+    assert read({"id": "1"}) != read({"id": "2"})
+    assert Author.from_js({"id": "1"}) != Special.from_js({"id": "1"})
+    assert Author(id="1") == Author.from_js({"id": "1"})
+    assert Author(id="1") != "1"
+
+
+def test_nested_entities_compare_by_class_and_pk_alone() -> None:
+    """A nested entity with other fields is the same for its container."""
+    one = read({"id": "1", "author": {"id": "a", "name": "Ada"}})
+    two = read({"id": "1", "author": {"id": "a", "name": "Other"}})
+    three = read({"id": "1", "author": {"id": "b"}})
+    assert one == two
+    assert one.author != two.author
+    assert one != three
+
+
+def test_comparing_does_not_recurse_through_rings() -> None:
+    """Two rings of entities can be compared and shown."""
+    ring = {"id": "1", "friend": {"id": "2", "friend": "1"}}
+    one, two = read(ring), read(ring)
+    assert one == two
+    assert repr(one) == "Article(id='1', title='', tags=[], author=None, friend=<Article 2>)"
+
+
+def test_entities_hash_by_class_and_pk() -> None:
+    """Other fields do not count for the hash; without a primary key there is none."""
+    one, two = read({"id": "1", "title": "A"}), read({"id": "1", "title": "B"})
+    assert hash(one) == hash(two)
+    assert len({one, two}) == 2
+    assert hash(Author(id="1")) != hash(Article(id="1"))
+    with pytest.raises(TypeError, match="unhashable: this Author has no primary key"):
+        hash(Author())
+
+
+def test_a_number_and_its_text_are_one_primary_key() -> None:
+    """The hash follows the primary key, not the JSON type of the field."""
+    assert hash(Author.from_js({"id": 1})) == hash(Author.from_js({"id": "1"}))
+
+
+# -- copies ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_ring_pickles() -> None:
+    """A ring of entities is a ring of the same shape afterwards."""
+    one = read({"id": "1", "tags": ["x"], "friend": {"id": "2", "friend": "1"}, "author": {"id": "a", "name": "Ada"}})
+    again = pickle.loads(pickle.dumps(one))
+    assert again == one
+    assert again is not one
+    assert again.friend.friend is again
+    assert again.author == one.author
+    assert isinstance(again.tags, ReadOnlyList)
+    assert hash(again) == hash(one)
+
+
+def test_a_deep_copy_of_a_result_is_a_list_of_the_same_entities() -> None:
+    """Entities cannot change, so a deep copy shares them; the list around them is one's own."""
+    desk = Desk()
+    desk.answer(get_list, [{"id": "1"}, {"id": "2"}])
+    found = desk.data(get_list)
+    mine = copy.deepcopy(found)
+    mine.append(None)
+    assert [item is other for item, other in zip(mine, found, strict=False)] == [True, True]
+    assert len(found) == 2
+
+
+def test_match_statements_see_fields_of_entities() -> None:
+    """Keyword patterns match by attribute, nested ones too."""
+    match read({"id": "1", "title": "A", "author": {"id": "a", "name": "Ada"}}):
+        case Article(title="A", author=Author(name=name)):
+            assert name == "Ada"
+        case _:
+            pytest.fail("no match")
+
+
+# -- required fields -------------------------------------------------------------------------------------------------
+
+
+class Post(Entity):
+    id: str = ""
+    author: Author = field(schema=schema.Lazy(lambda: Author), required=True)
+    title: str = field(required=True)
+
+
+post: Any = RestEndpoint(path="/posts/:id", schema=Post)
+
+
+def test_a_required_relation_that_is_missing_raises_when_it_is_read() -> None:
+    """Absent from the record, or not in the store: a MissingFieldError with entity, pk and field; the entity stays."""
+    desk = Desk()
+    absent = desk.answer(post, {"id": "1", "title": "x"}, {"id": "1"})
+    unknown = desk.answer(post, {"id": "2", "title": "x", "author": "nobody"}, {"id": "2"})
+    for value, pk in ((absent, "1"), (unknown, "2")):
+        assert value.title == "x"
+        with pytest.raises(MissingFieldError, match=f"Post '{pk}' has no value for its required field 'author'") as caught:
+            value.author  # noqa: B018
+        assert (caught.value.owner, caught.value.pk, caught.value.field) == ("Post", pk, "author")
+        assert value.to_dict()["author"] is None
+        assert value == pickle.loads(pickle.dumps(value))
+
+
+def test_a_required_relation_that_is_invalid_makes_the_entity_invalid() -> None:
+    """It is a required member in the sense of the containers' table."""
+    desk = Desk()
+    desk.answer(post, {"id": "1", "title": "x", "author": {"id": "a"}}, {"id": "1"})
+    desk.answer(RestEndpoint(path="/gone", method="POST", schema=schema.Invalidate(Author)), "a")
+    assert not desk.read(post, {"id": "1"}).found
+
+
+def test_a_required_relation_that_is_null_is_none() -> None:
+    """An explicit null of the server is handed out as None."""
+    assert Desk().answer(post, {"id": "1", "title": "x", "author": None}, {"id": "1"}).author is None
+
+
+# -- wire form -------------------------------------------------------------------------------------------------------
+
+
+class Size(Record):
+    width_mm: int = field(default=0, wire="widthMm")
+
+
+class Part(Entity, key="Part", pk="part_no", indexes=("made_by",), wire={"part_no": "partNo", "made_by": "madeBy"}):
+    part_no: str = ""
+    made_by: str = ""
+    made_at: datetime.datetime | None = field(default=None, wire="madeAt")
+    size: Size | None = None
+    sizes: list[Size] = []  # noqa: RUF012
+    twin: Part | None = field(default=None, schema=schema.Lazy(lambda: Part), wire="twinPart")
+
+
+part: Any = RestEndpoint(path="/parts/:partNo", schema=Part)
+PART = {
+    "partNo": "p1",
+    "madeBy": "acme",
+    "madeAt": "2026-11-21T10:00:00Z",
+    "size": {"widthMm": 3},
+    "sizes": [{"widthMm": 4}],
+    "twinPart": {"partNo": "p2"},
+}
+
+
+def test_tables_hold_wire_form_and_instances_python_form() -> None:
+    """JSON names and values are stored as they came; names and values of Python exist on instances alone."""
+    desk = Desk()
+    value = desk.answer(part, PART, {"partNo": "p1"})
+    assert desk.table("Part")["p1"] == {**PART, "twinPart": "p2"}
+    assert (value.part_no, value.made_by, value.made_at) == (
+        "p1",
+        "acme",
+        datetime.datetime(2026, 11, 21, 10, tzinfo=datetime.UTC),
+    )
+    assert value.size == Size(width_mm=3)
+    assert value.sizes[0].width_mm == 4
+    assert value.twin is desk.get(Part, {"partNo": "p2"})
+    assert list(value.to_dict()) == ["part_no", "made_by", "made_at", "size", "sizes", "twin"]
+
+
+def test_arguments_are_in_wire_form() -> None:
+    """A primary key or an indexed field in arguments has its JSON name."""
+    desk = Desk()
+    value = desk.answer(part, PART, {"partNo": "p1"})
+    assert desk.get(Part, {"partNo": "p1"}) is value
+    assert desk.get(Part, {"madeBy": "acme"}) is value
+    assert desk.get(Part, {"part_no": "p1"}) is None
+
+
+def test_a_body_becomes_wire_form_once() -> None:
+    """Names go through `wire`, values through `encode`, nested objects and relations too; wire form passes."""
+    body = {
+        "part_no": "p1",
+        "made_at": datetime.datetime(2026, 11, 21, 10, tzinfo=datetime.UTC),
+        "size": {"width_mm": 3},
+        "sizes": [Size(width_mm=4)],
+        "twin": {"part_no": "p2"},
+        "other": {"width_mm": 1},
+    }
+    wire = {
+        "partNo": "p1",
+        "madeAt": "2026-11-21T10:00:00Z",
+        "size": {"widthMm": 3},
+        "sizes": [{"widthMm": 4}],
+        "twinPart": {"partNo": "p2"},
+        "other": {"width_mm": 1},
+    }
+    assert to_wire(body, Part) == wire
+    assert to_wire(wire, Part) == wire
+    assert to_wire([body], [Part]) == [wire]
+
+
+def test_an_entity_in_a_body_hands_over_what_was_set() -> None:
+    """An instance gives its stored members without defaults, so that none is written as data."""
+    desk = Desk()
+    value = desk.answer(part, {"partNo": "p1", "madeAt": "2026-11-21T10:00:00Z"}, {"partNo": "p1"})
+    assert to_wire(value) == {"partNo": "p1", "madeAt": "2026-11-21T10:00:00Z"}
+    assert to_wire(Part(part_no="p3")) == {"partNo": "p3"}
+    assert to_wire({"twin": value}, Part) == {"twinPart": {"partNo": "p1", "madeAt": "2026-11-21T10:00:00Z"}}
+
+
+def test_an_entity_given_as_a_value_is_stored_by_its_members() -> None:
+    """`set_response` with instances is the same as with the dicts of what was set, and it finds them."""
+    desk = Desk()
+    desk.answer(part, PART, {"partNo": "p1"})
+    value = desk.data(part, {"partNo": "p1"}).replace(made_by="other", twin=Part(part_no="p9"))
+    assert desk.given(part, value, {"partNo": "p1"}) is desk.data(part, {"partNo": "p1"})
+    assert desk.table("Part")["p1"] == {**PART, "madeBy": "other", "twinPart": "p9"}
+    assert desk.pks("Part") == ["p1", "p2", "p9"] or desk.pks("Part") == ["p2", "p1", "p9"]
+
+
+def test_every_hook_sees_wire_form() -> None:
+    """`process`, `validate`, `merge` and `should_update` get JSON names and JSON values."""
+    seen: list[tuple[str, Mapping[str, Any]]] = []
+
+    class Seen(Entity, key="Seen", wire={"made_at": "madeAt"}):
+        id: str = ""
+        made_at: datetime.datetime | None = None
+
+        @classmethod
+        def process(cls, input: Any, parent: Any, key: str | None, args: tuple[Any, ...]) -> Mapping[str, Any] | None:
+            seen.append(("process", input))
+            return {**input}
+
+        @classmethod
+        def validate(cls, record: Mapping[str, Any]) -> str | None:
+            seen.append(("validate", record))
+            return None
+
+        @classmethod
+        def merge(cls, existing: Mapping[str, Any], incoming: Mapping[str, Any]) -> Mapping[str, Any]:
+            seen.append(("merge", existing))
+            return {**existing, **incoming}
+
+        @classmethod
+        def should_update(cls, existing_meta: Any, incoming_meta: Any, existing: Any, incoming: Any) -> bool:
+            seen.append(("should_update", incoming))
+            return True
+
+    endpoint: Any = RestEndpoint(path="/seen/:id", schema=Seen)
+    desk = Desk()
+    for _ in range(2):
+        desk.answer(endpoint, {"id": "1", "madeAt": "2026-11-21T10:00:00Z"}, {"id": "1"})
+    assert {name for name, _ in seen} == {"process", "validate", "merge", "should_update"}
+    assert all(dict(record) == {"id": "1", "madeAt": "2026-11-21T10:00:00Z"} for _, record in seen)
+
+
+def test_a_value_that_does_not_decode_names_the_entity() -> None:
+    """The read that needs it raises ProcessingError with class, pk, field and value."""
+    desk = Desk()
+    with pytest.raises(ProcessingError, match="field 'made_at' of Part 'p1' does not decode: 'soon'"):
+        desk.answer(part, {"partNo": "p1", "madeAt": "soon"}, {"partNo": "p1"})
+    with pytest.raises(ProcessingError, match="field 'made_at' of Part 'p1' does not decode: 'soon'"):
+        desk.data(part, {"partNo": "p1"})
+    desk.answer(part, {"partNo": "p1", "madeAt": None}, {"partNo": "p1"})
+    assert desk.data(part, {"partNo": "p1"}).made_at is None
+
+
+def test_a_local_class_converts_what_its_module_names() -> None:
+    """A class made in a function finds the types of its module."""
+
+    class Local(Entity):
+        id: str = ""
+        day: datetime.date | None = None
+
+    endpoint: Any = RestEndpoint(path="/local/:id", schema=Local)
+    assert Desk().answer(endpoint, {"id": "1", "day": "2026-11-21"}, {"id": "1"}).day == datetime.date(2026, 11, 21)
+
+
+# -- validate_required -----------------------------------------------------------------------------------------------
+
+
+def test_validate_required_reports_the_first_absent_field() -> None:
+    """Fields are looked at in order; present ones count also when they are null."""
+    assert validate_required({"a": None, "b": 1}, {"a": "", "b": ""}) is None
+    assert validate_required({"b": 1}, {"a": "", "b": "", "c": ""}) == "missing required field 'a'"

@@ -1,0 +1,204 @@
+"""Collecting what no live read holds any more, and bounds (§14)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from restencil import Controller, Entity, ExpiryStatus, GCPolicy, ImmortalGCPolicy, Store, create_resource
+from restencil.testing import Answer, FakeClock, MockServer
+
+
+class User(Entity, key="User"):
+    id: str = ""
+    name: str = ""
+
+
+Users: Any = create_resource(path="/users/:id", schema=User)
+MINUTE = 60_000
+
+
+class World:
+    """A controller whose server knows every user."""
+
+    def __init__(self, **options: Any) -> None:
+        self.clock = FakeClock()
+        self.store = self.clock.store(**options)
+        self.server = MockServer(self.clock, respond=self.answer)
+        self.controller: Any = Controller(self.store, client=self.server.client(), base_url="http://mock")
+
+    def answer(self, request: Any) -> Answer:
+        name = request.url.rpartition("/")[2]
+        if name == "users":
+            return Answer(json=[{"id": "1", "name": "1"}, {"id": "2", "name": "2"}])
+        return Answer(json={"id": name, "name": name})
+
+    def hold_and_drop(self, endpoint: Any = Users.get, **kwargs: Any) -> None:
+        with self.controller.live(endpoint, **kwargs) as live:
+            next(live)
+
+    def stored(self) -> list[str]:
+        return sorted(self.store.state["entities"].get("User", {}))
+
+    def keys(self) -> list[str]:
+        return sorted(self.store.state["meta"])
+
+
+@pytest.fixture
+def world() -> Iterator[World]:
+    world = World(gc=GCPolicy())
+    yield world
+    world.controller.close()
+    world.clock.close()
+
+
+def test_what_was_held_and_let_go_is_collected_after_twice_its_lifetime_and_two_minutes(world: World) -> None:
+    world.hold_and_drop(id="1")
+    world.clock.advance(5 * MINUTE - 1)
+    assert world.stored() == ["1"]
+    world.clock.advance(1)
+    assert world.stored() == [] and world.keys() == []
+
+
+def test_a_candidate_that_is_not_old_enough_stays_one_for_the_next_sweep(world: World) -> None:
+    slow = Users.get.extend(data_expiry_length=4 * MINUTE)
+    world.hold_and_drop(slow, id="1")
+    world.clock.advance(5 * MINUTE)
+    assert world.stored() == ["1"]
+    world.clock.advance(5 * MINUTE)
+    assert world.stored() == []
+
+
+def test_what_is_held_again_at_the_sweep_is_kept(world: World) -> None:
+    world.hold_and_drop(id="1")
+    with world.controller.live(Users.get, id="1") as live:
+        next(live)
+        world.clock.advance(60 * MINUTE)
+        assert world.stored() == ["1"]
+    world.clock.advance(5 * MINUTE)
+    assert world.stored() == []
+
+
+def test_an_entity_held_through_another_result_is_kept(world: World) -> None:
+    with world.controller.live(Users.get_list) as live:
+        next(live)
+        world.hold_and_drop(id="1")
+        world.clock.advance(60 * MINUTE)
+        assert world.stored() == ["1", "2"]
+        assert world.keys() == ["GET /users"]
+
+
+def test_what_no_one_ever_held_is_never_collected(world: World) -> None:
+    world.controller.fetch(Users.get, id="1")
+    world.hold_and_drop(id="2")
+    world.clock.advance(60 * MINUTE)
+    assert world.stored() == ["1"]
+
+
+def test_a_collected_entity_reads_as_missing_and_is_fetched_anew(world: World) -> None:
+    world.hold_and_drop(id="1")
+    world.clock.advance(5 * MINUTE)
+    reading = world.controller.get_response(Users.get, id="1")
+    assert not reading.found and reading.expiry_status is ExpiryStatus.InvalidIfStale
+    assert world.controller.read(Users.get, id="1").name == "1"
+
+
+def test_a_list_whose_item_was_collected_is_fetched_again_and_never_shown_shorter(world: World) -> None:
+    world.controller.fetch(Users.get_list)
+    world.hold_and_drop(id="1")
+    world.clock.advance(5 * MINUTE)
+    assert world.stored() == ["2"]
+    assert world.controller.cached(Users.get_list) is None
+    assert len(world.controller.read(Users.get_list)) == 2
+
+
+def test_interval_multiplier_and_moment_are_the_user_s() -> None:
+    world = World(gc=GCPolicy(interval=1000, expiry_multiplier=10))
+    world.hold_and_drop(id="1")
+    world.clock.advance(10 * MINUTE)
+    assert world.stored() == ["1"]
+    world.clock.advance(1001)
+    assert world.stored() == []
+    soon = World(gc=GCPolicy(interval=1000, expires_at=lambda times: times.fetched_at + 500))
+    soon.hold_and_drop(id="1")
+    soon.clock.advance(1000)
+    assert soon.stored() == []
+
+
+def test_collection_tells_no_listener(world: World) -> None:
+    world.hold_and_drop(id="1")
+    heard: list[int] = []
+    world.controller.add_listener(lambda: heard.append(1))
+    world.clock.advance(5 * MINUTE)
+    assert world.stored() == [] and heard == []
+
+
+def test_pending_optimistic_actions_keep_nothing_alive(world: World) -> None:
+    users: Any = create_resource(path="/users/:id", schema=User, optimistic=True)
+    world.hold_and_drop(id="1")
+    world.server.respond = lambda request: Answer(json={"id": "1", "name": "x"}, delay=100 * MINUTE)
+    world.clock.start(lambda: world.controller.fetch(users.partial_update, id="1", body={"name": "x"}))
+    world.clock.advance(5 * MINUTE)
+    assert world.controller.cached(Users.get, id="1") is None
+    assert world.store.entity_meta("User", "1") is None
+
+
+def test_no_timer_is_set_while_there_is_nothing_to_collect() -> None:
+    world = World(gc=GCPolicy())
+    world.controller.fetch(Users.get, id="1")
+    assert "0 timers" in repr(world.clock)
+    world.hold_and_drop(id="1")
+    assert "1 timers" in repr(world.clock)
+    world.clock.advance(60 * MINUTE)
+    assert "0 timers" in repr(world.clock)
+
+
+def test_without_a_policy_and_with_the_immortal_one_everything_is_kept() -> None:
+    for options in ({}, {"gc": ImmortalGCPolicy()}):
+        world = World(**options)
+        world.hold_and_drop(id="1")
+        world.clock.advance(1000 * MINUTE)
+        assert world.stored() == ["1"]
+
+
+def test_a_policy_serves_one_store_and_refuses_numbers_that_make_no_sense() -> None:
+    policy = GCPolicy()
+    Store(gc=policy)
+    with pytest.raises(RuntimeError, match="serves a store already"):
+        Store(gc=policy)
+    with pytest.raises(ValueError, match="interval above 0"):
+        GCPolicy(interval=0)
+
+
+# bounds
+
+
+def test_a_bounded_store_evicts_what_was_used_least_recently() -> None:
+    world = World(max_entities=3)
+    for number in "123":
+        world.controller.fetch(Users.get, id=number)
+    world.controller.cached(Users.get, id="1")
+    world.controller.fetch(Users.get, id="4")
+    assert world.stored() == ["1", "3", "4"]
+
+
+def test_what_a_live_read_holds_is_not_evicted() -> None:
+    world = World(max_entities=3)
+    with world.controller.live(Users.get, id="1") as live:
+        first = next(live)
+        for number in range(2, 30):
+            world.controller.fetch(Users.get, id=str(number))
+        assert live.data is first
+    assert "1" in world.stored() and len(world.stored()) <= 4
+
+
+def test_eviction_shows_at_the_list_that_refers_to_it() -> None:
+    world = World(max_entities=4)
+    world.controller.fetch(Users.get_list)
+    for number in range(3, 8):
+        world.controller.fetch(Users.get, id=str(number))
+    state = world.controller.state(Users.get_list)
+    assert state.data is None and state.expires_at == 1 and state.expiry_status is ExpiryStatus.InvalidIfStale
+    assert len(world.controller.read(Users.get_list)) == 2

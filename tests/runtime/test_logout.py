@@ -1,0 +1,333 @@
+"""What a 401 does: logging out, and refreshing the token once for all who need it (§13.2)."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import httpx
+import pytest
+
+from restencil import (
+    AsyncController,
+    Controller,
+    Entity,
+    LogoutManager,
+    NetworkError,
+    NetworkManager,
+    ProcessingError,
+    RestEndpoint,
+    Store,
+    SubscriptionManager,
+    create_resource,
+)
+from restencil.testing import Answer, FakeClock, MockServer
+
+
+class User(Entity, key="User"):
+    id: str = ""
+    name: str = ""
+
+
+Users: Any = create_resource(url_prefix="http://mock", path="/users/:id", schema=User)
+
+
+class World:
+    """A controller of either kind with a logout manager, in virtual time."""
+
+    def __init__(self, asynchronous: bool, **options: Any) -> None:
+        self.clock = FakeClock()
+        self.store = self.clock.store()
+        self.server = MockServer(self.clock)
+        self.logouts: list[Any] = []
+        managers = [LogoutManager(**options), NetworkManager(), SubscriptionManager()]
+        self.controller: Any
+        if asynchronous:
+            self.controller = AsyncController(self.store, client=self.server.async_client(), managers=managers)
+        else:
+            self.controller = Controller(self.store, client=self.server.client(), managers=managers)
+
+    def fail(self, endpoint: Any, **kwargs: Any) -> Exception:
+        with pytest.raises(Exception) as caught:  # noqa: PT011 - which one is the test's business
+            self.clock.run(lambda: self.controller.fetch(endpoint, **kwargs))
+        return caught.value
+
+
+@pytest.fixture(params=["sync", "async"])
+def asynchronous(request: pytest.FixtureRequest) -> bool:
+    return bool(request.param == "async")
+
+
+@pytest.fixture
+def world(asynchronous: bool) -> Iterator[World]:
+    world = World(asynchronous)
+    yield world
+    world.clock.close()
+
+
+def test_a_401_resets_the_store_after_its_caller_got_the_error(world: World) -> None:
+    world.controller.set_response(Users.get, {"id": "1"}, id="1")
+    world.server.respond = lambda request: Answer(status=401, json={})
+    assert getattr(world.fail(Users.get, id="2"), "status", None) == 401
+    assert world.store.resets == 1 and world.store.state["entities"] == {}
+
+
+@pytest.mark.parametrize("status", [400, 403, 404, 500])
+def test_other_errors_do_not_log_out(world: World, status: int) -> None:
+    world.server.respond = lambda request: Answer(status=status, json={})
+    world.fail(Users.get, id="1")
+    assert world.store.resets == 0
+
+
+def test_an_error_set_by_hand_logs_out_as_well(world: World) -> None:
+    world.controller.set_error(Users.get, NetworkError("no", status=401), id="1")
+    assert world.store.resets == 1
+
+
+def test_a_processing_error_does_not_count_whatever_should_logout_says(asynchronous: bool) -> None:
+    world = World(asynchronous, should_logout=lambda error: True)
+    world.server.respond = lambda request: Answer(json={"name": "no id"})
+    assert isinstance(world.fail(Users.get, id="1"), ProcessingError)
+    assert world.store.resets == 0
+    world.clock.close()
+
+
+def test_should_logout_and_handle_logout_are_the_user_s(asynchronous: bool) -> None:
+    seen: list[Any] = []
+    world = World(asynchronous, should_logout=lambda error: error.status == 418, handle_logout=seen.append)
+    world.server.respond = lambda request: Answer(status=418, json={})
+    world.fail(Users.get, id="1")
+    assert seen == [world.controller] and world.store.resets == 0
+    world.clock.close()
+
+
+def test_requests_that_fail_together_cause_one_logout(world: World) -> None:
+    world.server.respond = lambda request: Answer(status=401, json={}, delay=10)
+    tasks = [world.clock.start(lambda n=n: world.controller.fetch(Users.update, id=str(n), body={})) for n in range(5)]  # type: ignore[misc]
+    world.clock.advance(10)
+    assert [getattr(task.error, "status", None) for task in tasks] == [401] * 5
+    assert world.store.resets == 1
+
+
+def test_a_direct_call_is_not_observed(world: World) -> None:
+    world.server.respond = lambda request: Answer(status=401, json={})
+    with pytest.raises(NetworkError):
+        Users.get.extend(client=world.server.client())(id="1")
+    assert world.store.resets == 0
+
+
+# refresh
+
+
+class Session:
+    """A server whose tokens grow old, and a client that renews them."""
+
+    def __init__(self, works: bool = True) -> None:
+        self.valid = "t1"
+        self.token = "t0"
+        self.works = works
+        self.refreshes = 0
+        self.requests = 0
+        self._lock = threading.Lock()
+
+    def answer(self, request: httpx.Request) -> httpx.Response:
+        with self._lock:
+            self.requests += 1
+        if request.url.path == "/token":
+            time.sleep(0.02)
+            return httpx.Response(200, json={"token": self.valid})
+        if request.headers.get("access-token") != self.valid:
+            return httpx.Response(401, json={})
+        return httpx.Response(200, json={"id": request.url.path.rpartition("/")[2]})
+
+    def endpoint(self, **options: Any) -> Any:
+        return Users.get.extend(get_headers=lambda headers: {**headers, "Access-Token": self.token}, **options)
+
+    def renew(self, error: Any) -> bool:
+        with self._lock:
+            self.refreshes += 1
+        time.sleep(0.02)
+        if self.works:
+            self.token = self.valid
+        return self.works
+
+    async def renew_later(self, error: Any) -> bool:
+        with self._lock:
+            self.refreshes += 1
+        await asyncio.sleep(0.02)
+        if self.works:
+            self.token = self.valid
+        return self.works
+
+    def client(self) -> httpx.Client:
+        return httpx.Client(transport=httpx.MockTransport(self.answer))
+
+    def async_client(self) -> httpx.AsyncClient:
+        return httpx.AsyncClient(transport=httpx.MockTransport(self.answer))
+
+
+def test_a_thousand_concurrent_401s_in_tasks_cause_one_refresh() -> None:
+    async def main() -> None:
+        session = Session()
+        endpoint = session.endpoint(refresh=session.renew_later)
+        async with AsyncController(client=session.async_client()) as controller:
+            users = await asyncio.gather(*(controller.fetch(endpoint, id=str(n)) for n in range(1000)))
+            assert [user.id for user in users] == [str(n) for n in range(1000)]
+        assert session.refreshes == 1 and session.requests == 2000
+
+    asyncio.run(main())
+
+
+def test_concurrent_401s_in_threads_cause_one_refresh() -> None:
+    session = Session()
+    endpoint = session.endpoint(refresh=session.renew)
+    with Controller(client=session.client()) as controller, ThreadPoolExecutor(64) as pool:
+        users = list(pool.map(lambda n: controller.fetch(endpoint, id=str(n)), range(1000)))
+    assert len(users) == 1000 and session.refreshes == 1
+
+
+def test_controllers_of_both_kinds_on_one_store_share_a_refresh() -> None:
+    async def main() -> None:
+        session, store = Session(), Store()
+        endpoint = session.endpoint(refresh=session.renew)
+        with Controller(store, client=session.client()) as controller:
+            async with AsyncController(store, client=session.async_client()) as other:
+                await asyncio.gather(
+                    *(asyncio.to_thread(controller.fetch, endpoint, id=f"t{n}") for n in range(8)),
+                    *(other.fetch(endpoint, id=f"a{n}") for n in range(100)),
+                )
+        assert session.refreshes == 1
+
+    asyncio.run(main())
+
+
+def test_a_later_401_refreshes_anew() -> None:
+    session = Session()
+    endpoint = session.endpoint(refresh=session.renew)
+    with Controller(client=session.client()) as controller:
+        controller.fetch(endpoint, id="1")
+        session.valid = "t2"
+        controller.fetch(endpoint, id="1")
+    assert session.refreshes == 2
+
+
+def test_only_the_second_outcome_is_recorded_and_observed() -> None:
+    session = Session()
+    managers = [LogoutManager(), NetworkManager(), SubscriptionManager()]
+    with Controller(client=session.client(), managers=managers) as controller:
+        endpoint = session.endpoint(refresh=session.renew)
+        controller.fetch(endpoint, id="1")
+        assert controller.store.resets == 0 and controller.get_error(endpoint, id="1") is None
+
+
+def test_a_refresh_in_vain_lets_the_error_go_on_and_logs_out_once() -> None:
+    async def main() -> None:
+        session = Session(works=False)
+        managers = [LogoutManager(), NetworkManager(), SubscriptionManager()]
+        async with AsyncController(client=session.async_client(), managers=managers) as controller:
+            endpoint = session.endpoint(refresh=session.renew_later)
+            outcomes = await asyncio.gather(
+                *(controller.fetch(endpoint, id=str(n)) for n in range(50)), return_exceptions=True
+            )
+            assert all(getattr(o, "status", 401) == 401 for o in outcomes)
+            assert controller.store.resets == 1 and session.refreshes == 1 and session.requests == 50
+
+    asyncio.run(main())
+
+
+def test_a_second_401_is_final() -> None:
+    session = Session()
+    endpoint = session.endpoint(refresh=lambda error: True)
+    with Controller(client=session.client()) as controller, pytest.raises(NetworkError) as caught:
+        controller.fetch(endpoint, id="1")
+    assert caught.value.status == 401 and session.requests == 2
+
+
+def test_a_401_of_a_request_that_refresh_makes_never_refreshes() -> None:
+    session = Session()
+    calls: list[Any] = []
+
+    def refresh(error: Any) -> bool:
+        calls.append(error)
+        controller.fetch(endpoint, id="me")
+        return True
+
+    endpoint = session.endpoint(refresh=refresh)
+    with Controller(client=session.client()) as controller, pytest.raises(NetworkError):
+        controller.fetch(endpoint, id="1")
+    assert len(calls) == 1
+
+
+def test_refresh_may_fetch_through_the_controller_what_others_wait_for() -> None:
+    async def main() -> None:
+        session = Session()
+        me = RestEndpoint(url_prefix="http://mock", path="/token", schema=None)
+
+        async def refresh(error: Any) -> bool:
+            session.refreshes += 1
+            session.token = (await controller.fetch(me))["token"]
+            return True
+
+        endpoint = session.endpoint(refresh=refresh)
+        async with AsyncController(client=session.async_client()) as controller:
+            await asyncio.gather(*(controller.fetch(endpoint, id=str(n)) for n in range(10)))
+        assert session.refreshes == 1
+
+    asyncio.run(main())
+
+
+def test_a_refresh_that_fails_is_logged_and_counts_as_no(caplog: pytest.LogCaptureFixture) -> None:
+    session = Session()
+
+    def refresh(error: Any) -> bool:
+        raise OSError("no way")
+
+    with Controller(client=session.client()) as controller, pytest.raises(NetworkError) as caught:
+        controller.fetch(session.endpoint(refresh=refresh), id="1")
+    assert caught.value.status == 401
+    assert "refresh of endpoint" in caplog.text and "no way" in caplog.text
+
+
+def test_when_the_caller_that_refreshes_is_cancelled_the_next_one_takes_over() -> None:
+    async def main() -> None:
+        session = Session()
+        began = asyncio.Event()
+
+        async def refresh(error: Any) -> bool:
+            began.set()
+            return await session.renew_later(error)
+
+        endpoint = session.endpoint(refresh=refresh)
+        async with AsyncController(client=session.async_client()) as controller:
+            first = asyncio.create_task(controller.fetch(endpoint, id="1"))
+            await began.wait()
+            others = [asyncio.create_task(controller.fetch(endpoint, id=str(n))) for n in range(2, 6)]
+            await asyncio.sleep(0.005)
+            first.cancel()
+            assert [user.id for user in await asyncio.gather(*others)] == ["2", "3", "4", "5"]
+            assert session.refreshes == 2
+
+    asyncio.run(main())
+
+
+def test_a_refresh_method_of_a_base_class_gets_the_error() -> None:
+    session = Session()
+    seen: list[Any] = []
+
+    class Api(RestEndpoint):
+        def get_headers(self, headers: Any) -> Any:
+            return {**headers, "Access-Token": session.token}
+
+        def refresh(self, error: Any) -> bool:
+            seen.append(error.status)
+            return session.renew(error)
+
+    users: Any = create_resource(url_prefix="http://mock", path="/users/:id", schema=User, Endpoint=Api)
+    with Controller(client=session.client()) as controller:
+        assert controller.fetch(users.get, id="1").id == "1"
+        assert controller.fetch(users.get_list.extend(path="/users/9", schema=User)).id == "9"
+    assert seen == [401]

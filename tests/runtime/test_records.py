@@ -1,0 +1,519 @@
+"""Records: immutable classes of typed fields, their JSON names and conversions (§5.3, §5.3.0)."""
+
+from __future__ import annotations
+
+import copy
+import datetime
+import decimal
+import enum
+import math
+import pickle
+import sys
+import uuid
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+import pytest
+
+from restencil import Entity, MissingFieldError, ProcessingError, Record, field
+from restencil.records import to_wire
+from restencil.values import ReadOnlyDict, ReadOnlyList
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+
+class Status(enum.Enum):
+    DRAFT = "draft"
+    LIVE = "live"
+
+
+class Money(Record):
+    amount: decimal.Decimal = decimal.Decimal(0)
+    currency: str = field(default="EUR", wire="currencyCode")
+
+
+class Everything(Record):
+    """A field of each type that converts by itself."""
+
+    when: datetime.datetime | None = None
+    day: datetime.date | None = None
+    hour: datetime.time | None = None
+    price: decimal.Decimal | None = None
+    token: uuid.UUID | None = None
+    status: Status = Status.DRAFT
+    cost: Money | None = None
+    costs: list[Money] = []  # noqa: RUF012  # the base class sees that it is not shared
+    by_name: dict[str, Money] = {}  # noqa: RUF012
+    days: list[datetime.date | None] = []  # noqa: RUF012
+    either: datetime.date | str = ""
+    plain: list[int] = []  # noqa: RUF012
+    unknown: Fraction | None = None
+
+
+WIRE: dict[str, Any] = {
+    "when": "2026-11-21T10:00:00+02:00",
+    "day": "2026-11-21",
+    "hour": "10:30:00",
+    "price": "12.50",
+    "token": "12345678-1234-5678-1234-567812345678",
+    "status": "live",
+    "cost": {"amount": 1.10, "currencyCode": "CHF"},
+    "costs": [{"amount": "2"}, None],
+    "by_name": {"x": {"amount": 3}},
+    "days": ["2026-01-02", None],
+    "either": "2026-01-02",
+    "plain": [1],
+    "unknown": "1/3",
+}
+
+
+# -- conversions -----------------------------------------------------------------------------------------------------
+
+
+def test_types_convert_by_themselves() -> None:
+    """JSON values become what the field's type says, in lists and dicts as well; unions of two types stay JSON."""
+    value = Everything.from_js(WIRE)
+    assert value.when == datetime.datetime(2026, 11, 21, 8, tzinfo=datetime.UTC)
+    assert value.day == datetime.date(2026, 11, 21)
+    assert value.hour == datetime.time(10, 30)
+    assert value.price == decimal.Decimal("12.50")
+    assert value.token == uuid.UUID(WIRE["token"])
+    assert value.status is Status.LIVE
+    assert value.cost == Money(amount=decimal.Decimal("1.1"), currency="CHF")
+    assert value.costs[0].amount == 2
+    assert value.costs[1] is None
+    assert value.by_name["x"].amount == 3
+    assert value.days == [datetime.date(2026, 1, 2), None]
+    assert value.either == "2026-01-02"
+
+
+def test_a_type_that_exists_for_type_checkers_alone_does_not_convert() -> None:
+    """A name under `if TYPE_CHECKING:` means that JSON values are handed out as they are."""
+    assert Everything.from_js(WIRE).unknown == "1/3"  # type: ignore[comparison-overlap]  # that is the point
+
+
+def test_conversions_go_back() -> None:
+    """`to_wire` gives the JSON form again, with the JSON names."""
+    value = Everything.from_js(WIRE)
+    rebuilt = Everything(**{name: getattr(value, name) for name in WIRE})
+    wire = to_wire(rebuilt)
+    assert wire == WIRE
+
+
+def test_what_is_in_wire_form_passes_unchanged() -> None:
+    """A body that has JSON names and JSON values already is left as it is."""
+    assert to_wire(WIRE, Everything) == WIRE
+
+
+def test_a_naive_time_is_utc() -> None:
+    """A datetime without an offset is read and written as UTC."""
+    value = Everything.from_js({"when": "2026-11-21T10:00:00"})
+    assert value.when == datetime.datetime(2026, 11, 21, 10, tzinfo=datetime.UTC)
+    assert to_wire({"when": datetime.datetime(2026, 11, 21, 10)}) == {"when": "2026-11-21T10:00:00Z"}  # noqa: DTZ001
+
+
+def test_conversions_are_never_called_on_null_or_a_default() -> None:
+    """An explicit null stays None, and an absent member has the default as it stands in the class."""
+    value = Everything.from_js({"when": None})
+    assert value.when is None
+    assert value.status is Status.DRAFT
+
+
+def test_a_value_that_the_enum_does_not_know_is_handed_out_as_it_came() -> None:
+    """New values of the server break no read."""
+    assert Everything.from_js({"status": "gone"}).status == "gone"  # type: ignore[comparison-overlap]  # on purpose
+
+
+@pytest.mark.parametrize(
+    ("member", "value"),
+    [
+        ("when", "yesterday"),
+        ("when", 5),
+        ("day", "2026-13-01"),
+        ("hour", "25:00"),
+        ("price", "a"),
+        ("price", True),
+        ("price", []),
+        ("token", "x"),
+        ("token", 5),
+        ("days", ["x"]),
+    ],
+)
+def test_a_value_that_does_not_decode_is_named(member: str, value: Any) -> None:
+    """The error names class, field and value."""
+    with pytest.raises(ProcessingError) as caught:
+        Everything.from_js({member: value})
+    assert str(caught.value).startswith(f"field {member!r} of Everything does not decode: {value!r} (")
+
+
+def test_decode_and_encode_of_a_field() -> None:
+    """A field's own functions go before what its type says; each direction may be given alone."""
+
+    class Job(Record):
+        length: datetime.timedelta = field(
+            default=datetime.timedelta(),
+            wire="seconds",
+            decode=lambda value: datetime.timedelta(seconds=value),
+            encode=lambda value: value.total_seconds(),
+        )
+        day: datetime.date | None = field(default=None, encode=lambda value: value.strftime("%d.%m.%Y"))
+
+    job = Job.from_js({"seconds": 90, "day": "2026-11-21"})
+    assert job.length == datetime.timedelta(minutes=1, seconds=30)
+    assert job.day == datetime.date(2026, 11, 21)
+    wire = to_wire({"length": datetime.timedelta(seconds=5), "day": datetime.date(2026, 1, 2)}, Job)
+    assert wire == {"seconds": 5.0, "day": "02.01.2026"}
+
+
+def test_what_a_decode_function_gives_is_read_only() -> None:
+    """A list that a conversion made is shared by all readers like any other."""
+
+    class Tagged(Record):
+        tags: list[str] = field(default_factory=list, decode=lambda text: text.split(","))
+
+    with pytest.raises(TypeError, match="read-only"):
+        Tagged.from_js({"tags": "a,b"}).tags.append("c")
+
+
+def test_mappings_of_the_class_decode_too() -> None:
+    """`wire`, `decode` and `encode` may stand on the class, as attributes or keywords."""
+
+    class Job(Record):
+        wire: ClassVar[Mapping[str, str]] = {"run_at": "runAt"}
+        decode: ClassVar[Mapping[str, Any]] = {"run_at": lambda value: value * 2}
+        encode: ClassVar[Mapping[str, Any]] = {"run_at": lambda value: value // 2}
+        run_at: int = 0
+
+    assert Job.from_js({"runAt": 2}).run_at == 4
+    assert to_wire({"run_at": 4}, Job) == {"runAt": 2}
+
+
+def test_a_field_called_like_its_type_converts() -> None:
+    """The type is what the module means by the name, not the field."""
+
+    class Entry(Record):
+        datetime: datetime.datetime | None = None
+        decimal: decimal.Decimal | None = None
+
+    entry = Entry.from_js({"datetime": "2026-11-21T00:00:00Z", "decimal": "1.5"})
+    assert entry.datetime == datetime.datetime(2026, 11, 21, tzinfo=datetime.UTC)
+    assert entry.decimal == decimal.Decimal("1.5")
+
+
+def test_an_inherited_field_keeps_the_type_that_its_own_module_means() -> None:
+    """The annotation of an inherited field is looked up where the field was declared."""
+    module = type(sys)("declares_a_status")
+    module.__dict__["__name__"] = "declares_a_status"
+    sys.modules["declares_a_status"] = module
+    try:
+        exec(
+            "from __future__ import annotations\n"
+            "import enum\n"
+            "from restencil import Record\n"
+            "class Status(enum.Enum):\n"
+            "    OTHER = 'other'\n"
+            "class Base(Record):\n"
+            "    status: Status | None = None\n",
+            module.__dict__,
+        )
+        base: Any = module.__dict__["Base"]
+
+        class Here(base):  # type: ignore[misc]  # known at run time alone
+            pass
+
+        assert Here.from_js({"status": "other"}).status is module.__dict__["Status"].OTHER
+    finally:
+        del sys.modules["declares_a_status"]
+
+
+def test_annotations_without_the_future_import_convert() -> None:
+    """Types that are objects already, and texts inside of them, are understood."""
+    module = type(sys)("plain_annotations")
+    sys.modules["plain_annotations"] = module
+    try:
+        exec(
+            "import datetime\n"
+            "from restencil import Record\n"
+            "class Part(Record):\n"
+            "    day: datetime.date | None = None\n"
+            "class Whole(Record):\n"
+            "    day: datetime.date | None = None\n"
+            "    parts: list['Part'] = []\n",
+            {**module.__dict__, "__name__": "plain_annotations"},
+            module.__dict__,
+        )
+        whole = module.__dict__["Whole"].from_js({"day": "2026-11-21", "parts": [{"day": "2026-11-22"}]})
+        assert whole.day == datetime.date(2026, 11, 21)
+        assert whole.parts[0].day == datetime.date(2026, 11, 22)
+    finally:
+        del sys.modules["plain_annotations"]
+
+
+# -- names -----------------------------------------------------------------------------------------------------------
+
+
+def test_undeclared_members_are_kept() -> None:
+    """A member without a field is an attribute, and in `to_dict()`."""
+    value = Money.from_js({"amount": 1, "note": "x"})
+    assert value.note == "x"  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue]
+    assert value.to_dict() == {"amount": 1, "currency": "EUR", "note": "x"}
+
+
+def test_an_undeclared_member_named_like_a_member_of_the_class_is_in_to_dict_alone() -> None:
+    """Python has one namespace for both; the class's member stays what it is."""
+    value = Money.from_js({"replace": 1, "from_js": 2, "_record": 3})
+    assert callable(value.replace)
+    assert value.to_dict() == {"amount": 0, "currency": "EUR", "replace": 1, "from_js": 2, "_record": 3}
+
+
+def test_a_field_that_does_not_exist_names_the_nearest() -> None:
+    """Reading it is an AttributeError with the nearest name."""
+    with pytest.raises(AttributeError, match=r"^Money has no field 'curency'; did you mean 'currency'\?$"):
+        Money().curency  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue]  # noqa: B018
+    with pytest.raises(AttributeError, match=r"^Money has no field 'zzz'$"):
+        Money().zzz  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue]  # noqa: B018
+
+
+def test_an_attribute_error_inside_a_property_is_shown_as_it_is() -> None:
+    """What a property raises itself is not hidden behind a guess about the property's name."""
+
+    class Odd(Record):
+        name: str = ""
+
+        @property
+        def shown(self) -> str:
+            return self.name.nothing  # type: ignore[attr-defined,no-any-return]
+
+    with pytest.raises(AttributeError, match="'str' object has no attribute 'nothing'"):
+        Odd().shown  # noqa: B018
+
+
+def test_a_field_named_like_a_method_is_refused() -> None:
+    """The error gives the name with an underscore and the way to keep the JSON name."""
+    with pytest.raises(TypeError, match=r"call it 'replace_' and say field\(wire='replace'\)"):
+
+        class Bad(Record):
+            replace: str = ""  # type: ignore[assignment]  # pyright: ignore
+
+
+def test_two_fields_of_one_json_name_are_refused() -> None:
+    """One JSON member cannot be two fields, whichever way the names meet."""
+    with pytest.raises(TypeError, match="two fields of Twice have one name in JSON: 'b'"):
+
+        class Twice(Record):
+            a: str = field(default="", wire="b")
+            b: str = ""
+
+
+def test_wire_names_only_fields() -> None:
+    """A name in `wire` that is no field is a mistake."""
+    with pytest.raises(TypeError, match=r"Bad\.wire renames 'title', which is no field of it"):
+
+        class Bad(Record, wire={"title": "Title"}):  # type: ignore[call-arg]  # pyright: ignore
+            name: str = ""
+
+
+@pytest.mark.parametrize(
+    ("word", "value", "text"),
+    [
+        ("wire", ["a"], "expected a mapping from field names"),
+        ("schema", 5, "expected a mapping from field names"),
+        ("indexes", "slug", "expected a list or tuple of field names, found 'slug'"),
+        ("key", property(lambda self: "x"), "expected a text, the name of the table"),
+        ("decode", len, "expected a mapping from field names"),
+    ],
+)
+def test_a_setting_of_a_wrong_kind_is_refused(word: str, value: Any, text: str) -> None:
+    """Settings are checked when the class is made, so that a method of such a name shows at once."""
+    with pytest.raises(TypeError, match=text):
+        type(Entity)("Bad", (Entity,), {"__module__": __name__, word: value})
+
+
+def test_class_variables_are_no_fields() -> None:
+    """`ClassVar` annotations are left out, also behind a prefix; a type whose name begins alike is a field."""
+
+    class ClassVariant(Record):
+        pass
+
+    class Holder(Record):
+        count: ClassVar[int] = 3
+        one: ClassVariant | None = None
+
+    assert list(Holder.__model__.fields) == ["one"]
+    assert Holder().to_dict() == {"one": None}
+
+
+# -- instances -------------------------------------------------------------------------------------------------------
+
+
+def test_instances_are_read_only() -> None:
+    """Setting and deleting raise AttributeError and point at `replace`."""
+    value = Money.from_js({"amount": 1})
+    for change in (lambda: setattr(value, "currency", "USD"), lambda: delattr(value, "currency")):
+        with pytest.raises(AttributeError, match=r"Money is read-only: all readers share one copy; \.replace\(currency="):
+            change()
+
+
+def test_containers_in_instances_are_read_only() -> None:
+    """Lists and dicts in fields and undeclared members cannot be changed, however they got there."""
+    built = Everything.from_js({"plain": [1], "more": {"a": [1]}})
+    made = Everything(plain=[1])
+    assert isinstance(built.plain, ReadOnlyList)
+    assert isinstance(made.plain, ReadOnlyList)
+    assert isinstance(built.to_dict()["more"], ReadOnlyDict)
+    assert isinstance(built.to_dict()["more"]["a"], ReadOnlyList)
+    assert isinstance(Everything().plain, ReadOnlyList)
+
+
+def test_from_js_takes_nothing_or_a_mapping() -> None:
+    """Without members all fields have their defaults; only absent members get them."""
+    assert Money.from_js() == Money()
+    assert Money.from_js({"currencyCode": None}).to_dict() == {"amount": 0, "currency": None}
+    assert Money.from_dict({"amount": 2}).amount == 2
+
+
+def test_keywords_must_be_fields() -> None:
+    """An unknown keyword is a TypeError that names the nearest field."""
+    with pytest.raises(TypeError, match="Money has no field 'ammount'; did you mean 'amount'?"):
+        Money(ammount=1)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+    with pytest.raises(TypeError, match="Money has no field 'ammount'"):
+        Money().replace(ammount=1)
+
+
+def test_replace_gives_a_changed_copy() -> None:
+    """The copy has the new values and all others; `copy.replace` of newer Pythons does the same."""
+    before = Money.from_js({"amount": 1, "note": "x"})
+    after = before.replace(currency="USD")
+    assert (after.amount, after.currency, before.currency) == (1, "USD", "EUR")
+    assert after.to_dict()["note"] == "x"
+    assert to_wire(after) == {"amount": 1, "currencyCode": "USD", "note": "x"}
+    assert before.__replace__(currency="USD") == after
+
+
+def test_a_default_factory_runs_once_for_each_instance() -> None:
+    """The same instance gives the same object again, another instance one of its own."""
+    made: list[int] = []
+
+    class Job(Record):
+        number: int = field(default_factory=lambda: made.append(1) or len(made))
+
+    first, second = Job.from_js({}), Job()
+    assert first.number == first.number == first.to_dict()["number"]
+    assert first.number != second.number
+    assert to_wire(second) == {}
+
+
+def test_a_default_that_can_change_is_not_shared() -> None:
+    """Each instance has a default of its own where it is neither a list nor a dict nor immutable."""
+
+    class Bag(Record):
+        items: set[int] = set()  # noqa: RUF012
+
+    one, two = Bag(), Bag()
+    one.items.add(1)
+    assert one.items == {1}
+    assert two.items == set()
+
+
+def test_a_required_field_must_be_given() -> None:
+    """A keyword form without it is a TypeError; reading it where the record lacks it is a MissingFieldError."""
+
+    class Job(Record):
+        name: str = field(required=True)
+
+    with pytest.raises(TypeError, match="Job needs the field 'name', which has no default"):
+        Job()  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+    job = Job.from_js({})
+    with pytest.raises(MissingFieldError, match="Job has no value for its required field 'name'"):
+        job.name  # noqa: B018
+    assert not hasattr(job, "name")
+    assert job.to_dict() == {"name": None}
+
+
+def test_field_refuses_contradictions() -> None:
+    """Two kinds of default, or a default for a required field, are mistakes."""
+    with pytest.raises(TypeError, match="default or default_factory, not both"):
+        field(default=1, default_factory=int)  # type: ignore[call-overload]  # pyright: ignore
+    with pytest.raises(TypeError, match="a required field has no default"):
+        field(default=1, required=True)  # type: ignore[call-overload]  # pyright: ignore
+
+
+def test_records_compare_by_class_and_members() -> None:
+    """Equal members of the same class are equal; they have no hash, as they have no primary key."""
+
+    class Other(Money):
+        pass
+
+    assert Money.from_js({"amount": "1.10"}) == Money(amount=decimal.Decimal("1.1"))
+    assert Money() != Other()
+    assert Money() != {"amount": 0}
+    with pytest.raises(TypeError, match="unhashable: Money has no primary key"):
+        hash(Money())
+
+
+def test_repr_shows_members_shortly() -> None:
+    """Long lists are cut, nested records are named."""
+    value = Everything.from_js({"plain": list(range(9)), "cost": {"amount": 1}})
+    assert "plain=[0, 1, 2, 3, 4, … 4 more]" in repr(value)
+    assert "cost=<Money>" in repr(value)
+
+
+def test_copies_are_the_instance_itself() -> None:
+    """What cannot change need not be copied."""
+    value = Money.from_js({"amount": 1})
+    assert copy.copy(value) is value
+    assert copy.deepcopy(value) is value
+    assert copy.deepcopy([value])[0] is value
+
+
+def test_records_pickle() -> None:
+    """Members and the record they came from survive, read-only as before."""
+    value = Everything.from_js(WIRE)
+    again = pickle.loads(pickle.dumps(value))
+    assert again == value
+    assert to_wire(again) == WIRE
+    assert isinstance(again.plain, ReadOnlyList)
+
+
+def test_match_statements_see_fields() -> None:
+    """A class pattern with keywords matches by attribute."""
+    match Money.from_js({"amount": 5}):
+        case Money(currency="EUR", amount=amount):
+            assert amount == 5
+        case _:
+            pytest.fail("no match")
+
+
+def test_dir_lists_the_fields() -> None:
+    """Completion in an interpreter finds fields that have no value on the class."""
+
+    class Job(Record):
+        name: str = field(required=True)
+
+    assert "name" in dir(Job.from_js({}))
+
+
+def test_a_subclass_adds_and_overrides_fields() -> None:
+    """Fields are inherited in order; a subclass may fix one to a literal, and keeps JSON names."""
+
+    class Base(Record, wire={"made_at": "madeAt"}):  # type: ignore[call-arg]  # pyright: ignore
+        kind: str = ""
+        made_at: str = ""
+
+    class Link(Base, wire={"target_url": "targetUrl"}):  # type: ignore[call-arg]  # pyright: ignore
+        kind: Literal["link"] = "link"  # type: ignore[assignment]
+        target_url: str = ""
+
+    assert list(Link.__model__.fields) == ["kind", "made_at", "target_url"]
+    assert Link.from_js({"madeAt": "x", "targetUrl": "y"}).to_dict() == {
+        "kind": "link",
+        "made_at": "x",
+        "target_url": "y",
+    }
+
+
+@pytest.mark.parametrize("number", [math.nan, math.inf])
+def test_odd_numbers_stay_what_they_are(number: float) -> None:
+    """Numbers that JSON does not have pass through a record unchanged."""
+    assert repr(Everything.from_js({"plain": [number]}).plain) == repr([number])

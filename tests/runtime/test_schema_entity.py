@@ -1,0 +1,550 @@
+"""Entities as schemas: from a response into tables and back, by arguments, and several classes on one table (§5.3)."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from restencil import Entity, ProcessingError, RestEndpoint, schema
+from restencil.expiry import ExpiryStatus
+from restencil.schema import validate_required
+from tests.runtime.doubles import Desk
+
+
+class User(Entity):
+    id: str = ""
+    name: str = ""
+
+
+class Article(Entity, schema={"author": User, "editor": User}, indexes=("slug",)):
+    id: str = ""
+    title: str = ""
+    slug: str = ""
+    author: User = User()
+    editor: User | None = None
+
+
+get: Any = RestEndpoint(path="/articles/:id", schema=Article)
+get_list: Any = RestEndpoint(path="/articles", schema=[Article])
+by_slug: Any = RestEndpoint(path="/articles/by/:slug", schema=Article)
+users: Any = RestEndpoint(path="/users", schema=[User])
+purge: Any = RestEndpoint(path="/users/:id", method="DELETE", schema=schema.Invalidate(User))
+
+
+# -- into tables -----------------------------------------------------------------------------------------------------
+
+
+def test_the_worked_example_of_the_whole_loop() -> None:
+    """Nested entities are stored once, later occurrences merged over earlier ones, JSON types stay in records."""
+    author = RestEndpoint(path="/articles", schema=schema.Collection([Article]))
+    desk = Desk()
+    desk.now = 1_040
+    desk.answer(
+        author,
+        [
+            {"id": 1, "title": "A", "slug": "a", "author": {"id": "a1", "name": "Ada"}},
+            {"id": 2, "title": "B", "slug": "b", "author": {"id": "a1", "name": "Ada L."}},
+        ],
+        {"tag": "x"},
+        started=1_000,
+    )
+    state = desk.store.state
+    times = {"fetched_at": 1_000, "date": 1_040, "expires_at": 61_040}
+    assert state["entities"] == {
+        "Article": {
+            "1": {"id": 1, "title": "A", "slug": "a", "author": "a1"},
+            "2": {"id": 2, "title": "B", "slug": "b", "author": "a1"},
+        },
+        "User": {"a1": {"id": "a1", "name": "Ada L."}},
+        "[Article]": {'{"tag":"x"}': ["1", "2"]},
+    }
+    assert state["endpoints"] == {"GET /articles?tag=x": '{"tag":"x"}'}
+    assert state["meta"] == {"GET /articles?tag=x": times}
+    assert [meta for table in state["entities_meta"].values() for meta in table.values()] == [times] * 4
+
+
+@pytest.mark.parametrize(
+    ("response", "text"),
+    [
+        ({"title": "x"}, "a Article in the response has no usable primary key: 'id' is None"),
+        ({"id": ""}, "has no usable primary key: 'id' is ''"),
+        ({"id": "undefined"}, "has no usable primary key: 'id' is 'undefined'"),
+        ([{"id": "1"}, {}, {}, {"id": "4th"}], "expected one object for Article, found a list that begins with"),
+    ],
+)
+def test_an_unusable_response_is_a_processing_error(response: Any, text: str) -> None:
+    """The error has status 400 and names entity and value, for a list its first three items, and the key."""
+    desk = Desk()
+    with pytest.raises(ProcessingError) as caught:
+        desk.answer(get, response, {"id": "1"})
+    message = str(caught.value)
+    assert text in message
+    assert "4th" not in message
+    assert message.startswith("GET /articles/1: the response does not fit its schema")
+    assert caught.value.status == 400
+    assert caught.value.response == response
+    assert desk.table("Article") == {}
+
+
+def test_the_value_of_a_scalar_is_a_reference() -> None:
+    """A text or number where an entity stands is a primary key; falsy ones stay as they are."""
+    desk = Desk()
+    desk.answer(get, {"id": "1", "slug": "a", "author": 7, "editor": 0}, {"id": "1"})
+    assert desk.table("Article")["1"] == {"id": "1", "slug": "a", "author": "7", "editor": 0}
+
+
+def test_process_makes_the_record() -> None:
+    """What `process` returns is stored; it gets input, parent, key and the endpoint's arguments."""
+    seen: list[tuple[Any, str | None, tuple[Any, ...]]] = []
+
+    class Item(Entity):
+        id: str = ""
+        owner: str = ""
+
+        @classmethod
+        def process(cls, input: Any, parent: Any, key: str | None, args: tuple[Any, ...]) -> Mapping[str, Any] | None:
+            seen.append((parent, key, args))
+            return {**input, "owner": args[0]["owner"]}
+
+    class Box(Entity, schema={"items": [Item]}):
+        id: str = ""
+        items: list[Item] = []  # noqa: RUF012
+
+    endpoint: Any = RestEndpoint(path="/:owner/boxes", schema={"boxes": [Box]})
+    top: Any = RestEndpoint(path="/:owner/item", schema=Item)
+    desk = Desk()
+    args = {"owner": "ann"}
+    response = {"boxes": [{"id": "b", "items": [{"id": "i"}]}]}
+    value = desk.answer(endpoint, response, args)
+    desk.answer(top, {"id": "j"}, args)
+    assert desk.table("Item")["i"] == {"id": "i", "owner": "ann"}
+    assert value["boxes"][0].items[0].owner == "ann"
+    parent, key, got = seen[0]
+    assert (parent["id"], key, got) == ("b", "items", (args,))
+    assert seen[1] == ({"id": "j"}, None, (args,))
+
+
+def test_process_may_make_nested_records() -> None:
+    """Records that `process` makes are told apart from each other, though they live only as long as the response."""
+
+    class Flat(Entity, schema={"owner": User}):
+        id: str = ""
+        owner: User | None = None
+
+        @classmethod
+        def process(cls, input: Any, parent: Any, key: str | None, args: tuple[Any, ...]) -> Mapping[str, Any] | None:
+            return {"id": input["id"], "owner": {"id": "u", input["part"]: input["value"]}}
+
+    endpoint: Any = RestEndpoint(path="/flat", schema=[Flat])
+    desk = Desk()
+    desk.answer(endpoint, [{"id": n, "part": f"part{n}", "value": n} for n in range(20)])
+    assert desk.table("User")["u"] == {"id": "u", **{f"part{n}": n for n in range(20)}}
+
+
+def test_process_may_invalidate() -> None:
+    """`None` from `process` invalidates the entity of that primary key, which is the result."""
+
+    class Doc(Entity):
+        id: str = ""
+
+        @classmethod
+        def process(cls, input: Any, parent: Any, key: str | None, args: tuple[Any, ...]) -> Mapping[str, Any] | None:
+            return None if input.get("deleted") else {**input}
+
+    docs: Any = RestEndpoint(path="/docs", schema=[Doc])
+    desk = Desk()
+    desk.answer(docs, [{"id": "1"}, {"id": "2"}])
+    desk.answer(docs, [{"id": "1", "deleted": True}, {"id": "2"}])
+    assert [doc.id for doc in desk.data(docs)] == ["2"]
+    assert desk.result(docs) == ["1", "2"]
+
+
+def test_validate_rejects_a_response_as_a_whole() -> None:
+    """A text from `validate` fails the response: nothing of it is written."""
+
+    class Strict(Entity, schema={"owner": User}):
+        id: str = ""
+        name: str = ""
+        owner: User | None = None
+
+        @classmethod
+        def validate(cls, record: Mapping[str, Any]) -> str | None:
+            return None if record.get("name") else "a name is needed"
+
+    endpoint: Any = RestEndpoint(path="/strict", schema=[Strict])
+    desk = Desk()
+    with pytest.raises(ProcessingError, match=r"Strict '2' is not valid: a name is needed \(GET /strict\)"):
+        desk.answer(endpoint, [{"id": "1", "name": "x", "owner": {"id": "u"}}, {"id": "2"}])
+    assert desk.store.state["entities"] == {}
+
+
+def test_an_object_that_is_met_again_is_not_followed_again() -> None:
+    """A response whose objects form a ring ends, and each entity is stored."""
+
+    class Person(Entity, schema={"friend": schema.Lazy(lambda: Person)}):
+        id: str = ""
+        friend: Person | None = None
+
+    endpoint: Any = RestEndpoint(path="/people/:id", schema=Person)
+    one: dict[str, Any] = {"id": "1"}
+    two = {"id": "2", "friend": one}
+    one["friend"] = two
+    desk = Desk()
+    value = desk.answer(endpoint, one, {"id": "1"})
+    assert desk.table("Person") == {"2": {"id": "2", "friend": "1"}, "1": {"id": "1", "friend": "2"}}
+    assert value.friend.friend is value
+
+
+def test_only_fields_that_are_there_are_normalized() -> None:
+    """A relation that the response lacks is not written."""
+    desk = Desk()
+    desk.answer(get, {"id": "1", "slug": "a"}, {"id": "1"})
+    assert desk.table("Article")["1"] == {"id": "1", "slug": "a"}
+
+
+# -- out of tables: §5.2 ---------------------------------------------------------------------------------------------
+
+
+def _article(desk: Desk, **members: Any) -> Any:
+    desk.answer(get, {"id": "1", "slug": "s", **members}, {"id": "1"})
+    return desk.data(get, {"id": "1"})
+
+
+def test_a_missing_relation_is_none_and_the_entity_usable() -> None:
+    """Whatever the default, a reference to an entity that is not there is None."""
+    value = _article(Desk(), author="nobody", editor="nobody")
+    assert (value.author, value.editor) == (None, None)
+
+
+def test_a_null_relation_is_none() -> None:
+    """An explicit null is None, whatever the default."""
+    value = _article(Desk(), author=None, editor=None)
+    assert (value.author, value.editor) == (None, None)
+
+
+def test_an_absent_relation_has_its_default() -> None:
+    """What the record lacks is not touched."""
+    value = _article(Desk())
+    assert isinstance(value.author, User)
+    assert value.editor is None
+
+
+def test_an_invalid_relation_counts_by_its_default() -> None:
+    """Behind an optional default it is None; behind a required one the containing entity is invalid."""
+    desk = Desk()
+    desk.answer(users, [{"id": "u1"}, {"id": "u2"}])
+    _article(desk, author="u1", editor="u2")
+    desk.answer(purge, {"id": "u2"}, {"id": "u2"})
+    assert desk.data(get, {"id": "1"}).editor is None
+    desk.answer(purge, {"id": "u1"}, {"id": "u1"})
+    reading = desk.read(get, {"id": "1"})
+    assert not reading.found
+    assert reading.expiry_status is ExpiryStatus.Invalid
+
+
+@pytest.mark.parametrize(
+    ("default", "needed"),
+    [(None, False), (False, False), (0, False), (0.0, False), ("", False), ([], True), ({}, True), (User(), True)],
+)
+def test_which_defaults_make_a_relation_required(default: Any, needed: bool) -> None:
+    """Everything except None, False, 0 and "": an empty list or dict counts as required; no default as optional."""
+    holder = type(Entity)(
+        "Holder",
+        (Entity,),
+        {"__module__": __name__, "__annotations__": {"id": str, "it": Any}, "id": "", "it": default, "schema": {"it": User}},
+    )
+    endpoint: Any = RestEndpoint(path="/holders/:id", schema=holder)
+    desk = Desk()
+    desk.answer(endpoint, {"id": "1", "it": {"id": "u"}}, {"id": "1"})
+    desk.answer(purge, {"id": "u"}, {"id": "u"})
+    assert desk.read(endpoint, {"id": "1"}).found is not needed
+
+
+def test_a_relation_without_a_field_is_optional() -> None:
+    """A relation of an undeclared member is followed and never makes its entity invalid."""
+
+    class Loose(Entity, schema={"owner": User}):
+        id: str = ""
+
+    endpoint: Any = RestEndpoint(path="/loose/:id", schema=Loose)
+    desk = Desk()
+    value = desk.answer(endpoint, {"id": "1", "owner": {"id": "u", "name": "Uma"}}, {"id": "1"})
+    assert value.owner.name == "Uma"
+    desk.answer(purge, {"id": "u"}, {"id": "u"})
+    assert desk.data(endpoint, {"id": "1"}).owner is None
+
+
+def test_conversions_are_not_called_on_defaults_or_null() -> None:
+    """A conversion in the schema of an entity sees what the server sent, nothing else."""
+    called: list[Any] = []
+
+    class Timed(Entity, schema={"at": lambda value: called.append(value) or len(value)}):
+        id: str = ""
+        at: Any = ""
+
+    endpoint: Any = RestEndpoint(path="/timed/:id", schema=Timed)
+    desk = Desk()
+    assert desk.answer(endpoint, {"id": "1"}, {"id": "1"}).at == ""
+    assert desk.answer(endpoint, {"id": "1", "at": None}, {"id": "1"}).at is None
+    assert desk.answer(endpoint, {"id": "1", "at": "abc"}, {"id": "1"}).at == 3
+    assert called == ["abc"]
+    assert desk.table("Timed")["1"]["at"] == "abc"
+
+
+def test_validate_hides_what_is_stored_and_unusable() -> None:
+    """On reading, a text from `validate` makes the stored record invalid; `create_if_valid` may be overridden too."""
+
+    class Picky(Entity, key="Picky"):
+        id: str = ""
+        name: str = ""
+
+        @classmethod
+        def create_if_valid(cls, record: Mapping[str, Any]) -> Any:
+            return None if record.get("name") == "hidden" else cls.from_js({**record, "seen": True})
+
+    endpoint: Any = RestEndpoint(path="/picky/:id", schema=Picky)
+    desk = Desk()
+    assert desk.answer(endpoint, {"id": "1", "name": "x"}, {"id": "1"}).seen is True
+    desk.answer(endpoint, {"id": "1", "name": "hidden"}, {"id": "1"})
+    assert desk.read(endpoint, {"id": "1"}).expiry_status is ExpiryStatus.Invalid
+
+
+def test_an_overridden_from_js_builds_what_is_handed_out() -> None:
+    """The hook sees the record in wire form; relations are filled in afterwards."""
+
+    class Shouting(Entity, schema={"owner": User}):
+        id: str = ""
+        name: str = ""
+        owner: User | None = None
+
+        @classmethod
+        def from_js(cls, props: Mapping[str, Any] | None = None) -> Any:
+            return super().from_js({**(props or {}), "name": str((props or {}).get("name", "")).upper()})
+
+    endpoint: Any = RestEndpoint(path="/shouting/:id", schema=Shouting)
+    desk = Desk()
+    value = desk.answer(endpoint, {"id": "1", "name": "ann", "owner": {"id": "u", "name": "Uma"}}, {"id": "1"})
+    assert (value.name, value.owner.name) == ("ANN", "Uma")
+    assert desk.table("Shouting")["1"]["name"] == "ann"
+
+
+# -- by arguments ----------------------------------------------------------------------------------------------------
+
+
+def test_an_entity_that_came_in_a_list_answers_its_own_endpoint() -> None:
+    """The primary key of the arguments is looked up in the table; the age is the entity's."""
+    desk = Desk()
+    desk.answer(get_list, [{"id": "1", "slug": "a"}])
+    reading = desk.read(get, {"id": "1"})
+    assert reading.data is desk.data(get_list)[0]
+    assert (reading.expiry_status, reading.expires_at) == (ExpiryStatus.Valid, 61_000)
+
+
+@pytest.mark.parametrize(
+    ("args", "found"),
+    [
+        ((), False),
+        ((None,), False),
+        ((0,), False),
+        (("",), False),
+        (({},), False),
+        (("1",), True),
+        ((1,), True),
+        (({"id": 1},), True),
+        (({"id": "2"},), False),
+        (({"slug": "a"},), True),
+        (({"slug": "b"},), False),
+        (({"slug": None},), False),
+        (({"title": "x"},), False),
+        (({"id": "2", "slug": "a"},), False),
+        (([1],), False),
+    ],
+)
+def test_how_arguments_lead_to_an_entity(args: tuple[Any, ...], found: bool) -> None:
+    """A text or number, the primary key of a mapping, or else its first indexed member."""
+    desk = Desk()
+    desk.answer(get_list, [{"id": "1", "slug": "a", "title": "x"}])
+    assert (desk.get(Article, *args) is not None) is found
+
+
+def test_a_pk_that_needs_no_member_answers_an_empty_mapping() -> None:
+    """A single entity of its kind is found by `{}`, not by nothing."""
+
+    class Me(Entity):
+        name: str = ""
+
+        def pk(self) -> str:
+            return "me"
+
+    endpoint: Any = RestEndpoint(path="/me", schema=Me)
+    desk = Desk()
+    value = desk.answer(endpoint, {"name": "Ann"})
+    assert desk.get(Me, {}) is value
+    assert desk.get(Me) is None
+
+
+@pytest.mark.parametrize("error", [AttributeError, KeyError, TypeError])
+def test_a_pk_that_raises_finds_nothing(error: type[Exception]) -> None:
+    """Attribute, key and type errors of `pk` count as no primary key where arguments are looked at."""
+
+    class Odd(Entity):
+        id: str = ""
+
+        def pk(self) -> str:
+            if not self.id:
+                raise error("no")
+            return self.id
+
+    endpoint: Any = RestEndpoint(path="/odd/:name", schema=Odd)
+    reading = Desk().read(endpoint, {"name": "x"})
+    assert (reading.data, reading.expiry_status) == (None, ExpiryStatus.InvalidIfStale)
+
+
+def test_an_invalid_entity_is_found_and_unusable() -> None:
+    """An invalidated entity is a candidate: the read is invalid, not missing."""
+    desk = Desk()
+    desk.answer(users, [{"id": "1"}])
+    desk.answer(purge, {"id": "1"}, {"id": "1"})
+    one: Any = RestEndpoint(path="/users/:id", schema=User)
+    assert desk.read(one, {"id": "1"}).expiry_status is ExpiryStatus.Invalid
+
+
+# -- partial entities on one table -----------------------------------------------------------------------------------
+
+
+class ArticleSummary(Entity):
+    id: str = ""
+    title: str = ""
+    key = "Page"
+
+
+class FullArticle(ArticleSummary):
+    body: str = ""
+
+    @classmethod
+    def validate(cls, record: Mapping[str, Any]) -> str | None:
+        return validate_required(record, {"body": ""})
+
+
+summaries: Any = RestEndpoint(path="/pages", schema=[ArticleSummary])
+full: Any = RestEndpoint(path="/pages/:id", schema=FullArticle)
+
+
+def test_the_worked_example_of_partial_entities() -> None:
+    """The detail read is invalid until the detail came; then both classes see the same merged record."""
+    desk = Desk()
+    desk.answer(summaries, [{"id": "5", "title": "T"}])
+    before = desk.data(summaries)[0]
+    reading = desk.read(full, {"id": "5"})
+    assert (reading.data, reading.expiry_status) == (None, ExpiryStatus.Invalid)
+    desk.answer(full, {"id": "5", "title": "T2", "body": "..."}, {"id": "5"})
+    summary, detail = desk.data(summaries)[0], desk.data(full, {"id": "5"})
+    assert (type(before), type(summary), type(detail)) == (ArticleSummary, ArticleSummary, FullArticle)
+    assert (before.title, summary.title, detail.title) == ("T", "T2", "T2")
+    assert summary.to_dict() == {"id": "5", "title": "T2", "body": "..."}
+    with pytest.raises(ProcessingError, match="FullArticle '5' is not valid"):
+        desk.answer(full, {"id": "5", "title": "T3"}, {"id": "5"})
+
+
+def test_each_class_of_a_table_has_instances_of_its_own() -> None:
+    """Records that could be handed out as they lie are built anew for the other class, and follow each change."""
+
+    class Left(Entity, key="Both"):
+        id: str = ""
+        n: int = 0
+
+    class Right(Entity, key="Both"):
+        id: str = ""
+        n: int = 0
+
+    left: Any = RestEndpoint(path="/left/:id", schema=Left)
+    right: Any = RestEndpoint(path="/right/:id", schema=Right)
+    desk = Desk()
+    first = desk.answer(left, {"id": "1", "n": 1}, {"id": "1"})
+    other = desk.data(right, {"id": "1"})
+    assert (type(first), type(other), other.n) == (Left, Right, 1)
+    assert desk.data(right, {"id": "1"}) is other
+    desk.answer(right, {"id": "1", "n": 2}, {"id": "1"})
+    assert (desk.data(left, {"id": "1"}).n, desk.data(right, {"id": "1"}).n) == (2, 2)
+    assert (type(desk.data(left, {"id": "1"})), type(desk.data(right, {"id": "1"}))) == (Left, Right)
+    assert (first.n, other.n) == (1, 1)
+
+
+# -- indexes ---------------------------------------------------------------------------------------------------------
+
+
+def _index(desk: Desk) -> dict[str, str]:
+    found: dict[str, str] = desk.store.state["indexes"]["Article"]["slug"]
+    return found
+
+
+def test_an_index_follows_the_value_of_its_record() -> None:
+    """The entry of the former value goes, the new one comes, and entries of other records stay."""
+    desk = Desk()
+    desk.answer(get_list, [{"id": 1, "slug": "x"}, {"id": 2, "slug": "a"}])
+    desk.answer(get, {"id": 2, "slug": "b"}, {"id": 2})
+    assert _index(desk) == {"x": "1", "b": "2"}
+    assert desk.data(by_slug, {"slug": "b"}) is desk.data(get, {"id": 2})
+    assert desk.data(by_slug, {"slug": "a"}) is None
+
+
+def test_an_index_follows_a_record_that_comes_twice_in_a_response() -> None:
+    """Only the last value of the pass leads to the record."""
+    desk = Desk()
+    desk.answer(get_list, [{"id": 1, "slug": "a"}, {"id": 1, "slug": "b"}])
+    assert _index(desk) == {"b": "1"}
+
+
+def test_an_entry_that_another_record_took_stays_with_it() -> None:
+    """When two records swap their values, each is found under its new one."""
+    desk = Desk()
+    desk.answer(get_list, [{"id": 1, "slug": "a"}, {"id": 2, "slug": "b"}])
+    desk.answer(get_list, [{"id": 1, "slug": "b"}, {"id": 2, "slug": "a"}])
+    assert _index(desk) == {"a": "2", "b": "1"}
+
+
+def test_a_deleted_entity_keeps_its_entries() -> None:
+    """A lookup leads to its primary key, and so to an invalid result."""
+    desk = Desk()
+    desk.answer(get_list, [{"id": 1, "slug": "a"}])
+    desk.answer(RestEndpoint(path="/gone", method="POST", schema=schema.Invalidate(Article)), "1")
+    reading = desk.read(by_slug, {"slug": "a"})
+    assert (reading.data, reading.expiry_status) == (None, ExpiryStatus.Invalid)
+
+
+def test_a_record_that_came_back_under_another_value_is_not_found_by_the_old_one() -> None:
+    """The entry that a deleted entity kept does not lead to a record that says otherwise."""
+    desk = Desk()
+    desk.answer(get_list, [{"id": 1, "slug": "a"}])
+    desk.answer(RestEndpoint(path="/gone", method="POST", schema=schema.Invalidate(Article)), "1")
+    desk.answer(get_list, [{"id": 1, "slug": "b"}])
+    assert desk.data(by_slug, {"slug": "a"}) is None
+    assert desk.data(by_slug, {"slug": "b"}).id == 1
+
+
+def test_an_indexed_field_that_is_absent_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    """Such a record gets no entry."""
+    with caplog.at_level(logging.WARNING, "restencil"):
+        desk = Desk()
+        desk.answer(get_list, [{"id": 1}])
+    assert caplog.messages == ["Article 1 lacks the indexed field 'slug'; it cannot be found by it"]
+    assert _index(desk) == {}
+
+
+def test_numbers_and_their_texts_are_one_index_entry() -> None:
+    """Values are indexed and looked up by the text that they have in a URL."""
+
+    class Coded(Entity, indexes=("code",)):
+        id: str = ""
+        code: Any = None
+
+    endpoint: Any = RestEndpoint(path="/coded/:id", schema=Coded)
+    desk = Desk()
+    value = desk.answer(endpoint, {"id": "1", "code": 7}, {"id": "1"})
+    assert desk.get(Coded, {"code": "7"}) is value
+    assert desk.get(Coded, {"code": 7.0}) is value
+    value = desk.answer(endpoint, {"id": "2", "code": True}, {"id": "2"})
+    assert desk.get(Coded, {"code": True}) is value

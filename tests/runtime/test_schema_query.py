@@ -1,0 +1,253 @@
+"""Derived values, conversions and deferred schemas: `Query`, callables, `Lazy` (§5.1, §5.10)."""
+
+from __future__ import annotations
+
+import datetime
+from typing import Any
+
+import pytest
+
+from restencil import Entity, ProcessingError, RestEndpoint, create_resource, schema
+from restencil.expiry import ExpiryStatus
+from tests.runtime.doubles import Desk
+
+
+class Todo(Entity):
+    id: str = ""
+    title: str = ""
+    done: bool = False
+
+
+Todos: Any = create_resource(path="/todos/:id", schema=Todo)
+calls: list[tuple[Any, ...]] = []
+
+
+def _by_title(found: list[Todo], *args: Any) -> list[Todo]:
+    calls.append(args)
+    limit = args[0].get("limit") if args and args[0] else None
+    return sorted(found, key=lambda todo: todo.title)[:limit]
+
+
+SORTED = schema.Query(schema.All(Todo), _by_title)
+
+
+@pytest.fixture
+def desk() -> Desk:
+    """A store with two todos."""
+    made = Desk()
+    made.answer(Todos.get_list, [{"id": 1, "title": "b"}, {"id": 2, "title": "a"}])
+    calls.clear()
+    return made
+
+
+# -- Query -----------------------------------------------------------------------------------------------------------
+
+
+def test_the_function_sees_value_and_args(desk: Desk) -> None:
+    """What it makes of them is the value; it is read-only like all that is handed out."""
+    found = desk.get(SORTED, {"limit": 1})
+    assert [todo.id for todo in found] == [2]
+    with pytest.raises(TypeError, match="read-only"):
+        found.append(1)
+
+
+def test_the_same_arguments_give_the_identical_result(desk: Desk) -> None:
+    """Without a change the function does not run again; other arguments have a result of their own."""
+    one = desk.get(SORTED, {"limit": 1})
+    other = desk.get(SORTED, {"limit": 2})
+    assert desk.get(SORTED, {"limit": 1}) is one
+    assert desk.get(SORTED, {"limit": 2}) is other
+    assert len(calls) == 2
+
+
+def test_a_change_computes_it_again(desk: Desk) -> None:
+    """What it depends on changed; what it does not depend on did not."""
+    first = desk.get(SORTED)
+    desk.answer(RestEndpoint(path="/x"), {"other": 1})
+    desk.answer(Todos.get, {"id": 1, "title": "b"}, {"id": 1})
+    assert desk.get(SORTED) is first
+    desk.answer(Todos.get, {"id": 1, "title": "0"}, {"id": 1})
+    assert [todo.id for todo in desk.get(SORTED)] == [1, 2]
+
+
+def test_missing_and_invalid_pass_through(desk: Desk) -> None:
+    """The function does not run where there is nothing to run on."""
+    empty = Desk()
+    assert empty.get(SORTED) is None
+    titles = schema.Query(Todo, lambda todo: todo.title)
+    assert desk.get(titles, {"id": 9}) is None
+    assert desk.get(titles, {"id": 2}) == "a"
+    assert calls == []
+
+
+def test_as_the_schema_of_an_endpoint(desk: Desk) -> None:
+    """A client-side filter over a collection: normalized as the collection, read through the function."""
+    open_todos = schema.Query(schema.Collection([Todo]), lambda found, *args: [todo for todo in found if not todo.done])
+    endpoint: Any = RestEndpoint(path="/todos", schema=open_todos)
+    value = desk.answer(endpoint, [{"id": 1, "done": True}, {"id": 2}])
+    assert [todo.id for todo in value] == [todo.id for todo in desk.data(endpoint)] == [2]
+    assert desk.table("[Todo]") == {"{}": ["1", "2"]}
+    assert desk.data(endpoint) is desk.data(endpoint)
+
+
+def test_arguments_count_also_where_the_key_does_not_tell_them_apart(desk: Desk) -> None:
+    """An endpoint with a key of its own gives each arguments their result."""
+    endpoint: Any = RestEndpoint(path="/todos", schema=SORTED, key=lambda *args: "todos")
+    assert len(desk.data(endpoint, {"limit": 1})) == 1
+    assert len(desk.data(endpoint, {"limit": 2})) == 2
+    assert len(desk.data(endpoint, {"limit": 1})) == 1
+
+
+def test_a_query_in_a_relation(desk: Desk) -> None:
+    """A field of an entity may be computed from what it refers to."""
+    count = schema.Query([Todo], lambda found, *args: len(found))
+
+    class Board(Entity, schema={"todos": count}):
+        id: str = ""
+        todos: int = 0
+
+    endpoint: Any = RestEndpoint(path="/boards", schema=[Board])
+    desk.answer(endpoint, [{"id": 1, "todos": [{"id": 1}]}, {"id": 2, "todos": ["1", {"id": 2}]}])
+    assert [board.todos for board in desk.data(endpoint)] == [1, 2]
+    desk.answer(Todos.delete, "1", {"id": 1})
+    assert [board.todos for board in desk.data(endpoint)] == [0, 1]
+
+
+# -- conversions -----------------------------------------------------------------------------------------------------
+
+
+class Event(Entity, schema={"at": datetime.datetime.fromisoformat, "codes": lambda value: [*value, 1]}):
+    id: str = ""
+    at: Any = None
+    codes: Any = None
+
+
+event: Any = RestEndpoint(path="/events/:id", schema=Event)
+
+
+def test_a_callable_converts_on_reading_and_stores_raw() -> None:
+    """A plain function may stand where a schema may; the table keeps what came."""
+    desk = Desk()
+    value = desk.answer(event, {"id": 1, "at": "2026-11-21T00:00:00+00:00", "codes": [5]}, {"id": 1})
+    assert value.at == datetime.datetime(2026, 11, 21, tzinfo=datetime.UTC)
+    assert desk.table("Event")["1"]["at"] == "2026-11-21T00:00:00+00:00"
+    assert value.codes == [5, 1]
+    with pytest.raises(TypeError, match="read-only"):
+        value.codes.append(2)
+    assert desk.table("Event")["1"]["codes"] == [5]
+
+
+def test_a_conversion_that_fails_is_a_processing_error() -> None:
+    """The message names entity, pk, field and value; outside of entities the value and the conversion."""
+    desk = Desk()
+    desk.answer(RestEndpoint(path="/e", schema=[Event]), [])
+    with pytest.raises(ProcessingError, match="field 'at' of Event '1' does not decode: 'soon'") as caught:
+        desk.answer(event, {"id": 1, "at": "soon"}, {"id": 1})
+    assert isinstance(caught.value.__cause__, ValueError)
+    loose: Any = RestEndpoint(path="/loose", schema={"at": datetime.datetime.fromisoformat})
+    with pytest.raises(ProcessingError, match="'soon' does not convert by fromisoformat"):
+        desk.answer(loose, {"at": "soon"})
+    with pytest.raises(ProcessingError, match="'soon' does not convert by fromisoformat"):
+        desk.data(loose)
+
+
+def test_a_conversion_counts_as_something_to_denormalize() -> None:
+    """An object with nothing but conversions is read through them, in reads and fetches alike."""
+    loose: Any = RestEndpoint(path="/loose", schema={"at": datetime.date.fromisoformat})
+    desk = Desk()
+    assert not desk.read(loose).found
+    assert desk.answer(loose, {"at": "2026-11-21", "x": 1}) == {"at": datetime.date(2026, 11, 21), "x": 1}
+    assert desk.data(loose) == {"at": datetime.date(2026, 11, 21), "x": 1}
+    desk.answer(loose, {"at": None})
+    assert desk.data(loose) == {"at": None}
+
+
+def test_codec_makes_a_schema_of_a_type() -> None:
+    """`schema.codec(type)` is the conversion that fields of that type have."""
+    endpoint: Any = RestEndpoint(path="/days", schema={"days": [schema.codec(datetime.date)]})
+    assert Desk().answer(endpoint, {"days": ["2026-11-21"]}) == {"days": [datetime.date(2026, 11, 21)]}
+    with pytest.raises(TypeError, match="needs no conversion"):
+        schema.codec(int)
+
+
+# -- Lazy ------------------------------------------------------------------------------------------------------------
+
+
+def test_lazy_is_resolved_at_first_use_and_remembered() -> None:
+    """The function runs once, and not before the schema is needed."""
+    resolved: list[int] = []
+
+    def resolve() -> type[Entity]:
+        resolved.append(1)
+        return Todo
+
+    class Box(Entity, schema={"todo": schema.Lazy(resolve)}):
+        id: str = ""
+        todo: Todo | None = None
+
+    endpoint: Any = RestEndpoint(path="/box/:id", schema=Box)
+    assert resolved == []
+    desk = Desk()
+    for number in (1, 2):
+        assert desk.answer(endpoint, {"id": number, "todo": {"id": number}}, {"id": number}).todo.id == number
+    assert resolved == [1]
+
+
+@pytest.mark.parametrize(
+    ("make", "response"),
+    [
+        (lambda lazy: lazy, {"id": 1}),
+        (lambda lazy: [lazy], [{"id": 1}]),
+        (lambda lazy: {"it": lazy}, {"it": {"id": 1}}),
+        (lambda lazy: schema.Values(lazy), {"a": {"id": 1}}),
+        (lambda lazy: schema.Array(lazy), [{"id": 1}]),
+        (lambda lazy: schema.All(lazy), [{"id": 1}]),
+        (lambda lazy: schema.Collection([lazy]), [{"id": 1}]),
+        (lambda lazy: schema.Collection([lazy]).push, {"id": 1}),
+        (lambda lazy: schema.Union({"x": lazy}, lambda *place: "x"), {"id": 1}),
+        (lambda lazy: schema.Query(lazy, lambda found, *args: found), {"id": 1}),
+        (lambda lazy: schema.Lazy(lambda: lazy), {"id": 1}),
+    ],
+)
+def test_lazy_stands_wherever_a_schema_may(make: Any, response: Any) -> None:
+    """Each kind of schema takes a deferred one, and writes the entity that it stands for."""
+    desk = Desk()
+    desk.answer(RestEndpoint(path="/x", schema=make(schema.Lazy(lambda: Todo))), response)
+    assert desk.pks("Todo") == ["1"]
+
+
+def test_invalidate_takes_a_lazy_schema() -> None:
+    """The removal of an entity that is declared later."""
+    desk = Desk()
+    desk.answer(Todos.get_list, [{"id": 1}])
+    gone: Any = RestEndpoint(path="/gone", method="POST", schema=schema.Invalidate(schema.Lazy(lambda: Todo)))
+    desk.answer(gone, "1")
+    assert desk.data(Todos.get_list) == []
+
+
+# -- the top level ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("response", [None, "x", 5, True, 0.5])
+def test_a_response_with_a_schema_is_an_object_or_a_list(response: Any) -> None:
+    """Anything else is a processing error with status 400, recorded under the key for as long as errors live."""
+    desk = Desk()
+    with pytest.raises(ProcessingError, match="expected an object or a list, found") as caught:
+        desk.answer(Todos.get, response, {"id": 1})
+    assert caught.value.status == 400
+    reading = desk.read(Todos.get, {"id": 1})
+    assert reading.error is caught.value
+    assert (reading.expires_at, reading.expiry_status) == (2_000, ExpiryStatus.InvalidIfStale)
+
+
+@pytest.mark.parametrize("response", [None, "x", 5, True, [1], {"a": [1]}, b"\x00"])
+def test_without_a_schema_everything_is_a_response(response: Any) -> None:
+    """What came is stored, handed out as it is and read-only."""
+    endpoint: Any = RestEndpoint(path="/any")
+    desk = Desk()
+    assert desk.answer(endpoint, response) == response
+    reading = desk.read(endpoint)
+    assert (reading.data, reading.found) == (response, True)
+    if isinstance(response, list):
+        with pytest.raises(TypeError, match="read-only"):
+            reading.data.append(1)

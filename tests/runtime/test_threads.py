@@ -1,0 +1,230 @@
+"""One store under many threads, and over a long time: nothing torn, nothing stuck, nothing that grows (§9.6, §14)."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import gc
+import random
+import threading
+import time
+import tracemalloc
+from collections.abc import Callable
+from typing import Any
+
+import httpx
+import pytest
+
+from restencil import (
+    AbortError,
+    AsyncController,
+    Controller,
+    Entity,
+    ResetError,
+    RestEndpoint,
+    Store,
+    create_resource,
+)
+
+
+class Account(Entity, key="Account"):
+    id: str = ""
+    version: int = 0
+    balance: int = 0
+
+
+class Transfer(Entity, key="Transfer"):
+    id: str = ""
+    version: int = 0
+    source: Account | None = None
+    target: Account | None = None
+    schema = {"source": Account, "target": Account}
+
+
+Accounts: Any = create_resource(url_prefix="http://bank", path="/accounts/:id", schema=Account, optimistic=True)
+transfer: Any = RestEndpoint(url_prefix="http://bank", path="/transfer", schema=Transfer, data_expiry_length=1)
+TOTAL = 1000
+
+
+class Bank:
+    """Moves money between two accounts with every answer: their versions are equal, their balances add up to TOTAL."""
+
+    def __init__(self) -> None:
+        self._version = 0
+        self._lock = threading.Lock()
+
+    def response(self) -> dict[str, Any]:
+        with self._lock:
+            self._version += 1
+            version = self._version
+        amount = version * 7919 % TOTAL
+        return {
+            "id": "t",
+            "version": version,
+            "source": {"id": "a", "version": version, "balance": amount},
+            "target": {"id": "b", "version": version, "balance": TOTAL - amount},
+        }
+
+    def answer(self, request: httpx.Request) -> httpx.Response:
+        if request.url.path == "/transfer":
+            return httpx.Response(200, json=self.response())
+        return httpx.Response(200, json={"id": request.url.path.rpartition("/")[2], "note": "x"})
+
+    def client(self) -> httpx.Client:
+        return httpx.Client(transport=httpx.MockTransport(self.answer))
+
+    def async_client(self) -> httpx.AsyncClient:
+        return httpx.AsyncClient(transport=httpx.MockTransport(self.answer))
+
+
+def check(moved: Any) -> None:
+    """No reader may see half of a response."""
+    source, target = moved.source, moved.target
+    assert source.version == target.version == moved.version, (source, target, moved)
+    assert source.balance + target.balance == TOTAL, (source, target)
+
+
+def hammer(seconds: float) -> None:
+    """Sixteen threads read, write, subscribe, mutate, reset and collect on one store."""
+    bank, store = Bank(), Store()
+    stop = threading.Event()
+    failures: list[BaseException] = []
+    counts: dict[str, int] = {}
+    before = threading.active_count()
+
+    def forever(name: str, work: Callable[[], Any]) -> threading.Thread:
+        def loop() -> None:
+            try:
+                while not stop.is_set():
+                    with contextlib.suppress(ResetError, AbortError):
+                        work()
+                    counts[name] = counts.get(name, 0) + 1
+            except BaseException as error:
+                failures.append(error)
+                stop.set()
+
+        thread = threading.Thread(target=loop, name=name)
+        thread.start()
+        return thread
+
+    with Controller(store, client=bank.client()) as controller:
+
+        def read_cached() -> None:
+            moved = controller.cached(transfer)
+            if moved is not None:
+                check(moved)
+
+        def read() -> None:
+            check(controller.read(transfer))
+
+        def write() -> None:
+            controller.set_response(transfer, bank.response())
+
+        def fetch() -> None:
+            check(controller.fetch(transfer))
+
+        def mutate() -> None:
+            controller.fetch(Accounts.partial_update, id="c", body={"note": "x"})
+
+        def disturb() -> None:
+            time.sleep(0.003)
+            random.choice(
+                (
+                    controller.reset_entire_store,
+                    lambda: controller.invalidate(transfer),
+                    lambda: controller.expire_all(transfer),
+                    lambda: controller.snapshot().get(Account, {"id": "a"}),
+                )
+            )()
+
+        def watch() -> None:
+            with controller.live(transfer) as live:
+                for moved in live:
+                    check(moved)
+                    if stop.is_set() or random.random() < 0.05:
+                        return
+
+        def asynchronous() -> None:
+            async def main() -> None:
+                async with AsyncController(store, client=bank.async_client()) as other:
+                    for moved in await asyncio.gather(*(other.read(transfer) for _ in range(10))):
+                        check(moved)
+
+            asyncio.run(main())
+
+        works: list[Callable[[], Any]] = [read_cached] * 3 + [read] * 3 + [write] * 2 + [fetch] * 2 + [mutate] * 2
+        works += [watch] * 2 + [disturb, asynchronous]
+        threads = [forever(f"{work.__name__}-{number}", work) for number, work in enumerate(works)]
+        assert len(threads) == 16
+        stop.wait(seconds)
+        stop.set()
+        for thread in threads:
+            for _ in range(200):
+                thread.join(0.1)
+                if not thread.is_alive():
+                    break
+                controller.set_response(transfer, bank.response())  # a live read that waits for a change goes on
+            assert not thread.is_alive(), f"{thread.name} is stuck"
+        controller.all_settled()
+        if failures:
+            raise failures[0]
+        assert set(counts) == {thread.name for thread in threads}, "a thread never finished one round"
+        assert store.pending == {} and store.flights == {} and store.state["optimistic"] == []
+    deadline = time.monotonic() + 10
+    while threading.active_count() > before and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert threading.active_count() <= before, "threads are left over"
+
+
+def test_sixteen_threads_on_one_store_never_see_half_a_response() -> None:
+    hammer(3)
+
+
+@pytest.mark.slow
+def test_sixteen_threads_on_one_store_for_half_a_minute() -> None:
+    hammer(30)
+
+
+def soak(operations: int, warm: int, rounds: int) -> list[int]:
+    """Reads and writes over a bounded store; the memory in use after each round, in bytes."""
+    store = Store(max_entities=500)
+    controller = Controller(store, client=Bank().client())
+    chance = random.Random(1)
+    sizes: list[int] = []
+
+    def work(count: int) -> None:
+        for _ in range(count):
+            name = str(int(chance.expovariate(1 / 800)))
+            if chance.random() < 0.5:
+                controller.cached(Accounts.get, id=name)
+            else:
+                controller.set_response(Accounts.get, {"id": name, "version": 1, "balance": 3}, id=name)
+
+    work(warm)
+    tracemalloc.start()
+    try:
+        for _ in range(rounds):
+            work(operations // rounds)
+            gc.collect()
+            sizes.append(tracemalloc.get_traced_memory()[0])
+            assert len(store.state["entities"]["Account"]) <= 500
+    finally:
+        tracemalloc.stop()
+        controller.close()
+    return sizes
+
+
+def flat(sizes: list[int], base: int) -> bool:
+    """Later rounds keep no more than earlier ones, within 5 % of what the store holds."""
+    return max(sizes[len(sizes) // 2 :]) - max(sizes[: len(sizes) // 2]) <= 0.05 * base
+
+
+def test_twenty_thousand_reads_and_writes_of_a_bounded_store_keep_no_memory() -> None:
+    sizes = soak(20_000, 20_000, 4)
+    assert flat(sizes, 500 * 1000), sizes
+
+
+@pytest.mark.slow
+def test_a_million_reads_and_writes_of_a_bounded_store_keep_no_memory() -> None:
+    sizes = soak(1_000_000, 50_000, 10)
+    assert flat(sizes, 500 * 1000), sizes
