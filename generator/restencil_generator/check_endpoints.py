@@ -123,9 +123,8 @@ class Family:
             self._lists(found)
         for name, method in (("update", "PUT"), ("partial_update", "PATCH")):
             if self._wanted(name):
-                base = dataclasses.replace(root, method=method, side_effect=True, optimistic=self.optimistic)
-                if name == "partial_update":
-                    base = dataclasses.replace(base, body=self._partial(root.body))
+                body = self._partial(root.body) if name == "partial_update" else root.body
+                base = dataclasses.replace(root, method=method, side_effect=True, optimistic=self.optimistic, body=body)
                 found[name] = self._build(name, base, standard=True)
         if self._wanted("delete"):
             schema = d.InvalidateOf(self.schema)
@@ -158,8 +157,9 @@ class Family:
         extenders: dict[str, d.Endpoint] = {}
         for name in d.EXTENDERS:
             if name in fitting and self._wanted(name):
-                start = dataclasses.replace(listing, optimistic=self.optimistic and name in ("push", "unshift"))
-                extenders[name] = found[name] = self._extender(name, start, self.written.get(name))
+                optimistic = self.optimistic and name in ("push", "unshift")
+                extender = self._extender(name, listing, self.written.get(name), optimistic, self.examples.get(name))
+                extenders[name] = found[name] = extender
             elif self.members is not None and name in self.members:
                 self._not_fitting(name, listing, self.members[name])
         found["get_list"] = dataclasses.replace(listing, extenders=extenders)
@@ -168,18 +168,31 @@ class Family:
             found["create"] = self._build("create", dataclasses.replace(push, extends=None), standard=True)
         self._check_non_filter(listing)
 
-    def _extender(self, name: str, listing: d.Endpoint, own: Written | None) -> d.Endpoint:
+    def _extender(
+        self,
+        name: str,
+        listing: d.Endpoint,
+        own: Written | None = None,
+        optimistic: bool = False,
+        example: d.Example | None = None,
+    ) -> d.Endpoint:
         """`push`, `unshift`, `assign` or `get_page` of a list."""
         assert listing.collection is not None
         assert listing.schema is not None
         if name == "get_page":
-            base = dataclasses.replace(listing, schema=d.PageOf(listing.schema))
+            base = dataclasses.replace(listing, schema=d.PageOf(listing.schema), optimistic=False)
         else:
             adder = d.AdderOf(listing.collection, cast("d.Adder", name))
             base = dataclasses.replace(
-                listing, method="POST", side_effect=True, schema=adder, pagination_field=None, pagination=None
+                listing,
+                method="POST",
+                side_effect=True,
+                schema=adder,
+                pagination_field=None,
+                pagination=None,
+                optimistic=optimistic,
             )
-        return self._build(name, base, standard=True, own=own)
+        return self._build(name, base, standard=True, own=own, example=example)
 
     def _not_fitting(self, name: str, listing: d.Endpoint, node: Node) -> None:
         if listing.collection is None:
@@ -270,12 +283,8 @@ class Family:
         self, own: Written, base: str | None, standard: Mapping[str, d.Endpoint], found: Mapping[str, d.Endpoint]
     ) -> d.Endpoint:
         start = self.root if base is None else standard.get(base) or found[base]
-        start = dataclasses.replace(start, extenders={}, description="", deprecated=None, example=None)
-        endpoint = self._build(own.name, start, standard=False, own=own, base_name=base)
-        plain = dataclasses.replace(endpoint, optimistic=False)
-        extenders = {
-            name: dataclasses.replace(self._extender(name, plain, None), example=None) for name in _fitting(endpoint)
-        }
+        endpoint = self._build(own.name, start, standard=False, base_name=base)
+        extenders = {name: self._extender(name, endpoint) for name in _fitting(endpoint)}
         return dataclasses.replace(endpoint, extenders=extenders) if extenders else endpoint
 
     def _unknown_base(self, own: Written, known: tuple[str, ...]) -> None:
@@ -291,11 +300,19 @@ class Family:
     # ----------------------------------------------------------------------------------------------------- one endpoint
 
     def _build(
-        self, name: str, base: d.Endpoint, *, standard: bool, own: Written | None = None, base_name: str | None = None
+        self,
+        name: str,
+        base: d.Endpoint,
+        *,
+        standard: bool,
+        own: Written | None = None,
+        base_name: str | None = None,
+        example: d.Example | None = None,
     ) -> d.Endpoint:
         """An endpoint from the one that it starts from and what the spec writes for it."""
-        if own is None and standard and name not in d.EXTENDERS:
+        if name not in d.EXTENDERS:
             own = self.written.get(name)
+            example = self.examples.get(name)
         if own is None:
             own = Written(name, f"endpoint {quoted(name)} of {self.resource.what}", self.resource.key)
         if standard and "extends" in own.keys:
@@ -339,7 +356,7 @@ class Family:
             get_optimistic_response=own.get_optimistic_response or base.get_optimistic_response,
             description=own.description,
             deprecated=own.deprecated,
-            example=self.examples.get(name),
+            example=example,
             place=own.key.place,
         )
         endpoint = self._paged(endpoint, own, base)

@@ -374,14 +374,15 @@ class PathParameter:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Path:
-    """A path template: its text as written and its parts."""
+    """A path template: its text as written, its parts, and the parameters among them."""
 
     text: str
     parts: tuple[PathText | PathParameter, ...]
+    parameters: tuple[PathParameter, ...] = dataclasses.field(init=False, compare=False, repr=False)
 
-    @property
-    def parameters(self) -> tuple[PathParameter, ...]:
-        return tuple(part for part in self.parts if isinstance(part, PathParameter))
+    def __post_init__(self) -> None:
+        found = tuple(part for part in self.parts if isinstance(part, PathParameter))
+        object.__setattr__(self, "parameters", found)
 
 
 ErrorPolicy: TypeAlias = Literal["soft", "hard", "soft_on_server_error"]

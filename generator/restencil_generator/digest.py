@@ -11,15 +11,39 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
-from typing import Any, Final, cast
+import operator
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple
 
 from restencil_generator import declaration as d
 
-_fields_of: Final[dict[type[Any], tuple[tuple[str, Any], ...]]] = {}
-
 # Derived from the rest.
-_LEFT_OUT: Final = frozenset((("Spec", "digest"), ("Spec", "namespace"), ("Endpoint", "extenders")))
+_LEFT_OUT: Final = frozenset(
+    (
+        ("Spec", "digest"),
+        ("Spec", "namespace"),
+        ("Entity", "all_fields"),
+        ("Entity", "body_name"),
+        ("Object", "body_name"),
+        ("Field", "python"),
+        ("Endpoint", "python"),
+        ("Endpoint", "extenders"),
+        ("Endpoint", "collection"),
+        ("Resource", "endpoints"),
+        ("Resource", "python"),
+    )
+)
+
+
+class _Layout(NamedTuple):
+    """What counts of the instances of a class: the names of its fields, how to read them all, and their defaults."""
+
+    names: tuple[str, ...]
+    read: Callable[[Any], tuple[Any, ...]]
+    defaults: tuple[Any, ...]
+
+
+_layouts: Final[dict[type[Any], _Layout]] = {}
 
 
 def digest(spec: d.Spec) -> str:
@@ -29,36 +53,55 @@ def digest(spec: d.Spec) -> str:
 
 
 def _plain(value: Any) -> Any:
-    if value is None or isinstance(value, str | int | float):
+    kind: type[Any] = value.__class__
+    if kind in _ATOMS:
         return value
-    if isinstance(value, tuple | list):
-        return [_plain(item) for item in cast("Sequence[Any]", value)]
-    if isinstance(value, d.Resource):
-        return _object(value) | {"endpoints": _endpoints(value)}
-    if isinstance(value, Mapping):
-        return {key: _plain(item) for key, item in cast("Mapping[str, Any]", value).items()}
-    if isinstance(value, frozenset):
-        return sorted(cast("frozenset[str]", value))
+    if kind is tuple or kind is list:
+        return [_plain(item) for item in value]
+    if kind is dict:
+        return {key: _plain(item) for key, item in value.items()}
+    if kind is frozenset:
+        return sorted(value)
     if value is d.MISSING:
         return {"": "missing"}
-    return _object(value)
+    plain = _object(value, kind)
+    if kind is d.Resource:
+        plain["endpoints"] = _endpoints(value)
+    return plain
 
 
-def _object(value: Any) -> dict[str, Any]:
-    kind: type[Any] = value.__class__
-    fields = _fields_of.get(kind)
-    if fields is None:
-        fields = _fields_of[kind] = tuple(
-            (field.name, field.default)
-            for field in dataclasses.fields(kind)
-            if field.compare and (kind.__name__, field.name) not in _LEFT_OUT
-        )
+_ATOMS: Final = frozenset((str, int, bool, float, type(None)))
+_EMPTY: Final[tuple[Any, ...]] = ((), frozenset[str](), dict[str, Any]())
+
+
+def _object(value: Any, kind: type[Any]) -> dict[str, Any]:
+    layout = _layouts.get(kind) or _layout(kind)
     plain: dict[str, Any] = {"": kind.__name__}
-    for name, default in fields:
-        member = getattr(value, name)
-        if member is not default:
+    for name, member, default in zip(layout.names, layout.read(value), layout.defaults, strict=True):
+        # Empty parts say nothing, and equal ones nothing new.
+        if member is not default and member not in _EMPTY:
             plain[name] = _plain(member)
     return plain
+
+
+def _layout(kind: type[Any]) -> _Layout:
+    fields = [
+        field for field in dataclasses.fields(kind) if field.compare and (kind.__name__, field.name) not in _LEFT_OUT
+    ]
+    names = tuple(field.name for field in fields)
+    _layouts[kind] = _Layout(names, _reader(names), tuple(field.default for field in fields))
+    return _layouts[kind]
+
+
+def _reader(names: tuple[str, ...]) -> Callable[[Any], tuple[Any, ...]]:
+    if len(names) != 1:
+        return operator.attrgetter(*names)
+    only = operator.attrgetter(*names)
+
+    def read(value: Any) -> tuple[Any, ...]:
+        return (only(value),)
+
+    return read
 
 
 def _endpoints(resource: d.Resource) -> dict[str, Any]:

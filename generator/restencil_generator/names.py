@@ -181,7 +181,7 @@ def wire_name(name: str, style: WireNames) -> str:
             return pascal_case(name)
         case "camelCase":
             first, *rest = _parts(name)
-            lowered = first.lower() if first.isupper() else first[0].lower() + first[1:]
+            lowered = first.lower() if first.isupper() else first[:1].lower() + first[1:]
             return lowered + "".join(_capital(part) for part in rest)
 
 
@@ -225,4 +225,4 @@ def _words(name: str) -> list[str]:
 
 
 def _capital(part: str) -> str:
-    return part[0].upper() + part[1:]
+    return part[:1].upper() + part[1:]

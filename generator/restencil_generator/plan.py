@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from restencil_generator import declaration as d
-from restencil_generator.code import Call, Expression, Items, Table, items, literal, natural, string
+from restencil_generator.code import Call, Expression, Items, Table, items, literal, natural, pair, string
 from restencil_generator.failure import Failure
 from restencil_generator.members import (
     ResourceClass,
@@ -295,8 +295,7 @@ class _Plan:
     def package(self) -> Module:
         spec = self.spec
         self.exports[CLIENT] = [spec.client, spec.async_client]
-        home = {name: module for module, names in self.exports.items() for name in names}
-        every = sorted(home, key=natural)
+        every = sorted((name for names in self.exports.values() for name in names), key=natural)
         scope = Scope("__init__", self.homes, ())
         names = {name: scope.use(name) for name in ("importlib", "typing")}
         deprecated = self._deprecated()
@@ -306,7 +305,9 @@ class _Plan:
             "\n\n".join(part for part in (spec.title, spec.description.strip()) if part)
             or f"The package {spec.package}."
         )
-        tables = [Constant("_HOME", "", _table((string(name), string(home[name])) for name in every))]
+        modules = sorted((module for module, names in self.exports.items() if names), key=natural)
+        homes = ((string(module), pair([string(name) for name in self.names(module)])) for module in modules)
+        tables = [Constant("_NAMES", "", Table(tuple(homes)))]
         if deprecated:
             tables.append(
                 Constant("_DEPRECATED", "", _table((string(name), string(text)) for name, text in deprecated))
@@ -315,15 +316,17 @@ class _Plan:
         return dataclasses.replace(
             module,
             type_imports=tuple(
-                Import(f".{name}", tuple((part, None) for part in sorted(self.exports[name], key=natural)))
-                for name in sorted(self.exports, key=natural)
-                if self.exports[name]
+                Import(f".{module}", tuple((name, None) for name in self.names(module))) for module in modules
             ),
             type_checking=f"{names['typing']}.TYPE_CHECKING",
             exports=items([string(name) for name in every]),
             tables=tuple(tables),
             names=names,
         )
+
+    def names(self, module: str) -> list[str]:
+        """What a module of the package exports, in order."""
+        return sorted(self.exports[module], key=natural)
 
     def _deprecated(self) -> list[tuple[str, str]]:
         """Names whose use is to be warned of, with the warning's text."""

@@ -23,22 +23,30 @@ def watch_and_run(paths: Callable[[], Iterable[Path]], run: Callable[[], None], 
             "the file watcher is not installed. Install it with\n\n    pip install 'restencil[watch]'"
         ) from None
     watched = _resolved(paths())
-    run()
     while True:
+        # What changes before the watcher is at work shows in the state of the files, which is compared now and then.
+        before = _state(watched)
+        run()
         folders = sorted({path if path.is_dir() else path.parent for path in watched})
         say(f"watching {', '.join(map(str, folders))}; Ctrl-C ends it")
         deep = any(path.is_dir() for path in watched)
-        for changes in watch(*folders, recursive=deep):
-            if any(_concerns(Path(changed), watched) for _, changed in changes):
+        for _ in watch(*folders, recursive=deep, yield_on_timeout=True, rust_timeout=500):
+            with contextlib.suppress(Failure):
+                watched = _resolved(paths())
+            if _state(watched) != before:
                 break
-        run()
-        with contextlib.suppress(Failure):
-            watched = _resolved(paths())
+
+
+def _state(watched: set[Path]) -> dict[Path, tuple[int, int]]:
+    """Time and size of every watched file; a file that comes or goes changes it as well."""
+    files = (file for path in watched for file in (path.rglob("*") if path.is_dir() else [path]))
+    found: dict[Path, tuple[int, int]] = {}
+    for file in files:
+        with contextlib.suppress(OSError):
+            status = file.stat()
+            found[file] = status.st_mtime_ns, status.st_size
+    return found
 
 
 def _resolved(paths: Iterable[Path]) -> set[Path]:
     return {path.resolve() for path in paths}
-
-
-def _concerns(changed: Path, watched: set[Path]) -> bool:
-    return any(changed == path or path in changed.parents for path in watched)

@@ -13,8 +13,8 @@ from .endpoint import Assigns, Has, P, PageP, PageR, PushP, PushR, R
 if TYPE_CHECKING:
     from .controller import AsyncController, Controller, EndpointState
     from .endpoint import Endpoint
-    from .explain import Explanation
     from .expiry import Reading
+    from .explain import Explanation
     from .live import AsyncLiveRead, LiveRead
 
 P2 = ParamSpec("P2")
@@ -194,7 +194,9 @@ class BoundList(BoundEndpoint[P, R], Generic[P, R, PushP, PushR, PageP, PageR]):
         self: BoundList[P2, Any, ..., Any, ..., Has[list[R2]]], *args: P2.args, **kwargs: P2.kwargs
     ) -> Iterator[R2]: ...
     @overload
-    def iterate(self: BoundList[P2, Any, ..., Any, ..., Has[Any]], *args: P2.args, **kwargs: P2.kwargs) -> Iterator[Any]: ...
+    def iterate(
+        self: BoundList[P2, Any, ..., Any, ..., Has[Any]], *args: P2.args, **kwargs: P2.kwargs
+    ) -> Iterator[Any]: ...
     def iterate(self: Any, *args: Any, **kwargs: Any) -> Iterator[Any]:
         """The items of all pages, one page at a time; TypeError where the next page cannot be found (§5.8.7)."""
         items: Iterator[Any] = self.controller.iterate(self.endpoint, *args, **kwargs)
@@ -249,7 +251,9 @@ class AsyncBoundList(AsyncBoundEndpoint[P, R], Generic[P, R, PushP, PushR, PageP
         self: AsyncBoundList[P2, Any, ..., Any, ..., Has[list[R2]]], *args: P2.args, **kwargs: P2.kwargs
     ) -> AsyncIterator[R2]: ...
     @overload
-    def iterate(self: AsyncBoundList[P2, Any, ..., Any, ..., Has[Any]], *args: P2.args, **kwargs: P2.kwargs) -> AsyncIterator[Any]: ...
+    def iterate(
+        self: AsyncBoundList[P2, Any, ..., Any, ..., Has[Any]], *args: P2.args, **kwargs: P2.kwargs
+    ) -> AsyncIterator[Any]: ...
     def iterate(self: Any, *args: Any, **kwargs: Any) -> AsyncIterator[Any]:
         """The items of all pages, one page at a time; TypeError where the next page cannot be found (§5.8.7)."""
         items: AsyncIterator[Any] = self.controller.iterate(self.endpoint, *args, **kwargs)
@@ -257,7 +261,7 @@ class AsyncBoundList(AsyncBoundEndpoint[P, R], Generic[P, R, PushP, PushR, PageP
 
 
 def extender(bound: Any, name: str) -> Any:
-    """The bound form of what adds to a list or pages through it; AttributeError or ValueError where there is none (§3.9)."""
+    """The bound form of what adds to a list or pages through it (§3.9); AttributeError or ValueError without one."""
     known = bound._derived.get(name)
     if known is None:
         known = bound._derived[name] = bound.controller.bind(getattr(bound.endpoint, name))

@@ -1,7 +1,7 @@
 """Controllers: the operations on a store, for blocking code and for asyncio (§7.1).
 
-What never waits is written once, in `AnyController`. What waits is a flow (`restencil.flow`), run by one of two drivers;
-`Controller` and `AsyncController` differ in nothing but how they run a request and how they wait for one.
+What never waits is written once, in `AnyController`. What waits is a flow (`restencil.flow`), run by one of two
+drivers; `Controller` and `AsyncController` differ in nothing but how they run a request and how they wait for one.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from .expiry import ExpiryStatus
 from .explain import Explanation, explain
 from .flight import Flight, Landing, later
 from .flow import run, run_async
-from .guard import set_guard
+from .guard import guarded
 from .live import AnyLiveRead, AsyncLiveRead, LiveRead
 from .managers.logout import LogoutManager
 from .managers.network import NetworkManager
@@ -54,12 +54,12 @@ if TYPE_CHECKING:
 
     from .actions import Action
     from .endpoint import Endpoint
+    from .expiry import Reading
     from .flow import Flow
     from .managers.base import Manager
     from .records import Record
     from .retry import Retries
     from .scheduler import Handle, Scheduler
-    from .expiry import Reading
     from .store import Snapshot
 
     E = TypeVar("E", bound=Record)
@@ -111,7 +111,9 @@ class AnyController:
     ) -> None:
         api = self._api
         if api is None and (token is not None or url_prefix is not None):
-            raise TypeError(f"{type(self).__name__} has no API of its own: token and url_prefix belong to generated clients")
+            raise TypeError(
+                f"{type(self).__name__} has no API of its own: token and url_prefix belong to generated clients"
+            )
         if token is not None and api is not None and api.auth is None:
             raise TypeError(f"the API of {type(self).__name__} declares no auth, so a token has no place to go")
         self.store = Store() if store is None else store
@@ -185,7 +187,7 @@ class AnyController:
     @overload
     def get(self, schema: Any, /, *args: Any, **kwargs: Any) -> Any: ...
     def get(self, schema: Any, /, *args: Any, **kwargs: Any) -> Any:
-        """What the store's tables give for a schema and args (an entity, a Collection, a Query); None if unknown (§7.1)."""
+        """What the store's tables give for a schema (entity, Collection, Query) and args; None if unknown (§7.1)."""
         return self.store.query(schema, (*args, kwargs) if kwargs else args)
 
     def snapshot(self, fetched_at: float | None = None) -> Snapshot:
@@ -217,7 +219,7 @@ class AnyController:
             self._set_response(endpoint, response, bound, fetched_at)
 
     def set(self, schema: Any, value: Any, /, *args: Any, **kwargs: Any) -> None:
-        """Writes a value through a schema, fresh for 60 s; a function gets the previous value, if there is one (§7.1)."""
+        """Writes a value through a schema, fresh for 60 s; a function gets the previous value, if any (§7.1)."""
         now = self.store.now()
         self._dispatch(Set(schema, (*args, kwargs) if kwargs else args, value, Meta(now, now, now + SET_EXPIRY)))
 
@@ -234,7 +236,7 @@ class AnyController:
             self._dispatch(ExpireAll(key_of(endpoint, bound).__eq__))
 
     def invalidate_all(self, test: Any, /) -> None:
-        """`invalidate` for every result whose key matches: an endpoint (`test_key`), or a function of the key (§7.1)."""
+        """`invalidate` for every result whose key an endpoint (`test_key`), or a function, accepts (§7.1)."""
         self._dispatch(InvalidateAll(key_test(test)))
 
     def expire_all(self, test: Any, /) -> None:
@@ -258,11 +260,11 @@ class AnyController:
             self._dispatch(Unsubscribe(endpoint, bound, key_of(endpoint, bound)))
 
     def add_listener(self, listener: Callable[[], object]) -> Callable[[], None]:
-        """Calls `listener` after each change of the store, in the thread that made it; returns what removes it (§7.1)."""
+        """Calls `listener` after each change, in the thread that made it; returns what removes it (§7.1)."""
         return self.store.add_listener(listener)
 
     def revalidate(self) -> None:
-        """The application has the focus again: fetches, in the background, each stale `live` read of this controller (§12.5)."""
+        """The application has the focus again: fetches each stale `live` read of this controller (§12.5)."""
         for live in list(self._lives):
             live.revalidate()
 
@@ -287,7 +289,7 @@ class AnyController:
         self.background(self.start(endpoint, args, key))
 
     def later(self, delay: float, work: Callable[[], object]) -> Handle:
-        """Sets a timer on the store's scheduler, or the loop's where that is the default; `delay` in milliseconds (§9.7)."""
+        """Sets a timer, `delay` in milliseconds, on the store's scheduler or the running loop (§9.7)."""
         raise NotImplementedError
 
     def background(self, flight: Any) -> None:
@@ -386,7 +388,7 @@ class AnyController:
         return meta is None or meta.invalidated or reading.expires_at == 1
 
     def unusable(self, endpoint: Endpoint[..., Any], args: tuple[Any, ...], failure: Exception | None) -> Exception:
-        """What a read raises that fetched and still has no data: why the fetch failed, or that it did not help (§8.3)."""
+        """What a read raises that fetched and has no data: why the fetch failed, or that it did not help (§8.3)."""
         return failure or InvalidDataError(
             f"{endpoint.key(*args)!r} was fetched, but its data is not usable: the response lacks what "
             f"the schema of {endpoint.name!r} requires, or what it refers to was deleted"
@@ -453,7 +455,7 @@ class Controller(AnyController):
         self.close()
 
     def close(self) -> None:
-        """Stops the managers and closes what this controller opened; results of requests in flight are dropped (§9.7)."""
+        """Stops the managers, closes what this controller opened, drops the results of what is in flight (§9.7)."""
         if self.opened:
             self._shut()
             self._transport.close()
@@ -480,7 +482,7 @@ class Controller(AnyController):
         return result
 
     def read(self, endpoint: Endpoint[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
-        """Reads through the cache: fresh data at once, stale data while it is fetched anew, else fetches and waits (§8.3).
+        """Reads through the cache: fresh data at once, stale data while it is fetched anew, else waits for it (§8.3).
 
         Raises the endpoint's error where there is one and its policy is not soft, InvalidDataError where the fetched
         data is unusable.
@@ -510,7 +512,7 @@ class Controller(AnyController):
         return run(flow, self._transport)
 
     def land(self, flight: Any) -> Any:
-        """Runs the request of this flight in this thread, unless it runs already; the value, once it is in the store."""
+        """Runs the request of this flight, unless it runs already; the value, once it is in the store."""
         if not isinstance(flight, Flight):
             return flight  # a manager answered the fetch itself
         if flight.manager is self._network and not flight.claimed:
@@ -641,7 +643,7 @@ class AsyncController(AnyController):
         return result
 
     async def read(self, endpoint: Endpoint[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
-        """Reads through the cache: fresh data at once, stale data while it is fetched anew, else fetches and waits (§8.3).
+        """Reads through the cache: fresh data at once, stale data while it is fetched anew, else waits for it (§8.3).
 
         Raises the endpoint's error where there is one and its policy is not soft, InvalidDataError where the fetched
         data is unusable.
@@ -650,7 +652,7 @@ class AsyncController(AnyController):
         return result
 
     def live(self, endpoint: Endpoint[P, R], /, *args: P.args, **kwargs: P.kwargs) -> AsyncLiveRead[R]:
-        """A read that stays: async context manager and iterator, subscribed while it is open, yields on change (§12.3)."""
+        """A read that stays: async context manager and iterator, subscribed while open, yields on change (§12.3)."""
         return AsyncLiveRead(self, endpoint, bind_args(endpoint, args, kwargs))
 
     def iterate(self, endpoint: Endpoint[P, R], /, *args: P.args, **kwargs: P.kwargs) -> AsyncIterator[Any]:
@@ -671,7 +673,7 @@ class AsyncController(AnyController):
         return run_async(flow, self._transport)
 
     async def land(self, flight: Any) -> Any:
-        """Runs the request of this flight in a task of its own, unless it runs already; the value, once it is in the store."""
+        """Runs the request of this flight in its own task, unless it runs already; the value, once it is stored."""
         if not isinstance(flight, Flight):
             return flight  # a manager answered the fetch itself
         if flight.manager is self._network and flight.claim():
@@ -711,7 +713,9 @@ class AsyncController(AnyController):
             return running
         loop = self._loop or getattr(self.store.scheduler, "loop", None)
         if loop is None:
-            raise RuntimeError("an AsyncController does background work in an asyncio event loop; call this from a coroutine")
+            raise RuntimeError(
+                "an AsyncController does background work in an asyncio event loop; call this from a coroutine"
+            )
         return loop
 
     def _launch(self, flight: Flight, loop: AbstractEventLoop) -> None:
@@ -725,7 +729,7 @@ class AsyncController(AnyController):
             self._launch(flight, loop)
 
     async def _run(self, flight: Flight) -> None:
-        set_guard(flight.guard)
+        flight.guard = guarded()
         try:
             await run_async(flight.manager.flow(flight), self._transport)
         except Exception as error:
@@ -748,7 +752,7 @@ class AsyncController(AnyController):
 class RemoteTimer:
     """A timer of an event loop, set and cancelled from other threads."""
 
-    __slots__ = ("_cancelled", "_handle", "_loop", "_lock", "_work")
+    __slots__ = ("_cancelled", "_handle", "_lock", "_loop", "_work")
 
     def __init__(self, loop: AbstractEventLoop, delay: float, work: Callable[[], object]) -> None:
         self._loop = loop
@@ -773,7 +777,7 @@ class RemoteTimer:
 
 
 def bind_args(endpoint: Endpoint[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
-    """Positional args of a call in either form; refuses `""` for a whole path segment before anything happens (§2.2, §3.3)."""
+    """Positional args of a call in either form (§3.3); ValueError for `""` as a whole path segment (§2.2)."""
     bound = endpoint.bind_args(args, kwargs)
     if bound and type(bound[0]) is dict and "" in bound[0].values():
         endpoint.request_url(bound)
@@ -835,5 +839,8 @@ def _link(manager: Manager, following: Callable[[Action], Any]) -> Callable[[Act
 
 #: Names that a generated client has besides its resources.
 PUBLIC_NAMES: Final = tuple(
-    sorted({name for kind in (Controller, AsyncController) for name in dir(kind) if not name.startswith("_")} | {"managers", "opened", "retries", "store"})
+    sorted(
+        {name for kind in (Controller, AsyncController) for name in dir(kind) if not name.startswith("_")}
+        | {"managers", "opened", "retries", "store"}
+    )
 )

@@ -21,7 +21,7 @@ from .values import INVALID, SCALARS, UNDEFINED, ReadOnlyList, Sentinel, read_on
 if TYPE_CHECKING:
     from .schema.base import Schema
     from .schema.collection import Collection
-    from .schema.entity import EntityModel, EntitySchema
+    from .schema.entity import Entity, EntityModel, EntitySchema, Relation
     from .tables import State
 
 logger = logging.getLogger("restencil")
@@ -33,19 +33,30 @@ MAX_RESULTS: Final = 4096
 class Node:
     """Something that was built, and the nodes that were built with it."""
 
-    __slots__ = ("alive", "args", "home", "inner", "parents", "slot", "source", "value")
+    __slots__ = ("alive", "home", "parents", "slot", "value")
 
-    def __init__(self, home: dict[Any, Node], slot: Any, source: Any = None) -> None:
-        self.value: Any = UNDEFINED
-        self.source = source
+    source: Any = None
+    """What it was computed from, where that tells whether it still holds."""
+    args: str | None = None
+    """The arguments that it was computed with, where they matter (§5.10)."""
+
+    def __init__(self, home: dict[Any, Any], slot: Any) -> None:
         self.home = home
         self.slot = slot
+        self.value: Any = UNDEFINED
         self.parents: Node | list[Node] | None = None
-        self.inner: list[Node] | None = None
-        """Nodes that were built for this one alone and go with it."""
-        self.args: str | None = None
-        """The arguments that it was computed with, where they matter (§5.10)."""
         self.alive = True
+
+
+class Composed(Node):
+    """A value that a schema composes, which has no cell of its own."""
+
+    __slots__ = ("args", "source")
+
+    def __init__(self, home: dict[Any, Any], slot: Any, source: Any) -> None:
+        super().__init__(home, slot)
+        self.source = source
+        self.args = None
 
 
 def args_text(args: tuple[Any, ...]) -> str:
@@ -56,7 +67,7 @@ def args_text(args: tuple[Any, ...]) -> str:
         return repr(args)
 
 
-def _linked(parents: Node | list[Node] | None, node: Node) -> Node | list[Node]:
+def linked(parents: Node | list[Node] | None, node: Node) -> Node | list[Node]:
     """The parents with one more; dead ones give way, so that the list stays as long as what is alive."""
     if parents is None or parents is node:
         return node
@@ -77,13 +88,16 @@ class Memo:
         self.entities: dict[str, dict[Any, dict[str, Node]]] = {}
         """By table and by what reads it (an entity class, a kind of collection): the nodes by primary key."""
         self.results: dict[Any, Node] = {}
+        self.cut: dict[Node, list[Node]] = {}
+        """Nodes that were cut off at the greatest depth: each was built for one other node alone and goes with it."""
         self._readers: dict[str, dict[str, Node | list[Node]]] = {}
+        self._unlinked: dict[str, list[tuple[Node, list[Any]]]] = {}
         self._table_readers: dict[str, Node | list[Node]] = {}
 
     def clear(self) -> None:
         """A schema was redefined: nothing that was built counts any more."""
         self.definitions = definitions.count
-        for kept in (self.entities, self.results, self._readers, self._table_readers):
+        for kept in (self.entities, self.results, self.cut, self._readers, self._unlinked, self._table_readers):
             kept.clear()
 
     def home(self, table: str, reader: Any) -> dict[str, Node]:
@@ -98,7 +112,7 @@ class Memo:
 
     def knows(self, table: str) -> bool:
         """Whether anything was ever built from the table."""
-        return table in self.entities or table in self._readers
+        return table in self.entities or table in self._readers or table in self._unlinked
 
     def link_cell(self, table: str, pk: str, node: Node) -> None:
         """The node was built with what this cell holds, or with its being empty."""
@@ -107,15 +121,34 @@ class Memo:
             readers = self._readers[table] = {}
         found = readers.get(pk)
         if found is not node:
-            readers[pk] = node if found is None else _linked(found, node)
+            readers[pk] = node if found is None else linked(found, node)
+
+    def link_later(self, table: str, pks: list[Any], node: Node) -> None:
+        """The node was built with all these cells, which hold something; they are linked when one of them changes."""
+        waiting = self._unlinked.get(table)
+        if waiting is None:
+            waiting = self._unlinked[table] = []
+        elif len(waiting) >= 64 and len(waiting) & (len(waiting) - 1) == 0:
+            waiting[:] = [(reader, cells) for reader, cells in waiting if reader.alive]
+        waiting.append((node, pks))
+
+    def _link(self, table: str) -> None:
+        for node, pks in self._unlinked.pop(table, ()):
+            if node.alive:
+                for pk in pks:
+                    if type(pk) is str:
+                        self.link_cell(table, pk, node)
 
     def link_table(self, table: str, node: Node) -> None:
         """The node was built with the list of all that the table holds."""
-        self._table_readers[table] = _linked(self._table_readers.get(table), node)
+        self._table_readers[table] = linked(self._table_readers.get(table), node)
 
-    def drop_cells(self, cells: Iterable[Cell]) -> None:
-        """The cells changed: drops what depends on them."""
+    def drop_cells(self, cells: list[Cell], *, fresh: bool = False) -> None:
+        """The cells changed: drops what depends on them; `fresh` ones held nothing before."""
         dead: list[Node] = []
+        if self._unlinked and not fresh:
+            for table in {table for table, _ in cells}:
+                self._link(table)
         for table, pk in cells:
             readers = self._readers.get(table)
             if readers is not None:
@@ -143,9 +176,11 @@ class Memo:
                 if node.home.get(node.slot) is node:
                     del node.home[node.slot]
                 _extend(dead, node.parents)
-                if node.inner is not None:
-                    dead += node.inner
-                node.parents = node.inner = node.value = node.source = None
+                if self.cut:
+                    dead += self.cut.pop(node, ())
+                node.parents = node.value = None
+                if isinstance(node, Composed):
+                    node.source = None
 
     def bound_results(self) -> None:
         """Keeps the number of composed results bounded."""
@@ -155,6 +190,7 @@ class Memo:
 
     def dependents(self, table: str, pk: str) -> list[Any]:
         """The slots of what is built from a cell, nearest first (for explanations)."""
+        self._link(table)
         found: list[Node] = []
         _extend(found, self._readers.get(table, {}).get(pk))
         found += [home[pk] for home in self.entities.get(table, {}).values() if pk in home]
@@ -207,13 +243,13 @@ class Denormalization:
         self._differs = differs
         self._trace = trace
         self._touch = touch
-        self._current: Node | None = None
+        self.current: Node | None = None
         self._building: dict[tuple[Any, str], Any] = {}
         self._closed: set[tuple[Any, str]] = set()
         self._unusable: set[tuple[Any, str]] = set()
         self._built: list[Node] = []
         self._cut: list[Node] = []
-        self._depth = 0
+        self.depth = 0
         self._truncated = False
 
     # -- entrances -------------------------------------------------------------------------------------------------
@@ -242,7 +278,7 @@ class Denormalization:
         self._own.drop(self._built)
         self._building.clear()
         self._cut.clear()
-        self._current, self._depth, self._truncated = None, 0, False
+        self.current, self.depth, self._truncated = None, 0, False
 
     def _result(self, schema: Schema, stored: Any, slot: Any) -> Any:
         home: dict[Any, Node] = self._own.results
@@ -256,14 +292,14 @@ class Denormalization:
             if node.source is stored or (not isinstance(stored, list) and same_json(node.source, stored)):
                 return node.value
             self._own.drop([node])
-        node = Node(home, place, stored)
-        outside, self._current = self._current, node
+        node = Composed(home, place, stored)
+        outside, self.current = self.current, node
         self._built.append(node)
         self.used_args = False
-        node.value = value = schema.denormalize(stored, self)
+        node.value = value = self.visit(schema, stored)
         if self.used_args:
             node.args = args_text(self.args)
-        self._current = outside
+        self.current = outside
         home[place] = node
         self._own.bound_results()
         return value
@@ -298,8 +334,8 @@ class Denormalization:
 
     def table_exists(self, table: str) -> bool:
         """Whether anything was ever written to the table."""
-        if self._current is not None:
-            self._own.link_table(table, self._current)
+        if self.current is not None:
+            self._own.link_table(table, self.current)
         return self.state.has_table(table)
 
     def table(self, table: str) -> Iterator[str]:
@@ -321,7 +357,7 @@ class Denormalization:
         if self._trace is not None or self._touch is not None:
             self._note(table, pk)
         stored = self.state.get(table, pk)
-        current = self._current
+        current = self.current
         if stored is UNDEFINED or stored is INVALID or type(stored) is model.cls:
             if current is not None:
                 self._own.link_cell(table, pk, current)
@@ -330,7 +366,7 @@ class Denormalization:
         node = home.get(pk)
         if node is not None:
             if current is not None and node.parents is not current:
-                node.parents = _linked(node.parents, current)
+                node.parents = linked(node.parents, current)
             return node.value
         place = (model.cls, pk)
         building = self._building.get(place)
@@ -338,7 +374,7 @@ class Denormalization:
             self._closed.add(place)
             instance, node = building
             if current is not None:
-                node.parents = _linked(node.parents, current)
+                node.parents = linked(node.parents, current)
             return INVALID if place in self._unusable else instance
         if self._shared is not None:
             shared = self._from_view(schema, pk)
@@ -360,23 +396,23 @@ class Denormalization:
 
     def _build(self, schema: EntitySchema, pk: str, stored: Any, home: dict[str, Node], place: Any) -> Any:
         model = schema.model
-        if self._depth >= model.max_depth:
+        if self.depth >= model.max_depth:
             self._truncated = True
             _warn_depth(model)
             return pk
-        current = self._current
+        current = self.current
         node = Node(home, pk)
         if current is not None:
             node.parents = current
-        self._current = node
+        self.current = node
         self._built.append(node)
-        self._depth += 1
+        self.depth += 1
         truncated_outside, self._truncated = self._truncated, False
         try:
             value = self._instance(model, pk, record_of(stored), place, node)
         finally:
-            self._depth -= 1
-            self._current = current
+            self.depth -= 1
+            self.current = current
             self._building.pop(place, None)
         if place in self._unusable:
             value = INVALID
@@ -389,15 +425,15 @@ class Denormalization:
         return value
 
     def _keep(self, node: Node, table: str, pk: str) -> None:
-        if self._truncated and self._depth:
+        if self._truncated and self.depth:
             # Cut off by where the read began: a read that begins here must see more. What was built with it still
             # depends on it.
             self._own.link_cell(table, pk, node)
             self._cut.append(node)
         else:
             node.home[pk] = node
-            if not self._depth and self._cut:
-                node.inner, self._cut = self._cut, []
+            if not self.depth and self._cut:
+                self._own.cut[node], self._cut = self._cut, []
 
     def _instance(self, model: EntityModel, pk: str | None, record: Mapping[str, Any], place: Any, node: Any) -> Any:
         cls = model.cls
@@ -423,13 +459,7 @@ class Denormalization:
             if name not in record:
                 continue
             entry = record[name]
-            try:
-                found = entry if entry is None else self.visit(relation.node, entry)
-            except ConversionError as error:
-                raise ProcessingError(
-                    f"field {relation.name!r} of {cls.__name__} {pk!r} does not decode: {entry!r} ({error.__cause__}); "
-                    "give the field the schema that fits what the server sends"
-                ) from error.__cause__
+            found = self.related(relation, entry, cls, pk)
             if found is INVALID:
                 if relation.needed:
                     return INVALID
@@ -444,6 +474,16 @@ class Denormalization:
             set_members(instance, members)
         return instance
 
+    def related(self, relation: Relation, entry: Any, cls: type[Entity], pk: str | None) -> Any:
+        """What an entity shows in a field with a schema. Raises ProcessingError where a value does not convert."""
+        try:
+            return entry if entry is None else self.visit(relation.node, entry)
+        except ConversionError as error:
+            raise ProcessingError(
+                f"field {relation.name!r} of {cls.__name__} {pk!r} does not decode: {entry!r} ({error.__cause__}); "
+                "give the field the schema that fits what the server sends"
+            ) from error.__cause__
+
     def entity_from_record(self, schema: EntitySchema, record: Mapping[str, Any]) -> Any:
         """The instance for an un-normalized value (§5.3)."""
         return self._instance(schema.model, None, record, None, None)
@@ -454,7 +494,7 @@ class Denormalization:
         if self._trace is not None or self._touch is not None:
             self._note(table, pk)
         stored = self.state.get(table, pk)
-        current = self._current
+        current = self.current
         if stored is UNDEFINED or stored is INVALID:
             if current is not None:
                 self._own.link_cell(table, pk, current)
@@ -468,15 +508,15 @@ class Denormalization:
                     self._taken(home, pk, node.value, current)
                     return node.value
             node = Node(home, pk)
-            self._current = node
+            self.current = node
             self._built.append(node)
             truncated_outside, self._truncated = self._truncated, False
-            node.value = schema.inner.denormalize(stored, self)
-            self._current = current
+            node.value = self.visit(schema.inner, stored)
+            self.current = current
             self._keep(node, table, pk)
             self._truncated = self._truncated or truncated_outside
         if current is not None and node.parents is not current:
-            node.parents = _linked(node.parents, current)
+            node.parents = linked(node.parents, current)
         return node.value
 
     def _taken(self, home: dict[str, Node], pk: str, value: Any, current: Node | None) -> None:
@@ -502,7 +542,7 @@ class Denormalization:
         node = home.get(place)
         if node is not None and node.source is value:
             return node.value
-        node = Node(home, place, value)
+        node = Composed(home, place, value)
         node.value = read_only(compute())
         home[place] = node
         return node.value

@@ -18,8 +18,8 @@ class Explanation:
     """What a read of one endpoint would do now; durations in milliseconds.
 
     `verdict` says it in one sentence, `reasons` why; `str()` gives all of it. `age` is the time since the response
-    arrived, `expires_in` until it turns stale (negative: since it did). `entities` are the (key, pk) that it is made of,
-    `dependents` for each of them what else is built from it, `held` whether a live read holds it.
+    arrived, `expires_in` until it turns stale (negative: since it did). `entities` are the (key, pk) that it is made
+    of, `dependents` for each of them how much is built from it, `held` whether a live read holds it.
     """
 
     key: str

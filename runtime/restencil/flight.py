@@ -187,7 +187,15 @@ class Flight(Promise[Any]):
         fetch_id: int,
         fetched_at: float,
     ) -> None:
-        super().__init__(store)
+        # The members of Promise are set here: a flight is made for every fetch.
+        self.store = store
+        self.done = False
+        self.value = None
+        self.error = None
+        self.loop = None
+        self.thread = None
+        self._event = None
+        self._futures = None
         self.manager = manager
         self.endpoint = endpoint
         self.args = args
@@ -201,10 +209,10 @@ class Flight(Promise[Any]):
         self.launched = False
         self.detached = False
         self.task: Task[None] | None = None
-        self.guard = Guard()
+        self.guard: Guard | None = None
 
     def joinable(self, *, blocking: bool) -> bool:
-        """Another fetch of the same identity may wait for this one, by blocking its thread or as a task (§9.2, §9.6)."""
+        """Another fetch of the same identity may wait for this one, blocking its thread or as a task (§9.2, §9.6)."""
         if not self.alive:
             return False
         if not self.claimed:
@@ -216,7 +224,9 @@ class Flight(Promise[Any]):
     def settle(self, value: Any = None, error: BaseException | None = None) -> bool:
         """Hand the outcome to all who wait; no one joins any more."""
         with self.store.lock:
-            self.forget()
+            if self.store.flights.get(self.identity) is self:
+                del self.store.flights[self.identity]
+            self.store.pending.pop(self.fetch_id, None)
             return super().settle(value, error)
 
     def forget(self) -> None:
@@ -268,12 +278,19 @@ class Flight(Promise[Any]):
             return
         if asyncio._get_running_loop() is loop:
             if task is not asyncio.current_task():
-                self.guard.cancel(task)
+                self._cancel_here(task)
         else:
             try:
-                loop.call_soon_threadsafe(self.guard.cancel, task)
+                loop.call_soon_threadsafe(self._cancel_here, task)
             except RuntimeError:
                 pass  # the loop is closed, and the task with it
+
+
+    def _cancel_here(self, task: Task[None]) -> None:
+        if self.guard is None:
+            task.cancel()
+        else:
+            self.guard.cancel(task)
 
 
 class Wait:
@@ -312,7 +329,7 @@ class Landing:
 
 
 class Pause:
-    """A step: let `delay` milliseconds of the scheduler's time pass; AbortError when the signal is aborted meanwhile."""
+    """A step: let `delay` milliseconds of the scheduler's time pass; AbortError when the signal is aborted."""
 
     __slots__ = ("_delay", "_scheduler", "_signal")
 

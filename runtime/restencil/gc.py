@@ -47,9 +47,9 @@ class ImmortalGCPolicy:
 class GCPolicy(ImmortalGCPolicy):
     """Collects what was held by a live read and is not any more, some time after it turned stale.
 
-    `interval`: between two sweeps, in milliseconds; the first one comes that long after something was let go. A candidate
-    is collected once `fetched_at` plus `expiry_multiplier` times its lifetime, and at least two minutes, have passed;
-    `expires_at(times)` gives another moment for that. What no one ever held is never collected.
+    `interval`: between two sweeps, in milliseconds; the first one comes that long after something was let go. A
+    candidate is collected once `expiry_multiplier` times its lifetime, and at least two minutes, have passed since
+    `fetched_at`; `expires_at(times)` gives another moment for that. What no one ever held is never collected.
     """
 
     def __init__(

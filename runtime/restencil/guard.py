@@ -10,14 +10,11 @@ such place and gives up there by itself.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
-from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, Final, Protocol
 
-
-#: A request that need not queue lets its connection tell something within a few rounds of the loop. A transport of which
-#: nothing was heard after so many has no pool (it answers from memory, say): its requests are cancelled as they are.
+#: A request that need not queue lets its connection tell something within a few rounds of the loop. A transport of
+#: which nothing was heard after so many has no pool (it answers from memory, say): its requests are simply cancelled.
 ROUNDS: Final = 20
 
 
@@ -49,9 +46,8 @@ class Guard:
         else:
             task.cancel()
 
-    @contextmanager
-    def sending(self, transport: Traced, extensions: dict[str, Any]) -> Iterator[None]:
-        """Around the sending of a request; its connection tells what it does through `extensions`."""
+    def enter(self, transport: Traced, extensions: dict[str, Any]) -> None:
+        """A request is about to be sent; its connection will tell what it does through `extensions`."""
 
         async def trace(event: str, info: Any) -> None:
             transport.traces = True
@@ -61,12 +57,12 @@ class Guard:
 
         extensions["trace"] = trace
         self._transport = transport
-        try:
-            yield
-        finally:
-            self._transport = None
-            self._interruptible = False
-            self._give_up()
+
+    def leave(self) -> None:
+        """The request is over. Raises CancelledError where it was cancelled and had no occasion to give up."""
+        self._transport = None
+        self._interruptible = False
+        self._give_up()
 
     def _give_up(self) -> None:
         if self._cancelled:
@@ -82,6 +78,8 @@ def current_guard() -> Guard | None:
     return _guard.get()
 
 
-def set_guard(guard: Guard) -> None:
-    """From now on, requests of this task are guarded."""
+def guarded() -> Guard:
+    """A guard of the requests that this task makes from now on."""
+    guard = Guard()
     _guard.set(guard)
+    return guard

@@ -32,8 +32,9 @@ class AnyLiveRead(Generic[R]):
     """What live reads of both worlds share.
 
     While it is open, the endpoint is subscribed to (where it has a `poll_frequency`, or where a manager of the user's
-    own may know how to keep it up to date), what it shows is kept from garbage collection, and `revalidate` of the controller fetches it when it is stale. Staleness is decided once per
-    result: time that passes while the read is held does not start fetches by itself (§8.3).
+    own may know how to keep it up to date), what it shows is kept from garbage collection, and `revalidate` of the
+    controller fetches it when it is stale. Staleness is decided once per result: time that passes while the read is
+    held does not start fetches by itself (§8.3).
     """
 
     def __init__(self, controller: AnyController, endpoint: Endpoint[..., Any], args: tuple[Any, ...]) -> None:

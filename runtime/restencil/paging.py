@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import urljoin, urlsplit
 
 from .flight import Landing
@@ -66,16 +66,20 @@ def pagination_of(endpoint: Endpoint[..., Any]) -> Pagination:
         return Pagination("cursor", option)
     if not isinstance(option, Mapping):
         raise TypeError(f"pagination of {endpoint.name!r} must be text, a function or a mapping, not {option!r}")
-    path = option.get("next") or ""
-    style = option.get("style") or ("cursor" if path else STYLE_OF_FIELD.get(field or "", "cursor"))
+    given = cast("Mapping[str, Any]", option)
+    path: str = given.get("next") or ""
+    style = given.get("style") or ("cursor" if path else STYLE_OF_FIELD.get(field or "", "cursor"))
     if style not in _STYLES:
         raise TypeError(f"pagination style {style!r} of {endpoint.name!r} is unknown; expected one of {_STYLES}")
     if style == "cursor" and not path:
         raise TypeError(f'pagination of {endpoint.name!r} has style "cursor" but no "next" that says where it stands')
-    size = option.get("size")
+    size: Any = given.get("size")
     if size is not None and (not isinstance(size, Mapping) or "param" not in size or "value" not in size):
-        raise TypeError(f'"size" in the pagination of {endpoint.name!r} must be {{"param": …, "value": …}}, not {size!r}')
-    return Pagination(style, path, size=None if size is None else (size["param"], size["value"]))
+        raise TypeError(
+            f'"size" in the pagination of {endpoint.name!r} must be {{"param": …, "value": …}}, not {size!r}'
+        )
+    pair = cast("Mapping[str, Any]", size)
+    return Pagination(style, path, size=None if size is None else (str(pair["param"]), pair["value"]))
 
 
 class Pages:
@@ -165,19 +169,19 @@ class Pages:
         return noted
 
     def _page_items(self) -> Sequence[Any]:
-        found = self._page
+        found: Any = self._page
         for name in self._path:
-            found = found.get(name) if isinstance(found, Mapping) else None
+            found = _member(found, name)
         if isinstance(found, Mapping):
-            return list(found.values())
-        return found if isinstance(found, Sequence) and not isinstance(found, str) else ()
+            return list(cast("Mapping[str, Any]", found).values())
+        return cast("Sequence[Any]", found) if isinstance(found, list | tuple) else ()
 
     def _page_endpoint(self, value: Any) -> Endpoint[..., Any]:
         if self._pagination.style != "link":
             endpoint: Endpoint[..., Any] = getattr(self._endpoint, "get_page")  # noqa: B009 - of lists only
             return endpoint
         paginated: Callable[..., Endpoint[..., Any]] = getattr(self._endpoint, "paginated")  # noqa: B009
-        return paginated(lambda *args: args).extend(url=lambda *_: value)
+        return paginated(_unchanged).extend(url=_always(value))
 
     def _page_args(self, value: Any) -> tuple[Any, ...]:
         if self._pagination.style == "link":
@@ -226,7 +230,8 @@ class Pages:
         pk = identity_of(item) if isinstance(item, Entity) else None
         if pk is None:
             return item
-        store, cls = self._controller.store, type(item)
+        store = self._controller.store
+        cls = cast("type[Entity]", type(item))
         current = store.query(cls, (pk,))
         if current is None and store.entity_meta(cls.__model__.key, pk) is None:
             return item
@@ -271,8 +276,19 @@ def _number(value: Any, default: int) -> int:
 
 def _member(value: Any, name: str) -> Any:
     if isinstance(value, Mapping):
-        return value.get(name)
+        return cast("Mapping[str, Any]", value).get(name)
     return getattr(value, name, None)
+
+
+def _always(text: str) -> Callable[[Any], str]:
+    def url(url_params: Any) -> str:
+        return text
+
+    return url
+
+
+def _unchanged(*args: Any) -> tuple[Any, ...]:
+    return args
 
 
 def _hashable(value: Any) -> Any:

@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 from . import actions
-from .compiled import CompiledNormalization, normalization
+from .compiled import CompiledNormalization, normalization, reader_of
 from .denormalize import Denormalization, Memo, args_text
 from .errors import AbortError, AbortOptimistic, ProcessingError
 from .expiry import INFINITE, ExpiryStatus, Reading, inactive
@@ -28,7 +28,7 @@ from .retention import Retention
 from .scheduler import ThreadScheduler
 from .schema.base import Answer, Schema, is_plain, schema_of
 from .schema.entity import EntitySchema
-from .tables import Cell, Change, KeyMeta, State, Tables, record_of
+from .tables import EMPTY, Cell, Change, KeyMeta, State, Tables, record_of
 from .values import INVALID, UNDEFINED, Meta, Sentinel, copy_in, read_only, same_json
 
 if TYPE_CHECKING:
@@ -287,7 +287,7 @@ class Store:
             if self._layers.stale:
                 self._refresh()
             state = self._layers.top
-            reading = self._read(state, Denormalization(state, args, self._memo), endpoint, args, key)
+            reading = self._read(state, reader_of(state, args, self._memo), endpoint, args, key)
             if self._retention.active:
                 self._retention.read(endpoint, args, key)
             return reading
@@ -312,7 +312,7 @@ class Store:
         """The value of a schema from the tables alone, None where it is missing or invalid (§7.1)."""
         with self.lock:
             self._refresh()
-            return self._query(Denormalization(self._layers.top, args, self._memo), schema, args)
+            return self._query(reader_of(self._layers.top, args, self._memo), schema, args)
 
     def paths(self, endpoint: Endpoint[..., Any], args: tuple[Any, ...]) -> set[Cell]:
         """Every entity and collection that a read of the endpoint touches, nested ones included (§8.1)."""
@@ -559,7 +559,7 @@ class Store:
         if schema is None:
             return read_only(response)
         self._refresh()
-        reader = Denormalization(self._layers.top, args, self._memo)
+        reader = reader_of(self._layers.top, args, self._memo)
         with self._hooks():
             found = Answer(run, reader).visit(schema, response)
         return None if isinstance(found, Sentinel) else found
@@ -615,7 +615,7 @@ class Store:
         try:
             with self._hooks():
                 if callable(value):
-                    before = self._query(Denormalization(self._layers.top, args, self._memo), schema, args)
+                    before = self._query(reader_of(self._layers.top, args, self._memo), schema, args)
                     if before is None:
                         return
                     value = value(before)
@@ -721,7 +721,7 @@ class Store:
             known = {table for table, written in change.entities.items() if layers.had_already(table, written)}
         else:
             known = set()
-        memo.drop_cells(changed)
+        memo.drop_cells(changed, fresh=not any(pk in base.entities.get(table, EMPTY) for table, pk in changed))
         grown = base.commit(change)
         for table in grown:
             if table not in known:
@@ -817,7 +817,7 @@ def _check_top_level(schema: Schema, response: Any) -> None:
 
     if isinstance(response, (dict, list, tuple, Mapping, Record)):
         return
-    if isinstance(schema, Invalidate) and isinstance(response, (str, int, float)) and response != "":
+    if isinstance(schema, Invalidate) and type(response) in (str, int, float) and response != "":
         return
     raise ProcessingError(
         f"expected an object or a list, found {response!r:.100}; an endpoint whose answer holds no entity has "

@@ -24,9 +24,10 @@ import json as jsonlib
 import selectors
 import threading
 import time
-from collections.abc import Callable, Coroutine, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Generator, Iterable, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar, TypeVarTuple, Unpack, overload
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar, TypeVarTuple, overload
 from urllib.parse import unquote, urlsplit
 
 from .scheduler import block, sleep
@@ -244,7 +245,7 @@ class FakeClock:
     @overload
     def start(self, work: Callable[[], T]) -> Task[T]: ...
     def start(self, work: Any) -> Task[Any]:
-        """Begins work that may wait: a blocking function, on a thread of the clock, or a coroutine (function), on its loop.
+        """Begins work that may wait: a function, on a thread of the clock; a coroutine (function), on its loop.
 
         It runs when the clock settles, advances, or waits.
         """
@@ -260,9 +261,9 @@ class FakeClock:
         self.advance(0)
 
     def advance(self, milliseconds: float) -> None:
-        """Lets time pass. What falls due happens in order, each thing at its own time, those due at the end included."""
+        """Lets time pass. What falls due happens in order, each at its own time, what is due at the end included."""
         target = self._now + milliseconds
-        with _Driving(self):
+        with self._driving():
             self._settle()
             while self._next_due() <= target:
                 self._now = max(self._now, self._next_due())
@@ -292,7 +293,7 @@ class FakeClock:
 
     def close(self) -> None:
         """Ends threads and tasks that still wait, and the loop."""
-        with _Driving(self):
+        with self._driving():
             for worker in list(self._workers):
                 worker.abandoned = True
             if self._loop is not None:
@@ -363,8 +364,20 @@ class FakeClock:
             return True
         return False
 
+    @contextmanager
+    def _driving(self) -> Generator[None, None, None]:
+        """This thread moves the clock; another one that waits meanwhile does so in real time."""
+        outer, here = self._driver, threading.get_ident()
+        if outer is not None and outer != here and _current.worker is None:
+            raise RuntimeError("another thread moves this clock at the moment")
+        self._driver = here
+        try:
+            yield
+        finally:
+            self._driver = outer
+
     def _jump_until(self, reached: Callable[[], bool], deadline: float | None) -> bool:
-        with _Driving(self):
+        with self._driving():
             while True:
                 while not reached() and self._step():
                     pass
@@ -380,25 +393,6 @@ class FakeClock:
                         "can go on; does the mock server answer the request?"
                     )
                 self._now = max(self._now, due)
-
-
-class _Driving:
-    """This thread moves the clock; another one that waits meanwhile does so in real time."""
-
-    def __init__(self, clock: FakeClock) -> None:
-        self._clock = clock
-        self._outer: int | None = None
-
-    def __enter__(self) -> None:
-        clock = self._clock
-        self._outer = clock._driver
-        here = threading.get_ident()
-        if self._outer is not None and self._outer != here and _current.worker is None:
-            raise RuntimeError("another thread moves this clock at the moment")
-        clock._driver = here
-
-    def __exit__(self, *error: object) -> None:
-        self._clock._driver = self._outer
 
 
 class _VirtualHandle(asyncio.TimerHandle):
@@ -447,7 +441,7 @@ class _VirtualLoop(asyncio.SelectorEventLoop):
         return self._clock() / 1000
 
     def call_at(
-        self, when: float, callback: Callable[[Unpack[Ts]], object], *args: Unpack[Ts], context: Context | None = None
+        self, when: float, callback: Callable[[*Ts], object], *args: *Ts, context: Context | None = None
     ) -> asyncio.TimerHandle:
         handle = _VirtualHandle(when, callback, args, self, context)
         self._clock.call_at(when * 1000, lambda: self.call_soon_threadsafe(handle.fire))

@@ -1003,8 +1003,11 @@ class AsyncTransport(_Transport):
             if guard is None:
                 response = await client.send(request, stream=order.apart, follow_redirects=False)
             else:
-                with guard.sending(self, request.extensions):
+                guard.enter(self, request.extensions)
+                try:
                     response = await client.send(request, stream=order.apart, follow_redirects=False)
+                finally:
+                    guard.leave()
             if _is_plain(response, order):
                 return response
             exchange = _settled(client, order, response)

@@ -1,6 +1,6 @@
 """Writes specs/hundred.yaml: a hundred resources whose entities refer to each other in a ring.
 
-    python tests/generator/hundred.py > specs/hundred.yaml
+python tests/generator/hundred.py > specs/hundred.yaml
 """
 
 from __future__ import annotations

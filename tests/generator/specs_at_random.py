@@ -15,18 +15,18 @@ HOSTILE = "\"'\\\n\r\t#{}%$`()[]:;,*?é\u202e\u2066\u200b\u0007\u001b\u0000\u008
 
 hostile = st.one_of(
     st.text(st.sampled_from(HOSTILE), max_size=40),
-    st.sampled_from(['"""', "'''", '"""\nimport os\n"""', "\\", '\\"', "{{ module }}", "{% raw %}", "word " * 60, '"' * 100]),
+    st.sampled_from(
+        ['"""', "'''", '"""\nimport os\n"""', "\\", '\\"', "{{ module }}", "{% raw %}", "word " * 60, '"' * 100]
+    ),
     st.text(st.characters(codec="utf-8"), max_size=30),
 )
 """Texts that try to leave their literal."""
 
-names = st.sampled_from(
-    """
+names = st.sampled_from("""
     id name title kind value list dict str int float bool type object self cls from_ in_ class def none match case date
     datetime decimal uuid typing restencil schema builtins lazy importlib collections key pk indexes wire process merge
     validate a_rather_long_name_that_makes_lines_break another_quite_long_name_for_a_field x y z l O camelCase PascalCase
-    """.split()
-)
+    """.split())
 """Names of fields and parameters, awkward ones among them."""
 
 SCALARS = ("string", "integer", "number", "boolean", "datetime", "date", "time", "decimal", "uuid", "any")
@@ -97,7 +97,10 @@ def specs(draw: st.DrawFn) -> dict[str, Any]:
         "description": draw(hostile),
         "url_prefix": "https://made.example/a/rather/long/prefix/so/that/lines/must/break/now",
         "wire_names": draw(st.sampled_from(["as_is", "camelCase", "PascalCase", "kebab-case"])),
-        "options": {"data_expiry_length": "5m", "error_policy": draw(st.sampled_from(["soft", "soft_on_server_error"]))},
+        "options": {
+            "data_expiry_length": "5m",
+            "error_policy": draw(st.sampled_from(["soft", "soft_on_server_error"])),
+        },
         "enums": {"Colour": ["red", "green"], "Size": {"small": 1, "large": 20}},
         "objects": {"Point": {"x": "integer", "y": {"type": "number", "default": 1}}},
         "entities": entities,
@@ -119,7 +122,9 @@ def _endpoint(draw: st.DrawFn, number: int) -> dict[str, Any]:
     if draw(st.booleans()):
         found["method"] = "POST"
         body = draw(fields(entities=True, least=1))
-        found["body"] = draw(st.sampled_from([None, "any", "Beta", "Point", body, {"form": {"a": "string", "b": "integer?"}}]))
+        found["body"] = draw(
+            st.sampled_from([None, "any", "Beta", "Point", body, {"form": {"a": "string", "b": "integer?"}}])
+        )
     found["schema"] = draw(
         st.sampled_from(
             [

@@ -62,6 +62,8 @@ def test_a_mapping_of_anything_gives_an_answer(spec: dict[str, Any]) -> None:
 @example("\t")
 @example("a: \x85 b")
 @example("{" * 5000)
+@example("{restencil: 1, package: p, wire_names: camelCase, objects: {A: {'': string, __: string}}}")
+@example("{restencil: 1, package: '', client: '', enums: {'': {'': a}}, entities: {'': {}}, resources: {'': {}}}")
 def test_a_text_of_anything_gives_an_answer(text: str) -> None:
     """What is no YAML says so."""
     holds(load_text(text))

@@ -45,7 +45,9 @@ def configure(text: str) -> None:
 
 def process(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     variables = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **environment}
-    return subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, timeout=60, env=variables, check=False)
+    return subprocess.run(
+        [*COMMAND, *arguments], capture_output=True, text=True, timeout=60, env=variables, check=False
+    )
 
 
 # ------------------------------------------------------------------------------------------------------------- generate
@@ -164,7 +166,9 @@ def test_check_says_yes_and_no(capsys: pytest.CaptureFixture[str]) -> None:
 def test_comments_and_line_ends_of_a_spec_do_not_count() -> None:
     """A spec with comments, CRLF or another layout is the same spec."""
     run(["generate", "specs/blog.yaml"])
-    Path("specs/blog.yaml").write_bytes(("# a comment\n" + SPEC.replace(": {path", ":   {path")).replace("\n", "\r\n").encode())
+    Path("specs/blog.yaml").write_bytes(
+        ("# a comment\n" + SPEC.replace(": {path", ":   {path")).replace("\n", "\r\n").encode()
+    )
     assert run(["check", "specs/blog.yaml"]) == 0
 
 
@@ -329,7 +333,10 @@ def test_a_configuration_can_be_named(capsys: pytest.CaptureFixture[str]) -> Non
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ('specs = ["specs/*.yaml"]\nouts = "src"', "unknown key `outs` in [tool.restencil] (known: out, specs, templates); did you mean `out`?"),
+        (
+            'specs = ["specs/*.yaml"]\nouts = "src"',
+            "unknown key `outs` in [tool.restencil] (known: out, specs, templates); did you mean `out`?",
+        ),
         ('specs = "specs/blog.yaml"', '`specs` in [tool.restencil] must be a list of texts, such as ["specs/*.yaml"]'),
         ('specs = ["nowhere/*.yaml"]', "no spec matches 'nowhere/*.yaml' in `specs`"),
         ("out = 1", "`out` in [tool.restencil] must be a text"),
@@ -437,7 +444,6 @@ def test_watch_generates_again_after_a_change() -> None:
     try:
         assert started.stderr is not None
         assert started.stderr.readline().startswith("watching ")
-        time.sleep(0.2)
         Path("specs/blog.yaml").write_text(SPEC.replace("string", "strng"))
         assert "unknown type 'strng'" in started.stderr.readline()
         Path("specs/blog.yaml").write_text(SPEC.replace("title", "headline"))
@@ -453,7 +459,9 @@ def test_watch_generates_again_after_a_change() -> None:
 def test_a_reader_that_leaves_early_is_no_error() -> None:
     """`restencil schema | head -1` says nothing on stderr."""
     variables = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    with subprocess.Popen([*COMMAND, "schema"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=variables) as started:
+    with subprocess.Popen(
+        [*COMMAND, "schema"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=variables
+    ) as started:
         assert started.stdout is not None
         assert started.stderr is not None
         started.stdout.close()
@@ -488,7 +496,9 @@ def test_without_the_extra_the_pip_command_is_told(tmp_path: Path) -> None:
     """Where click and the like are not installed, the command says what to install and exits with 2."""
     generator = Path(__main__.__file__).parents[1]
     code = f"import sys; sys.path.insert(0, {str(generator)!r}); from restencil_generator.__main__ import main; sys.exit(main([]))"
-    done = subprocess.run([sys.executable, "-S", "-I", "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(
+        [sys.executable, "-S", "-I", "-c", code], capture_output=True, text=True, timeout=60, check=False
+    )
     assert done.returncode == 2
     assert done.stdout == ""
     assert "restencil: the generator is not installed (missing: black, click, jinja2, pyyaml)." in done.stderr

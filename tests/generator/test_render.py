@@ -23,21 +23,32 @@ from tests.generator.specs_at_random import HOSTILE, hostile, loaded, specs
 ROOT = Path(__file__).parents[2]
 SPECS = sorted((ROOT / "specs").glob("*.yaml"))
 
-words = st.sampled_from(["a", "name", "schema.Collection", "a_rather_long_name", "an_even_longer_name_for_something_or_other"])
+words = st.sampled_from(
+    ["a", "name", "schema.Collection", "a_rather_long_name", "an_even_longer_name_for_something_or_other"]
+)
 
 
 def _deeper(inner: st.SearchStrategy[Expression]) -> st.SearchStrategy[Expression]:
-    keywords = st.lists(st.tuples(words.map(lambda word: word.replace(".", "_")), inner), max_size=3, unique_by=lambda pair: pair[0])
+    keywords = st.lists(
+        st.tuples(words.map(lambda word: word.replace(".", "_")), inner), max_size=3, unique_by=lambda pair: pair[0]
+    )
     some = st.lists(inner, max_size=4).map(tuple)
     return st.one_of(
         st.builds(Call, words, some, keywords.map(tuple)),
         st.builds(Items, some, st.just(""), st.sampled_from(["[]", "()"])),
-        st.builds(Table, st.lists(st.tuples(st.text(st.sampled_from(HOSTILE), max_size=9).map(string), inner), max_size=3).map(tuple)),
+        st.builds(
+            Table,
+            st.lists(st.tuples(st.text(st.sampled_from(HOSTILE), max_size=9).map(string), inner), max_size=3).map(
+                tuple
+            ),
+        ),
         st.builds(Lambda, inner, st.sampled_from(["", "parent, key"])),
     )
 
 
-leaves: st.SearchStrategy[Expression] = st.one_of(words, st.text(max_size=12).map(lambda text: string(text.encode("utf-8", "ignore").decode())))
+leaves: st.SearchStrategy[Expression] = st.one_of(
+    words, st.text(max_size=12).map(lambda text: string(text.encode("utf-8", "ignore").decode()))
+)
 expressions = st.recursive(leaves, _deeper, max_leaves=12)
 
 
@@ -61,7 +72,12 @@ def test_a_statement_in_a_class_is_laid_out_as_black_wants_it(expression: Expres
     assert format_text(text) == text
 
 
-@given(st.lists(st.builds(Parameter, words.map(lambda word: word.replace(".", "_")), words, st.one_of(st.none(), words)), max_size=6))
+@given(
+    st.lists(
+        st.builds(Parameter, words.map(lambda word: word.replace(".", "_")), words, st.one_of(st.none(), words)),
+        max_size=6,
+    )
+)
 def test_a_signature_is_laid_out_as_black_wants_it(parameters: list[Parameter]) -> None:
     """The head of a method, with any number of keywords."""
     text = f"class Thing:\n    {signature('def method', 'self', parameters, ' -> dict[str, int] | None:', 4)}\n        raise NotImplementedError\n"
@@ -192,12 +208,19 @@ def test_only_what_does_not_fit_is_formatted() -> None:
     data = {
         "restencil": 1,
         "package": "made",
-        "resources": {"things": {"path": "/things/:id", "schema": {"entity": "Thing", "fields": {"id": "integer", long: "string"}}}},
+        "resources": {
+            "things": {
+                "path": "/things/:id",
+                "schema": {"entity": "Thing", "fields": {"id": "integer", long: "string"}},
+            }
+        },
     }
     spec = loaded(data)
     assert spec is not None
     package = build(spec, "made.yaml")
-    marked = [line.split("  ")[1] for line in package.files["manifest.sha256"].splitlines() if line.startswith("# rendered")]
+    marked = [
+        line.split("  ")[1] for line in package.files["manifest.sha256"].splitlines() if line.startswith("# rendered")
+    ]
     for path, text in package.files.items():
         if path.endswith(".py"):
             assert format_text(text) == text

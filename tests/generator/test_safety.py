@@ -58,7 +58,10 @@ def hostile_spec(package: str, text: str) -> dict[str, Any]:
                 "search_params": {"q": {"type": "string", "default": text, "description": text}},
                 "endpoints": {
                     "get": {"description": text, "deprecated": text or True},
-                    "either": {"schema": {"union": {text: "Item", "other": "Other"}, "attribute": "fixed"}, "path": "/either/:id"},
+                    "either": {
+                        "schema": {"union": {text: "Item", "other": "Other"}, "attribute": "fixed"},
+                        "path": "/either/:id",
+                    },
                 },
                 "examples": {"get": {"params": {"id": text}, "response": {"id": text, "texts": [text]}}},
             }
@@ -120,7 +123,10 @@ def words(text: str | None) -> list[str]:
     return (text or "").split()
 
 
-@given(st.text(st.characters(min_codepoint=32, max_codepoint=126), max_size=40), st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=1, max_size=20))
+@given(
+    st.text(st.characters(min_codepoint=32, max_codepoint=126), max_size=40),
+    st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=1, max_size=20),
+)
 @settings(max_examples=60)
 def test_hostile_headers_prefixes_and_wire_names_stay_literals(header: str, wire: str) -> None:
     """What goes into URLs, headers and JSON names is one string constant in the code."""

@@ -20,14 +20,12 @@ ROOT = Path(__file__).parents[2]
 TEMPLATES = ROOT / "templates" / "restencil_templates"
 FIRST = "{# restencil-context: 1 #}\n"
 
-loaded = load_text(
-    """
+loaded = load_text("""
 restencil: 1
 package: blog
 resources:
   posts: {path: /posts/:id, schema: {entity: Post, fields: {id: integer, title: string}}}
-"""
-)
+""")
 assert loaded.declaration is not None
 SPEC = loaded.declaration
 
@@ -88,7 +86,9 @@ def test_generation_with_templates_is_a_fixed_point(folder: Path, tmp_path: Path
     target = tmp_path / "blog"
     first = build(SPEC, "blog.yaml", templates=folder)
     publish(first, target)
-    again = build(SPEC, "blog.yaml", templates=folder, known=read_manifest(target), read=lambda path: read_text(target, path))
+    again = build(
+        SPEC, "blog.yaml", templates=folder, known=read_manifest(target), read=lambda path: read_text(target, path)
+    )
     assert again.files == first.files
     assert compare(again, target) == []
 
@@ -97,7 +97,10 @@ def test_generation_with_templates_is_a_fixed_point(folder: Path, tmp_path: Path
     ("first", "said"),
     [
         ("", "does not say which context it was written for; let it begin with {# restencil-context: 1 #}"),
-        ("{# restencil-context: 99 #}", "was written for version 99 of the context, and this restencil gives version 1"),
+        (
+            "{# restencil-context: 99 #}",
+            "was written for version 99 of the context, and this restencil gives version 1",
+        ),
     ],
 )
 def test_the_version_is_checked_before_anything_is_rendered(folder: Path, first: str, said: str) -> None:
@@ -110,7 +113,10 @@ def test_the_version_is_checked_before_anything_is_rendered(folder: Path, first:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("x = 1\n{{ module.zz }}\n", "resource.py.jinja:3: 'restencil_generator.plan.Module object' has no attribute 'zz'"),
+        (
+            "x = 1\n{{ module.zz }}\n",
+            "resource.py.jinja:3: 'restencil_generator.plan.Module object' has no attribute 'zz'",
+        ),
         ("x = 1\n\n{% if %}\n", "resource.py.jinja:4: Expected an expression"),
         ("{{ module.path.zz() }}\n", "resource.py.jinja:2: "),
         ("{{ 1 // 0 }}\n", "resource.py.jinja:2: ZeroDivisionError"),
@@ -128,14 +134,18 @@ def test_an_error_in_a_template_shows_its_line(folder: Path, text: str, said: st
 def test_a_template_that_gives_no_python_is_told(folder: Path) -> None:
     """Nothing is written when a template gives no Python; the message names template, module and line."""
     (folder / "resource.py.jinja").write_text(FIRST + "x = = 1\n")
-    with pytest.raises(Failure, match=r"resource\.py\.jinja gives text for posts\.py that is no Python: invalid syntax"):
+    with pytest.raises(
+        Failure, match=r"resource\.py\.jinja gives text for posts\.py that is no Python: invalid syntax"
+    ):
         build(SPEC, "blog.yaml", templates=folder)
 
 
 def test_a_folder_that_replaces_nothing_is_told(folder: Path) -> None:
     """A folder without a template that has the name of a built-in one is a slip."""
     (folder / "ressource.py.jinja").write_text(FIRST)
-    with pytest.raises(Failure, match=r"replaces no template; a template there has the name of a built-in one: base\.py\.jinja"):
+    with pytest.raises(
+        Failure, match=r"replaces no template; a template there has the name of a built-in one: base\.py\.jinja"
+    ):
         build(SPEC, "blog.yaml", templates=folder)
     with pytest.raises(Failure, match=r"is no folder of templates"):
         build(SPEC, "blog.yaml", templates=folder / "nowhere")

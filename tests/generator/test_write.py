@@ -20,7 +20,9 @@ OTHER_SPEC = "b" * 64
 
 
 def package(files: dict[str, str], spec: str = SPEC) -> Package:
-    return assemble("blog", "blog.yaml", spec, {path: HEADER + "blog.yaml\n" + text for path, text in files.items()}, {})
+    return assemble(
+        "blog", "blog.yaml", spec, {path: HEADER + "blog.yaml\n" + text for path, text in files.items()}, {}
+    )
 
 
 OLD = package({"__init__.py": "x = 1\n", "users.py": "y = 1\n", "tags.py": "z = 1\n"})
@@ -47,7 +49,9 @@ def contents(folder: Path) -> dict[str, str]:
 
 def test_the_manifest_is_in_the_format_of_sha256sum(target: Path) -> None:
     """`sha256sum -c manifest.sha256` agrees in the folder of the package."""
-    done = subprocess.run(["sha256sum", "-c", MANIFEST], cwd=target, capture_output=True, text=True, timeout=30, check=False)
+    done = subprocess.run(
+        ["sha256sum", "-c", MANIFEST], cwd=target, capture_output=True, text=True, timeout=30, check=False
+    )
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == ["__init__.py: OK", "tags.py: OK", "users.py: OK"]
 
@@ -146,7 +150,9 @@ def test_where_nothing_was_generated_all_is_missing(tmp_path: Path) -> None:
 
 def test_a_difference_of_the_manifest_alone_is_told(target: Path) -> None:
     """A spec with another digest that gives the same files differs in the manifest."""
-    same = Package(OLD.name, OLD.source, OTHER_SPEC, {**OLD.files, MANIFEST: OLD.files[MANIFEST].replace(SPEC, OTHER_SPEC)})
+    same = Package(
+        OLD.name, OLD.source, OTHER_SPEC, {**OLD.files, MANIFEST: OLD.files[MANIFEST].replace(SPEC, OTHER_SPEC)}
+    )
     assert causes(same, target) == {MANIFEST: Cause.SPEC_CHANGED}
 
 
@@ -169,7 +175,11 @@ def test_the_diff_goes_from_the_disk_to_the_spec(target: Path) -> None:
 def test_what_restencil_owns_is_replaced_and_removed(target: Path) -> None:
     """Publication replaces, adds and removes owned files and says so."""
     done = publish(NEW, target)
-    assert (done.written, done.removed, done.unchanged) == (("manifest.sha256", "posts.py", "users.py"), ("tags.py",), 1)
+    assert (done.written, done.removed, done.unchanged) == (
+        ("manifest.sha256", "posts.py", "users.py"),
+        ("tags.py",),
+        1,
+    )
     assert contents(target) == dict(NEW.files)
 
 
@@ -340,7 +350,9 @@ for turn in range(100000):
 
 def big(turn: int) -> Package:
     """One of two packages of many modules; every module says which one it is of, and imports its neighbour."""
-    files = {f"m{n}.py": f"from . import m{n + 1} as next\nTURN = {turn}\nassert next.TURN == TURN\n" for n in range(30)}
+    files = {
+        f"m{n}.py": f"from . import m{n + 1} as next\nTURN = {turn}\nassert next.TURN == TURN\n" for n in range(30)
+    }
     files["m30.py"] = f"TURN = {turn}\n"
     files["__init__.py"] = ""
     if turn:

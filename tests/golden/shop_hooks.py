@@ -43,8 +43,8 @@ def encode_rating(value: float) -> int:
 
 
 def stars_of(value: Any, *args: Any) -> int:
-    """The number of stars that a rating was counted as."""
-    return int(value["stars"]) if value else 0
+    """The number of stars that a rating was counted as: the server answers with it, as a text or a number."""
+    return int(value)
 
 
 def prices_of(value: Any, *args: Any) -> list[Any]:

@@ -23,6 +23,7 @@ from tests.properties.model import (
     Mark,
     Members,
     One,
+    Paged,
     Removed,
     Shape,
 )
@@ -85,6 +86,8 @@ class Schemas:
             case Added(kind, front):
                 collection = self._collection(kind, None)
                 return collection.unshift if front else collection.push
+            case Paged(kind, cursor):
+                return self._collection(kind, None).paged(_without(cursor))
 
     def _collection(self, kind: str, nested: tuple[str, str] | None) -> Any:
         place = Listed(kind, nested)
@@ -95,6 +98,10 @@ class Schemas:
                 options["nest_key"] = lambda parent, key: {name: parent[field]}
             self._collections[place] = schema.Collection([self.classes[kind]], **options)
         return self._collections[place]
+
+
+def _without(cursor: str) -> Callable[..., list[Json]]:
+    return lambda first: [{name: value for name, value in first.items() if name != cursor}]
 
 
 def _lacking(fields: Iterable[str]) -> Callable[[Any, Mapping[str, Any]], str | None]:

@@ -105,7 +105,15 @@ class Added:
     front: bool = False
 
 
-Shape: TypeAlias = One | Many | Members | Mapped | Listed | Either | Every | Removed | Added | None
+@dataclass(frozen=True)
+class Paged:
+    """The response is a page of a list of this kind; `cursor` is the argument that only the page has."""
+
+    kind: str
+    cursor: str
+
+
+Shape: TypeAlias = One | Many | Members | Mapped | Listed | Either | Every | Removed | Added | Paged | None
 
 
 @dataclass(frozen=True)
@@ -373,6 +381,11 @@ class _Pass:
                 self.removed.add((kind, pk))
                 self.brought.pop((kind, pk), None)
                 return pk
+            case Paged(kind, cursor):
+                pks = [self._entity(kind, entry) for entry in value if entry is not None]
+                pk = identity(({name: one for name, one in self.args[0].items() if name != cursor},))
+                self._append(f"[{kind}]", pk, pks)
+                return pk
             case Added(kind, front):
                 self.creating = True
                 new = [self._entity(kind, entry) for entry in (value if isinstance(value, list) else [value])]
@@ -414,6 +427,15 @@ class _Pass:
         known, since = self.before.tables.get(table, {}).get(pk, (MISSING, self.at))
         if known is MISSING or self.at >= since:
             self._write(table, pk, pks)
+
+    def _append(self, table: str, pk: str, pks: list[Any]) -> None:
+        cell = self.state.tables.get(table, {}).get(pk)
+        if cell is None:
+            self._write(table, pk, pks)  # without a list, the page is the list
+            return
+        known, since = cell
+        fresh = [one for place, one in enumerate(pks) if one not in known and one not in pks[:place]]
+        self._write(table, pk, [*known, *fresh], max(since, self.at))
 
     def _add(self, table: str, new: list[Any], front: bool) -> None:
         for pk, (known, since) in list(self.state.tables.get(table, {}).items()):

@@ -29,6 +29,7 @@ from tests.properties.model import (
     Members,
     Naive,
     One,
+    Paged,
     Pending,
     Removed,
     Shape,
@@ -69,7 +70,8 @@ def _endpoint(path: str, shape: Shape, method: str = "GET", **options: Any) -> E
 ARTICLES = Listed("Article")
 WRAPPED = Members((("results", Listed("Article")), ("best", One("Article")), ("people", Many(One("User")))))
 get: dict[str, Endpoint] = {kind: _endpoint(f"/{kind}/:id", One(kind)) for kind in KINDS}
-listed = _endpoint("/articles", ARTICLES)
+listed = _endpoint("/articles", ARTICLES, pagination_field="cursor")
+page = listed.get_page
 plain_list = _endpoint("/plain", Many(One("Article")))
 wrapped = _endpoint("/search", WRAPPED)
 mapped = _endpoint("/staff", Mapped(One("User")))
@@ -224,6 +226,17 @@ class Stores(RuleBasedStateMachine):
         self._answer(endpoint, shape, args, response, at)
         self.everything_is_as_the_naive_store_says()
         self._answer(endpoint, shape, args, response, at)
+
+    @rule(
+        args=st.sampled_from([{}, {"author": "u1"}]),
+        back=st.sampled_from([0, 0, 5, 25]),
+        response=st.lists(articles, max_size=3),
+    )
+    def page_answered(self, args: dict[str, Json], back: int, response: Json) -> None:
+        """A page arrives: it goes to the end of its list, whatever started first."""
+        place = ({**args, "cursor": 2},)
+        assert page.key(*place) == listed.key(args)
+        self._answer(page, Paged("Article", "cursor"), place, response, self._tick() - back)
 
     @rule(shape=st.sampled_from([One("Article"), One("User"), Listed("Article")]), data=st.data())
     def set_through_a_schema(self, shape: Shape, data: st.DataObject) -> None:

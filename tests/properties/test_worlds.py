@@ -10,9 +10,9 @@ import random
 from typing import Any
 
 import pytest
+from tests.conformance.worlds import StoreCase
 
 from restencil import RestencilError
-from tests.conformance.worlds import StoreCase
 
 Json = Any
 Step = dict[str, Json]

@@ -70,7 +70,9 @@ class World:
         return [request.url.removeprefix("http://mock") for request in self.server.requests]
 
     def close(self) -> None:
-        self.clock.run(lambda: self.controller.aclose() if hasattr(self.controller, "aclose") else self.controller.close())
+        self.clock.run(
+            lambda: self.controller.aclose() if hasattr(self.controller, "aclose") else self.controller.close()
+        )
         self.clock.close()
 
 
@@ -143,7 +145,9 @@ def test_a_soft_error_leaves_stale_data_readable_and_is_retried_when_it_expires(
     assert len(world.urls()) == 3
 
 
-def test_without_a_policy_a_fresh_error_is_raised_although_there_is_data_and_an_expired_one_is_not(world: World) -> None:
+def test_without_a_policy_a_fresh_error_is_raised_although_there_is_data_and_an_expired_one_is_not(
+    world: World,
+) -> None:
     get = Users.get.extend(data_expiry_length=5000)
     world.server.on(get, response=ANN, id="1")
     world.server.on(get, error=503, id="1")
@@ -484,7 +488,9 @@ def test_all_settled_waits_for_everything_in_flight_and_raises_nothing(world: Wo
     world.do("all_settled")
 
 
-def test_background_failures_are_recorded_and_logged_never_raised(world: World, caplog: pytest.LogCaptureFixture) -> None:
+def test_background_failures_are_recorded_and_logged_never_raised(
+    world: World, caplog: pytest.LogCaptureFixture
+) -> None:
     world.server.on(Users.get, response=ANN, id="1")
     world.server.on(Users.get, error=500, id="1")
     world.do("read", Users.get, id="1")

@@ -237,7 +237,10 @@ def test_plain_values_are_paged_as_well(world: World) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"field": "cursor"}, "iterate\\(\\) does not know how to find the next page of '.*': its pagination_field is 'cursor'"),
+        (
+            {"field": "cursor"},
+            "iterate\\(\\) does not know how to find the next page of '.*': its pagination_field is 'cursor'",
+        ),
         ({"field": None, "pagination": "next"}, "it has no pagination_field"),
         ({"pagination": {"style": "cursor"}}, 'has style "cursor" but no "next"'),
         ({"pagination": {"style": "pages"}}, "pagination style 'pages' of '.*' is unknown"),

@@ -171,7 +171,9 @@ def test_revalidate_leaves_reads_alone_that_nobody_holds(controller: Any, clock:
     assert server.asked == 1
 
 
-def test_state_starts_the_fetch_of_a_read_and_waits_for_nothing(controller: Any, clock: FakeClock, server: Server) -> None:
+def test_state_starts_the_fetch_of_a_read_and_waits_for_nothing(
+    controller: Any, clock: FakeClock, server: Server
+) -> None:
     with controller.live(Users.get, id="1") as live:
         state = live.state
         assert (state.data, state.loading) == (None, True)
@@ -221,7 +223,9 @@ def test_a_live_read_that_is_dropped_unsubscribes(controller: Any, clock: FakeCl
     assert server.asked == asked
 
 
-def test_an_inactive_live_read_shows_nothing_and_asks_nothing(controller: Any, clock: FakeClock, server: Server) -> None:
+def test_an_inactive_live_read_shows_nothing_and_asks_nothing(
+    controller: Any, clock: FakeClock, server: Server
+) -> None:
     live = controller.live(Polled, None)
     task = clock.start(lambda: list(live))
     clock.advance(5000)

@@ -52,7 +52,7 @@ class World:
             self.controller = Controller(self.store, client=self.server.client(), managers=managers)
 
     def fail(self, endpoint: Any, **kwargs: Any) -> Exception:
-        with pytest.raises(Exception) as caught:  # noqa: PT011 - which one is the test's business
+        with pytest.raises(Exception) as caught:
             self.clock.run(lambda: self.controller.fetch(endpoint, **kwargs))
         return caught.value
 

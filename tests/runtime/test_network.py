@@ -211,6 +211,7 @@ def test_a_cancelled_mutation_takes_its_optimistic_update_back() -> None:
     async def main() -> None:
         gate = Gate()
         users: Any = create_resource(url_prefix="http://mock", path="/users/:id", schema=User, optimistic=True)
+        controller: Any
         async with AsyncController(client=gate.async_client()) as controller:
             controller.set_response(users.get, ANN, id="1")
             task = asyncio.create_task(controller.fetch(users.update, id="1", body={"id": "1", "name": "Bob"}))
@@ -293,10 +294,11 @@ def test_a_waiter_in_a_thread_gets_an_abort_error_when_the_loop_that_fetches_end
 
     async def main() -> None:
         controller = AsyncController(store, client=gate.async_client())
-        asyncio.create_task(controller.read(Users.get, id="1"))  # noqa: RUF006 - it is to be dropped
+        dropped = asyncio.create_task(controller.read(Users.get, id="1"))
         await soon(lambda: gate.count == 1)
         started.set()
         await asyncio.sleep(0.15)
+        assert not dropped.done()
 
     with Controller(store, client=Gate(opened=True).client()) as controller, ThreadPoolExecutor(2) as pool:
         loop = pool.submit(asyncio.run, main())

@@ -208,7 +208,9 @@ def test_subscribing_without_a_frequency_warns_and_does_nothing(
     assert world.run(5000) == []
 
 
-def test_unsubscribing_something_unknown_is_logged(make: Callable[..., World], caplog: pytest.LogCaptureFixture) -> None:
+def test_unsubscribing_something_unknown_is_logged(
+    make: Callable[..., World], caplog: pytest.LogCaptureFixture
+) -> None:
     world = make()
     world.unsubscribe()
     assert "GET /users/1 is not subscribed; nothing to unsubscribe" in caplog.text

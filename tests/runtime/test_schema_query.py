@@ -74,7 +74,7 @@ def test_missing_and_invalid_pass_through(desk: Desk) -> None:
     """The function does not run where there is nothing to run on."""
     empty = Desk()
     assert empty.get(SORTED) is None
-    titles = schema.Query(Todo, lambda todo: todo.title)
+    titles = schema.Query(Todo, lambda todo, *args: todo.title)
     assert desk.get(titles, {"id": 9}) is None
     assert desk.get(titles, {"id": 2}) == "a"
     assert calls == []
@@ -155,7 +155,7 @@ def test_a_conversion_counts_as_something_to_denormalize() -> None:
     """An object with nothing but conversions is read through them, in reads and fetches alike."""
     loose: Any = RestEndpoint(path="/loose", schema={"at": datetime.date.fromisoformat})
     desk = Desk()
-    assert not desk.read(loose).found
+    assert desk.read(loose).suspends
     assert desk.answer(loose, {"at": "2026-11-21", "x": 1}) == {"at": datetime.date(2026, 11, 21), "x": 1}
     assert desk.data(loose) == {"at": datetime.date(2026, 11, 21), "x": 1}
     desk.answer(loose, {"at": None})

@@ -57,7 +57,8 @@ class EventManager(Manager):
         return next(action)
 
     def _open(self, action: Subscribe) -> httpx.Response:
-        request = self._client.build_request("GET", action.endpoint.events(*action.args))
+        endpoint: Any = action.endpoint
+        request = self._client.build_request("GET", endpoint.events(*action.args))
         response = self._client.send(request, stream=True)
         threading.Thread(target=self._read, args=(action, response), daemon=True).start()
         return response

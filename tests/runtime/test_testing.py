@@ -168,7 +168,8 @@ def test_fixtures_may_stand_for_any_arguments_be_functions_and_be_errors(clock: 
             assert caught.value.status == status
         with pytest.raises(NetworkError) as caught:
             controller.fetch(Users.update, id="1", body={})
-    assert caught.value.status == 404 and "no fixture for PUT" in caught.value.response.text
+    assert caught.value.status == 404 and caught.value.response is not None
+    assert "no fixture for PUT" in caught.value.response.text
 
 
 def test_a_mock_server_works_in_real_time_as_well() -> None:
@@ -187,7 +188,9 @@ def test_a_mock_server_works_in_real_time_as_well() -> None:
 def test_the_same_steps_give_the_same_order_every_time() -> None:
     def history() -> list[str]:
         clock = FakeClock()
-        server = MockServer(clock, respond=lambda request: Answer(json={"id": request.url[-1]}, delay=int(request.url[-1])))
+        server = MockServer(
+            clock, respond=lambda request: Answer(json={"id": request.url[-1]}, delay=int(request.url[-1]))
+        )
         store = clock.store()
         sync = Controller(store, client=server.client(), base_url="http://mock")
         other = AsyncController(store, client=server.async_client(), base_url="http://mock")
@@ -206,9 +209,7 @@ def test_the_same_steps_give_the_same_order_every_time() -> None:
 
 
 def test_the_plugin_s_fixtures_drive_controllers_of_both_kinds(tmp_path: Path) -> None:
-    (tmp_path / "test_user.py").write_text(
-        textwrap.dedent(
-            """
+    (tmp_path / "test_user.py").write_text(textwrap.dedent("""
             import asyncio
             from restencil import Entity, create_resource
 
@@ -230,12 +231,14 @@ def test_the_plugin_s_fixtures_drive_controllers_of_both_kinds(tmp_path: Path) -
 
             def test_they_share_a_store(restencil_controller, restencil_async_controller, restencil_store):
                 assert restencil_controller.store is restencil_async_controller.store is restencil_store
-            """
-        )
-    )
+            """))
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-W", "error", str(tmp_path)]
     installed = subprocess.run(
-        [sys.executable, "-c", "from importlib.metadata import entry_points as e; print(*(p.value for p in e(group='pytest11')))"],
+        [
+            sys.executable,
+            "-c",
+            "from importlib.metadata import entry_points as e; print(*(p.value for p in e(group='pytest11')))",
+        ],
         capture_output=True,
         text=True,
         check=True,

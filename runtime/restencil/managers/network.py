@@ -192,9 +192,7 @@ class NetworkManager(Manager):
         key = flight.identity[0]
         if logger.isEnabledFor(logging.DEBUG):
             logger.debug("%s failed after %d ms: %s", key, date - flight.fetched_at, type(error).__name__)
-        controller.dispatch(
-            SetError(flight.endpoint, flight.args, key, error, meta, flight.fetch_id, flight.resets)
-        )
+        controller.dispatch(SetError(flight.endpoint, flight.args, key, error, meta, flight.fetch_id, flight.resets))
 
     # retries and refresh
 
@@ -300,6 +298,6 @@ def wanted(flight: Flight) -> bool:
 
 
 def _with_idempotency_key(endpoint: Endpoint[..., Any]) -> Endpoint[..., Any]:
-    init: dict[str, Any] = dict(getattr(endpoint, "request_init", None) or {})
-    headers = {**(init.get("headers") or {}), "Idempotency-Key": str(uuid.uuid4())}
-    return endpoint.extend(request_init={**init, "headers": headers})
+    init: dict[str, Any] = getattr(endpoint, "request_init", None) or {}
+    headers: dict[str, str] = init.get("headers") or {}
+    return endpoint.extend(request_init={**init, "headers": {**headers, "Idempotency-Key": str(uuid.uuid4())}})

@@ -83,9 +83,7 @@ class PollingSubscription(Subscription):
     The first fetch comes `frequency` milliseconds after the data that is there, at once where there is none.
     """
 
-    def __init__(
-        self, action: Subscribe, controller: AnyController, connection_listener: ConnectionListener
-    ) -> None:
+    def __init__(self, action: Subscribe, controller: AnyController, connection_listener: ConnectionListener) -> None:
         frequency = action.endpoint.poll_frequency
         if frequency is None:
             raise ValueError(f"endpoint {action.endpoint.name!r} has no poll_frequency and cannot be polled")
@@ -152,7 +150,7 @@ class PollingSubscription(Subscription):
         if self._former is not None:
             self._former.cancel()
         self._former = self._current
-        self._current = _Tick(self, self._controller.store.now() + frequency)
+        self._current = self._tick(self._controller.store.now() + frequency)
 
     def _online(self) -> None:
         with self._lock:
@@ -161,7 +159,7 @@ class PollingSubscription(Subscription):
             meta = store.endpoint_meta(self._key)
             now = store.now()
             due = now if meta is None else max(now, meta.date + self._frequency)
-            self._first = _Tick(self, due)
+            self._first = self._tick(due)
 
     def _offline(self) -> None:
         with self._lock:
@@ -183,9 +181,13 @@ class PollingSubscription(Subscription):
                 self._former = None
             else:
                 self._first = self._former = None
-                self._current = _Tick(self, max(tick.due, self._controller.store.now() - self._frequency) + self._frequency)
+                late = self._controller.store.now() - self._frequency
+                self._current = self._tick(max(tick.due, late) + self._frequency)
             endpoint = self._polling_endpoint()
         self._controller.refetch(endpoint, self._args, self._key)
+
+    def _tick(self, due: float) -> _Tick:
+        return _Tick(self._controller, due, self._fired)
 
     def _polling_endpoint(self) -> Endpoint[..., Any]:
         frequency, key = self._frequency, self._key
@@ -194,7 +196,7 @@ class PollingSubscription(Subscription):
                 data_expiry_length=frequency / 2,
                 error_expiry_length=frequency / 10,
                 error_policy=_soft,
-                key=lambda *args: key,
+                key=_fixed(key),
             )
             self._polled = (frequency, endpoint)
         return self._polled[1]
@@ -205,10 +207,9 @@ class _Tick:
 
     __slots__ = ("_handle", "due")
 
-    def __init__(self, subscription: PollingSubscription, due: float) -> None:
+    def __init__(self, controller: AnyController, due: float, fired: Callable[[_Tick], object]) -> None:
         self.due = due
-        controller = subscription._controller
-        self._handle: Handle = controller.later(due - controller.store.now(), lambda: subscription._fired(self))
+        self._handle: Handle = controller.later(due - controller.store.now(), lambda: fired(self))
 
     def cancel(self) -> None:
         self._handle.cancel()
@@ -216,6 +217,13 @@ class _Tick:
 
 def _soft(error: Any) -> str:
     return "soft"
+
+
+def _fixed(key: str) -> Callable[..., str]:
+    def fixed(*args: Any) -> str:
+        return key
+
+    return fixed
 
 
 class SubscriptionManager(Manager):

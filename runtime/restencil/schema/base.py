@@ -23,22 +23,18 @@ class Schema:
     plain: ClassVar[bool] = False
     """Whether there is nothing in it to denormalize (§8.1)."""
 
-    normalizer: Callable[[Any, Any, str | None, Normalization], Any] | None = None
+    normalizer: Callable[[Any, Any, str | None, Any], Any] | None = None
     """The compiled form of `normalize`, once it pays."""
     uses: int = 0
     """How many values were normalized before it was compiled."""
-    _users: WeakSet[Schema] | None = None
+    denormalizer: Callable[[Any, Any], Any] | None = None
+    """The compiled form of `denormalize`, once it pays."""
+    reads: int = 0
+    """How many values were denormalized before it was compiled."""
 
-    def compiled_into(self, user: Schema) -> None:
-        """Notes that another schema was compiled with this one in it."""
-        if self._users is None:
-            self._users = WeakSet()
-        self._users.add(user)
-
-    def redefined(self) -> None:
-        """Drops what was compiled with this schema, whose definition changed (§5.1)."""
-        for user in self._users or ():
-            user.normalizer = None
+    def drop_compiled(self) -> None:
+        """A schema was redefined, perhaps one that was compiled into this one."""
+        self.normalizer = self.denormalizer = None
 
     def normalize(self, value: Any, parent: Any, key: str | None, run: Normalization) -> Any:
         """Response value → stored form; entities in it are written through `run`."""
@@ -75,9 +71,15 @@ class _Definitions:
 
     count = 0
 
+    def __init__(self) -> None:
+        self.compiled: WeakSet[Schema] = WeakSet()
+
     def changed(self) -> None:
         """A schema means something else from now on."""
         self.count += 1
+        for schema in self.compiled:
+            schema.drop_compiled()
+        self.compiled.clear()
 
 
 definitions: Final = _Definitions()

@@ -60,6 +60,8 @@ class Invalidate(Schema):
     def _invalidate(self, schema: EntitySchema, value: Any, parent: Any, key: str | None, run: Normalization) -> str:
         process = schema.model.process
         processed = value if process is None else process(value, parent, key, run.args)
+        if processed is not None and processed is not value:
+            run.keep(value, processed, schema.model.key)
         pk = schema.invalidate(value if processed is None else processed, parent, key, run)
         run.visited(value, schema.model.key, pk)
         return pk

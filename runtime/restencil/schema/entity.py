@@ -30,6 +30,15 @@ PkFunction = Callable[[Mapping[str, Any], Any, str | None, tuple[Any, ...]], str
 class EntitySchema(Schema):
     """An entity class where a schema stands (§5.3)."""
 
+    builder: Callable[..., Any] | None = None
+    """The compiled function that builds an entity of the class with all that is nested in it."""
+    filler: Callable[..., Any] | None = None
+    """The compiled function that fills one instance in, where the class leads back to itself."""
+
+    def drop_compiled(self) -> None:
+        super().drop_compiled()
+        self.builder = self.filler = None
+
     def __init__(self, cls: type[Entity], model: EntityModel) -> None:
         self.cls = cls
         self.model = model

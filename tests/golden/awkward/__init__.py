@@ -51,35 +51,19 @@ __all__ = [
     "typingBody",
 ]
 
-_HOME = {
-    "DECIMAL_MINUS": "_enums",
-    "DECIMAL_ONE": "_enums",
-    "UUID": "_objects",
-    "Any": "_enums",
-    "AsyncAwkward": "_client",
-    "Awkward": "_client",
-    "Base": "_entities",
-    "Class": "class_",
-    "ClassBody": "class_",
-    "Decimal": "_enums",
-    "Derived": "_entities",
-    "DerivedBody": "_entities",
-    "Entities": "entities",
-    "Entity": "entities",
-    "EntityBody": "entities",
-    "Functools": "functools",
-    "Klass": "class_",
-    "KlassExtendBody": "class_",
-    "KlassRaiseResult": "class_",
-    "NotImplementedError": "_objects",
-    "TypingExtensions": "typing_extensions",
-    "UUIDBody": "_objects",
-    "dict": "_objects",
-    "typing": "typing_extensions",
-    "typingBody": "typing_extensions",
+_NAMES = {
+    "_client": ("AsyncAwkward", "Awkward"),
+    "_entities": ("Base", "Derived", "DerivedBody"),
+    "_enums": ("DECIMAL_MINUS", "DECIMAL_ONE", "Any", "Decimal"),
+    "_objects": ("UUID", "NotImplementedError", "UUIDBody", "dict"),
+    "class_": ("Class", "ClassBody", "Klass", "KlassExtendBody", "KlassRaiseResult"),
+    "entities": ("Entities", "Entity", "EntityBody"),
+    "functools": ("Functools",),
+    "typing_extensions": ("TypingExtensions", "typing", "typingBody"),
 }
 
 if not _typing.TYPE_CHECKING:
+    _HOME = {name: module for module, names in _NAMES.items() for name in names}
 
     def __getattr__(name):
         if name not in _HOME:

@@ -34,24 +34,17 @@ __all__ = [
     "Users",
 ]
 
-_HOME = {
-    "Address": "_objects",
-    "AddressBody": "_objects",
-    "Article": "articles",
-    "ArticleBody": "articles",
-    "Articles": "articles",
-    "ArticlesSearchResult": "articles",
-    "AsyncBlog": "_client",
-    "Blog": "_client",
-    "Comment": "_entities",
-    "CommentBody": "_entities",
-    "Status": "_enums",
-    "User": "users",
-    "UserBody": "users",
-    "Users": "users",
+_NAMES = {
+    "_client": ("AsyncBlog", "Blog"),
+    "_entities": ("Comment", "CommentBody"),
+    "_enums": ("Status",),
+    "_objects": ("Address", "AddressBody"),
+    "articles": ("Article", "ArticleBody", "Articles", "ArticlesSearchResult"),
+    "users": ("User", "UserBody", "Users"),
 }
 
 if not typing.TYPE_CHECKING:
+    _HOME = {name: module for module, names in _NAMES.items() for name in names}
 
     def __getattr__(name):
         if name not in _HOME:

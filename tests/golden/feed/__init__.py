@@ -54,35 +54,29 @@ __all__ = [
     "SessionsLogInBody",
 ]
 
-_HOME = {
-    "REACTION_LIKE": "_enums",
-    "REACTION_LOVE": "_enums",
-    "REACTION_NONE": "_enums",
-    "Account": "_entities",
-    "AccountBody": "_entities",
-    "AccountSummary": "_entities",
-    "Accounts": "accounts",
-    "AsyncFeed": "_client",
-    "Feed": "_client",
-    "Item": "_entities",
-    "Items": "items",
-    "ItemsReactBody": "items",
-    "ItemsReactResult": "items",
-    "ItemsTimelineResult": "items",
-    "Link": "_entities",
-    "LinkBody": "_entities",
-    "LinkPreview": "_entities",
-    "Poll": "_entities",
-    "PollBody": "_entities",
-    "Post": "_entities",
-    "PostBody": "_entities",
-    "Reaction": "_enums",
-    "Session": "sessions",
-    "Sessions": "sessions",
-    "SessionsLogInBody": "sessions",
+_NAMES = {
+    "_client": ("AsyncFeed", "Feed"),
+    "_entities": (
+        "Account",
+        "AccountBody",
+        "AccountSummary",
+        "Item",
+        "Link",
+        "LinkBody",
+        "LinkPreview",
+        "Poll",
+        "PollBody",
+        "Post",
+        "PostBody",
+    ),
+    "_enums": ("REACTION_LIKE", "REACTION_LOVE", "REACTION_NONE", "Reaction"),
+    "accounts": ("Accounts",),
+    "items": ("Items", "ItemsReactBody", "ItemsReactResult", "ItemsTimelineResult"),
+    "sessions": ("Session", "Sessions", "SessionsLogInBody"),
 }
 
 if not typing.TYPE_CHECKING:
+    _HOME = {name: module for module, names in _NAMES.items() for name in names}
 
     def __getattr__(name):
         if name not in _HOME:

@@ -86,40 +86,43 @@ __all__ = [
     "Shop",
 ]
 
-_HOME = {
-    "ORDER_STATE_OPEN": "_enums",
-    "ORDER_STATE_PAID": "_enums",
-    "ORDER_STATE_SHIPPED": "_enums",
-    "AsyncShop": "_client",
-    "Categories": "categories",
-    "Category": "categories",
-    "CategoryBody": "categories",
-    "Currency": "_enums",
-    "Dimensions": "_objects",
-    "DimensionsBody": "_objects",
-    "Ledger": "ledgers",
-    "LedgerBody": "ledgers",
-    "Ledgers": "ledgers",
-    "Money": "_objects",
-    "MoneyBody": "_objects",
-    "Order": "orders",
-    "OrderLine": "_entities",
-    "OrderState": "_enums",
-    "Orders": "orders",
-    "OrdersBody": "orders",
-    "OrdersBulkBody": "orders",
-    "OrdersCancelBody": "orders",
-    "OrdersPartialUpdateBody": "orders",
-    "Package": "_objects",
-    "PackageBody": "_objects",
-    "Product": "products",
-    "ProductBody": "products",
-    "Products": "products",
-    "ProductsAttachBody": "products",
-    "ProductsAttachResult": "products",
-    "ProductsRateBody": "products",
-    "ProductsSearchResult": "products",
-    "Shop": "_client",
+_NAMES = {
+    "_client": ("AsyncShop", "Shop"),
+    "_entities": ("OrderLine",),
+    "_enums": (
+        "ORDER_STATE_OPEN",
+        "ORDER_STATE_PAID",
+        "ORDER_STATE_SHIPPED",
+        "Currency",
+        "OrderState",
+    ),
+    "_objects": (
+        "Dimensions",
+        "DimensionsBody",
+        "Money",
+        "MoneyBody",
+        "Package",
+        "PackageBody",
+    ),
+    "categories": ("Categories", "Category", "CategoryBody"),
+    "ledgers": ("Ledger", "LedgerBody", "Ledgers"),
+    "orders": (
+        "Order",
+        "Orders",
+        "OrdersBody",
+        "OrdersBulkBody",
+        "OrdersCancelBody",
+        "OrdersPartialUpdateBody",
+    ),
+    "products": (
+        "Product",
+        "ProductBody",
+        "Products",
+        "ProductsAttachBody",
+        "ProductsAttachResult",
+        "ProductsRateBody",
+        "ProductsSearchResult",
+    ),
 }
 _DEPRECATED = {
     "Ledger": "Ledger is deprecated: Moves to another service.",
@@ -127,6 +130,7 @@ _DEPRECATED = {
 }
 
 if not typing.TYPE_CHECKING:
+    _HOME = {name: module for module, names in _NAMES.items() for name in names}
 
     def __getattr__(name):
         if name not in _HOME:

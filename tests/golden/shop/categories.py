@@ -36,7 +36,7 @@ class Categories(
     restencil.Resource[restencil.C],
     path="/categories/:slug",
     schema=Category,
-    url_prefix="https://catalog.shop.example",
+    url_prefix="https://shop.example/v2/catalog",
     endpoint=shop_hooks.ShopEndpoint,
     request_init={"headers": {"X-Client": "restencil"}},
     data_expiry_length=300_000,

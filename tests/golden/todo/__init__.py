@@ -12,15 +12,13 @@ if typing.TYPE_CHECKING:
 
 __all__ = ["AsyncTodoClient", "Todo", "TodoBody", "TodoClient", "Todos"]
 
-_HOME = {
-    "AsyncTodoClient": "_client",
-    "Todo": "todos",
-    "TodoBody": "todos",
-    "TodoClient": "_client",
-    "Todos": "todos",
+_NAMES = {
+    "_client": ("AsyncTodoClient", "TodoClient"),
+    "todos": ("Todo", "TodoBody", "Todos"),
 }
 
 if not typing.TYPE_CHECKING:
+    _HOME = {name: module for module, names in _NAMES.items() for name in names}
 
     def __getattr__(name):
         if name not in _HOME:

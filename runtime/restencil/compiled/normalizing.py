@@ -1,49 +1,29 @@
-"""Schemas compiled to straight-line functions; `normalize` and `denormalize` hold the interpreter that defines them.
-
-A schema that is used much is turned into one Python function: the loops over lists, the members of objects and the
-fields of entities stand in it as plain statements, for the case that the default hooks are in force. Everything else
-(an overridden hook, another kind of schema, a value of an unexpected type, a record that is stored already) is handed
-to the interpreter at that place, and the interpreter hands what is inside back. The source of every function can be
-seen in tracebacks and debuggers.
-"""
+"""Responses into tables by compiled functions; `Normalization` is the interpreter that says what they do."""
 
 from __future__ import annotations
 
-import gc
-import linecache
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from .normalize import Normalization
-from .records import set_members
-from .schema.base import Schema
-from .schema.containers import Array, List, Object
-from .schema.entity import UNUSABLE, EntityModel, EntitySchema, Relation, usable_pk
-from .tables import EMPTY, Tables
-from .values import INVALID, UNDEFINED, same_json
+from ..normalize import Normalization
+from ..records import set_members
+from ..schema.base import Schema, definitions
+from ..schema.containers import List, Object
+from ..schema.entity import UNUSABLE, EntityModel, EntitySchema, Relation, usable_pk
+from ..tables import EMPTY, Tables
+from ..values import INVALID, UNDEFINED, same_json
+from .source import COMPILED, PAYS, Source, holds_containers, resolved, written_out
 
 if TYPE_CHECKING:
-    from .tables import State
+    from ..tables import State
 
 Normalizer: TypeAlias = Callable[[Any, Any, "str | None", Normalization], Any]
-
-PAYS: Final = 32
-"""After so many values a schema is compiled: for fewer, compiling costs more than it saves."""
 
 _DEPTH: Final = 3
 """How deep entities are written into the function of the schema around them."""
 
 _LINES: Final = 400
 """A function that is as long as this takes no further entity in."""
-
-
-def _always(value: Any) -> bool:
-    return True
-
-
-holds_containers: Final[Callable[[Any], bool]] = getattr(gc, "is_tracked", _always)
-"""False for a dict without any list, dict or object in it; true for any other, and for some of those (as documented)."""
 
 
 class CompiledNormalization(Normalization):
@@ -89,13 +69,14 @@ def normalization(below: State) -> type[Normalization]:
 
 
 def _normalizer(schema: Schema, value: Any) -> Normalizer:
-    if type(schema) not in _COMPILED or (isinstance(schema, EntitySchema) and not _has_default_hooks(schema.model)):
+    if type(schema) not in COMPILED or (isinstance(schema, EntitySchema) and not _has_default_hooks(schema.model)):
         schema.normalizer = schema.normalize
         return schema.normalize
     schema.uses += len(value) if type(value) is list else 1
     if schema.uses < PAYS:
         return schema.normalize
     found = schema.normalizer = compile_normalizer(schema)
+    definitions.compiled.add(schema)
     return found
 
 
@@ -106,7 +87,7 @@ def _has_default_hooks(model: EntityModel) -> bool:
 
 def compile_normalizer(schema: Schema) -> Normalizer:
     """The function that does what `schema.normalize` does, for a value that is a dict or list."""
-    source = _Source(schema)
+    source = Source(schema)
     body = _Normalizing(source)
     with source.block("def normalize(value, parent, key, run):"):
         source.put("visit, written, meta, adopts = run.visit, run.written, run.meta, run.adopts")
@@ -117,74 +98,10 @@ def compile_normalizer(schema: Schema) -> Normalizer:
     return function
 
 
-_COMPILED: Final = frozenset({EntitySchema, List, Array, Object})
-
-
-class _Source:
-    """The source of a function while it is written, and the objects that it names."""
-
-    def __init__(self, schema: Schema) -> None:
-        self.schema = schema
-        self.lines: list[str] = []
-        self.scope: dict[str, Any] = {}
-        self._names: dict[int, str] = {}
-        self._indent = 0
-        self._count = 0
-
-    def put(self, *lines: str) -> None:
-        """Adds lines at the present depth."""
-        self.lines += [f"{'    ' * self._indent}{line}" for line in lines]
-
-    def mark(self) -> tuple[int, int]:
-        """The present place, for `insert`."""
-        return len(self.lines), self._indent
-
-    def insert(self, mark: tuple[int, int], lines: list[str]) -> None:
-        """Adds lines at a place that was marked."""
-        place, indent = mark
-        self.lines[place:place] = [f"{'    ' * indent}{line}" for line in lines]
-
-    @property
-    def deep(self) -> bool:
-        """Whether the statements stand so deep that Python would soon refuse them (100 levels, 20 loops)."""
-        return self._indent > 40
-
-    @contextmanager
-    def block(self, header: str) -> Iterator[None]:
-        """What is put inside stands one level deeper."""
-        self.put(header)
-        self._indent += 1
-        try:
-            yield
-        finally:
-            self._indent -= 1
-
-    def variable(self, hint: str) -> str:
-        """A new local name."""
-        self._count += 1
-        return f"{hint}{self._count}"
-
-    def name(self, value: Any, hint: str) -> str:
-        """The name under which the function knows an object."""
-        known = self._names.get(id(value))
-        if known is None:
-            known = self._names[id(value)] = f"{hint}_{len(self._names)}"
-            self.scope[known] = value
-        return known
-
-    def function(self, name: str) -> Any:
-        """The compiled function; its source is known to `linecache`."""
-        text = "\n".join(self.lines) + "\n"
-        file = f"<restencil {name} {self.schema.title} {id(self.schema):x}>"
-        linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
-        exec(compile(text, file, "exec"), self.scope)  # noqa: S102  # written here, from names of fields as literals
-        return self.scope[name]
-
-
 class _Normalizing:
     """Writes the statements that normalize values."""
 
-    def __init__(self, source: _Source) -> None:
+    def __init__(self, source: Source) -> None:
         self.source = source
         self.tables: dict[EntityModel, str] = {}
         self._inside: list[Schema] = []
@@ -207,9 +124,9 @@ class _Normalizing:
             self._interpreted(schema, value, parent, key, sink)
         elif isinstance(schema, EntitySchema) and self._fits(schema):
             self._entity(schema, value, parent, key, sink)
-        elif isinstance(schema, List) and kind in _COMPILED and schema not in self._inside:
+        elif isinstance(schema, List) and kind in COMPILED and schema not in self._inside:
             self._list(schema, value, parent, key, sink)
-        elif isinstance(schema, Object) and kind in _COMPILED and schema not in self._inside:
+        elif isinstance(schema, Object) and kind in COMPILED and schema not in self._inside:
             self._object(schema, value, parent, key, sink)
         else:
             self._interpreted(schema, value, parent, key, sink)
@@ -253,7 +170,6 @@ class _Normalizing:
 
     def _object(self, schema: Object, value: str, parent: str, key: str, sink: str) -> None:
         source = self.source
-        schema.compiled_into(source.schema)
         record = source.variable("record")
         self._inside.append(schema)
         with source.block(f"if type({value}) is dict:"):
@@ -312,8 +228,8 @@ class _Normalizing:
         outside = None
         for relation in model.relations:
             name = relation.in_json
-            schema = _resolved(relation)
-            if outside is None and not (schema is None or (isinstance(schema, Schema) and _knows_its_place(schema))):
+            schema = resolved(relation)
+            if outside is None and not (schema is None or (isinstance(schema, Schema) and written_out(schema))):
                 outside = source.variable("outside")
                 source.put(f"{outside} = run.enclosing")
             with source.block(f"if {name!r} in {record}:"):
@@ -355,39 +271,24 @@ class _Normalizing:
             source.put(f"{times}[{pk}] = meta")
 
 
-def _resolved(relation: Relation) -> Schema | None | Relation:
-    """The schema of a relation; the relation itself where it is not known yet."""
-    try:
-        return relation.node
-    except Exception:
-        return relation
-
-
 def _has_cycle(model: EntityModel) -> bool:
     """Whether a record can hold, at any depth, what makes it matter that it was visited before.
 
     That is itself, or something that user code takes part in; where it is not known, it can.
     """
     seen: set[Schema] = set()
-    waiting: list[Schema | None | Relation] = [_resolved(relation) for relation in model.relations]
+    waiting: list[Schema | None | Relation] = [resolved(relation) for relation in model.relations]
     while waiting:
         schema = waiting.pop()
         if schema is None or schema in seen:
             continue
-        if isinstance(schema, Relation) or type(schema) not in _COMPILED:
+        if isinstance(schema, Relation) or type(schema) not in COMPILED:
             return True
         seen.add(schema)
         if isinstance(schema, EntitySchema):
             if schema.model is model or not _has_default_hooks(schema.model):
                 return True
-            waiting += map(_resolved, schema.model.relations)
+            waiting += map(resolved, schema.model.relations)
         else:
             waiting += schema.children()
     return False
-
-
-def _knows_its_place(schema: Schema | None) -> bool:
-    """Whether nothing in it, outside of entities, asks which entity it is nested in."""
-    if schema is None or isinstance(schema, EntitySchema):
-        return True
-    return type(schema) in _COMPILED and all(map(_knows_its_place, schema.children()))

@@ -1,0 +1,368 @@
+"""Stored forms into objects by compiled functions; `Denormalization` is the interpreter that says what they do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final, TypeAlias
+
+from ..denormalize import Denormalization, Memo, Node, linked
+from ..records import Record, set_members, set_record
+from ..schema.base import Conversion, Schema, definitions
+from ..schema.collection import Collection
+from ..schema.containers import Choice, List, Object, Union, Values
+from ..schema.derived import Query
+from ..schema.entity import EntityModel, EntitySchema, Relation
+from ..tables import EMPTY, State, Tables
+from ..values import INVALID, SCALARS, UNDEFINED, ReadOnlyDict, ReadOnlyList, read_only
+from .source import COMPILED, PAYS, Source, holds_containers, resolved, written_out
+
+Denormalizer: TypeAlias = Callable[[Any, Denormalization], Any]
+Builder: TypeAlias = Callable[["CompiledDenormalization", str, Any, "dict[str, Node]", "Node | None"], Any]
+
+
+class CompiledDenormalization(Denormalization):
+    """One read of the tables with the memo of the view, by compiled functions where that pays."""
+
+    def __init__(self, state: Tables, args: tuple[Any, ...], memo: Memo) -> None:
+        super().__init__(state, args, memo)
+        self.tables = state.entities
+        self.memo = memo
+
+    def visit(self, schema: Schema | None, stored: Any) -> Any:
+        """The object for one stored value (§5.1)."""
+        if schema is None:
+            return stored if type(stored) in SCALARS else read_only(stored)
+        if stored is None or stored is UNDEFINED or stored is INVALID:
+            return stored
+        return (schema.denormalizer or _denormalizer(schema, stored))(stored, self)
+
+    def entity(self, schema: EntitySchema, pk: Any) -> Any:
+        """The instance for a primary key; `UNDEFINED` when missing, `INVALID` when unusable."""
+        model = schema.model
+        stored = self.tables.get(model.key, EMPTY).get(pk)
+        if type(stored) is not dict:
+            return super().entity(schema, pk)
+        home = self.memo.home(model.key, model.cls)
+        node = home.get(pk)
+        current = self.current
+        if node is not None:
+            if current is not None and node.parents is not current:
+                node.parents = linked(node.parents, current)
+            return node.value
+        build = schema.builder
+        if build is None:
+            schema.reads += 1
+            if schema.reads < PAYS:
+                return super().entity(schema, pk)
+            build = compile_entity(schema)
+        return build(self, pk, stored, home, current)
+
+    def interpreted(self, schema: EntitySchema, pk: str) -> Any:
+        """The entity by the interpreter, which minds cycles and depth."""
+        return super().entity(schema, pk)
+
+    def _instance(self, model: EntityModel, pk: str | None, record: Any, place: Any, node: Any) -> Any:
+        fill = model.node.filler
+        if fill is None:
+            return super()._instance(model, pk, record, place, node)
+        return fill(self, pk, record, place, node)
+
+    def register(self, place: Any, instance: Record, node: Node) -> None:
+        """The instance is under way: who comes back to it on a cycle gets it as it is."""
+        self._building[place] = (instance, node)
+
+
+def reader_of(state: State, args: tuple[Any, ...], memo: Memo) -> Denormalization:
+    """A read of the view: compiled functions need the tables themselves, so that they can look into them."""
+    if type(state) is Tables:
+        return CompiledDenormalization(state, args, memo)
+    return Denormalization(state, args, memo)
+
+
+def _denormalizer(schema: Schema, stored: Any) -> Denormalizer:
+    if type(schema) not in COMPILED or type(schema) is EntitySchema:
+        schema.denormalizer = schema.denormalize
+        return schema.denormalize
+    schema.reads += len(stored) if type(stored) is list else 1
+    if schema.reads < PAYS:
+        return schema.denormalize
+    found = schema.denormalizer = compile_denormalizer(schema)
+    definitions.compiled.add(schema)
+    return found
+
+
+def compile_denormalizer(schema: Schema) -> Denormalizer:
+    """The function that does what `schema.denormalize` does."""
+    source = Source(schema)
+    body = _Denormalizing(source)
+    with source.block("def denormalize(stored, run):"):
+        source.put("current = run.current")
+        body.value(schema, "stored", "current", "return {}")
+    function: Denormalizer = source.function("denormalize")
+    return function
+
+
+def compile_entity(schema: EntitySchema) -> Builder:
+    """The function that builds an entity from its record, with everything that is nested in it.
+
+    Where its schema leads back to itself the interpreter goes around the function that fills one instance in.
+    """
+    model = schema.model
+    definitions.compiled.add(schema)
+    source = Source(schema)
+    body = _Denormalizing(source)
+    name = source.name(schema, "schema")
+    fits = model.validate is None and model.from_js is None and model.create_if_valid is None
+    deepest = _deepest(schema) if fits else None
+    if deepest is None or deepest < 0:
+        if fits:
+            with source.block("def fill(run, pk, record, place, node):"):
+                body.instance(model, cyclic=True)
+            schema.filler = source.function("fill")
+        source = Source(schema)
+        source.name(schema, "schema")
+        with source.block("def build(run, pk, record, home, current):"):
+            source.put(f"return run.interpreted({name}, pk)")
+    else:
+        with source.block("def build(run, pk, record, home, current):"):
+            with source.block(f"if run.depth > {deepest}:"):
+                source.put(f"return run.interpreted({name}, pk)")
+            source.put("node = Node(home, pk)", "node.parents = current")
+            body.instance(model, cyclic=False)
+    build: Builder = source.function("build")
+    schema.builder = build
+    return build
+
+
+def _deepest(schema: EntitySchema, above: tuple[EntitySchema, ...] = ()) -> int | None:
+    """How many entities it may be nested in so that nothing in it is nested too deep.
+
+    None where its schema leads back to itself, or where what it leads to is not known.
+    """
+    if schema in above:
+        return None
+    deepest = schema.model.max_depth - 1
+    for relation in schema.model.relations:
+        inner = _deepest_inside(resolved(relation), (*above, schema))
+        if inner is None:
+            return None
+        deepest = min(deepest, inner - 1)
+    return deepest
+
+
+def _deepest_inside(schema: Schema | None | Relation, above: tuple[EntitySchema, ...]) -> int | None:
+    if isinstance(schema, EntitySchema):
+        return _deepest(schema, above)
+    if schema is None or isinstance(schema, Conversion):
+        return 64
+    if not isinstance(schema, _TRANSPARENT):
+        return None
+    found = [_deepest_inside(child, above) for child in schema.children()]
+    return None if None in found else min((deepest for deepest in found if deepest is not None), default=64)
+
+
+_TRANSPARENT: Final = (List, Object, Values, Union, Choice, Collection, Query)
+
+
+class _Denormalizing:
+    """Writes the statements that denormalize values."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self._inside: list[Schema] = []
+        source.scope.update(
+            EMPTY=EMPTY,
+            INVALID=INVALID,
+            Node=Node,
+            ReadOnlyDict=ReadOnlyDict,
+            ReadOnlyList=ReadOnlyList,
+            SCALARS=SCALARS,
+            UNDEFINED=UNDEFINED,
+            compile_entity=compile_entity,
+            holds_containers=holds_containers,
+            linked=linked,
+            new=object.__new__,
+            read_only=read_only,
+            set_members=set_members,
+            set_record=set_record,
+        )
+
+    def value(self, schema: Schema | None, value: str, node: str, sink: str) -> None:
+        """What is handed out for the stored form in a variable goes where `sink` says; `node` is built with it."""
+        if type(schema) in COMPILED and schema not in self._inside and not self.source.deep:
+            self._inside.append(schema)  # type: ignore[arg-type]  # None is none of the kinds
+            if isinstance(schema, List):
+                self._list(schema, value, node, sink)
+            elif isinstance(schema, Object):
+                self._object(schema, value, node, sink)
+            else:
+                self.source.put(sink.format(f"run.visit({self.source.name(schema, 'schema')}, {value})"))
+            self._inside.pop()
+        elif schema is None:
+            self.source.put(sink.format(f"{value} if type({value}) in SCALARS else read_only({value})"))
+        else:
+            self.source.put(sink.format(f"run.visit({self.source.name(schema, 'schema')}, {value})"))
+
+    def _otherwise(self, schema: Schema, value: str, sink: str) -> None:
+        source, name = self.source, self.source.name(schema, "schema")
+        with source.block(f"elif {value} is None or {value} is UNDEFINED or {value} is INVALID:"):
+            source.put(sink.format(value))
+        with source.block("else:"):
+            source.put(sink.format(f"{name}.denormalize({value}, run)"))
+
+    def _list(self, schema: List, value: str, node: str, sink: str) -> None:
+        source, item = self.source, schema.item
+        entry, out, found = source.variable("entry"), source.variable("out"), source.variable("found")
+        with source.block(f"if isinstance({value}, list):"):
+            source.put(f"{out} = []")
+            if isinstance(item, EntitySchema):
+                self._entities(item, value, node, entry, out, found)
+            else:
+                with source.block(f"for {entry} in {value}:"):
+                    self.value(item, entry, node, f"{found} = {{}}")
+                    with source.block(f"if {found} is not UNDEFINED and {found} is not INVALID:"):
+                        source.put(f"{out}.append({found})")
+            source.put(sink.format(f"ReadOnlyList({out})"))
+        self._otherwise(schema, value, sink)
+
+    def _entities(self, item: EntitySchema, value: str, node: str, entry: str, out: str, found: str) -> None:
+        """A loop over primary keys."""
+        source, model = self.source, item.model
+        schema, cls = source.name(item, "schema"), source.name(model.cls, "cls")
+        table = source.variable("table")
+        source.put(f"{table} = run.tables.get({model.key!r}, EMPTY)")
+        if model.direct:
+            with source.block(f"for {entry} in {value}:"):
+                with source.block(f"if type({entry}) is str:"):
+                    source.put(f"{found} = {table}.get({entry})")
+                    with source.block(f"if type({found}) is {cls}:"):
+                        source.put(f"{out}.append({found})", "continue")
+                    source.put(f"{found} = run.entity({schema}, {entry})")
+                with source.block("else:"):
+                    source.put(f"{found} = run.visit({schema}, {entry})")
+                with source.block(f"if {found} is not UNDEFINED and {found} is not INVALID:"):
+                    source.put(f"{out}.append({found})")
+            with source.block(f"if {node} is not None:"):
+                source.put(f"run.memo.link_later({model.key!r}, {value}, {node})")
+            return
+        home, known = source.variable("home"), source.variable("known")
+        source.put(f"{home} = run.memo.home({model.key!r}, {cls})")
+        build = source.variable("build")
+        source.put(f"{build} = {schema}.builder or compile_entity({schema})")
+        with source.block(f"for {entry} in {value}:"):
+            with source.block(f"if type({entry}) is str:"):
+                source.put(f"{known} = {home}.get({entry})")
+                with source.block(f"if {known} is not None:"):
+                    with source.block(f"if {node} is not None and {known}.parents is not {node}:"):
+                        source.put(f"{known}.parents = linked({known}.parents, {node})")
+                    source.put(f"{found} = {known}.value")
+                with source.block("else:"):
+                    source.put(f"{found} = {table}.get({entry})")
+                    with source.block(f"if type({found}) is dict:"):
+                        source.put(f"{found} = {build}(run, {entry}, {found}, {home}, {node})")
+                    with source.block("else:"):
+                        source.put(f"{found} = run.entity({schema}, {entry})")
+            with source.block("else:"):
+                source.put(f"{found} = run.visit({schema}, {entry})")
+            with source.block(f"if {found} is not UNDEFINED and {found} is not INVALID:"):
+                source.put(f"{out}.append({found})")
+
+    def _object(self, schema: Object, value: str, node: str, sink: str) -> None:
+        source = self.source
+        out = source.variable("out")
+        names = {json_name: name for name, json_name in schema.wire.items()}
+        members = source.name(frozenset(schema.members), "members")
+        renames = source.name(names, "names")
+        # Members whose object is unusable make the whole unusable: the statements stand in a loop that runs once.
+        with source.block(f"if type({value}) is dict:"):
+            with source.block("while True:"):
+                name = f"{renames}.get(name, name)" if names else "name"
+                everything = f"{{{name}: entry if type(entry) in SCALARS or name in {members} else read_only(entry)"
+                source.put(f"{out} = {everything} for name, entry in {value}.items()}}")
+                for json_name, member in schema.members.items():
+                    found, entry = source.variable("found"), source.variable("entry")
+                    with source.block(f"if {json_name!r} in {value}:"):
+                        source.put(f"{entry} = {value}[{json_name!r}]")
+                        self.value(member, entry, node, f"{found} = {{}}")
+                        with source.block(f"if {found} is INVALID:"):
+                            source.put(f"{out} = INVALID", "break")
+                        absent = f"None if {found} is UNDEFINED else {found}"
+                        source.put(f"{out}[{names.get(json_name, json_name)!r}] = {absent}")
+                source.put(f"{out} = ReadOnlyDict({out})", "break")
+            source.put(sink.format(out))
+        self._otherwise(schema, value, sink)
+
+    def instance(self, model: EntityModel, *, cyclic: bool) -> None:
+        """The body of a function that builds the instance of a record."""
+        source = self.source
+        cls = source.name(model.cls, "cls")
+        source.put(f"instance = new({cls})", "set_record(instance, record)")
+        if cyclic:
+            source.put("set_members(instance, {})")
+            with source.block("if place is not None:"):
+                source.put("run.register(place, instance, node)")
+        self._members(model)
+        if not cyclic:
+            source.put("run.current = node", "run.depth += 1")
+        # As in an object: what makes the entity unusable leaves the loop that runs once.
+        with source.block("while True:"):
+            for relation in model.relations:
+                self._relation(relation, model)
+            source.put("set_members(instance, members)", "break")
+        if not cyclic:
+            source.put("run.current = current", "run.depth -= 1", "node.value = instance", "home[pk] = node")
+        source.put("return instance")
+
+    def _members(self, model: EntityModel) -> None:
+        source = self.source
+        banned = source.name(model.members | model.to_json.keys(), "banned")
+        relations = frozenset(relation.in_json for relation in model.relations)
+        known = source.name(model, "model")
+        with source.block(f"if not {banned}.isdisjoint(record):"):
+            source.put(f"members = {known}.attributes(record, pk)")
+        inside = source.name(relations, "relations")
+        each = "entry if type(entry) in SCALARS"
+        if relations:
+            each += f" or name in {inside}"
+        renames = source.name(model.to_python, "names")
+        name = f"{renames}.get(name, name)" if model.to_python else "name"
+        if not model.to_python:
+            with source.block("elif not holds_containers(record):"):
+                source.put("members = {**record}")
+                self._decode(model, known)
+        with source.block("else:"):
+            source.put(f"members = {{{name}: {each} else read_only(entry) for name, entry in record.items()}}")
+            self._decode(model, known)
+
+    def _decode(self, model: EntityModel, known: str) -> None:
+        source = self.source
+        for name, codec in model.codecs.items():
+            entry = source.variable("entry")
+            source.put(f"{entry} = members.get({name!r})")
+            with source.block(f"if {entry} is not None:"):
+                conversion = source.name(codec, "codec")
+                source.put(f"members[{name!r}] = {known}.decode({name!r}, {conversion}, {entry}, pk)")
+
+    def _relation(self, relation: Relation, model: EntityModel) -> None:
+        source = self.source
+        name, entry, found = relation.in_json, source.variable("entry"), source.variable("found")
+        cls = source.name(model.cls, "cls")
+        schema = resolved(relation)
+        with source.block(f"if {name!r} in record:"):
+            source.put(f"{entry} = record[{name!r}]")
+            if isinstance(schema, Schema) and written_out(schema):
+                self.value(schema, entry, "node", f"{found} = {{}}")
+            else:
+                source.put(f"{found} = run.related({source.name(relation, 'relation')}, {entry}, {cls}, pk)")
+            with source.block(f"if {found} is INVALID:"):
+                if relation.needed:
+                    source.put("instance = INVALID", "break")
+                else:
+                    source.put(f"members[{relation.name!r}] = None")
+            with source.block(f"elif {found} is UNDEFINED:"):
+                if relation.raises:
+                    source.put(f"members.pop({relation.name!r}, None)")
+                else:
+                    source.put(f"members[{relation.name!r}] = None")
+            with source.block("else:"):
+                source.put(f"members[{relation.name!r}] = {found}")

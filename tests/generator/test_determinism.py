@@ -1,0 +1,236 @@
+"""Same spec, same bytes: whatever the Python, the machine, the folder, and the order of what has no order."""
+
+from __future__ import annotations
+
+import copy
+import os
+import random
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from restencil_generator.generate import build
+from restencil_generator.load import load_spec, load_text
+from restencil_generator.package import Package
+from restencil_generator.write import compare, publish, read_manifest, read_text
+
+ROOT = Path(__file__).parents[2]
+SPECS = ROOT / "specs"
+EXAMPLES = ["blog", "shop", "feed", "awkward"]
+
+
+def package(path: Path) -> Package:
+    spec = load_spec(path).declaration
+    assert spec is not None
+    return build(spec, str(path))
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def generated(
+    out: Path, spec: Path, *, python: str = sys.executable, cwd: Path | None = None, **variables: str
+) -> dict[str, bytes]:
+    """The files that a process of its own writes."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "RESTENCIL_CACHE_DIR": "", **variables}
+    done = subprocess.run(
+        [python, "-m", "restencil_generator", "generate", str(spec), "--out", str(out)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env=environment,
+        cwd=cwd,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return files(out)
+
+
+def test_the_environment_changes_nothing(tmp_path: Path) -> None:
+    """Hash seed, time zone, locale, umask, working directory, terminal and colours leave the bytes alone."""
+    spec = tmp_path / "awkward.yaml"
+    shutil.copy(SPECS / "awkward.yaml", spec)
+    expected = generated(tmp_path / "a", spec, PYTHONHASHSEED="0")
+    others: list[dict[str, str]] = [
+        {"PYTHONHASHSEED": "1", "TZ": "Asia/Tokyo"},
+        {"PYTHONHASHSEED": "4242", "LC_ALL": "tr_TR.UTF-8", "LANG": "tr_TR.UTF-8"},
+        {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONIOENCODING": "ascii", "COLUMNS": "20"},
+        {"PYTHONOPTIMIZE": "2", "NO_COLOR": "1", "TERM": "dumb"},
+    ]
+    for number, variables in enumerate(others):
+        assert generated(tmp_path / str(number), spec, **variables) == expected, variables
+    assert generated(tmp_path / "here", Path("awkward.yaml"), cwd=tmp_path) == expected
+    before = os.umask(0o077)
+    try:
+        assert generated(tmp_path / "private", spec) == expected
+    finally:
+        os.umask(before)
+
+
+def test_the_folder_of_a_spec_changes_nothing(tmp_path: Path) -> None:
+    """The output names the file of the spec alone, so a copy elsewhere gives the same."""
+    (tmp_path / "deep" / "down").mkdir(parents=True)
+    for name in EXAMPLES:
+        there = tmp_path / "deep" / "down" / f"{name}.yaml"
+        shutil.copy(SPECS / f"{name}.yaml", there)
+        assert package(there).files == package(SPECS / f"{name}.yaml").files
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_line_ends_and_comments_change_nothing(name: str, tmp_path: Path) -> None:
+    """A spec with CRLF, or with comments between its lines, gives the same bytes."""
+    text = (SPECS / f"{name}.yaml").read_text(encoding="utf-8")
+    expected = package(SPECS / f"{name}.yaml").files
+    there = tmp_path / f"{name}.yaml"
+    there.write_bytes(text.replace("\n", "\r\n").encode())
+    assert package(there).files == expected
+    there.write_text("# a comment\n" + text + "\n# another one\n", encoding="utf-8")
+    assert package(there).files == expected
+
+
+def shuffled(data: Any, chance: random.Random, ordered: bool = False) -> Any:
+    """The same spec with its keys in another order, wherever order has no meaning."""
+    if not isinstance(data, dict):
+        return data
+    keys = list(data)
+    if not ordered:
+        chance.shuffle(keys)
+    return {key: value if key in _ORDERED else shuffled(value, chance) for key in keys for value in [data[key]]}
+
+
+_ORDERED = {
+    "fields",
+    "objects",
+    "enums",
+    "body",
+    "search_params",
+    "params",
+    "schema",
+    "examples",
+    "members",
+    "type",
+    "returns",
+}
+"""Keys below which order has a meaning, or may have one."""
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_the_order_of_keys_changes_nothing_where_it_has_no_meaning(name: str) -> None:
+    """Top-level keys, entities, resources, endpoints and their settings in any order give the same bytes."""
+    text = (SPECS / f"{name}.yaml").read_text(encoding="utf-8")
+    data = yaml.load(text, Loader=yaml.CBaseLoader)
+    expected = load_text(_dumped(data, text), f"{name}.yaml").declaration
+    assert expected is not None
+    files = build(expected, "x").files
+    for seed in range(5):
+        mixed = shuffled(copy.deepcopy(data), random.Random(seed))
+        spec = load_text(_dumped(mixed, text), f"{name}.yaml").declaration
+        assert spec is not None
+        assert build(spec, "x").files == files
+
+
+def _dumped(data: Any, text: str) -> str:
+    """The data as YAML again; scalars keep the type that their spelling gives them in the original text."""
+    node = yaml.compose(text, Loader=yaml.CSafeLoader)
+    assert node is not None
+    return yaml.serialize(_reordered(node, data), allow_unicode=False)
+
+
+def _reordered(node: yaml.Node, data: Any) -> yaml.Node:
+    """A node of the original text with its pairs in the order of the data; quotes stay, so types stay."""
+    if isinstance(node, yaml.MappingNode) and isinstance(data, dict):
+        pairs = {key.value: (key, value) for key, value in node.value}
+        node.value = [(pairs[key][0], _reordered(pairs[key][1], data[key])) for key in data]
+    elif isinstance(node, yaml.SequenceNode) and isinstance(data, list):
+        node.value = [_reordered(item, value) for item, value in zip(node.value, data, strict=True)]
+    node.anchor = None  # type: ignore[attr-defined]  # nodes that aliases share are written out
+    return node
+
+
+def test_files_of_a_folder_in_any_order_are_one_spec(tmp_path: Path) -> None:
+    """A spec spread over files gives the same bytes, whatever the files are called."""
+    text = (SPECS / "feed.yaml").read_text(encoding="utf-8")
+    parts = re.split(r"^(?=enums:|entities:|resources:)", text, flags=re.MULTILINE)
+    assert len(parts) == 4
+    found = []
+    for names in ("abcd", "zyxw"):
+        folder = tmp_path / names / "feed"
+        folder.mkdir(parents=True)
+        for name, part in zip(names, parts, strict=True):
+            (folder / f"{name}.yaml").write_text(part, encoding="utf-8")
+        found.append(package(folder).files)
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_generation_is_a_fixed_point_of_itself(name: str, tmp_path: Path) -> None:
+    """Generating over what was generated changes nothing, with the memory of the manifest and without."""
+    spec = load_spec(SPECS / f"{name}.yaml").declaration
+    assert spec is not None
+    target = tmp_path / name
+    publish(build(spec, "x"), target)
+    first = files(target)
+    again = build(spec, "x", known=read_manifest(target), read=lambda path: read_text(target, path))
+    assert compare(again, target) == []
+    publish(again, target)
+    assert files(target) == first
+
+
+def test_a_digest_is_of_the_spec_and_not_of_its_spelling() -> None:
+    """`30s` and `30000`, `{type: string}` and `string` are one spec: same digest, same bytes."""
+    text = "restencil: 1\npackage: made\nresources: {things: {path: /t/:id, schema: {entity: Thing, fields: {id: %s}}, options: {timeout: %s}}}\n"
+    one, other = (
+        load_text(text % pair, "made.yaml").declaration for pair in (("string", "30s"), ("{type: string}", "30000"))
+    )
+    assert one is not None
+    assert other is not None
+    assert build(one, "x").files == build(other, "x").files
+
+
+def pythons() -> Iterator[str]:
+    """Other Pythons of this machine, from 3.11 on."""
+    folders = [Path.home() / ".pyenv" / "versions"]
+    found = {path for folder in folders if folder.is_dir() for path in folder.glob("3.*/bin/python")}
+    found |= {Path(path) for minor in range(11, 20) if (path := shutil.which(f"python3.{minor}"))}
+    seen = {sys.version_info[:2]}
+    for path in sorted(found):
+        done = subprocess.run(
+            [str(path), "-c", "import sys; print(*sys.version_info[:2])"],
+            capture_output=True,
+            text=True,
+            timeout=30,
+            check=False,
+        )
+        version = tuple(map(int, done.stdout.split())) if done.returncode == 0 else (0, 0)
+        if version >= (3, 11) and version not in seen:
+            seen.add(version)
+            yield str(path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("python", list(pythons()))
+def test_every_python_gives_the_same_bytes(python: str, tmp_path: Path) -> None:
+    """The packages that are checked in are what each other Python from 3.11 on gives, in an environment of its own."""
+    environment = tmp_path / "environment"
+    subprocess.run([python, "-m", "venv", str(environment)], check=True, timeout=120)
+    own = environment / ("Scripts" if os.name == "nt" else "bin") / "python"
+    subprocess.run(
+        [str(own), "-m", "pip", "install", "--quiet", "black>=26.1,<27", "click>=8.1", "jinja2>=3.1", "pyyaml>=6.0.1"],
+        check=True,
+        timeout=300,
+    )
+    roots = os.pathsep.join(str(ROOT / name) for name in ("generator", "templates", "runtime"))
+    for name in EXAMPLES:
+        expected = files(ROOT / "tests" / "golden" / name)
+        expected = {path: content for path, content in expected.items() if "__pycache__" not in path}
+        assert generated(tmp_path / name, SPECS / f"{name}.yaml", python=str(own), PYTHONPATH=roots) == {
+            f"{name}/{path}": content for path, content in expected.items()
+        }

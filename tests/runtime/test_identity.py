@@ -1,0 +1,425 @@
+"""Which objects stay the same, which are rebuilt, and rings of entities (§6)."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from restencil import Entity, NetworkError, ProcessingError, RestEndpoint, schema
+from restencil.expiry import ExpiryStatus
+from tests.runtime.doubles import Desk
+
+
+class Author(Entity):
+    id: str = ""
+    name: str = ""
+
+
+class Article(Entity, schema={"author": Author}):
+    id: str = ""
+    title: str = ""
+    author: Author | None = None
+
+
+get: Any = RestEndpoint(path="/articles/:id", schema=Article)
+listed: Any = RestEndpoint(path="/articles", schema=schema.Collection([Article]))
+plain: Any = RestEndpoint(path="/plain", schema=[Article])
+wrapped: Any = RestEndpoint(path="/wrapped", schema={"results": [Article], "mapped": schema.Values(Article), "total": 0})
+author: Any = RestEndpoint(path="/authors/:id", schema=Author)
+authors: Any = RestEndpoint(path="/authors", schema=[Author])
+gone: Any = RestEndpoint(path="/gone", method="POST", schema=[schema.Invalidate(Author)])
+LIST = [
+    {"id": "1", "title": "A", "author": {"id": "a1", "name": "Ada"}},
+    {"id": "2", "title": "B", "author": "a1"},
+]
+
+
+@pytest.fixture
+def desk() -> Desk:
+    """A store with two articles of one author, in three kinds of results."""
+    made = Desk()
+    made.answer(listed, LIST)
+    made.answer(plain, ["1", "2"])
+    made.answer(wrapped, {"results": ["2"], "mapped": {"x": "1"}, "total": 2})
+    return made
+
+
+# -- what stays ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("endpoint", [listed, plain, wrapped])
+def test_reading_twice_gives_the_identical_object(desk: Desk, endpoint: Any) -> None:
+    """From unchanged state the result and all in it are the same objects."""
+    assert desk.data(endpoint) is desk.data(endpoint)
+
+
+def test_an_entity_is_one_object_everywhere(desk: Desk) -> None:
+    """Across endpoints and positions that use the same class."""
+    one, two = desk.data(listed)
+    assert desk.data(plain)[0] is one
+    assert desk.data(wrapped)["mapped"]["x"] is one
+    assert desk.data(wrapped)["results"][0] is two
+    assert desk.data(get, {"id": "1"}) is one
+    assert one.author is two.author is desk.data(author, {"id": "a1"})
+
+
+def test_after_a_change_exactly_what_depends_on_it_is_rebuilt(desk: Desk) -> None:
+    """A new title of B: a new list and a new B, the same A and the same author."""
+    before, results = desk.data(listed), desk.data(wrapped)
+    mapped = results["mapped"]
+    desk.answer(get, {"id": "2", "title": "B2"}, {"id": "2"})
+    after = desk.data(listed)
+    assert after is not before
+    assert after[0] is before[0]
+    assert after[1] is not before[1]
+    assert after[1].author is before[1].author
+    assert desk.data(wrapped) is not results
+    assert desk.data(wrapped)["mapped"]["x"] is mapped["x"]
+    assert before[1].title == "B"
+
+
+def test_a_change_deep_inside_reaches_all_that_contain_it(desk: Desk) -> None:
+    """The author's new name shows in both articles and all lists."""
+    before = desk.data(listed)
+    desk.answer(author, {"id": "a1", "name": "Ada L."}, {"id": "a1"})
+    after = desk.data(listed)
+    assert [item.author.name for item in after] == ["Ada L."] * 2
+    assert all(new is not old for new, old in zip(after, before, strict=True))
+    assert [item.author.name for item in before] == ["Ada"] * 2
+
+
+def test_a_missing_entity_is_a_dependency(desk: Desk) -> None:
+    """Its appearance triggers a rebuild of what refers to it, and of nothing else."""
+    desk.answer(plain, ["1", "9"])
+    desk.answer(get, {"id": "3", "author": "a9"}, {"id": "3"})
+    short, third = desk.data(plain), desk.data(get, {"id": "3"})
+    assert ([item.id for item in short], third.author) == (["1"], None)
+    desk.answer(get, {"id": "9"}, {"id": "9"})
+    assert [item.id for item in desk.data(plain)] == ["1", "9"]
+    assert desk.data(get, {"id": "3"}) is third
+    desk.answer(author, {"id": "a9"}, {"id": "a9"})
+    assert desk.data(get, {"id": "3"}).author.id == "a9"
+
+
+def test_an_invalid_entity_is_a_dependency(desk: Desk) -> None:
+    """What was hidden by a deletion shows when the entity is back."""
+    desk.answer(gone, ["a1"])
+    assert desk.data(get, {"id": "1"}).author is None
+    desk.answer(author, {"id": "a1", "name": "again"}, {"id": "a1"})
+    assert desk.data(get, {"id": "1"}).author.name == "again"
+
+
+def test_what_no_longer_refers_to_an_entity_does_not_depend_on_it(desk: Desk) -> None:
+    """After the author of an article changed, the former author's changes leave it the same."""
+    desk.answer(author, {"id": "a2", "name": "Bob"}, {"id": "a2"})
+    desk.data(listed)
+    desk.answer(get, {"id": "2", "author": "a2"}, {"id": "2"})
+    one, two = desk.data(listed)
+    desk.answer(author, {"id": "a1", "name": "x"}, {"id": "a1"})
+    assert desk.data(listed)[1] is two
+    assert desk.data(listed)[0] is not one
+
+
+def test_expiry_error_and_meta_changes_change_no_identity(desk: Desk) -> None:
+    """Stale, failed and invalidated keys give the objects that they gave before."""
+    before = desk.data(listed)
+    desk.expire_all(listed)
+    assert desk.data(listed) is before
+    desk.fail(listed, NetworkError("no", status=503))
+    assert desk.data(listed) is before
+    desk.invalidate(listed)
+    assert desk.data(listed) is before
+
+
+def test_an_equal_answer_keeps_every_object(desk: Desk) -> None:
+    """What an incoming response does not change is the object that it was."""
+    before = [desk.data(listed), desk.data(plain), desk.data(wrapped)]
+    desk.now = 2_000
+    desk.answer(listed, LIST)
+    desk.answer(plain, ["1", "2"])
+    desk.answer(wrapped, {"results": ["2"], "mapped": {"x": "1"}, "total": 2})
+    assert [desk.data(endpoint) is value for endpoint, value in zip((listed, plain, wrapped), before, strict=True)] == [
+        True,
+        True,
+        True,
+    ]
+
+
+def test_true_and_one_are_different_answers() -> None:
+    """A member that turns from a number to a boolean is shown as what it is now."""
+    counts: Any = RestEndpoint(path="/counts", schema={"items": [Author], "n": 0})
+    desk = Desk()
+    desk.answer(counts, {"items": [], "n": 1})
+    assert desk.data(counts)["n"] == 1
+    desk.answer(counts, {"items": [], "n": True})
+    assert desk.data(counts)["n"] is True
+
+
+def test_the_value_of_a_fetch_is_made_of_the_objects_of_reads(desk: Desk) -> None:
+    """An identity map: the very object that a read of the same entity gives at that moment."""
+    value = desk.answer(listed, [{"id": "2", "title": "B3"}, "1", {"id": "7"}])
+    found = desk.data(listed)
+    assert [item is other for item, other in zip(value, found, strict=True)] == [True, True, True]
+    assert value[0].author is found[1].author
+
+
+# -- several classes on one table ------------------------------------------------------------------------------------
+
+
+class Summary(Entity, key="Page"):
+    id: str = ""
+    title: str = ""
+
+
+class Detail(Summary, schema={"author": Author}):
+    author: Author | None = None
+
+
+def test_two_classes_on_one_table_are_rebuilt_apart() -> None:
+    """A change of the record rebuilds both; a change of the relation only what has the relation."""
+    summary: Any = RestEndpoint(path="/s/:id", schema=Summary)
+    detail: Any = RestEndpoint(path="/d/:id", schema=Detail)
+    desk = Desk()
+    desk.answer(detail, {"id": "1", "title": "A", "author": {"id": "a", "name": "x"}}, {"id": "1"})
+    one, two = desk.data(summary, {"id": "1"}), desk.data(detail, {"id": "1"})
+    desk.answer(author, {"id": "a", "name": "y"}, {"id": "a"})
+    assert desk.data(summary, {"id": "1"}) is one
+    assert desk.data(detail, {"id": "1"}) is not two
+    assert desk.data(detail, {"id": "1"}).author.name == "y"
+    desk.answer(summary, {"id": "1", "title": "B"}, {"id": "1"})
+    assert desk.data(summary, {"id": "1"}).title == desk.data(detail, {"id": "1"}).title == "B"
+
+
+# -- rings -----------------------------------------------------------------------------------------------------------
+
+
+class Person(
+    Entity,
+    schema={
+        "friend": schema.Lazy(lambda: Person),
+        "friends": [schema.Lazy(lambda: Person)],
+        "boss": schema.Lazy(lambda: Person),
+        "team": schema.Lazy(lambda: Team),
+    },
+):
+    id: str = ""
+    name: str = ""
+    friend: Person | None = None
+    friends: list[Person] = []  # noqa: RUF012
+    boss: Any = {}  # noqa: RUF012  # required, as an empty dict counts
+    team: Team | None = None
+
+
+class Team(Entity, schema={"members": schema.Collection([Person]), "lead": Person}):
+    id: str = ""
+    name: str = ""
+    members: list[Person] = []  # noqa: RUF012
+    lead: Any = {}  # noqa: RUF012  # required
+
+
+person: Any = RestEndpoint(path="/people/:id", schema=Person)
+people: Any = RestEndpoint(path="/people", schema=[Person])
+fire: Any = RestEndpoint(path="/fire", method="POST", schema=[schema.Invalidate(Person)])
+
+
+def test_a_ring_resolves_to_the_same_object() -> None:
+    """Through fields, lists and collections."""
+    desk = Desk()
+    desk.answer(
+        person,
+        {
+            "id": "1",
+            "friend": {"id": "2", "friend": "1", "friends": ["1", "2"]},
+            "team": {"id": "t", "members": ["1", "2"], "lead": "2"},
+        },
+        {"id": "1"},
+    )
+    one = desk.data(person, {"id": "1"})
+    two = one.friend
+    assert two.friend is one
+    assert [item is other for item, other in zip(two.friends, (one, two), strict=True)] == [True, True]
+    assert one.team.members[0] is one
+    assert one.team.lead is two
+    assert desk.data(person, {"id": "2"}) is two
+
+
+def test_a_change_in_a_ring_rebuilds_all_of_it_and_nothing_else() -> None:
+    """Its members depend on each other; who is not in it stays."""
+    desk = Desk()
+    desk.answer(people, [{"id": "1", "friend": "2"}, {"id": "2", "friend": "3"}, {"id": "3", "friend": "1"}, {"id": "4"}])
+    before = desk.data(people)
+    desk.answer(person, {"id": "2", "name": "x"}, {"id": "2"})
+    after = desk.data(people)
+    assert [new is old for new, old in zip(after, before, strict=True)] == [False, False, False, True]
+    assert after[0].friend is after[1]
+    assert after[1].friend is after[2]
+    assert after[2].friend is after[0]
+
+
+@pytest.mark.parametrize("order", [("1", "2", "3"), ("3", "2", "1"), ("2", "1", "3")])
+def test_an_invalid_member_of_a_ring(order: tuple[str, ...]) -> None:
+    """It makes invalid who requires it, is None for who does not, and shows again when it is usable again."""
+    desk = Desk()
+    desk.answer(
+        people,
+        [{"id": "1", "friend": "2", "boss": "x"}, {"id": "2", "boss": "1"}, {"id": "3", "friend": "1"}, {"id": "x"}],
+    )
+    desk.answer(fire, ["x"])
+    for pk in order:
+        reading = desk.read(person, {"id": pk})
+        assert reading.found is (pk == "3")
+    assert desk.data(person, {"id": "3"}).friend is None
+    assert [item.id for item in desk.data(people)] == ["3"]
+    desk.answer(person, {"id": "x"}, {"id": "x"})
+    assert [item.id for item in desk.data(people)] == ["1", "2", "3", "x"]
+    one = desk.data(person, {"id": "1"})
+    assert one.friend.boss is one
+    assert desk.data(person, {"id": "3"}).friend is one
+
+
+def test_the_value_of_a_fetch_with_an_invalid_member_of_a_ring() -> None:
+    """A response that refers to a ring with a deleted boss is answered like any other."""
+    desk = Desk()
+    desk.answer(people, [{"id": "x"}])
+    desk.answer(fire, ["x"])
+    value = desk.answer(people, [{"id": "2", "friend": "1"}, {"id": "1", "friend": "2", "boss": "x"}])
+    assert [(item.id, item.friend) for item in value[:1]] == [("2", None)]
+    assert value[1].id == "1"
+    assert [item.id for item in desk.data(people)] == ["2"]
+
+
+def test_a_read_that_fails_leaves_nothing_half_built() -> None:
+    """A value that does not decode inside a ring fails each read of it, and none gives an empty instance."""
+
+    class Spouse(
+        Entity, schema={"spouse": schema.Lazy(lambda: Spouse), "born": lambda value: int(value)}
+    ):
+        id: str = ""
+        name: str = ""
+        spouse: Any = None
+        born: int = 0
+
+    spouse: Any = RestEndpoint(path="/spouses/:id", schema=Spouse)
+    desk = Desk()
+    with pytest.raises(ProcessingError, match="field 'born' of Spouse '1' does not decode: 'x'"):
+        desk.answer(spouse, {"id": "1", "name": "Ann", "spouse": {"id": "2", "name": "Bob", "spouse": "1"}, "born": "x"}, {"id": "1"})
+    for pk in ("2", "1", "2"):
+        with pytest.raises(ProcessingError):
+            desk.read(spouse, {"id": pk})
+    desk.answer(spouse, {"id": "1", "born": "7"}, {"id": "1"})
+    two = desk.data(spouse, {"id": "2"})
+    assert (two.spouse.name, two.spouse.born, two.spouse.spouse is two) == ("Ann", 7, True)
+
+
+# -- depth -----------------------------------------------------------------------------------------------------------
+
+
+class Chain(Entity, schema={"next": schema.Lazy(lambda: Chain), "leaf": Author}):
+    id: int = 0
+    name: str = ""
+    next: Any = None
+    leaf: Author | None = None
+
+
+chain: Any = RestEndpoint(path="/chain/:id", schema=Chain)
+links: Any = RestEndpoint(path="/chain", schema=[Chain])
+
+
+def _chain(desk: Desk, length: int) -> None:
+    desk.answer(
+        links,
+        [{"id": n, "name": "", "leaf": f"l{n}", "next": n + 1 if n + 1 < length else None} for n in range(1, length)],
+    )
+    desk.answer(authors, [{"id": f"l{n}", "name": "old"} for n in range(1, length)])
+
+
+def _walk(found: Any) -> list[Any]:
+    walked = []
+    while isinstance(found, Chain):
+        walked.append(found)
+        found = found.next
+    return [*walked, found]
+
+
+def test_beyond_64_entities_fields_stay_primary_keys(caplog: pytest.LogCaptureFixture) -> None:
+    """A warning is logged once; a read that begins deeper sees further."""
+    desk = Desk()
+    with caplog.at_level(logging.WARNING, "restencil"):
+        _chain(desk, 100)
+        walked = _walk(desk.data(chain, {"id": 1}))
+        assert (len(walked) - 1, walked[-1]) == (64, "65")
+        assert _walk(desk.data(chain, {"id": 60}))[-1] is None
+        assert len(_walk(desk.data(chain, {"id": 20}))) > 65
+    assert [message for message in caplog.messages if "nested more than 64 entities deep" in message] == caplog.messages[:1]
+
+
+def test_what_was_cut_off_still_follows_changes() -> None:
+    """A change anywhere in what is shown, leaves included, shows at the next read, however often."""
+    desk = Desk()
+    _chain(desk, 100)
+    for name in ("a", "b"):
+        for place in (0, 5, 40, 63):
+            before = _walk(desk.data(chain, {"id": 1}))
+            desk.answer(chain, {"id": place + 1, "name": name}, {"id": place + 1})
+            after = _walk(desk.data(chain, {"id": 1}))
+            assert (before[place].name != name, after[place].name) == (True, name)
+            desk.answer(author, {"id": f"l{place + 1}", "name": name}, {"id": f"l{place + 1}"})
+            assert _walk(desk.data(chain, {"id": 1}))[place].leaf.name == name
+
+
+def test_the_depth_may_be_set_per_entity() -> None:
+    """`max_entity_depth` bounds how deep entities of the class are nested."""
+
+    class Short(Entity, schema={"next": schema.Lazy(lambda: Short)}, max_entity_depth=3):
+        id: int = 0
+        next: Any = None
+
+    desk = Desk()
+    desk.answer(RestEndpoint(path="/s", schema=[Short]), [{"id": n, "next": n + 1} for n in range(1, 9)])
+    found = desk.get(Short, 1)
+    assert found.next.next.next == "4"
+
+
+# -- the number of results that are kept -----------------------------------------------------------------------------
+
+
+def test_composed_results_are_bounded() -> None:
+    """Results of very many keys are not all kept; what was let go is composed anew and equal."""
+    search: Any = RestEndpoint(path="/search", schema=[Author])
+    desk = Desk()
+    desk.answer(search, [{"id": "1"}], {"q": 0})
+    first = desk.data(search, {"q": 0})
+    for number in range(1, 5_000):
+        desk.answer(search, ["1"], {"q": number})
+        desk.data(search, {"q": number})
+    again = desk.data(search, {"q": 0})
+    assert again == first
+    assert again[0] is first[0]
+
+
+def test_a_record_that_is_valid_again_is_seen() -> None:
+    """A read that found a record invalid depends on that record."""
+
+    class Named(Entity):
+        id: str = ""
+        name: str = ""
+
+        @classmethod
+        def validate(cls, record: Mapping[str, Any]) -> str | None:
+            return None if record.get("name") != "bad" else "bad"
+
+    class Loose(Entity, key="Named"):
+        id: str = ""
+
+    loose: Any = RestEndpoint(path="/loose/:id", schema=Loose)
+    named: Any = RestEndpoint(path="/named", schema=[Named])
+    desk = Desk()
+    desk.answer(named, [{"id": "1", "name": "a"}, {"id": "2", "name": "b"}])
+    desk.answer(loose, {"id": "1", "name": "bad"}, {"id": "1"})
+    assert [item.id for item in desk.data(named)] == ["2"]
+    assert desk.read(RestEndpoint(path="/n/:id", schema=Named), {"id": "1"}).expiry_status is ExpiryStatus.Invalid
+    desk.answer(loose, {"id": "1", "name": "good"}, {"id": "1"})
+    assert [item.name for item in desk.data(named)] == ["good", "b"]

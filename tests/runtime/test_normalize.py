@@ -1,0 +1,275 @@
+"""Writing entities: the merge rules (§5.4), whatever the order in which answers arrive (§9.8)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from restencil import Entity, ProcessingError, RestEndpoint, schema
+from restencil.compiled import compile_normalizer
+from restencil.schema import schema_of
+from restencil.values import INVALID, Meta
+from tests.runtime.doubles import AnyEndpoint, Desk
+
+
+class Note(Entity):
+    id: str = ""
+    title: str = ""
+
+
+@pytest.fixture(params=["interpreted", "compiled"])
+def get(request: pytest.FixtureRequest) -> AnyEndpoint:
+    """The endpoint of one note; the rules are the same when its schema is compiled."""
+
+    class Own(Note, key="Note"):
+        pass
+
+    return _endpoint(Own, compiled=request.param == "compiled")
+
+
+def _endpoint(raw: Any, *, compiled: bool = False, path: str = "/notes/:id?") -> AnyEndpoint:
+    endpoint: AnyEndpoint = RestEndpoint(path=path, schema=raw)
+    node = schema_of(endpoint.schema)
+    if compiled and node is not None:
+        node.normalizer = compile_normalizer(node)
+    return endpoint
+
+
+def _gone(get: AnyEndpoint) -> AnyEndpoint:
+    return RestEndpoint(path="/gone", method="POST", schema=schema.Invalidate(get.schema))
+
+
+def test_the_worked_example_of_two_patches(get: AnyEndpoint) -> None:
+    """The later start wins each field; fields that only the older answer has are added."""
+    desk = Desk()
+    desk.now = 3_000
+    desk.answer(get, {"id": "1", "title": "second", "x": 2}, started=2_000)
+    desk.answer(get, {"id": "1", "title": "first", "y": 1}, started=1_000)
+    assert desk.table("Note")["1"] == {"id": "1", "title": "second", "y": 1, "x": 2}
+    assert desk.store.entity_meta("Note", "1") == (2_000, 3_000, 63_000)
+
+
+def test_a_newer_answer_wins_and_keeps_what_it_lacks(get: AnyEndpoint) -> None:
+    """The merge is shallow, and an explicit null overwrites."""
+    desk = Desk()
+    desk.answer(get, {"id": "1", "title": "a", "x": {"deep": 1}, "y": 1})
+    desk.now = 2_000
+    desk.answer(get, {"id": "1", "x": {"other": 1}, "y": None})
+    assert desk.table("Note")["1"] == {"id": "1", "title": "a", "x": {"other": 1}, "y": None}
+    assert desk.store.entity_meta("Note", "1") == (2_000, 2_000, 62_000)
+
+
+def test_of_two_equal_starts_the_later_arrival_wins(get: AnyEndpoint) -> None:
+    """One started at the same moment is not older."""
+    desk = Desk()
+    desk.answer(get, {"id": "1", "title": "a"}, started=500)
+    desk.answer(get, {"id": "1", "title": "b"}, started=500)
+    assert desk.table("Note")["1"]["title"] == "b"
+
+
+def test_a_record_that_comes_twice_is_merged_in_order(get: AnyEndpoint) -> None:
+    """Within one response the later occurrence wins."""
+    several = _endpoint([get.schema], path="/several")
+    desk = Desk()
+    desk.answer(several, [{"id": "1", "title": "a", "x": 1}, {"id": 1, "title": "b", "y": 2}])
+    assert desk.table("Note")["1"] == {"id": 1, "title": "b", "x": 1, "y": 2}
+
+
+def test_a_record_that_comes_twice_in_an_old_response_overwrites_nothing_newer(get: AnyEndpoint) -> None:
+    """The pass's own value is accumulated and merged under what is stored."""
+    several = _endpoint([get.schema], path="/several")
+    desk = Desk()
+    desk.now = 3_000
+    desk.answer(get, {"id": "1", "title": "new"}, started=2_000)
+    desk.answer(several, [{"id": "1", "title": "old", "x": 1}, {"id": "1", "title": "older", "x": 2}], started=1_000)
+    assert desk.table("Note")["1"] == {"id": "1", "title": "new", "x": 2}
+
+
+def test_a_removed_record_stays_removed_for_what_was_requested_before(get: AnyEndpoint) -> None:
+    """A response that started before the deletion does not bring it back; a later one does, alone."""
+    desk = Desk()
+    desk.answer(get, {"id": "1", "title": "a", "x": 1})
+    desk.now = 3_000
+    desk.answer(_gone(get), "1", started=2_000)
+    desk.answer(get, {"id": "1", "title": "b"}, started=1_500)
+    assert desk.store.state["entities"]["Note"]["1"] is INVALID
+    assert desk.store.entity_meta("Note", "1") == (2_000, 3_000, 63_000)
+    desk.answer(get, {"id": "1", "title": "c"}, started=2_000)
+    assert desk.table("Note")["1"] == {"id": "1", "title": "c"}
+
+
+def test_a_record_after_its_removal_in_one_response_is_a_new_one(get: AnyEndpoint) -> None:
+    """Neither what was stored nor what came before the removal is merged into it, however often it comes."""
+    both: AnyEndpoint = RestEndpoint(
+        path="/both", schema={"first": get.schema, "gone": schema.Invalidate(get.schema), "then": [get.schema]}
+    )
+    desk = Desk()
+    desk.answer(get, {"id": "1", "stored": 1})
+    desk.now = 2_000
+    desk.answer(both, {"first": {"id": "1", "a": 1}, "gone": "1", "then": [{"id": "1", "b": 1}, {"id": "1", "c": 1}]})
+    assert desk.table("Note")["1"] == {"id": "1", "b": 1, "c": 1}
+
+
+def test_a_merge_that_changes_nothing_keeps_the_record(get: AnyEndpoint) -> None:
+    """An equal answer renews the times and leaves every object what it is; `True` is not `1`."""
+    desk = Desk()
+    before = desk.answer(get, {"id": "1", "title": "a", "n": [{"x": 1}]}, {"id": 1})
+    desk.now = 2_000
+    desk.answer(get, {"n": [{"x": 1}], "id": "1"}, {"id": 1})
+    assert desk.data(get, {"id": 1}) is before
+    assert desk.store.entity_meta("Note", "1") == (2_000, 2_000, 62_000)
+    desk.answer(get, {"id": "1", "n": [{"x": True}]}, {"id": 1})
+    assert desk.data(get, {"id": 1}) is not before
+    assert desk.data(get, {"id": 1}).n[0]["x"] is True
+
+
+def test_a_response_is_not_changed_by_being_stored(get: AnyEndpoint) -> None:
+    """Neither the caller's value nor what a later merge makes of it touches what was handed in by hand."""
+    mine = {"id": "1", "tags": ["a"]}
+    desk = Desk()
+    desk.given(get, mine, {"id": 1})
+    mine["tags"].append("b")  # type: ignore[union-attr]  # pyright: ignore
+    mine["id"] = "2"
+    assert desk.table("Note") == {"1": {"id": "1", "tags": ["a"]}}
+
+
+def test_merge_sees_stored_form_and_may_decide() -> None:
+    """`merge(existing, incoming)` gets nested entities as primary keys; the older one comes first."""
+    seen: list[tuple[dict[str, Any], dict[str, Any]]] = []
+
+    class Counted(Entity, schema={"note": Note}):
+        id: str = ""
+
+        @classmethod
+        def merge(cls, existing: Mapping[str, Any], incoming: Mapping[str, Any]) -> Mapping[str, Any]:
+            seen.append((dict(existing), dict(incoming)))
+            return {**existing, **incoming, "count": existing.get("count", 0) + 1}
+
+    endpoint = _endpoint(Counted)
+    desk = Desk()
+    desk.now = 5_000
+    desk.answer(endpoint, {"id": "1", "note": {"id": "n"}}, {"id": 1}, started=3_000)
+    desk.answer(endpoint, {"id": "1", "note": {"id": "m"}}, {"id": 1}, started=4_000)
+    desk.answer(endpoint, {"id": "1", "late": True}, {"id": 1}, started=2_000)
+    assert seen == [
+        ({"id": "1", "note": "n"}, {"id": "1", "note": "m"}),
+        ({"id": "1", "late": True}, {"id": "1", "note": "m", "count": 1}),
+    ]
+    assert desk.data(endpoint, {"id": 1}).count == 1
+
+
+def test_a_hook_cannot_edit_what_is_stored() -> None:
+    """A merge that writes into the stored record fails the response, and the record stays."""
+
+    class Careless(Entity):
+        id: str = ""
+
+        @classmethod
+        def merge(cls, existing: Any, incoming: Mapping[str, Any]) -> Mapping[str, Any]:
+            existing.update(incoming)
+            return existing  # type: ignore[no-any-return]
+
+    endpoint = _endpoint(Careless)
+    desk = Desk()
+    desk.answer(endpoint, {"id": "1", "x": 1}, {"id": 1})
+    with pytest.raises(ProcessingError):
+        desk.answer(endpoint, {"id": "1", "x": 2}, {"id": 1})
+    assert desk.table("Careless")["1"] == {"id": "1", "x": 1}
+
+
+def test_should_update_false_keeps_the_record_and_takes_the_times() -> None:
+    """A kept record may still get the newer times, which postpones its staleness."""
+
+    class Versioned(Entity):
+        id: str = ""
+        version: int = 0
+
+        @classmethod
+        def should_update(
+            cls, existing_meta: Meta, incoming_meta: Meta, existing: Mapping[str, Any], incoming: Mapping[str, Any]
+        ) -> bool:
+            return bool(existing["version"] <= incoming["version"])
+
+    endpoint = _endpoint(Versioned)
+    desk = Desk()
+    before = desk.answer(endpoint, {"id": "1", "version": 2}, {"id": 1})
+    desk.now = 2_000
+    desk.answer(endpoint, {"id": "1", "version": 1, "x": 1}, {"id": 1})
+    assert desk.data(endpoint, {"id": 1}) is before
+    assert desk.store.entity_meta("Versioned", "1") == (2_000, 2_000, 62_000)
+
+
+def test_should_reorder_may_compare_what_the_server_says() -> None:
+    """Its answer decides which side is older, for the fields and for the times."""
+
+    class Dated(Entity):
+        id: str = ""
+        at: int = 0
+
+        @classmethod
+        def should_reorder(
+            cls, existing_meta: Meta, incoming_meta: Meta, existing: Mapping[str, Any], incoming: Mapping[str, Any]
+        ) -> bool:
+            return bool(incoming["at"] < existing["at"])
+
+    endpoint = _endpoint(Dated)
+    desk = Desk()
+    desk.answer(endpoint, {"id": "1", "at": 5, "x": 5}, {"id": 1})
+    desk.now = 2_000
+    desk.answer(endpoint, {"id": "1", "at": 4, "x": 4, "y": 4}, {"id": 1})
+    assert desk.table("Dated")["1"] == {"id": "1", "at": 5, "x": 5, "y": 4}
+    assert desk.store.entity_meta("Dated", "1") == (1_000, 1_000, 61_000)
+
+
+def test_merge_with_store_may_be_replaced() -> None:
+    """It alone says what is stored, times included through its sister; it may keep the stored record."""
+
+    class First(Entity):
+        id: str = ""
+
+        @classmethod
+        def merge_with_store(cls, existing_meta: Meta, incoming_meta: Meta, existing: Any, incoming: Any) -> Any:
+            return existing
+
+        @classmethod
+        def merge_meta_with_store(cls, existing_meta: Meta, incoming_meta: Meta, existing: Any, incoming: Any) -> Meta:
+            return existing_meta
+
+    endpoint = _endpoint(First)
+    desk = Desk()
+    before = desk.answer(endpoint, {"id": "1", "x": 1}, {"id": 1})
+    desk.now = 2_000
+    desk.answer(endpoint, {"id": "1", "x": 2}, {"id": 1})
+    assert desk.data(endpoint, {"id": 1}) is before
+    assert desk.store.entity_meta("First", "1") == (1_000, 1_000, 61_000)
+
+
+def test_a_response_is_written_as_a_whole_or_not_at_all(get: AnyEndpoint) -> None:
+    """When a part cannot be normalized, no entity, index, collection or result of it is there."""
+    whole = _endpoint({"notes": schema.Collection([get.schema]), "best": get.schema}, path="/whole")
+    desk = Desk()
+    desk.answer(whole, {"notes": [{"id": "1", "title": "a"}], "best": {"id": "1"}})
+    before = desk.store.state
+    with pytest.raises(ProcessingError):
+        desk.answer(whole, {"notes": [{"id": "1", "title": "b"}, {"id": "2"}], "best": {"title": "no id"}})
+    after = desk.store.state
+    for part in ("entities", "entities_meta", "endpoints", "indexes"):
+        assert after[part] == before[part]
+
+
+def test_a_very_deep_response_is_refused_and_not_a_crash(get: AnyEndpoint) -> None:
+    """What is nested beyond all measure is a processing error."""
+
+    class Tree(Entity):
+        id: str = ""
+        schema = {"child": schema.Lazy(lambda: Tree)}  # noqa: RUF012
+
+    deep: dict[str, Any] = {"id": "0"}
+    for number in range(100_000):
+        deep = {"id": str(number), "child": deep}
+    with pytest.raises(ProcessingError):
+        Desk().answer(_endpoint(Tree), deep)
+    while deep:
+        deep = deep.pop("child", {})

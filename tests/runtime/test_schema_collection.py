@@ -1,0 +1,602 @@
+"""Lists and maps that endpoints add to: `Collection` (§5.8)."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+
+from restencil import Entity, ProcessingError, RestEndpoint, schema
+from restencil.expiry import ExpiryStatus
+from tests.runtime.doubles import AnyEndpoint, Desk
+
+
+class Todo(Entity):
+    id: str = ""
+    title: str = ""
+    group: str = ""
+    done: bool = False
+
+
+class Link(Entity):
+    id: str = ""
+    type: str = "link"
+
+
+class Post(Entity):
+    id: str = ""
+    type: str = "post"
+
+
+TODOS = schema.Collection([Todo])
+MAP = schema.Collection(schema.Values(Todo))
+FEED = schema.Collection([schema.Union({"link": Link, "post": Post}, "type")])
+
+
+def listed(collection: Any = TODOS, path: str = "/todos") -> AnyEndpoint:
+    """The list endpoint of a collection."""
+    return RestEndpoint(path=path, schema=collection)
+
+
+def adding(adder: Any, path: str = "/todos") -> AnyEndpoint:
+    """An endpoint that adds."""
+    return RestEndpoint(path=path, method="POST", schema=adder)
+
+
+get_list = listed()
+push = adding(TODOS.push)
+gone: Any = RestEndpoint(path="/todos/:id", method="DELETE", schema=schema.Invalidate(Todo))
+
+
+def ids(found: Any) -> list[Any]:
+    return [item.id for item in found]
+
+
+# -- identity --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("args", "pk"),
+    [
+        ((), "{}"),
+        (({},), "{}"),
+        ((None,), "{}"),
+        (({"group": "x", "done": True, "n": 1},), '{"done":"true","group":"x","n":"1"}'),
+        (({"b": 1.0, "a": 1.5, "c": False},), '{"a":"1.5","b":"1","c":"false"}'),
+        (({"a": None, "b": "x"},), '{"b":"x"}'),
+        (({"a": [1, 2]},), '{"a":"1,2"}'),
+        (({"a": [1, [2, True]], "b": []},), '{"a":"1,2,true","b":""}'),
+        (({"a": {"b": 1}},), '{"a":{"b":1}}'),
+        (({"a": "ä"},), '{"a":"ä"}'),
+    ],
+)
+def test_the_primary_key_is_the_json_of_the_arguments(args: tuple[Any, ...], pk: str) -> None:
+    """Compact, keys sorted, scalars as texts, lists as they stand in a search, null dropped, other values kept."""
+    endpoint: Any = RestEndpoint(path="/todos", schema=TODOS, key=lambda *args: "todos")
+    desk = Desk()
+    desk.answer(endpoint, [], *args)
+    assert desk.pks("[Todo]") == [pk]
+
+
+def test_the_table_is_named_after_what_is_collected() -> None:
+    """`[Key]` for lists, `{Key}` for maps, several types joined in mapping order."""
+    mixed_map = schema.Collection(schema.Values({"post": Post, "link": Link}, "type"))
+    mixed = schema.Collection(schema.Array({"link": Link, "post": Post}, "type"))
+    tables = [collection.table_key for collection in (TODOS, MAP, FEED, mixed, mixed_map)]
+    assert tables == ["[Todo]", "{Todo}", "[Link;Post]", "[Link;Post]", "{Post;Link}"]
+
+
+def test_collections_over_one_entity_share_their_lists() -> None:
+    """Two Collection objects give the identical list for the same primary key."""
+    other = listed(schema.Collection([Todo]), "/others")
+    desk = Desk()
+    desk.answer(get_list, [{"id": 1}], {"group": "x"})
+    assert desk.data(other, {"group": "x"}) is desk.data(get_list, {"group": "x"})
+
+
+def test_args_key_may_be_given() -> None:
+    """It gets all arguments; what it returns is the identity."""
+    collection = schema.Collection([Todo], args_key=lambda *args: {"g": args[0]["group"]})
+    desk = Desk()
+    desk.answer(listed(collection), [{"id": 1}], {"group": "x", "page": 3})
+    assert desk.pks("[Todo]") == ['{"g":"x"}']
+
+
+class User(Entity):
+    id: str = ""
+    todos: list[Todo] = []  # noqa: RUF012
+    schema = {"todos": schema.Collection([Todo], nest_key=lambda parent, key: {"user": parent["id"]})}  # noqa: RUF012
+
+
+users: Any = RestEndpoint(path="/users", schema=[User])
+
+
+def test_a_nested_collection_is_the_list_of_its_endpoint() -> None:
+    """When `nest_key` and the arguments give equal identities, it is one list, identical on reading."""
+    desk = Desk()
+    desk.answer(users, [{"id": 7, "todos": [{"id": 1}]}, {"id": 8, "todos": []}])
+    assert desk.table("[Todo]") == {'{"user":"7"}': ["1"], '{"user":"8"}': []}
+    assert desk.table("User")["7"]["todos"] == '{"user":"7"}'
+    assert desk.data(get_list, {"user": 7}) is desk.data(users)[0].todos
+    desk.answer(push, {"id": 2}, {"user": 7}, {"title": "x"})
+    assert ids(desk.data(users)[0].todos) == [1, 2]
+    assert ids(desk.data(users)[1].todos) == []
+
+
+def test_nest_key_gets_the_processed_record_of_the_enclosing_entity() -> None:
+    """Also from inside an object of that entity, with the entity's field as key."""
+    seen: list[tuple[Any, str | None]] = []
+
+    def nest(parent: Any, key: str | None) -> dict[str, Any]:
+        seen.append((dict(parent), key))
+        return {"of": parent["slug"]}
+
+    class Board(Entity, schema={"lists": {"open": schema.Collection([Todo], nest_key=nest)}}):
+        id: str = ""
+
+        @classmethod
+        def process(cls, input: Any, parent: Any, key: str | None, args: tuple[Any, ...]) -> Mapping[str, Any]:
+            return {**input, "slug": "s"}
+
+    desk = Desk()
+    desk.answer(RestEndpoint(path="/b", schema=Board), {"id": 1, "lists": {"open": [{"id": 1}]}})
+    assert seen == [({"id": 1, "lists": {"open": [{"id": 1}]}, "slug": "s"}, "lists")]
+    assert desk.pks("[Todo]") == ['{"of":"s"}']
+
+
+def test_nested_collections_that_fall_together_are_logged(caplog: pytest.LogCaptureFixture) -> None:
+    """Without `nest_key` the second nested list of a response is the first one's record."""
+
+    class Group(Entity, schema={"todos": TODOS}):
+        id: str = ""
+
+    with caplog.at_level(logging.WARNING, "restencil"):
+        Desk().answer(
+            RestEndpoint(path="/groups", schema=[Group]),
+            [{"id": 1, "todos": []}, {"id": 2, "todos": []}, {"id": 3}],
+        )
+    assert len(caplog.messages) == 1
+    assert "the collection [Todo] {} is nested in several entities of one response and has no nest_key" in caplog.text
+
+
+def test_only_lists_and_maps_are_collected() -> None:
+    """Anything else is refused at once; what has no primary key when it is used."""
+    for wrong in (Todo, {"a": Todo}, None, "x"):
+        with pytest.raises(TypeError, match=r"write Collection\(\[S\]\)"):
+            schema.Collection(wrong)
+    with pytest.raises(ProcessingError, match="collects Todo, which is no entity") as caught:
+        Desk().answer(listed(schema.Collection([{"todo": Todo}])), [])
+    assert isinstance(caught.value.__cause__, TypeError)
+
+
+# -- plain operations ------------------------------------------------------------------------------------------------
+
+
+def test_a_refetch_replaces_the_list() -> None:
+    """What was appended before is gone; meta is that of the answer."""
+    desk = Desk()
+    desk.answer(get_list, [{"id": 1}, {"id": 2}])
+    desk.now = 2_000
+    desk.answer(get_list, [{"id": 3}])
+    assert desk.table("[Todo]") == {"{}": ["3"]}
+    assert desk.store.entity_meta("[Todo]", "{}") == (2_000, 2_000, 62_000)
+
+
+def test_an_older_list_does_not_replace_a_newer_one() -> None:
+    """The list whose request started later stays, with its times; the older response's entities are merged."""
+    desk = Desk()
+    desk.now = 2_000
+    desk.answer(get_list, [{"id": 1}])
+    desk.answer(get_list, [{"id": 2}], started=1_500)
+    assert desk.table("[Todo]") == {"{}": ["1"]}
+    assert desk.pks("Todo") == ["1", "2"]
+    assert desk.store.entity_meta("[Todo]", "{}") == (2_000, 2_000, 62_000)
+
+
+def test_a_list_is_answered_from_tables_by_its_arguments() -> None:
+    """A list that came nested, or through another endpoint, needs no request."""
+    desk = Desk()
+    desk.answer(get_list, [{"id": 1}], {"group": "x"})
+    reading = desk.read(listed(path="/other"), {"group": "x"})
+    assert (ids(reading.data), reading.expiry_status, reading.expires_at) == ([1], ExpiryStatus.Valid, 61_000)
+    assert desk.read(listed(path="/other"), {"group": "y"}).expiry_status is ExpiryStatus.InvalidIfStale
+
+
+def test_missing_invalid_and_null_items() -> None:
+    """Null items are not stored; missing and deleted ones are not shown."""
+    desk = Desk()
+    value = desk.answer(get_list, [{"id": 1}, None, "nobody", {"id": 2}])
+    assert desk.table("[Todo]") == {"{}": ["1", "nobody", "2"]}
+    assert [item and item.id for item in value] == [1, None, 2]
+    desk.answer(gone, "1", {"id": 1})
+    assert ids(desk.data(get_list)) == [2]
+
+
+@pytest.mark.parametrize("answer", ["x", 5])
+def test_what_is_no_list_is_an_error(answer: Any) -> None:
+    """A wrapper that holds something else than a list where a Collection stands stays what it is."""
+    wrapped = listed({"todos": TODOS})
+    desk = Desk()
+    desk.answer(wrapped, {"todos": answer})
+    assert desk.result(wrapped) == {"todos": answer}
+
+
+# -- adders ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("adder", "after"),
+    [
+        (TODOS.push, ["1", "2", "9"]),
+        (TODOS.unshift, ["9", "1", "2"]),
+        (TODOS.add_with(lambda existing, new: [*new, *existing[:1]]), ["9", "1"]),
+    ],
+)
+def test_where_a_new_item_goes(adder: Any, after: list[str]) -> None:
+    """At the end, at the start, or as one's own function says; the result is the list of new primary keys."""
+    endpoint = adding(adder)
+    desk = Desk()
+    desk.answer(get_list, [{"id": 1}, {"id": 2}])
+    value = desk.answer(endpoint, {"id": 9}, {"title": "n"})
+    assert desk.table("[Todo]") == {"{}": after}
+    assert desk.result(endpoint, {"title": "n"}) == ["9"]
+    assert value is desk.get(Todo, "9")
+
+
+def test_assign_adds_entries_and_new_ones_win() -> None:
+    """The stored map is merged with the answer's, which is also the result."""
+    todo_map = listed(MAP)
+    assign = adding(MAP.assign)
+    desk = Desk()
+    desk.answer(todo_map, {"a": {"id": 1}})
+    value = desk.answer(assign, {"b": {"id": 2}}, {})
+    assert desk.table("{Todo}") == {"{}": {"a": "1", "b": "2"}}
+    assert value == {"b": desk.get(Todo, "2")}
+    desk.answer(assign, {"a": {"id": 3}}, {})
+    assert desk.table("{Todo}") == {"{}": {"a": "3", "b": "2"}}
+    assert {name: todo.id for name, todo in desk.data(todo_map).items()} == {"a": 3, "b": 2}
+
+
+def test_an_entry_may_be_called_like_a_part_of_a_reference() -> None:
+    """The keys of a map are free."""
+    assign = adding(MAP.assign)
+    desk = Desk()
+    desk.answer(assign, {"schema": {"id": 1}, "id": {"id": 2}}, {})
+    assert {name: todo.id for name, todo in desk.data(assign, {}).items()} == {"schema": 1, "id": 2}
+
+
+def test_several_items_at_once() -> None:
+    """A list as answer adds all of it in its order, and gives a list."""
+    desk = Desk()
+    desk.answer(get_list, [{"id": 1}])
+    value = desk.answer(push, [{"id": 2}, {"id": 3}, {"id": 2}], [{}, {}])
+    assert ids(value) == [2, 3, 2]
+    assert desk.table("[Todo]") == {"{}": ["1", "2", "3"]}
+
+
+def test_an_item_that_is_there_is_not_added_twice() -> None:
+    """By push and unshift alike; polymorphic items are compared by value, unknown ones too."""
+    desk = Desk()
+    desk.answer(get_list, [{"id": 1}, {"id": 2}])
+    first = desk.data(get_list)
+    desk.answer(push, {"id": 1}, {})
+    desk.answer(adding(TODOS.unshift), {"id": 2}, {})
+    assert desk.data(get_list) is first
+    feed = listed(FEED, "/feed")
+    desk.answer(feed, [{"id": 1, "type": "link"}, {"type": "zz", "n": [1]}])
+    for item in ({"id": 1, "type": "link"}, {"type": "zz", "n": [1]}, {"id": 1, "type": "post"}, {"type": "zz", "n": [2]}):
+        desk.answer(adding(FEED.push, "/feed"), item, {})
+    assert desk.table("[Link;Post]")["{}"] == [
+        {"id": "1", "schema": "link"},
+        {"type": "zz", "n": [1]},
+        {"id": "1", "schema": "post"},
+        {"type": "zz", "n": [2]},
+    ]
+
+
+def test_end_and_start_do_not_depend_on_time() -> None:
+    """An item pushed before the list was fetched, and answered after it, goes to the end."""
+    desk = Desk()
+    desk.now = 2_000
+    desk.answer(get_list, [{"id": 1}])
+    desk.answer(push, {"id": 2}, {}, started=1_000)
+    assert desk.table("[Todo]") == {"{}": ["1", "2"]}
+    assert desk.store.entity_meta("[Todo]", "{}") == (2_000, 2_000, 62_000)
+
+
+def test_adding_refreshes_the_collection_and_not_the_list_endpoint() -> None:
+    """The collection's times are the addition's; the endpoint's own result keeps its age."""
+    desk = Desk()
+    desk.answer(get_list, [{"id": 1}])
+    desk.now = 5_000
+    desk.answer(push, {"id": 2}, {})
+    assert desk.store.entity_meta("[Todo]", "{}") == (5_000, 5_000, 65_000)
+    assert desk.read(get_list).expires_at == 61_000
+
+
+def test_collections_that_are_not_stored_are_not_made() -> None:
+    """A push before any list was fetched stores the entity and its own result."""
+    desk = Desk()
+    desk.answer(push, {"id": 1}, {})
+    assert desk.table("[Todo]") == {}
+    assert desk.pks("Todo") == ["1"]
+    assert ids(desk.data(push, {})) == [1]
+
+
+def test_an_item_without_a_primary_key_gets_a_placeholder() -> None:
+    """In an adder it is created; elsewhere it is an error."""
+    desk = Desk()
+    desk.answer(get_list, [])
+    value = desk.answer(push, {"title": "x"}, {})
+    assert value.title == "x"
+    assert value.id == ""
+    (pk,) = desk.table("[Todo]")["{}"]
+    assert pk.startswith("MISS-")
+    with pytest.raises(ProcessingError, match="no usable primary key"):
+        desk.answer(get_list, [{"title": "x"}])
+
+
+def test_an_adder_is_never_answered_from_tables() -> None:
+    """Its endpoint has no data before it was answered."""
+    desk = Desk()
+    desk.answer(get_list, [{"id": 1}], {})
+    assert not desk.read(push, {}).found
+
+
+def test_a_merge_of_ones_own_gets_copies() -> None:
+    """A function that edits what it gets changes nothing that is stored or was handed out."""
+
+    def meddling(existing: list[Any], new: list[Any]) -> list[Any]:
+        existing.extend(new)
+        new.clear()
+        return existing
+
+    endpoint = adding(TODOS.add_with(meddling))
+    desk = Desk()
+    desk.answer(get_list, [{"id": 1}])
+    before = desk.data(get_list)
+    snapshot = desk.snapshot()
+    value = desk.answer(endpoint, {"id": 2}, {})
+    assert ids(before) == ids(snapshot.get_response(get_list).data) == [1]
+    assert ids(desk.data(get_list)) == [1, 2]
+    assert value.id == 2
+    assert desk.result(endpoint, {}) == ["2"]
+
+
+def test_adders_that_do_not_fit_are_refused() -> None:
+    """`assign` of a list, `push` and `unshift` of a map raise ValueError and name what fits."""
+    for collection, word, fits in ((TODOS, "assign", "push or unshift"), (MAP, "push", "assign"), (MAP, "unshift", "assign")):
+        with pytest.raises(ValueError, match=f"{word}: this Collection is a .*; use {fits}"):
+            getattr(collection, word)
+
+
+# -- filter ----------------------------------------------------------------------------------------------------------
+
+
+STORED: list[tuple[dict[str, Any], list[Any]]] = [
+    ({"group": "x"}, [{"id": 1}]),
+    ({"author": "bob", "group": "x"}, [{"id": 1}]),
+    ({"group": "x", "orderBy": "title"}, [{"id": 1}]),
+    ({"group": "y"}, [{"id": 2}]),
+    ({"done": True, "group": "x"}, []),
+]
+
+
+def _stored(desk: Desk) -> dict[str, list[str]]:
+    for args, answer in STORED:
+        desk.answer(get_list, answer, args)
+    return desk.table("[Todo]")
+
+
+def test_the_worked_example_of_the_filter() -> None:
+    """Members given in parameters or body match, ordering names do not count, what is given nowhere does not match."""
+    desk = Desk()
+    _stored(desk)
+    desk.answer(push, {"id": "9"}, {"group": "x"}, {"author": "bob", "title": "n"})
+    assert desk.table("[Todo]") == {
+        '{"group":"x"}': ["1", "9"],
+        '{"author":"bob","group":"x"}': ["1", "9"],
+        '{"group":"x","orderBy":"title"}': ["1", "9"],
+        '{"group":"y"}': ["2"],
+        '{"done":"true","group":"x"}': [],
+    }
+
+
+def test_values_are_compared_by_their_text() -> None:
+    """A number or boolean in a body matches the text in a collection's identity."""
+    desk = Desk()
+    desk.answer(get_list, [], {"n": 5, "done": True})
+    desk.answer(push, {"id": 1}, {"n": "5"}, {"done": True})
+    assert desk.table("[Todo]") == {'{"done":"true","n":"5"}': ["1"]}
+
+
+def test_a_single_argument_is_the_body() -> None:
+    """Without parameters the body alone decides."""
+    desk = Desk()
+    _stored(desk)
+    desk.answer(push, {"id": "9"}, {"group": "y"})
+    assert [pk for pk, items in desk.table("[Todo]").items() if "9" in items] == ['{"group":"y"}']
+
+
+class Unpaged(schema.Collection):
+    """Ordering does count here, the page does not."""
+
+    def non_filter_argument_keys(self, name: str) -> bool:
+        return name == "page"
+
+
+@pytest.mark.parametrize(
+    "collection",
+    [
+        Unpaged([Todo]),
+        schema.Collection([Todo], non_filter_argument_keys=lambda name: name == "page"),
+        schema.Collection([Todo], non_filter_argument_keys=["page"]),
+        schema.Collection([Todo], non_filter_argument_keys=re.compile("^page$")),
+        schema.Collection(
+            [Todo], non_filter_argument_keys=["page"], create_collection_filter=lambda *args: lambda identity: False
+        ),
+    ],
+)
+def test_which_arguments_do_not_filter(collection: Any) -> None:
+    """By a subclass, a function, names or an expression; it goes before a filter that is given as well."""
+    desk = Desk()
+    for args in ({"page": 1}, {"orderBy": "x"}):
+        desk.answer(listed(collection), [], args)
+    desk.answer(adding(collection.push), {"id": 1}, {})
+    assert desk.table("[Todo]") == {'{"page":"1"}': ["1"], '{"orderBy":"x"}': []}
+
+
+@pytest.mark.parametrize("on_adder", [True, False])
+def test_a_filter_of_ones_own_decides_alone(on_adder: bool) -> None:
+    """It is made from the arguments and gets the identity of each stored collection."""
+
+    def make(*args: Any) -> Callable[[Mapping[str, Any]], bool]:
+        return lambda identity: identity.get("group") == args[0]["to"]
+
+    collection = schema.Collection([Todo]) if on_adder else schema.Collection([Todo], create_collection_filter=make)
+    adder = collection.add_with(lambda existing, new: existing + new, make) if on_adder else collection.push
+    desk = Desk()
+    _stored(desk)
+    desk.answer(adding(adder), {"id": "9"}, {"to": "y"}, {"group": "x"})
+    assert [pk for pk, items in desk.table("[Todo]").items() if "9" in items] == ['{"group":"y"}']
+
+
+# -- remove, move ----------------------------------------------------------------------------------------------------
+
+
+def test_remove_takes_items_out_of_matching_collections() -> None:
+    """The entity stays; maps lose the entries that refer to it; polymorphic items are compared by value."""
+    desk = Desk()
+    desk.answer(get_list, [{"id": 1}, {"id": 2}], {"group": "x"})
+    desk.answer(get_list, [{"id": 1}], {"group": "y"})
+    remove: Any = RestEndpoint(path="/todos", method="PATCH", schema=TODOS.remove)
+    value = desk.answer(remove, {"id": 1}, {"group": "x"}, {})
+    assert desk.table("[Todo]") == {'{"group":"x"}': ["2"], '{"group":"y"}': ["1"]}
+    assert value is desk.get(Todo, "1")
+    desk.answer(listed(MAP, "/map"), {"a": {"id": 1}, "b": {"id": 2}})
+    desk.answer(RestEndpoint(path="/map", method="PATCH", schema=MAP.remove), {"x": {"id": 1}}, {})
+    assert desk.table("{Todo}") == {"{}": {"b": "2"}}
+    desk.answer(listed(FEED, "/feed"), [{"id": 1, "type": "link"}, {"id": 1, "type": "post"}])
+    desk.answer(RestEndpoint(path="/feed", method="PATCH", schema=FEED.remove), {"id": 1, "type": "post"}, {})
+    assert desk.table("[Link;Post]") == {"{}": [{"id": "1", "schema": "link"}]}
+
+
+def test_move_compares_before_and_after() -> None:
+    """The item leaves lists that matched only before and joins those that match only after."""
+    move: Any = RestEndpoint(path="/todos/:id", method="PATCH", schema=TODOS.move)
+    desk = Desk()
+    for group in ("x", "y", "z"):
+        desk.answer(get_list, [{"id": group, "group": group}], {"group": group})
+    desk.answer(get_list, [{"id": "x"}], {})
+    desk.answer(move, {"id": "x", "group": "y"}, {"id": "x"}, {"group": "y"})
+    assert desk.table("[Todo]") == {
+        '{"group":"x"}': [],
+        '{"group":"y"}': ["y", "x"],
+        '{"group":"z"}': ["z"],
+        "{}": ["x"],
+    }
+
+
+def test_move_of_polymorphic_items_and_with_a_merge_of_ones_own() -> None:
+    """The kind of the item tells which record is compared; `move_with` says where it goes."""
+    feed = listed(FEED, "/feed")
+    move: Any = RestEndpoint(
+        path="/feed/:id", method="PATCH", schema=FEED.move_with(lambda existing, new: [*new, *existing])
+    )
+    desk = Desk()
+    desk.answer(feed, [{"id": 1, "type": "link", "box": "a"}], {"box": "a"})
+    desk.answer(feed, [{"id": 1, "type": "post", "box": "b"}], {"box": "b"})
+    desk.answer(move, {"id": 1, "type": "link", "box": "b"}, {"id": 1}, {"box": "b"})
+    assert desk.table("[Link;Post]") == {
+        '{"box":"a"}': [],
+        '{"box":"b"}': [{"id": "1", "schema": "link"}, {"id": "1", "schema": "post"}],
+    }
+
+
+# -- pages -----------------------------------------------------------------------------------------------------------
+
+
+wrapped = listed({"results": TODOS, "next": ""})
+page = wrapped.paginated("cursor")
+
+
+def test_the_worked_example_of_pages() -> None:
+    """Items that are new go to the end; other members of the wrapper are replaced; the key is the list's."""
+    desk = Desk()
+    desk.answer(wrapped, {"results": [{"id": 1}], "next": "p2"}, {})
+    desk.now = 5_000
+    value = desk.answer(page, {"results": [{"id": 2}, {"id": 1}], "next": "p3"}, {"cursor": "p2"})
+    assert page.key({"cursor": "p2"}) == wrapped.key({})
+    assert desk.table("[Todo]") == {"{}": ["1", "2"]}
+    assert desk.result(wrapped, {}) == {"results": "{}", "next": "p3"}
+    assert desk.read(wrapped, {}).expires_at == 65_000
+    assert ids(value["results"]) == [2, 1]
+    assert ids(desk.data(wrapped, {})["results"]) == [1, 2]
+
+
+def test_a_page_without_a_list_becomes_the_list() -> None:
+    """The first page that comes is the list so far."""
+    desk = Desk()
+    desk.answer(page, {"results": [{"id": 2}], "next": "p3"}, {"cursor": "p2", "group": "x"})
+    assert desk.table("[Todo]") == {'{"group":"x"}': ["2"]}
+
+
+def test_pages_go_to_the_end_in_order_of_arrival() -> None:
+    """Whatever their times: a page that was overtaken by the next one comes after it."""
+    desk = Desk()
+    desk.now = 9_000
+    desk.answer(wrapped, {"results": [{"id": 1}]}, {})
+    desk.answer(page, {"results": [{"id": 3}]}, {"cursor": "p3"}, started=3_000)
+    desk.answer(page, {"results": [{"id": 2}]}, {"cursor": "p2"}, started=2_000)
+    assert desk.table("[Todo]") == {"{}": ["1", "3", "2"]}
+
+
+def test_a_refetch_discards_pages() -> None:
+    """The list endpoint's own answer replaces what was appended."""
+    desk = Desk()
+    desk.answer(wrapped, {"results": [{"id": 1}]}, {})
+    desk.answer(page, {"results": [{"id": 2}]}, {"cursor": "p2"})
+    desk.now = 2_000
+    desk.answer(wrapped, {"results": [{"id": 1}]}, {})
+    assert desk.table("[Todo]") == {"{}": ["1"]}
+
+
+def test_a_page_that_adds_nothing_changes_no_identity() -> None:
+    """Items that are all there leave the list the object that it was."""
+    desk = Desk()
+    desk.answer(get_list, [{"id": 1}, {"id": 2}], {})
+    before = desk.data(get_list, {})
+    desk.answer(get_list.paginated("cursor"), [{"id": 2}], {"cursor": "p2"})
+    assert desk.data(get_list, {}) is before
+
+
+def test_polymorphic_items_and_maps_have_pages_too() -> None:
+    """Polymorphic items are compared by value; the entries of a page of a map win."""
+    feed = listed(FEED, "/feed")
+    desk = Desk()
+    desk.answer(feed, [{"id": 1, "type": "link"}], {})
+    desk.answer(feed.paginated("cursor"), [{"id": 1, "type": "link"}, {"id": 1, "type": "post"}], {"cursor": "2"})
+    assert desk.table("[Link;Post]")["{}"] == [{"id": "1", "schema": "link"}, {"id": "1", "schema": "post"}]
+    todo_map = listed(MAP, "/map")
+    desk.answer(todo_map, {"a": {"id": 1}, "b": {"id": 2}}, {})
+    desk.answer(todo_map.paginated("cursor"), {"b": {"id": 3}, "c": {"id": 4}}, {"cursor": "2"})
+    assert desk.table("{Todo}")["{}"] == {"a": "1", "b": "3", "c": "4"}
+
+
+def test_pages_of_a_list_with_keys_of_its_own() -> None:
+    """`args_key` and the function form of `paginated` decide which list a page belongs to."""
+    collection = schema.Collection([Todo], args_key=lambda *args: {"g": args[0]["group"]})
+    paged = listed(collection).paginated(lambda params: [{"group": params["group"]}])
+    desk = Desk()
+    desk.answer(listed(collection), [{"id": 1}], {"group": "x", "size": 2})
+    desk.answer(paged, [{"id": 2}], {"group": "x", "size": 2, "cursor": "c"})
+    assert desk.table("[Todo]") == {'{"g":"x"}': ["1", "2"]}
+
+
+def test_pages_need_a_collection() -> None:
+    """A list that is not stored as one cannot be appended to."""
+    with pytest.raises(ValueError, match="Missing Collection"):
+        listed([Todo]).paginated("cursor")

@@ -1,0 +1,826 @@
+"""The reducer, what a read finds and how old it is, and the manners of the store (§7.2 to §7.4, §8, §9.5, §9.6, §11)."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+
+from restencil import (
+    AbortError,
+    AbortOptimistic,
+    Entity,
+    NetworkError,
+    ProcessingError,
+    RestEndpoint,
+    Store,
+    create_resource,
+    schema,
+)
+from restencil.actions import ExpireAll, Invalidate, InvalidateAll, Meta, Set, SetResponse, Subscribe, Unsubscribe
+from restencil.expiry import ExpiryStatus
+from tests.runtime.doubles import AnyEndpoint, Desk
+
+Valid, InvalidIfStale, Invalid = ExpiryStatus.Valid, ExpiryStatus.InvalidIfStale, ExpiryStatus.Invalid
+INFINITE = float("inf")
+
+
+class User(Entity):
+    id: str = ""
+    name: str = ""
+
+
+class Article(Entity, schema={"author": User}):
+    id: str = ""
+    title: str = ""
+    author: User = User()
+
+
+Articles: Any = create_resource(path="/articles/:id", schema=Article)
+Users: Any = create_resource(path="/users/:id", schema=User)
+bare: Any = RestEndpoint(path="/bare/:id?")
+strict: Any = Articles.get.extend(invalid_if_stale=True)
+soft: Any = Articles.get.extend(error_policy=lambda error: "soft" if error.status >= 500 else None)
+everyone: Any = RestEndpoint(path="/everyone", schema=schema.All(User))
+
+ONE = {"id": "1"}
+BROKEN = NetworkError("no", status=503)
+
+
+def status(desk: Desk, endpoint: AnyEndpoint, *args: Any) -> tuple[bool, ExpiryStatus, float]:
+    """Whether there is data, its status, and when it expires."""
+    reading = desk.read(endpoint, *args)
+    assert (reading.data is not None) is reading.found
+    return reading.found, reading.expiry_status, reading.expires_at
+
+
+@pytest.fixture
+def desk() -> Desk:
+    """An empty store at 1000."""
+    return Desk()
+
+
+def fetched(desk: Desk) -> None:
+    """Article 1 was fetched at 1000, for 60 s."""
+    desk.answer(Articles.get, {"id": "1", "author": {"id": "u"}}, ONE)
+
+
+# -- the table of situations, §8.2 ------------------------------------------------------------------------------------
+
+
+def test_never_fetched_and_nothing_known(desk: Desk) -> None:
+    """No data, InvalidIfStale, expired at 1."""
+    assert status(desk, Articles.get, ONE) == (False, InvalidIfStale, 1)
+
+
+def test_never_fetched_but_known_from_a_list(desk: Desk) -> None:
+    """The entity, Valid, as old as its oldest part."""
+    desk.answer(Users.get, {"id": "u"}, {"id": "u"})
+    desk.now = 3_000
+    desk.answer(Articles.get_list, [{"id": "1", "author": "u"}])
+    assert status(desk, Articles.get, ONE) == (True, Valid, 61_000)
+
+
+def test_fetched(desk: Desk) -> None:
+    """The data, Valid, its own age whatever its parts'."""
+    fetched(desk)
+    desk.now = 5_000
+    desk.answer(Users.get, {"id": "u"}, {"id": "u"})
+    assert status(desk, Articles.get, ONE) == (True, Valid, 61_000)
+
+
+def test_fetched_with_invalid_if_stale(desk: Desk) -> None:
+    """The data, InvalidIfStale, its own age."""
+    fetched(desk)
+    assert status(desk, strict, ONE) == (True, InvalidIfStale, 61_000)
+
+
+def test_after_expire_all(desk: Desk) -> None:
+    """The data, Valid, expired at 1; other endpoints' keys are not touched."""
+    fetched(desk)
+    desk.answer(Users.get, {"id": "u"}, {"id": "u"})
+    desk.expire_all(Articles.get)
+    assert status(desk, Articles.get, ONE) == (True, Valid, 1)
+    assert status(desk, Users.get, {"id": "u"}) == (True, Valid, 61_000)
+
+
+def test_after_invalidate_with_the_entity_in_the_table(desk: Desk) -> None:
+    """The entity, Invalid, the entity's age."""
+    fetched(desk)
+    desk.now = 4_000
+    desk.invalidate(Articles.get, ONE)
+    assert status(desk, Articles.get, ONE) == (True, Invalid, 61_000)
+
+
+def test_after_invalidate_with_nothing_in_the_table(desk: Desk) -> None:
+    """No data, Invalid, expired at 1; also for a key that never was."""
+    plain: Any = RestEndpoint(path="/plain", schema=[Article])
+    desk.answer(plain, [])
+    desk.invalidate(plain)
+    assert status(desk, plain) == (False, Invalid, 1)
+    desk.invalidate(Articles.get, ONE)
+    assert status(desk, Articles.get, ONE) == (False, Invalid, 1)
+
+
+def test_after_a_required_entity_was_deleted(desk: Desk) -> None:
+    """No data, Invalid, its own age; with an error after it InvalidIfStale and the error's."""
+    fetched(desk)
+    desk.answer(Users.delete, "u", {"id": "u"})
+    assert status(desk, Articles.get, ONE) == (False, Invalid, 61_000)
+    desk.now = 2_000
+    desk.fail(Articles.get, BROKEN, ONE)
+    assert status(desk, Articles.get, ONE) == (False, InvalidIfStale, 3_000)
+
+
+def test_an_error_without_data(desk: Desk) -> None:
+    """No data, InvalidIfStale, the error's age."""
+    desk.fail(Articles.get, BROKEN, ONE)
+    assert status(desk, Articles.get, ONE) == (False, InvalidIfStale, 2_000)
+
+
+def test_an_error_with_data(desk: Desk) -> None:
+    """The data, Valid, the error's age."""
+    fetched(desk)
+    desk.fail(Articles.get, BROKEN, ONE)
+    assert status(desk, Articles.get, ONE) == (True, Valid, 2_000)
+
+
+def test_without_schema_never_fetched(desk: Desk) -> None:
+    """No data, Invalid, expired at 0; after an error InvalidIfStale."""
+    assert status(desk, bare, {}) == (False, Invalid, 0)
+    desk.fail(bare, BROKEN, {})
+    assert status(desk, bare, {}) == (False, InvalidIfStale, 2_000)
+
+
+def test_all_without_a_table(desk: Desk) -> None:
+    """No data, Invalid, never expires."""
+    assert status(desk, everyone) == (False, Invalid, INFINITE)
+
+
+def test_a_json_null_is_data_of_an_endpoint_without_schema(desk: Desk) -> None:
+    """`found` tells a null that was answered from nothing."""
+    desk.answer(bare, None, {})
+    reading = desk.read(bare, {})
+    assert (reading.data, reading.found, reading.expiry_status) == (None, True, Valid)
+
+
+# -- when a read fetches, §8.3, §8.4 -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "now", "needs_fetch", "suspends"),
+    [
+        (Articles.get, 61_000, False, False),
+        (Articles.get, 61_001, True, False),
+        (strict, 61_000, False, False),
+        (strict, 61_001, True, True),
+    ],
+)
+def test_fresh_and_stale(desk: Desk, endpoint: AnyEndpoint, now: float, needs_fetch: bool, suspends: bool) -> None:
+    """Fresh data is returned; stale data too, with a fetch behind it; `invalid_if_stale` waits for the fetch."""
+    fetched(desk)
+    desk.now = now
+    reading = desk.read(endpoint, ONE)
+    assert (reading.needs_fetch, reading.suspends) == (needs_fetch, suspends)
+
+
+def test_invalid_always_waits(desk: Desk) -> None:
+    """Whatever its age."""
+    fetched(desk)
+    desk.invalidate(Articles.get, ONE)
+    reading = desk.read(Articles.get, ONE)
+    assert (reading.needs_fetch, reading.suspends) == (True, True)
+    assert desk.read(everyone).suspends is False or desk.read(everyone).found
+
+
+def test_the_worked_example_of_expiry(desk: Desk) -> None:
+    """Fresh up to and including its moment; a soft error lengthens stale data by its own length; a hard one is raised."""
+
+    def looks(endpoint: AnyEndpoint, now: float) -> tuple[Any, bool, bool]:
+        desk.now = now
+        reading = desk.read(endpoint, ONE)
+        assert reading.found
+        return reading.error, reading.needs_fetch, reading.suspends
+
+    for endpoint, error in ((soft, None), (Articles.get, BROKEN)):
+        desk.now = 1_000
+        desk.answer(endpoint, {"id": "1"}, ONE, length=5_000)
+        assert looks(endpoint, 3_000) == (None, False, False)
+        assert looks(endpoint, 6_000) == (None, False, False)
+        assert looks(endpoint, 6_001) == (None, True, False)
+        desk.now = 6_050
+        desk.fail(endpoint, BROKEN, ONE)
+        assert desk.read(endpoint, ONE).expires_at == 7_050
+        assert looks(endpoint, 6_500) == (error, False, False)
+        assert looks(endpoint, 7_100) == (error, True, False)
+
+
+# -- get_error, §8.5 --------------------------------------------------------------------------------------------------
+
+
+def test_a_soft_error_needs_usable_data(desk: Desk) -> None:
+    """Wherever the data comes from; without it the error is raised all the same."""
+    desk.fail(soft, BROKEN, ONE)
+    assert desk.read(soft, ONE).error is BROKEN
+    desk.answer(Articles.get_list, [{"id": "1", "author": {"id": "u"}}])
+    reading = desk.read(soft, ONE)
+    assert (reading.error, reading.raw_error) == (None, BROKEN)
+    desk.answer(Users.delete, "u", {"id": "u"})
+    assert desk.read(soft, ONE).error is BROKEN
+
+
+def test_the_policy_is_asked_once_when_the_error_is_recorded(desk: Desk) -> None:
+    """It gets the error; what is not "soft" is hard; one that fails itself counts as hard and is logged."""
+    asked: list[BaseException] = []
+
+    def policy(error: BaseException) -> str | None:
+        asked.append(error)
+        return "hard"
+
+    def broken(error: BaseException) -> str | None:
+        raise KeyError("x")
+
+    for endpoint in (Articles.get.extend(error_policy=policy), Articles.get.extend(error_policy=broken)):
+        fetched(desk)
+        desk.fail(endpoint, BROKEN, ONE)
+        assert desk.read(endpoint, ONE).error is BROKEN
+        assert desk.read(endpoint, ONE).error is BROKEN
+    assert asked == [BROKEN]
+
+
+# -- the reducer, §7.3 ------------------------------------------------------------------------------------------------
+
+
+def test_a_response_clears_error_policy_and_invalidation(desk: Desk) -> None:
+    """The key's meta is that of the answer, with the former expiry beside it."""
+    desk.fail(soft, BROKEN, ONE)
+    desk.invalidate(soft, ONE)
+    desk.now = 2_000
+    fetched(desk)
+    assert desk.store.state["meta"]["GET /articles/1"] == {
+        "fetched_at": 2_000,
+        "date": 2_000,
+        "expires_at": 62_000,
+        "prev_expires_at": 0,
+    }
+
+
+def test_result_and_meta_of_a_key_are_those_of_the_last_arrival(desk: Desk) -> None:
+    """Also when its request started earlier; entities are protected by their own times."""
+    plain: Any = RestEndpoint(path="/plain", schema=[User])
+    desk.now = 3_000
+    desk.answer(plain, [{"id": "1", "name": "new"}], started=2_000)
+    desk.answer(plain, [{"id": "2"}, {"id": "1", "name": "old"}], started=1_000)
+    assert desk.result(plain) == ["2", "1"]
+    assert desk.data(plain)[1].name == "new"
+    assert desk.store.endpoint_meta("GET /plain").fetched_at == 1_000  # type: ignore[union-attr]
+
+
+def test_an_error_keeps_result_and_tables(desk: Desk) -> None:
+    """Only the key's meta changes: error, policy and the error's own times."""
+    fetched(desk)
+    before = desk.store.state
+    desk.now = 2_000
+    desk.fail(soft, BROKEN, ONE)
+    after = desk.store.state
+    assert (after["entities"], after["endpoints"]) == (before["entities"], before["endpoints"])
+    assert after["meta"]["GET /articles/1"] == {
+        "fetched_at": 2_000,
+        "date": 2_000,
+        "expires_at": 3_000,
+        "error": BROKEN,
+        "error_policy": "soft",
+    }
+
+
+@pytest.mark.parametrize("error", [AbortError("stop"), asyncio.CancelledError(), KeyboardInterrupt()])
+def test_an_abort_records_nothing(desk: Desk, error: BaseException) -> None:
+    """Aborts and cancellations leave the key as it was."""
+    fetched(desk)
+    before = desk.store.state
+    desk.fail(Articles.get, error, ONE)
+    assert desk.store.state == before
+
+
+def test_a_processing_error_is_recorded_and_raised(desk: Desk, caplog: pytest.LogCaptureFixture) -> None:
+    """Status 400, cause chained, response attached, key and schema named, logged; tables stay; it lives like an error."""
+    fetched(desk)
+    before = desk.store.state
+    endpoint = Articles.get.extend(error_policy=lambda error: "soft", error_expiry_length=500)
+    desk.now = 2_000
+    with caplog.at_level(logging.WARNING, "restencil"), pytest.raises(ProcessingError) as caught:
+        desk.answer(endpoint, {"title": "x"}, ONE)
+    error = caught.value
+    assert (error.status, error.response) == (400, {"title": "x"})
+    assert isinstance(error.__cause__, ProcessingError)
+    assert str(error).startswith("GET /articles/1: the response does not fit its schema (Entity of Article): ")
+    assert caplog.messages == [str(error)]
+    after = desk.store.state
+    assert (after["entities"], after["endpoints"]) == (before["entities"], before["endpoints"])
+    reading = desk.read(endpoint, ONE)
+    assert (reading.raw_error, reading.error, reading.expires_at) == (error, None, 2_500)
+
+
+def test_a_hook_that_fails_is_a_processing_error(desk: Desk) -> None:
+    """Anything raised while normalizing; the cause is what was raised."""
+
+    class Odd(Entity):
+        id: str = ""
+
+        @classmethod
+        def process(cls, input: Any, parent: Any, key: str | None, args: tuple[Any, ...]) -> Mapping[str, Any]:
+            raise ZeroDivisionError("odd")
+
+    with pytest.raises(ProcessingError, match="odd") as caught:
+        desk.answer(RestEndpoint(path="/odd", schema=Odd), {"id": "1"})
+    assert isinstance(caught.value.__cause__, ZeroDivisionError)
+
+
+def test_set_writes_tables_alone(desk: Desk) -> None:
+    """The value goes through the schema; no key gets a result or times."""
+    desk.set(Article, {"id": "1", "author": {"id": "u"}})
+    desk.set(schema.Collection([User]), [{"id": "v"}], {"g": 1})
+    assert desk.pks("Article") == ["1"]
+    assert desk.table("[User]") == {'{"g":"1"}': ["v"]}
+    assert (desk.store.state["endpoints"], desk.store.state["meta"]) == ({}, {})
+    assert desk.store.entity_meta("Article", "1") == (1_000, 1_000, 61_000)
+
+
+def test_set_with_a_function_of_the_previous_value(desk: Desk) -> None:
+    """It gets what a read gives; without a previous value nothing happens."""
+    desk.set(User, lambda user: {"id": user.id, "name": user.name + "!"}, {"id": "1"})
+    assert desk.store.state["entities"] == {}
+    desk.set(User, {"id": "1", "name": "Ann"})
+    desk.set(User, lambda user: {"id": user.id, "name": user.name + "!"}, {"id": "1"})
+    desk.set(User, lambda user: user.replace(name=user.name + "?"), {"id": "1"})
+    assert desk.get(User, "1").name == "Ann!?"
+
+
+def test_set_takes_a_copy(desk: Desk) -> None:
+    """Changing what was handed in afterwards changes nothing."""
+    mine: dict[str, Any] = {"id": "1", "tags": ["a"]}
+    desk.set(User, mine)
+    mine["tags"].append("b")
+    assert desk.table("User")["1"]["tags"] == ["a"]
+
+
+def test_set_that_fails_leaves_the_state_and_is_logged(desk: Desk, caplog: pytest.LogCaptureFixture) -> None:
+    """Bad input raises at the caller, too."""
+    with caplog.at_level(logging.ERROR, "restencil"), pytest.raises(ProcessingError, match="no usable primary key"):
+        desk.set([User], [{"id": "1"}, {}])
+    assert "set(User) failed; the store is unchanged" in caplog.messages
+    assert desk.store.state["entities"] == {}
+    with pytest.raises(TypeError, match=r"set\(\) takes a schema, found 5"):
+        desk.set(5, {})
+
+
+def test_invalidate_deletes_the_result_and_the_error(desk: Desk) -> None:
+    """`expires_at` is 0, `invalidated` set; entities are not touched."""
+    fetched(desk)
+    desk.fail(Articles.get, BROKEN, ONE)
+    desk.invalidate(Articles.get, ONE)
+    state = desk.store.state
+    assert state["endpoints"] == {}
+    assert state["meta"]["GET /articles/1"] == {
+        "fetched_at": 1_000,
+        "date": 1_000,
+        "expires_at": 0,
+        "invalidated": True,
+    }
+    assert desk.pks("Article") == ["1"]
+
+
+def test_invalidate_all_takes_keys_with_a_result(desk: Desk) -> None:
+    """Keys that only have an error, and keys of other endpoints, are not touched."""
+    fetched(desk)
+    desk.answer(Articles.get_list, [])
+    desk.fail(Articles.get, BROKEN, {"id": "2"})
+    desk.invalidate_all(Articles.get)
+    assert desk.read(Articles.get, ONE).expiry_status is Invalid
+    assert desk.read(Articles.get, {"id": "2"}).error is BROKEN
+    assert desk.read(Articles.get_list).expiry_status is Valid
+
+
+def test_expire_all_takes_errors_too(desk: Desk) -> None:
+    """So that they may be retried; a predicate on keys does as well as an endpoint."""
+    fetched(desk)
+    desk.fail(Articles.get, BROKEN, {"id": "2"})
+    desk.store.apply(ExpireAll(lambda key: key.startswith("GET /articles/")))
+    assert [desk.read(Articles.get, {"id": pk}).expires_at for pk in ("1", "2")] == [1, 1]
+    assert desk.read(Articles.get, {"id": "2"}).error is BROKEN
+
+
+def test_reset_starts_over(desk: Desk) -> None:
+    """Nothing is left; the moment is noted, and resets are counted."""
+    fetched(desk)
+    desk.now = 5_000
+    desk.reset()
+    state = desk.store.state
+    assert {name: part for name, part in state.items() if part} == {"last_reset": 5_000}
+    assert (desk.store.resets, desk.store.last_reset) == (1, 5_000)
+    assert status(desk, Articles.get, ONE) == (False, InvalidIfStale, 1)
+
+
+def test_answers_to_what_started_before_a_reset_are_dropped(desk: Desk) -> None:
+    """Within the same millisecond too; the caller of a mutation still gets its value or its error."""
+    desk.reset()
+    value = desk.answer(Articles.partial_update, {"id": "1", "title": "x", "author": {"id": "u"}}, ONE, {}, resets=0)
+    assert (value.title, value.author.id) == ("x", "u")
+    with pytest.raises(ProcessingError):
+        desk.answer(Articles.partial_update, {"title": "x"}, ONE, {}, resets=0)
+    state = desk.store.state
+    assert (state["entities"], state["endpoints"], state["meta"]) == ({}, {}, {})
+    desk.answer(Articles.partial_update, {"id": "1"}, ONE, {}, resets=1)
+    assert desk.pks("Article") == ["1"]
+
+
+def test_subscriptions_are_no_matter_of_the_state(desk: Desk) -> None:
+    """They are the managers' business."""
+    before = desk.store.state
+    desk.store.apply(Subscribe(Articles.get, (ONE,), "k"))
+    desk.store.apply(Unsubscribe(Articles.get, (ONE,), "k"))
+    assert desk.store.state == before
+
+
+# -- the value of a fetch, §7.2 ----------------------------------------------------------------------------------------
+
+
+def test_without_schema_the_value_is_the_response(desk: Desk) -> None:
+    """Read-only, like what a later read gives."""
+    value = desk.answer(bare, {"a": [1]}, {})
+    assert value == {"a": [1]} == desk.data(bare, {})
+    with pytest.raises(TypeError, match="read-only"):
+        value["a"].append(2)
+
+
+def test_fields_that_the_response_lacked_come_from_the_store(desk: Desk) -> None:
+    """And a nested bare pk gives the stored entity."""
+    desk.answer(Articles.get, {"id": "1", "title": "A", "author": {"id": "u", "name": "Uma"}}, ONE)
+    value = desk.answer(Articles.get, {"id": "1", "author": "u"}, ONE)
+    assert (value.title, value.author.name) == ("A", "Uma")
+
+
+def test_a_newer_record_shows_in_the_value_of_an_older_fetch(desk: Desk) -> None:
+    """The value is what the store holds, not what the response said."""
+    desk.now = 3_000
+    desk.answer(Users.get, {"id": "1", "name": "new"}, ONE, started=2_000)
+    assert desk.answer(Users.get, {"id": "1", "name": "old"}, ONE, started=1_000).name == "new"
+
+
+def test_an_entity_that_the_store_does_not_hold_is_built_from_the_response(desk: Desk) -> None:
+    """One deleted meanwhile: the fetch was older than the deletion; with `process` applied and nested ones filled in."""
+
+    class Marked(Entity, schema={"author": User}):
+        id: str = ""
+        mark: str = ""
+        author: User | None = None
+
+        @classmethod
+        def process(cls, input: Any, parent: Any, key: str | None, args: tuple[Any, ...]) -> Mapping[str, Any]:
+            return {**input, "mark": "processed"}
+
+    marked: Any = RestEndpoint(path="/marked/:id", schema=Marked)
+    desk.now = 3_000
+    desk.answer(RestEndpoint(path="/gone", method="POST", schema=schema.Invalidate(Marked)), "1", started=2_000)
+    value = desk.answer(marked, {"id": "1", "author": {"id": "u", "name": "Uma"}}, ONE, started=1_000)
+    assert (value.id, value.mark) == ("1", "processed")
+    assert value.author is desk.get(User, "u")
+    assert desk.read(marked, ONE).expiry_status is Invalid
+
+
+def test_entities_returned_by_process_are_found_again(desk: Desk) -> None:
+    """A response that consists of instances gives the store's instances."""
+    value = desk.answer(Articles.get_list, [Article(id="1", title="A"), {"id": "2", "author": User(id="u")}])
+    assert value[0] is desk.get(Article, "1")
+    assert value[0].title == "A"
+    assert value[1].author is desk.get(User, "u")
+    assert desk.table("Article") == {"1": {"id": "1", "title": "A"}, "2": {"id": "2", "author": "u"}}
+
+
+def test_tuples_are_lists(desk: Desk) -> None:
+    """What a `process` function returns need not be a list."""
+    value = desk.answer(Articles.get_list, ({"id": "1"}, {"id": "2"}))
+    assert [item.id for item in value] == [item.id for item in desk.data(Articles.get_list)] == ["1", "2"]
+
+
+# -- the update option, §11 --------------------------------------------------------------------------------------------
+
+
+plain_list: Any = RestEndpoint(path="/todos", schema=[User])
+
+
+def updating(update: Any) -> AnyEndpoint:
+    """A creation with this `update`."""
+    return RestEndpoint(path="/todos", method="POST", schema=User, update=update)
+
+
+def test_the_worked_example_of_update(desk: Desk) -> None:
+    """The new primary key is put in front of a list that is stored as primary keys."""
+    create = updating(lambda new, *args: {plain_list.key(): lambda ids: [new, *(ids or ())]})
+    desk.answer(plain_list, [{"id": "1"}])
+    desk.answer(create, {"id": 2}, {})
+    assert desk.result(plain_list) == ["2", "1"]
+    assert [user.id for user in desk.data(plain_list)] == [2, "1"]
+
+
+def test_update_reaches_keys_without_a_result_and_leaves_meta(desk: Desk) -> None:
+    """The function gets None, what it returns is stored, and the key's meta stays what it was."""
+    seen: list[Any] = []
+    create = updating(lambda new, *args: {"K": lambda ids: seen.append(ids) or [new]})
+    desk.answer(create, {"id": 2}, {"name": "x"})
+    assert seen == [None]
+    assert desk.store.state["endpoints"] == {"POST /todos": "2", "K": ["2"]}
+    assert list(desk.store.state["meta"]) == ["POST /todos"]
+
+
+def test_update_gets_the_normalized_response_and_the_arguments(desk: Desk) -> None:
+    """In the form in which it is stored: primary keys."""
+    seen: list[Any] = []
+    endpoint: Any = RestEndpoint(
+        path="/x", method="POST", schema={"users": [User]}, update=lambda *found: seen.append(found) or {}
+    )
+    desk.answer(endpoint, {"users": [{"id": 1}]}, {"p": 1}, {"b": 2})
+    assert seen == [({"users": ["1"]}, {"p": 1}, {"b": 2})]
+
+
+def test_an_update_that_fails_is_logged_and_the_others_run(desk: Desk, caplog: pytest.LogCaptureFixture) -> None:
+    """The response itself stays applied, whether the option or one of its functions fails."""
+
+    def bad(ids: Any) -> Any:
+        raise ValueError("bad")
+
+    def worse(*found: Any) -> Any:
+        raise ValueError("worse")
+
+    with caplog.at_level(logging.ERROR, "restencil"):
+        desk.answer(updating(lambda new, *args: {"A": bad, "B": lambda ids: [new]}), {"id": 1}, {})
+        desk.answer(updating(worse), {"id": 2}, {})
+    assert desk.store.state["endpoints"] == {"POST /todos": "2", "B": ["1"]}
+    assert caplog.messages == [
+        "POST /todos: update of A failed; the other updates still run",
+        "POST /todos: update failed; the response itself stays applied",
+    ]
+
+
+def test_an_update_cannot_edit_what_is_stored(desk: Desk, caplog: pytest.LogCaptureFixture) -> None:
+    """It must return new containers: the stored list is handed to it read-only."""
+    desk.answer(plain_list, [{"id": "1"}])
+    with caplog.at_level(logging.ERROR, "restencil"):
+        desk.answer(updating(lambda new, *args: {plain_list.key(): lambda ids: ids.append(new)}), {"id": 2}, {})
+    assert desk.result(plain_list) == ["1"]
+    assert "read-only; copy it first" in caplog.text
+
+
+# -- inactive, §7.1 ----------------------------------------------------------------------------------------------------
+
+
+def test_none_as_the_only_argument_means_inactive(desk: Desk) -> None:
+    """No data, Valid, never expires; with a body it is no such sign, and without any argument it is active."""
+    reading = desk.read(Articles.get, None)
+    assert (reading.data, reading.expiry_status, reading.expires_at, reading.needs_fetch) == (None, Valid, INFINITE, False)
+    assert desk.read(Articles.get_list).needs_fetch
+    assert desk.read(Articles.get_list.push, None).needs_fetch
+
+
+# -- listeners, hooks, threads, §7.1, §9.6 ------------------------------------------------------------------------------
+
+
+def test_listeners_hear_of_each_change_after_it_happened(desk: Desk) -> None:
+    """They may read the new state; a removed one hears nothing; collection is silent."""
+    heard: list[list[str]] = []
+    remove = desk.store.add_listener(lambda: heard.append(desk.pks("User")))
+    desk.answer(Users.get, {"id": "1"}, ONE)
+    desk.answer(Users.get, {"id": "2"}, {"id": "2"})
+    desk.collect(("User", "1"))
+    assert heard == [["1"], ["1", "2"]]
+    remove()
+    desk.reset()
+    assert len(heard) == 2
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda desk: desk.given(bare, 1, {}),
+        lambda desk: desk.fail(bare, BROKEN, {}),
+        lambda desk: desk.set(User, {"id": "1"}),
+        lambda desk: desk.invalidate(bare, {}),
+        lambda desk: desk.invalidate_all(bare),
+        lambda desk: desk.expire_all(bare),
+        lambda desk: desk.reset(),
+    ],
+)
+def test_every_operation_is_heard(desk: Desk, change: Callable[[Desk], None]) -> None:
+    """One call of each listener for each change."""
+    heard: list[int] = []
+    desk.store.add_listener(lambda: heard.append(1))
+    change(desk)
+    assert heard == [1]
+
+
+def test_a_listener_may_change_the_store(desk: Desk) -> None:
+    """What it does is heard after all listeners heard of the first change, in order of actions."""
+    order: list[str] = []
+
+    def first() -> None:
+        order.append(f"first {len(desk.pks('User'))}")
+        if len(desk.pks("User")) == 1:
+            desk.answer(Users.get, {"id": "2"}, {"id": "2"})
+
+    desk.store.add_listener(first)
+    desk.store.add_listener(lambda: order.append(f"second {len(desk.pks('User'))}"))
+    desk.answer(Users.get, {"id": "1"}, ONE)
+    assert order == ["first 1", "second 2", "first 2", "second 2"]
+
+
+def test_a_listener_that_fails_is_logged_and_the_others_run(desk: Desk, caplog: pytest.LogCaptureFixture) -> None:
+    """The caller does not see its error."""
+    heard: list[int] = []
+
+    def bad() -> None:
+        raise ValueError("bad")
+
+    desk.store.add_listener(bad)
+    desk.store.add_listener(lambda: heard.append(1))
+    with caplog.at_level(logging.ERROR, "restencil"):
+        desk.answer(bare, 1, {})
+    assert heard == [1]
+    assert "a listener of the store failed; the others still run" in caplog.messages
+
+
+def test_listeners_run_outside_of_the_lock(desk: Desk) -> None:
+    """Another thread can use the store while a listener runs."""
+    found: list[Any] = []
+
+    def listen() -> None:
+        thread = threading.Thread(target=lambda: found.append(desk.data(bare, {})))
+        thread.start()
+        thread.join(5)
+
+    desk.store.add_listener(listen)
+    desk.answer(bare, 7, {})
+    assert found == [7]
+
+
+HOOKS = ["merge", "validate", "process", "pk", "update", "error_policy", "query", "set", "test", "optimistic"]
+
+
+@pytest.mark.parametrize("where", HOOKS)
+def test_a_hook_may_read_but_not_change(desk: Desk, where: str) -> None:
+    """An operation that changes the store raises RuntimeError naming the hook and the operation; reads work."""
+    caught: list[str] = []
+    reads: list[Any] = []
+    desk.answer(bare, "known", {})
+
+    def hook_that_changes(*args: Any) -> None:
+        reads.append(desk.data(bare, {}))
+        try:
+            desk.store.apply(Invalidate("x"))
+        except RuntimeError as error:
+            caught.append(str(error))
+
+    class Nosy(Entity):
+        id: str = ""
+
+        def pk(self) -> str:
+            if where == "pk":
+                hook_that_changes()
+            return self.id
+
+        @classmethod
+        def process(cls, input: Any, parent: Any, key: str | None, args: tuple[Any, ...]) -> Mapping[str, Any]:
+            if where == "process":
+                hook_that_changes()
+            return {**input}
+
+        @classmethod
+        def validate(cls, record: Mapping[str, Any]) -> str | None:
+            if where == "validate":
+                hook_that_changes()
+            return None
+
+        @classmethod
+        def merge(cls, existing: Mapping[str, Any], incoming: Mapping[str, Any]) -> Mapping[str, Any]:
+            if where == "merge":
+                hook_that_changes()
+            return {**existing, **incoming}
+
+    nosy: Any = RestEndpoint(
+        path="/nosy/:id",
+        method="PUT",
+        schema=Nosy,
+        update=lambda *found: (hook_that_changes() if where == "update" else None) or {},
+        error_policy=lambda error: hook_that_changes() if where == "error_policy" else None,
+        get_optimistic_response=lambda snapshot, *args: (hook_that_changes() if where == "optimistic" else None) or args[0],
+    )
+    for number in (1, 2):
+        fetch = desk.start(nosy, {"id": "1"}, {})
+        desk.read(nosy, {"id": "1"}, {})
+        desk.answer(nosy, {"id": "1", "n": number}, {"id": "1"}, {}, fetch=fetch)
+    desk.fail(nosy, BROKEN, {"id": "1"}, {})
+    desk.get(schema.Query(Nosy, lambda found, *args: hook_that_changes() if where == "query" else found), "1")
+    desk.set(Nosy, lambda found: (hook_that_changes() if where == "set" else None) or {"id": "1"}, "1")
+    desk.store.apply(InvalidateAll(lambda key: bool(hook_that_changes()) if where == "test" else False))
+    assert set(reads) == {"known"}
+    assert set(caught) == {
+        "the hook 'test_a_hook_may_read_but_not_change.<locals>.hook_that_changes' called Invalidate: a hook may read "
+        "the store, but not change it or fetch; do it where the fetch was started, or in a listener"
+    }
+    assert desk.store.endpoint_meta("x") is None
+
+
+def test_after_a_hook_failed_the_store_may_be_changed(desk: Desk) -> None:
+    """The guard ends with the hook, however it ends."""
+
+    class Odd(Entity):
+        id: str = ""
+
+        @classmethod
+        def validate(cls, record: Mapping[str, Any]) -> str | None:
+            raise ZeroDivisionError
+
+    odd: Any = RestEndpoint(path="/odd/:id", schema=Odd)
+    with pytest.raises(ProcessingError):
+        desk.answer(odd, {"id": "1"}, ONE)
+    with pytest.raises(ZeroDivisionError):
+        desk.get(schema.Query(User, lambda found, *args: 1 // 0), *_known(desk))
+    desk.answer(bare, 1, {})
+    assert desk.data(bare, {}) == 1
+
+
+def _known(desk: Desk) -> tuple[Any, ...]:
+    desk.answer(Users.get, {"id": "1"}, ONE)
+    return (ONE,)
+
+
+@pytest.mark.parametrize("hook", ["error_policy", "get_optimistic_response"])
+def test_hooks_of_endpoints_are_plain_functions(desk: Desk, hook: str, caplog: pytest.LogCaptureFixture) -> None:
+    """A coroutine is closed, and a TypeError that names endpoint and hook is logged."""
+
+    async def coroutine(*args: Any) -> Any:
+        return None
+
+    endpoint = Articles.partial_update.extend(**{hook: coroutine})
+    with caplog.at_level(logging.ERROR, "restencil"):
+        desk.start(endpoint, ONE, {})
+        desk.data(Articles.get, ONE)
+        desk.fail(endpoint, BROKEN, ONE, {})
+    assert f"{hook} " in caplog.text
+    assert "Article.partial_update" in caplog.text
+
+
+def test_no_reader_sees_half_of_an_answer() -> None:
+    """Two entities that every response changes together are always read together, from many threads."""
+    store = Store()
+    both: Any = RestEndpoint(path="/both", schema={"a": User, "b": User})
+    stop = threading.Event()
+    torn: list[Any] = []
+
+    def read() -> None:
+        while not stop.is_set():
+            found = store.read(both, ()).data
+            if found is not None and found["a"].name != found["b"].name:
+                torn.append(found)
+
+    readers = [threading.Thread(target=read) for _ in range(4)]
+    for reader in readers:
+        reader.start()
+    for number in range(500):
+        response = {name: {"id": name, "name": str(number)} for name in ("a", "b")}
+        store.apply(SetResponse(both, (), both.key(), response, Meta(number, number, number + 1), fetch_id=number + 1))
+    stop.set()
+    for reader in readers:
+        reader.join(5)
+    assert torn == []
+
+
+def test_state_is_plain_data_of_ones_own(desk: Desk) -> None:
+    """It has the members of the documented shape, can be written as JSON, and changing it changes nothing."""
+    fetched(desk)
+    state = desk.store.state
+    assert list(state) == ["entities", "entities_meta", "endpoints", "meta", "indexes", "optimistic", "last_reset"]
+    json.dumps(state)
+    state["entities"]["Article"].clear()
+    assert desk.pks("Article") == ["1"]
+
+
+def test_a_store_checks_its_bound() -> None:
+    """A bound below one is a ValueError."""
+    with pytest.raises(ValueError, match="max_entities is 0; expected a positive number, or None for no bound"):
+        Store(max_entities=0)
+
+
+def test_abort_optimistic_is_no_error_of_a_set(desk: Desk) -> None:
+    """Only optimistic responses treat it as a sign; elsewhere it is an exception like any other."""
+
+    def refuse(found: Any) -> Any:
+        raise AbortOptimistic("no")
+
+    desk.answer(Users.get, {"id": "1"}, ONE)
+    with pytest.raises(AbortOptimistic):
+        desk.store.apply(Set(User, (ONE,), refuse, Meta(1, 1, 1)))
