@@ -18,7 +18,7 @@ RUNTIME = {
     0: "errors path abort codecs guard jsontext values",
     1: "flow flight transport records schema normalize denormalize compiled scheduler tables",
     2: "auth endpoint hooks resource rest_endpoint",
-    3: "actions expiry layers retention store",
+    3: "actions expiry known layers retention store",
     4: "controller bound explain live managers paging retry gc",
     5: "testing pytest_plugin __init__",
 }

@@ -1,8 +1,8 @@
 """What specs gave in earlier runs, so that a run that changes nothing need not load and render them again.
 
-An entry belongs to the bytes of a spec, of the templates, and of the generator itself; it holds the manifest of the package.
-Where a package on disk has that manifest, and its files are as the manifest says, it is what the spec gives. An entry is
-never the source of a file: when anything differs, everything is made anew.
+An entry belongs to the bytes of a spec, of the templates, and of the generator itself; it holds the manifest of the
+package. Where a package on disk has that manifest, and its files are as the manifest says, it is what the spec gives.
+An entry is never the source of a file: when anything differs, everything is made anew.
 
 The entries are in the user's cache folder; `RESTENCIL_CACHE_DIR` names another one, or none when it is empty.
 """
@@ -18,7 +18,7 @@ import tempfile
 from collections.abc import Iterable
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
 _KEPT: Final = 64
 
@@ -32,7 +32,7 @@ class Entry:
 
 
 def key_of(spec: Path, templates: Path | None) -> str | None:
-    """The name of the entry for a spec as it is now; None where it cannot be read, which is not for the cache to say."""
+    """The name of the entry for a spec as it is now; None where it cannot be read, which the loader will tell."""
     found = hashlib.sha256()
     try:
         for folder in (Path(__file__).parent, *_installed("restencil_templates"), *([templates] if templates else [])):
@@ -40,7 +40,9 @@ def key_of(spec: Path, templates: Path | None) -> str | None:
         for folder in _installed("_black_version"):
             _add(found, folder, [folder / "_black_version.py"])
         found.update(f"{spec.name}\0{templates is not None}\0".encode())
-        _add(found, spec.parent, sorted(path for path in spec.rglob("*") if path.is_file()) if spec.is_dir() else [spec])
+        _add(
+            found, spec.parent, sorted(path for path in spec.rglob("*") if path.is_file()) if spec.is_dir() else [spec]
+        )
     except OSError:
         return None
     return found.hexdigest()
@@ -74,7 +76,11 @@ def remember(key: str, entry: Entry) -> None:
             old.unlink(missing_ok=True)
 
 
-def _add(digest: hashlib._Hash, root: Path, files: Iterable[Path]) -> None:
+class _Digest(Protocol):
+    def update(self, content: bytes, /) -> None: ...
+
+
+def _add(digest: _Digest, root: Path, files: Iterable[Path]) -> None:
     for file in files:
         content = file.read_bytes()
         digest.update(f"{file.relative_to(root).as_posix()}\0{len(content)}\0".encode())

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, cast
 from restencil_generator import declaration as d
 from restencil_generator.check_resources import Resources
 from restencil_generator.check_settings import TOKEN, Settled
-from restencil_generator.check_types import ENTITY_KEYS, Claim, EntitySource, Kind, Types
+from restencil_generator.check_types import ENTITY_KEYS, Claim, EntitySource, Kind, Types, circle_text
 from restencil_generator.digest import digest
 from restencil_generator.names import (
     FORM_WORDS,
@@ -26,7 +26,7 @@ from restencil_generator.names import (
 )
 from restencil_generator.problems import Place, Problem, Related, did_you_mean, has_errors, quoted
 from restencil_generator.tree import Entry, MappingNode, Node, ScalarNode, SequenceNode
-from restencil_generator.values import fits_scalar, same, shown
+from restencil_generator.values import fits_scalar, shown
 
 if TYPE_CHECKING:
     from restencil_generator.declaration import WireNames
@@ -351,9 +351,10 @@ class _Check:
             node.items if isinstance(node, SequenceNode) else node.entries
         ):
             types.report("wrong-type", f"{what} needs at least one value", node)
-        for index, (member, item) in enumerate(members):
-            first = next((node for known, node in members[:index] if same(known.value, member.value)), None)
-            if first is not None:
+        seen: dict[str | int, Node] = {}
+        for member, item in members:
+            first = seen.setdefault(member.value, item)
+            if first is not item:
                 message = f"{what} has the value {shown(member.value)} twice"
                 types.report(
                     "given-twice", message, item, "keep one of them", [Related(first.place, "given here first")]
@@ -414,22 +415,24 @@ class _Check:
                     broken.add(name)
                 else:
                     bases[name] = base
-        reported: set[str] = set()
+        done: set[str] = set()
         for name in sorted(bases):
-            chain = [name]
-            while (base := bases.get(chain[-1])) is not None and base not in chain:
-                chain.append(base)
-            if base is not None:
-                circle = chain[chain.index(base) :]
+            chain: dict[str, None] = {}
+            base: str | None = name
+            while base is not None and base not in chain and base not in done:
+                chain[base] = None
+                base = bases.get(base)
+            if base is not None and base in chain:
+                names = list(chain)
+                circle = names[names.index(base) :]
+                what = "itself" if len(circle) == 1 else f"itself: {circle_text([*circle, base])}"
+                node = given[base]["extends"].value
+                hint = "let one of them extend nothing"
+                types.report("extends-cycle", f"entity {quoted(base)} extends {what}", node, hint)
                 broken.update(chain)
-                if not reported.intersection(circle):
-                    reported.update(circle)
-                    text = " → ".join([*circle, base])
-                    what = "itself" if len(circle) == 1 else f"itself: {text}"
-                    node = given[base]["extends"].value
-                    types.report(
-                        "extends-cycle", f"entity {quoted(base)} extends {what}", node, "let one of them extend nothing"
-                    )
+            elif base in broken:
+                broken.update(chain)
+            done.update(chain)
         return broken
 
     def _entity(
@@ -647,7 +650,7 @@ class _Check:
                 message = f"{claim.what} and {first.what} are both called {quoted(claim.name)} in the package"
                 hint = claim.hint or first.hint or "rename one of them"
             types.report("name-clash", message, claim.place, hint, [Related(first.place, "the other one")])
-        return {name: claim.kind for name, claim in sorted(taken.items())}
+        return {name: claim.kind for name, claim in sorted(taken.items()) if claim.kind != "module"}
 
     def _with_body_names(self, resources: Mapping[str, d.Resource]) -> None:
         """Names the TypedDicts of the entities and objects that stand in bodies."""
@@ -687,7 +690,16 @@ class _Check:
                     pass
 
 
-_RANKS: Final = {"client": 0, "resource": 1, "entity": 2, "object": 2, "enum": 2, "constant": 3, "typed_dict": 4}
+_RANKS: Final = {
+    "client": 0,
+    "resource": 1,
+    "entity": 2,
+    "object": 2,
+    "enum": 2,
+    "constant": 3,
+    "typed_dict": 4,
+    "module": 5,
+}
 _DECLARED: Final = frozenset(("entity", "object", "enum"))
 
 

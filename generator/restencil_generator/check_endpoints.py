@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 
 from restencil_generator import declaration as d
 from restencil_generator.check_settings import Settings, first_given, joined_headers
-from restencil_generator.check_types import Types
+from restencil_generator.check_types import Types, circle_text
 from restencil_generator.names import python_name, wire_name
 from restencil_generator.problems import Related, did_you_mean, quoted
 from restencil_generator.template import list_path, parse_path, route
@@ -266,7 +266,7 @@ class Family:
                 chain.append(base)
             if base is not None and base in chain:
                 circle = chain[chain.index(base) :]
-                text = "itself" if len(circle) == 1 else f"itself: {' → '.join([*circle, base])}"
+                text = "itself" if len(circle) == 1 else f"itself: {circle_text([*circle, base])}"
                 own = pending[base]
                 message = f"{own.what} extends {text}"
                 self.types.report(

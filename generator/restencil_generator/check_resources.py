@@ -88,20 +88,11 @@ class Resources(Settled):
     def resources(self, tables: Mapping[str, tuple[ScalarNode, MappingNode]]) -> dict[str, d.Resource]:
         """The resources, by name. What is wrong is noted; a resource without a usable path or schema is left out."""
         found: dict[str, d.Resource] = {}
-        pythons: dict[str, ScalarNode] = {}
         for name, (key, mapping) in tables.items():
             if self._resource_name(key):
-                python = python_name(name, "resource")
-                if python in pythons:
-                    self.types.report(
-                        "name-clash",
-                        f"resources {quoted(name)} and {quoted(pythons[python].text)} are both {quoted(python)} "
-                        "in Python",
-                        key,
-                        "rename one of them",
-                        [Related(pythons[python].place, "the other one")],
-                    )
-                pythons.setdefault(python, key)
+                # Not every file system tells names apart by case.
+                module = python_name(name, "resource").lower()
+                self.types.claim(module, "module", f"the module of resource {quoted(name)}", key.place)
             resource = _Resource(self, name, key, mapping).resource()
             if resource is not None:
                 found[name] = resource
@@ -343,8 +334,7 @@ class _Resource:
                 return d.Body("json", d.ObjectRef(word))
             hint = "write an entity's or object's name, a mapping of fields, [X], any, bytes or null"
             if isinstance(word, str):
-                names = [name for name, kind in types.kinds.items() if kind != "enum"]
-                types.report("bad-body", f"{what} cannot be {described(node)}", node, did_you_mean(word, names) or hint)
+                types.report("bad-body", f"{what} cannot be {described(node)}", node, hint, near=(word, types.kinds))
             else:
                 types.wrong(what, "a name, a mapping or a list", node, hint)
             return None

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from restencil_generator import declaration as d
 from restencil_generator.names import FORM_WORDS, SCALAR_WORDS, Use, pascal_case, python_name, wire_name
-from restencil_generator.problems import Place, Problem, Related, did_you_mean, quoted
+from restencil_generator.problems import Place, Problem, Related, did_you_mean, quoted, visible
 from restencil_generator.reading import Reader
 from restencil_generator.tree import Entry, MappingNode, Node, ScalarNode, SequenceNode, described, is_null
 from restencil_generator.values import misfits, same, shown
@@ -197,6 +197,7 @@ class Types(Reader):
         self.enums: dict[str, d.Enum] = {}
         self.objects: dict[str, d.Object] = {}
         self.entities: dict[str, d.Entity] = {}
+        self.type_names: tuple[str, ...] = ()
         self.later: list[Callable[[], None]] = []
         self.claims: list[Claim] = []
         self.path_parameters: dict[str, set[str]] = {}  # by entity: the parameters of its resources' paths
@@ -252,6 +253,8 @@ class Types(Reader):
 
     def _unknown_type(self, node: ScalarNode, name: str, optional: bool, context: Context) -> None:
         slip = _SLIPS.get(name.casefold())
+        hint = "write a type such as 'string', or the name of an enum, object or entity"
+        near: tuple[str, Collection[str]] | None = None
         if slip is not None:
             hint = f"write {slip}" if "…" in slip else f"did you mean {quoted(slip)}?"
         elif name == "bytes":
@@ -261,9 +264,14 @@ class Types(Reader):
         elif name.startswith(("[", "{")):
             hint = f"write {{type: {name[:40]}, optional: true}}" if optional else "write it without quotes"
         else:
-            hint = did_you_mean(name, (*SCALAR_WORDS, *self.kinds))
-        hint = hint or "write a type such as 'string', or the name of an enum, object or entity"
-        self.report("unknown-type", f"unknown type {quoted(name)} for {context.what}", node, hint)
+            near = (name, self._type_names())
+        self.report("unknown-type", f"unknown type {quoted(name)} for {context.what}", node, hint, near=near)
+
+    def _type_names(self) -> Collection[str]:
+        """All that a type can be called."""
+        if not self.type_names:
+            self.type_names = (*SCALAR_WORDS, *self.kinds)
+        return self.type_names
 
     def _not_here(self, at: Node, what: str, context: Context) -> None:
         self.report("type-not-here", f"{what} cannot stand in {_SHOWN[context.position]}: {context.what}", at)
@@ -529,8 +537,8 @@ class Types(Reader):
         if kind == "entity":
             return name
         if kind is None:
-            hint = did_you_mean(name, self.sources) or "declare it under 'entities'"
-            self.report("unknown-entity", f"{what} names the entity {quoted(name)}, which does not exist", node, hint)
+            message = f"{what} names the entity {quoted(name)}, which does not exist"
+            self.report("unknown-entity", message, node, "declare it under 'entities'", near=(name, self.sources))
         else:
             self.report("not-an-entity", f"{what} needs an entity, but {quoted(name)} is an {kind}", node)
         return None
@@ -736,6 +744,12 @@ class Types(Reader):
                 return self.default_of(of)
             case _:
                 return d.MISSING
+
+
+def circle_text(names: Sequence[str]) -> str:
+    """The names of a circle for a message, the middle of a long one left out."""
+    shown_names = [*names] if len(names) <= 8 else [*names[:6], "…", names[-1]]
+    return " → ".join(visible(name[:60]) for name in shown_names)
 
 
 _ALL_KINDS: Final[frozenset[Kind]] = frozenset(("enum", "object", "entity"))

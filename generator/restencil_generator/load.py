@@ -13,7 +13,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from restencil_generator import check
-from restencil_generator.problems import Place, Problem, Related, Source, has_errors, in_order, quoted, visible
+from restencil_generator.problems import (
+    Place,
+    Problem,
+    Related,
+    Source,
+    has_errors,
+    in_order,
+    quoted,
+    visible,
+    with_nearest,
+)
 from restencil_generator.tree import Entry, MappingNode, Node, ScalarNode, SequenceNode, described
 
 if TYPE_CHECKING:
@@ -97,7 +107,7 @@ def _load(texts: Mapping[str, str], name: str, problems: list[Problem], files: t
         declaration = check.check(merged, name, problems)
     if has_errors(problems):
         declaration = None
-    return Loaded(declaration, tuple(in_order(problems)), sources, files)
+    return Loaded(declaration, tuple(with_nearest(in_order(problems))), sources, files)
 
 
 def _files(path: Path) -> list[Path]:

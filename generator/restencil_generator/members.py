@@ -79,6 +79,8 @@ class _Resource:
         self.scope = scope
         self.written: dict[str, tuple[d.Endpoint, Options]] = {}
         """The endpoints that are planned, by dotted name (as in the spec), each with all its options."""
+        self.changed: set[tuple[str | None, str]] = set()
+        """Lists and their `push` and the like that have options of their own."""
 
     def plan(self) -> ResourceClass:
         resource, scope = self.resource, self.scope
@@ -189,7 +191,10 @@ class _Resource:
                 functions.append(function)
                 typed[name] = function.name
             changed = self._changed_extender(name, endpoint, extender)
-            if changed:
+            if not changed and (endpoint.extends, name) in self.changed:
+                typed[f"{name}_options"] = "None"  # those of the list that this one extends are not for it
+            elif changed:
+                self.changed.add((endpoint.name, name))
                 typed[f"{name}_options"] = Table(tuple((string(key), value) for key, value in changed.items()))
         return [*functions, self._method(endpoint, "rest_list", typed | given)]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Literal, TypeAlias
 
 Severity: TypeAlias = Literal["error", "warning", "note"]
@@ -45,7 +45,8 @@ class Problem:
     """One thing to change in a spec.
 
     `code` is stable and in kebab-case; `message` says what was found and what was expected; `hint` says what to do next
-    and stands behind the carets.
+    and stands behind the carets. `near` is a word and the many known ones among which the nearest is yet to be found:
+    `with_nearest` does so for the problems that are shown.
     """
 
     code: str
@@ -54,6 +55,7 @@ class Problem:
     hint: str = ""
     related: tuple[Related, ...] = ()
     severity: Severity = "error"
+    near: tuple[str, Collection[str]] | None = dataclasses.field(default=None, compare=False, repr=False)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -100,6 +102,19 @@ def select(problems: Iterable[Problem], limit: int = LIMIT) -> Selection:
     errors = [problem for problem in ordered if problem.severity == "error"]
     others = [problem for problem in ordered if problem.severity != "error"]
     return Selection(tuple(in_order([*errors, *others][:limit])), len(ordered) - limit)
+
+
+def with_nearest(ordered: Iterable[Problem], limit: int = LIMIT) -> Iterator[Problem]:
+    """Problems in order, with the nearest word in the hints of the first `limit`.
+
+    Comparing a word with the thousands of names of a large spec takes long, so it is done only for what is shown.
+    """
+    for index, problem in enumerate(ordered):
+        if problem.near is None:
+            yield problem
+        else:
+            hint = did_you_mean(*problem.near) if index < limit else ""
+            yield dataclasses.replace(problem, hint=hint or problem.hint, near=None)
 
 
 def has_errors(problems: Iterable[Problem]) -> bool:

@@ -30,11 +30,17 @@ class Reader:
         self.problems = problems
 
     def report(
-        self, code: str, message: str, at: Node | Place, hint: str = "", related: Iterable[Related] = ()
+        self,
+        code: str,
+        message: str,
+        at: Node | Place,
+        hint: str = "",
+        related: Iterable[Related] = (),
+        near: tuple[str, Collection[str]] | None = None,
     ) -> None:
-        """Notes a problem at a node or place."""
+        """Notes a problem at a node or place. `near` is a wrong word and the many that it may be a slip of."""
         place = at if isinstance(at, Place) else at.place
-        self.problems.append(Problem(code, message, place, hint, tuple(related)))
+        self.problems.append(Problem(code, message, place, hint, tuple(related), near=near))
 
     def wrong(self, what: str, expected: str, node: Node, hint: str = "") -> None:
         """Notes that a node is not what is expected there."""

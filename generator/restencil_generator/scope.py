@@ -272,6 +272,8 @@ class Scope:
                 return None if inner is None else items([inner])
             case d.ValuesOf(item):
                 inner = self.schema_of(item, entity)
+                if isinstance(inner, Table):  # of Values, a bare mapping is a choice of schemas
+                    inner = Call(self.schema("Object"), (inner,))
                 return None if inner is None else Call(self.schema("Values"), self._choice(item, inner))
             case d.ObjectType():
                 return self._object(type, entity)

@@ -130,7 +130,7 @@ class _Fit:
             return
         if self.example and isinstance(value, str | int) and not isinstance(value, bool):
             return
-        hint = did_you_mean(value, [str(word) for word in known]) if isinstance(value, str) else ""
+        hint = did_you_mean(value, [str(word) for word in known[:50]]) if isinstance(value, str) else ""
         yield Misfit(
             at, f"enum {quoted(name)} has no value {shown(value)}", hint or f"write {listed(map(str, known[:8]))}"
         )

@@ -32,32 +32,32 @@ class AnyBoundEndpoint(Generic[Kind, P, R]):
     def __repr__(self) -> str:
         return f"<{self.endpoint.name} of {self.controller!r}>"
 
-    def key(self, *args: P.args, **kwargs: P.kwargs) -> str:
+    def key(self, /, *args: P.args, **kwargs: P.kwargs) -> str:
         """The key under which the result is stored (§2.5)."""
         return self.endpoint.key(*args, **kwargs)
 
-    def url(self, *args: P.args, **kwargs: P.kwargs) -> str:
+    def url(self, /, *args: P.args, **kwargs: P.kwargs) -> str:
         """Where the request goes (§2.3)."""
         endpoint = self.endpoint
         return self.controller.locate(endpoint.request_url(endpoint.bind_args(args, kwargs)))
 
-    def cached(self, *args: P.args, **kwargs: P.kwargs) -> R | None:
+    def cached(self, /, *args: P.args, **kwargs: P.kwargs) -> R | None:
         """The data that the store has, stale or not, or None; never asks the network (§8.3)."""
         return self.controller.cached(self.endpoint, *args, **kwargs)
 
-    def state(self, *args: P.args, **kwargs: P.kwargs) -> EndpointState[R]:
+    def state(self, /, *args: P.args, **kwargs: P.kwargs) -> EndpointState[R]:
         """Data, error, loading, expiry status and expires_at; never asks the network (§8.3)."""
         return self.controller.state(self.endpoint, *args, **kwargs)
 
-    def get_response(self, *args: P.args, **kwargs: P.kwargs) -> Reading:
+    def get_response(self, /, *args: P.args, **kwargs: P.kwargs) -> Reading:
         """`data`, `expiry_status` and `expires_at` of what a read would see now (§8.1)."""
         return self.controller.get_response(self.endpoint, *args, **kwargs)
 
-    def get_error(self, *args: P.args, **kwargs: P.kwargs) -> BaseException | None:
+    def get_error(self, /, *args: P.args, **kwargs: P.kwargs) -> BaseException | None:
         """The error that a read would raise now (§8.5)."""
         return self.controller.get_error(self.endpoint, *args, **kwargs)
 
-    def explain(self, *args: P.args, **kwargs: P.kwargs) -> Explanation:
+    def explain(self, /, *args: P.args, **kwargs: P.kwargs) -> Explanation:
         """Why a read would or would not fetch now."""
         return self.controller.explain(self.endpoint, *args, **kwargs)
 
@@ -73,19 +73,19 @@ class AnyBoundEndpoint(Generic[Kind, P, R]):
         """Writes a response, or an error, of a fetch begun at `fetched_at` (ms of the store's clock, §7.1)."""
         self.controller.resolve(self.endpoint, response, fetched_at, *args, **kwargs)
 
-    def invalidate(self, *args: P.args, **kwargs: P.kwargs) -> None:
+    def invalidate(self, /, *args: P.args, **kwargs: P.kwargs) -> None:
         """Forces the next read to fetch and wait (§7.1)."""
         self.controller.invalidate(self.endpoint, *args, **kwargs)
 
-    def expire(self, *args: P.args, **kwargs: P.kwargs) -> None:
+    def expire(self, /, *args: P.args, **kwargs: P.kwargs) -> None:
         """Makes the result stale: its data stays visible, the next read fetches it anew."""
         self.controller.expire(self.endpoint, *args, **kwargs)
 
-    def subscribe(self, *args: P.args, **kwargs: P.kwargs) -> None:
+    def subscribe(self, /, *args: P.args, **kwargs: P.kwargs) -> None:
         """Keeps the result up to date until `unsubscribe` (§12)."""
         self.controller.subscribe(self.endpoint, *args, **kwargs)
 
-    def unsubscribe(self, *args: P.args, **kwargs: P.kwargs) -> None:
+    def unsubscribe(self, /, *args: P.args, **kwargs: P.kwargs) -> None:
         """Takes one `subscribe` back (§12)."""
         self.controller.unsubscribe(self.endpoint, *args, **kwargs)
 
@@ -93,7 +93,7 @@ class AnyBoundEndpoint(Generic[Kind, P, R]):
 class BoundEndpoint(AnyBoundEndpoint["Controller", P, R]):
     """An endpoint of a Controller. Calling it reads through the cache; an endpoint with a side effect is fetched."""
 
-    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+    def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> R:
         """Reads through the cache (§8.3); a mutation is fetched (§7.2)."""
         controller, endpoint = self.controller, self.endpoint
         result: R
@@ -103,17 +103,17 @@ class BoundEndpoint(AnyBoundEndpoint["Controller", P, R]):
             result = controller.read(endpoint, *args, **kwargs)
         return result
 
-    def fetch(self, *args: P.args, **kwargs: P.kwargs) -> R:
+    def fetch(self, /, *args: P.args, **kwargs: P.kwargs) -> R:
         """Asks the network (§7.2)."""
         result: R = self.controller.fetch(self.endpoint, *args, **kwargs)
         return result
 
-    def fetch_if_stale(self, *args: P.args, **kwargs: P.kwargs) -> R:
+    def fetch_if_stale(self, /, *args: P.args, **kwargs: P.kwargs) -> R:
         """The stored data where it is valid and fresh, else `fetch` (§7.1)."""
         result: R = self.controller.fetch_if_stale(self.endpoint, *args, **kwargs)
         return result
 
-    def live(self, *args: P.args, **kwargs: P.kwargs) -> LiveRead[R]:
+    def live(self, /, *args: P.args, **kwargs: P.kwargs) -> LiveRead[R]:
         """A read that stays: context manager and iterator, yields on change (§12.3)."""
         return self.controller.live(self.endpoint, *args, **kwargs)
 
@@ -121,7 +121,7 @@ class BoundEndpoint(AnyBoundEndpoint["Controller", P, R]):
 class AsyncBoundEndpoint(AnyBoundEndpoint["AsyncController", P, R]):
     """An endpoint of an AsyncController. Awaiting its call reads through the cache; a mutation is fetched."""
 
-    async def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+    async def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> R:
         """Reads through the cache (§8.3); a mutation is fetched (§7.2)."""
         controller, endpoint = self.controller, self.endpoint
         result: R
@@ -131,17 +131,17 @@ class AsyncBoundEndpoint(AnyBoundEndpoint["AsyncController", P, R]):
             result = await controller.read(endpoint, *args, **kwargs)
         return result
 
-    async def fetch(self, *args: P.args, **kwargs: P.kwargs) -> R:
+    async def fetch(self, /, *args: P.args, **kwargs: P.kwargs) -> R:
         """Asks the network (§7.2)."""
         result: R = await self.controller.fetch(self.endpoint, *args, **kwargs)
         return result
 
-    async def fetch_if_stale(self, *args: P.args, **kwargs: P.kwargs) -> R:
+    async def fetch_if_stale(self, /, *args: P.args, **kwargs: P.kwargs) -> R:
         """The stored data where it is valid and fresh, else `fetch` (§7.1)."""
         result: R = await self.controller.fetch_if_stale(self.endpoint, *args, **kwargs)
         return result
 
-    def live(self, *args: P.args, **kwargs: P.kwargs) -> AsyncLiveRead[R]:
+    def live(self, /, *args: P.args, **kwargs: P.kwargs) -> AsyncLiveRead[R]:
         """A read that stays: async context manager and iterator, yields on change (§12.3)."""
         return self.controller.live(self.endpoint, *args, **kwargs)
 
@@ -191,13 +191,13 @@ class BoundList(BoundEndpoint[P, R], Generic[P, R, PushP, PushR, PageP, PageR]):
 
     @overload
     def iterate(
-        self: BoundList[P2, Any, ..., Any, ..., Has[list[R2]]], *args: P2.args, **kwargs: P2.kwargs
+        self: BoundList[P2, Any, ..., Any, ..., Has[list[R2]]], /, *args: P2.args, **kwargs: P2.kwargs
     ) -> Iterator[R2]: ...
     @overload
     def iterate(
-        self: BoundList[P2, Any, ..., Any, ..., Has[Any]], *args: P2.args, **kwargs: P2.kwargs
+        self: BoundList[P2, Any, ..., Any, ..., Has[Any]], /, *args: P2.args, **kwargs: P2.kwargs
     ) -> Iterator[Any]: ...
-    def iterate(self: Any, *args: Any, **kwargs: Any) -> Iterator[Any]:
+    def iterate(self: Any, /, *args: Any, **kwargs: Any) -> Iterator[Any]:
         """The items of all pages, one page at a time; TypeError where the next page cannot be found (§5.8.7)."""
         items: Iterator[Any] = self.controller.iterate(self.endpoint, *args, **kwargs)
         return items
@@ -248,13 +248,13 @@ class AsyncBoundList(AsyncBoundEndpoint[P, R], Generic[P, R, PushP, PushR, PageP
 
     @overload
     def iterate(
-        self: AsyncBoundList[P2, Any, ..., Any, ..., Has[list[R2]]], *args: P2.args, **kwargs: P2.kwargs
+        self: AsyncBoundList[P2, Any, ..., Any, ..., Has[list[R2]]], /, *args: P2.args, **kwargs: P2.kwargs
     ) -> AsyncIterator[R2]: ...
     @overload
     def iterate(
-        self: AsyncBoundList[P2, Any, ..., Any, ..., Has[Any]], *args: P2.args, **kwargs: P2.kwargs
+        self: AsyncBoundList[P2, Any, ..., Any, ..., Has[Any]], /, *args: P2.args, **kwargs: P2.kwargs
     ) -> AsyncIterator[Any]: ...
-    def iterate(self: Any, *args: Any, **kwargs: Any) -> AsyncIterator[Any]:
+    def iterate(self: Any, /, *args: Any, **kwargs: Any) -> AsyncIterator[Any]:
         """The items of all pages, one page at a time; TypeError where the next page cannot be found (§5.8.7)."""
         items: AsyncIterator[Any] = self.controller.iterate(self.endpoint, *args, **kwargs)
         return items

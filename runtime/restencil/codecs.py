@@ -122,12 +122,12 @@ def codec_of(kind: Any) -> Codec | None:
     built_in = _BUILT_IN.get(kind) if isinstance(kind, type) else None
     if built_in is not None:
         return built_in
-    if isinstance(kind, type) and not isinstance(kind, types.GenericAlias):
+    origin = typing.get_origin(kind)
+    if isinstance(kind, type) and origin is None:
         if issubclass(kind, enum.Enum):
             return _enum_codec(kind)
         own = getattr(kind, "__codec__", None)
         return own() if callable(own) else None
-    origin = typing.get_origin(kind)
     arguments = typing.get_args(kind)
     if origin in (Union, types.UnionType):
         codecs = [codec_of(member) for member in arguments if member is not type(None)]

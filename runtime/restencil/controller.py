@@ -302,7 +302,7 @@ class AnyController:
         store.check_hook("fetch")
         if key is None:
             key = endpoint.key(*args)
-        now = store.now()
+        now = store.clock()
         meta = Meta(now, now, now + self._lifetimes.data_length(endpoint))
         flight = self._dispatch(Fetch(endpoint, args, key, store.next_id(), meta, store.resets))
         if flight is None and self._network is None:

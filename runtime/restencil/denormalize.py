@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, Any, Final
 from .errors import ConversionError, ProcessingError
 from .records import set_members, set_record
 from .schema.base import definitions
+from .schema.collection import Collection
+from .schema.entity import EntitySchema
 from .tables import Cell, record_of
 from .values import INVALID, SCALARS, UNDEFINED, ReadOnlyList, Sentinel, read_only, same_json, text_of
 
 if TYPE_CHECKING:
     from .schema.base import Schema
-    from .schema.collection import Collection
-    from .schema.entity import Entity, EntityModel, EntitySchema, Relation
+    from .schema.entity import Entity, EntityModel, Relation
     from .tables import State
 
 logger = logging.getLogger("restencil")
@@ -90,14 +91,17 @@ class Memo:
         self.results: dict[Any, Node] = {}
         self.cut: dict[Node, list[Node]] = {}
         """Nodes that were cut off at the greatest depth: each was built for one other node alone and goes with it."""
+        self.touched: dict[Node, list[Cell]] = {}
+        """The cells that some nodes were built with, nested ones included, where a read asked for them."""
         self._readers: dict[str, dict[str, Node | list[Node]]] = {}
-        self._unlinked: dict[str, list[tuple[Node, list[Any]]]] = {}
+        self.unlinked: dict[str, list[tuple[Node, list[Any]]]] = {}
+        self._dropped = 0
         self._table_readers: dict[str, Node | list[Node]] = {}
 
     def clear(self) -> None:
         """A schema was redefined: nothing that was built counts any more."""
         self.definitions = definitions.count
-        for kept in (self.entities, self.results, self.cut, self._readers, self._unlinked, self._table_readers):
+        for kept in (self.entities, self.results, self.cut, self.touched, self._readers, self.unlinked, self._table_readers):
             kept.clear()
 
     def home(self, table: str, reader: Any) -> dict[str, Node]:
@@ -112,7 +116,7 @@ class Memo:
 
     def knows(self, table: str) -> bool:
         """Whether anything was ever built from the table."""
-        return table in self.entities or table in self._readers or table in self._unlinked
+        return table in self.entities or table in self._readers or table in self.unlinked
 
     def link_cell(self, table: str, pk: str, node: Node) -> None:
         """The node was built with what this cell holds, or with its being empty."""
@@ -123,17 +127,18 @@ class Memo:
         if found is not node:
             readers[pk] = node if found is None else linked(found, node)
 
-    def link_later(self, table: str, pks: list[Any], node: Node) -> None:
-        """The node was built with all these cells, which hold something; they are linked when one of them changes."""
-        waiting = self._unlinked.get(table)
-        if waiting is None:
-            waiting = self._unlinked[table] = []
-        elif len(waiting) >= 64 and len(waiting) & (len(waiting) - 1) == 0:
-            waiting[:] = [(reader, cells) for reader, cells in waiting if reader.alive]
-        waiting.append((node, pks))
+    def waiting(self, table: str) -> list[tuple[Node, list[Any]]]:
+        """Nodes with the keys of all cells of a table that each was built with, all of which hold something.
+
+        They are linked when one of these cells changes: until then a long list costs one entry.
+        """
+        found = self.unlinked.get(table)
+        if found is None:
+            found = self.unlinked[table] = []
+        return found
 
     def _link(self, table: str) -> None:
-        for node, pks in self._unlinked.pop(table, ()):
+        for node, pks in self.unlinked.pop(table, ()):
             if node.alive:
                 for pk in pks:
                     if type(pk) is str:
@@ -146,7 +151,7 @@ class Memo:
     def drop_cells(self, cells: list[Cell], *, fresh: bool = False) -> None:
         """The cells changed: drops what depends on them; `fresh` ones held nothing before."""
         dead: list[Node] = []
-        if self._unlinked and not fresh:
+        if self.unlinked and not fresh:
             for table in {table for table, _ in cells}:
                 self._link(table)
         for table, pk in cells:
@@ -173,14 +178,26 @@ class Memo:
             node = dead.pop()
             if node.alive:
                 node.alive = False
+                self._dropped += 1
                 if node.home.get(node.slot) is node:
                     del node.home[node.slot]
                 _extend(dead, node.parents)
                 if self.cut:
                     dead += self.cut.pop(node, ())
+                if self.touched:
+                    self.touched.pop(node, None)
                 node.parents = node.value = None
                 if isinstance(node, Composed):
                     node.source = None
+
+        if self._dropped >= 1024 and self.unlinked:
+            self._forget_dead()
+
+    def _forget_dead(self) -> None:
+        """Dead nodes do not wait to be linked; looked for as rarely as there are few of them."""
+        self._dropped = -sum(map(len, self.unlinked.values()))
+        for waiting in self.unlinked.values():
+            waiting[:] = [(node, pks) for node, pks in waiting if node.alive]
 
     def bound_results(self) -> None:
         """Keeps the number of composed results bounded."""
@@ -230,7 +247,6 @@ class Denormalization:
         shared: Memo | None = None,
         differs: Callable[[str, str], bool] | None = None,
         trace: set[Cell] | None = None,
-        touch: Callable[[str, str], None] | None = None,
     ) -> None:
         self.state = state
         self.args = args
@@ -238,11 +254,11 @@ class Denormalization:
             memo.clear()
         self.scope = ""
         self.used_args = False
+        self.reads_tables = False
         self._own = memo if memo is not None else Memo()
         self._shared = shared
         self._differs = differs
         self._trace = trace
-        self._touch = touch
         self.current: Node | None = None
         self._building: dict[tuple[Any, str], Any] = {}
         self._closed: set[tuple[Any, str]] = set()
@@ -256,9 +272,6 @@ class Denormalization:
 
     def read(self, schema: Schema | None, stored: Any, slot: Any = None) -> Any:
         """What a stored form is for readers; composed values are kept under `slot` as long as they hold."""
-        from .schema.collection import Collection
-        from .schema.entity import EntitySchema
-
         if schema is None or stored is UNDEFINED or stored is INVALID or stored is None:
             return stored
         while True:
@@ -272,6 +285,25 @@ class Denormalization:
             except BaseException:
                 self._abandon()
                 raise
+
+    def touched(self, schema: Schema, stored: Any, slot: Any) -> list[Cell] | None:
+        """The cells that what was read last was built with, where that was noted and still holds."""
+        node = self._kept(schema, stored, slot)
+        return None if node is None else self._own.touched.get(node)
+
+    def note_touched(self, schema: Schema, stored: Any, slot: Any, cells: list[Cell]) -> None:
+        """Notes the cells that it was built with, for as long as it holds."""
+        node = self._kept(schema, stored, slot)
+        if node is not None:
+            self._own.touched[node] = cells
+
+    def _kept(self, schema: Schema, stored: Any, slot: Any) -> Node | None:
+        own = self._own
+        if isinstance(schema, EntitySchema):
+            return own.home(schema.model.key, schema.model.cls).get(stored) if type(stored) is str else None
+        if isinstance(schema, Collection):
+            return own.home(schema.table_key, schema.identity()).get(stored) if type(stored) is str else None
+        return own.results.get((slot, schema))
 
     def _abandon(self) -> None:
         """Forgets what this read built: some of it was built with an instance that will never be complete."""
@@ -340,13 +372,12 @@ class Denormalization:
 
     def table(self, table: str) -> Iterator[str]:
         """The primary keys of a table in order of arrival."""
+        self.reads_tables = True
         return self.state.pks(table)
 
     def _note(self, table: str, pk: str) -> None:
         if self._trace is not None:
             self._trace.add((table, pk))
-        if self._touch is not None:
-            self._touch(table, pk)
 
     # -- entities and collections ----------------------------------------------------------------------------------
 
@@ -354,7 +385,7 @@ class Denormalization:
         """The instance for a primary key; `UNDEFINED` when missing, `INVALID` when unusable."""
         model = schema.model
         table = model.key
-        if self._trace is not None or self._touch is not None:
+        if self._trace is not None:
             self._note(table, pk)
         stored = self.state.get(table, pk)
         current = self.current
@@ -376,23 +407,24 @@ class Denormalization:
             if current is not None:
                 node.parents = linked(node.parents, current)
             return INVALID if place in self._unusable else instance
-        if self._shared is not None:
-            shared = self._from_view(schema, pk)
-            if shared is not None:
-                self._taken(home, pk, shared, current)
-                return shared
+        if self._shared is not None and self._is_the_views(schema, pk):
+            return self._taken(self._shared, schema, home, pk)
         return self._build(schema, pk, stored, home, place)
 
-    def _from_view(self, schema: EntitySchema, pk: str) -> Any:
-        """The view's instance where nothing that it depends on differs in this state."""
-        shared = self._shared
-        node = shared.home(schema.model.key, schema.model.cls).get(pk) if shared is not None else None
+    def _is_the_views(self, schema: Schema, pk: str) -> bool:
+        """Whether nothing that the object depends on differs between this state and the view."""
         differs = self._differs
-        if node is None or differs is None:
-            return None
         cells: set[Cell] = set()
-        Denormalization(self.state, self.args, trace=cells).entity(schema, pk)
-        return None if any(differs(*cell) for cell in cells) else node.value
+        trace = Denormalization(self.state, self.args, trace=cells)
+        trace.read(schema, pk)
+        return differs is not None and not trace.reads_tables and not any(differs(*cell) for cell in cells)
+
+    def _taken(self, shared: Memo, schema: Schema, home: dict[str, Node], pk: str) -> Any:
+        """The view's object; it stays what this state has, also when the view goes on."""
+        node = home[pk] = Node(home, pk)
+        node.parents = self.current
+        node.value = value = Denormalization(self.state, self.args, shared).read(schema, pk)
+        return value
 
     def _build(self, schema: EntitySchema, pk: str, stored: Any, home: dict[str, Node], place: Any) -> Any:
         model = schema.model
@@ -491,7 +523,7 @@ class Denormalization:
     def collection(self, schema: Collection, pk: str) -> Any:
         """The list or dict of a stored collection; collections over one entity share it (§6.2)."""
         table = schema.table_key
-        if self._trace is not None or self._touch is not None:
+        if self._trace is not None:
             self._note(table, pk)
         stored = self.state.get(table, pk)
         current = self.current
@@ -502,11 +534,8 @@ class Denormalization:
         home = self._own.home(table, schema.identity())
         node = home.get(pk)
         if node is None:
-            if self._shared is not None:
-                node = self._collection_from_view(schema, pk)
-                if node is not None:
-                    self._taken(home, pk, node.value, current)
-                    return node.value
+            if self._shared is not None and self._is_the_views(schema, pk):
+                return self._taken(self._shared, schema, home, pk)
             node = Node(home, pk)
             self.current = node
             self._built.append(node)
@@ -518,21 +547,6 @@ class Denormalization:
         if current is not None and node.parents is not current:
             node.parents = linked(node.parents, current)
         return node.value
-
-    def _taken(self, home: dict[str, Node], pk: str, value: Any, current: Node | None) -> None:
-        """What was taken from the view stays what this state has, also when the view goes on."""
-        node = home[pk] = Node(home, pk)
-        node.value = value
-        node.parents = current
-
-    def _collection_from_view(self, schema: Collection, pk: str) -> Node | None:
-        shared, differs = self._shared, self._differs
-        node = shared.home(schema.table_key, schema.identity()).get(pk) if shared is not None else None
-        if node is None or differs is None:
-            return None
-        cells: set[Cell] = set()
-        Denormalization(self.state, self.args, trace=cells).collection(schema, pk)
-        return None if any(differs(*cell) for cell in cells) else node
 
     def computed(self, schema: Schema, value: Any, compute: Callable[[], Any]) -> Any:
         """What a `Query` makes of a value: the identical result for the identical value and args (§5.10)."""

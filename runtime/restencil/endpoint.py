@@ -18,6 +18,7 @@ from . import flow as _flow
 from .abort import AbortSignal
 from .flow import Flow, Outcome, is_awaitable
 from .records import to_wire
+from .schema.base import schema_of
 from .transport import AsyncTransport, SyncTransport, transport_for
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
     from .bound import AsyncBoundEndpoint, BoundEndpoint
     from .controller import AsyncController, Controller
+    from .schema.base import Schema
 
     P = ParamSpec("P", default=...)
     R = TypeVar("R", default=Any, covariant=True)
@@ -320,6 +322,11 @@ class Endpoint(Generic[P, R]):
         new._configure({**base._options, **options} if base is not None else options, options, base)
         return new
 
+    @functools.cached_property
+    def schema_node(self) -> Schema | None:
+        """The schema that `schema` stands for (§5.1)."""
+        return schema_of(self.schema)
+
     # -- arguments ---------------------------------------------------------------------------------------------------
 
     @property
@@ -519,6 +526,7 @@ _RESERVED: Final = frozenset(
         "push",
         "remove",
         "request_url",
+        "schema_node",
         "unshift",
     }
 )

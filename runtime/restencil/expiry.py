@@ -18,6 +18,8 @@ class ExpiryStatus(IntEnum):
 
 
 INFINITE: Final = float("inf")
+_INVALID: Final = ExpiryStatus.Invalid
+_VALID: Final = ExpiryStatus.Valid
 
 
 class Reading:
@@ -46,7 +48,6 @@ class Reading:
         data: Any,
         expiry_status: ExpiryStatus,
         expires_at: float,
-        *,
         found: bool = True,
         error: BaseException | None = None,
         raw_error: BaseException | None = None,
@@ -62,8 +63,8 @@ class Reading:
         self.raw_error = raw_error
         self.date = date
         self.fetched_at = fetched_at
-        self.needs_fetch = now > expires_at or expiry_status is ExpiryStatus.Invalid
-        self.suspends = self.needs_fetch and expiry_status is not ExpiryStatus.Valid
+        self.needs_fetch = needs_fetch = now > expires_at or expiry_status is _INVALID
+        self.suspends = needs_fetch and expiry_status is not _VALID
 
     def __repr__(self) -> str:
         members = ", ".join(f"{name}={getattr(self, name)!r}" for name in self.__slots__)

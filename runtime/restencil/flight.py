@@ -204,7 +204,7 @@ class Flight(Promise[Any]):
         self.fetched_at = fetched_at
         self.mutation = endpoint.side_effect
         self.resets = store.resets
-        self.callers = 0
+        self.callers = 1
         self.claimed = False
         self.launched = False
         self.detached = False
@@ -224,10 +224,13 @@ class Flight(Promise[Any]):
     def settle(self, value: Any = None, error: BaseException | None = None) -> bool:
         """Hand the outcome to all who wait; no one joins any more."""
         with self.store.lock:
-            if self.store.flights.get(self.identity) is self:
-                del self.store.flights[self.identity]
-            self.store.pending.pop(self.fetch_id, None)
-            return super().settle(value, error)
+            self.forget()
+            if self._event is not None or self._futures is not None or self.done:
+                return super().settle(value, error)
+            self.value = value
+            self.error = error
+            self.done = True
+        return True
 
     def forget(self) -> None:
         """No one joins this flight any more, whatever becomes of it."""

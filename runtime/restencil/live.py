@@ -28,6 +28,46 @@ R = TypeVar("R")
 _NOTHING: Any = object()
 
 
+class Ties:
+    """What an open live read is tied to, apart from the read itself: it may be dropped without having been closed.
+
+    The next change of the store then finds that no one is there any more, and cuts them. (A finalizer could do so at
+    once, but it runs in any thread, whatever locks that holds.)
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._undo: list[Callable[[], object]] | None = []
+        self._release: Callable[[], object] | None = None
+
+    def add(self, undo: Callable[[], object]) -> None:
+        """Something to undo at the end."""
+        with self._lock:
+            if self._undo is not None:
+                self._undo.append(undo)
+                return
+        undo()
+
+    def hold(self, release: Callable[[], object]) -> None:
+        """What is held now, in place of what was held before."""
+        with self._lock:
+            former = release if self._undo is None else self._release
+            if self._undo is not None:
+                self._release = release
+        if former is not None:
+            former()
+
+    def cut(self) -> None:
+        """The end; a second one does nothing."""
+        with self._lock:
+            undo, self._undo = self._undo, None
+            release, self._release = self._release, None
+        for step in undo or ():
+            step()
+        if release is not None:
+            release()
+
+
 class AnyLiveRead(Generic[R]):
     """What live reads of both worlds share.
 
@@ -46,8 +86,7 @@ class AnyLiveRead(Generic[R]):
         self._lock = threading.RLock()
         self._opened = False
         self._closed = False
-        self._undo: list[Callable[[], object]] = []
-        self._release: Callable[[], None] | None = None
+        self._ties = Ties()
         self._held: Any = _NOTHING
         self._decided: tuple[Any, ...] | None = None
         self._shown: Any = _NOTHING
@@ -70,26 +109,14 @@ class AnyLiveRead(Generic[R]):
 
     def close(self) -> None:
         """Ends the subscription and lets go of the data; iteration stops. A second call does nothing."""
-        with self._lock:
-            if self._closed:
-                return
-            self._closed = True
-            undo, self._undo = self._undo, []
-            release, self._release = self._release, None
-        for step in undo:
-            step()
-        if release is not None:
-            release()
+        self._closed = True
+        self._ties.cut()
         self._wake()
 
     def revalidate(self) -> None:
         """Fetches in the background if the data is stale (§12.5)."""
         if not self._closed and self._read().needs_fetch:
             self._controller.refetch(self._endpoint, self._args, self._key)
-
-    def __del__(self) -> None:
-        if getattr(self, "_opened", False):
-            self.close()
 
     @abstractmethod
     def _wake(self) -> None:
@@ -100,19 +127,21 @@ class AnyLiveRead(Generic[R]):
             if self._opened or self._closed:
                 return
             self._opened = True
-        controller, endpoint = self._controller, self._endpoint
-        this = weakref.ref(self)
+        controller, endpoint, args, key = self._controller, self._endpoint, self._args, self._key
+        this, ties = weakref.ref(self), self._ties
 
         def changed() -> None:
             live = this()
             if live is not None:
                 live._wake()
+            else:
+                ties.cut()
 
-        self._undo.append(controller.store.add_listener(changed))
+        ties.add(controller.store.add_listener(changed))
         controller.track(self)
         if not self._inactive and controller.keeps_up_to_date(endpoint):
-            controller.dispatch(Subscribe(endpoint, self._args, self._key))
-            self._undo.append(lambda: controller.dispatch(Unsubscribe(endpoint, self._args, self._key)))
+            controller.dispatch(Subscribe(endpoint, args, key))
+            ties.add(lambda: controller.dispatch(Unsubscribe(endpoint, args, key)))
 
     def _read(self) -> Reading:
         return self._controller.store.read(self._endpoint, self._args, None if self._inactive else self._key)
@@ -128,14 +157,11 @@ class AnyLiveRead(Generic[R]):
 
     def _keep(self, reading: Reading) -> None:
         """Holds what is shown, and lets go of what was shown before (§14)."""
+        if self._inactive or reading.data is self._held:
+            return
+        self._held = reading.data
         store = self._controller.store
-        with self._lock:
-            if self._inactive or self._closed or reading.data is self._held:
-                return
-            self._held = reading.data
-            before, self._release = self._release, store.hold(self._key, store.paths(self._endpoint, self._args))
-        if before is not None:
-            before()
+        self._ties.hold(store.hold(self._key, store.paths(self._endpoint, self._args)))
 
     def _look(self) -> Generator[Step, Any, bool]:
         """One look at the store, with the fetch it calls for: True when there is something new to show."""

@@ -166,7 +166,8 @@ class Model:
         parents: list[Model] = [base.__dict__["__model__"] for base in above if "__model__" in base.__dict__]
         # Classes that are no records may be mixed in; what they set counts where they stand.
         self._inherited: list[Mapping[str, Any]] = [
-            base.__dict__["__model__"].settings if "__model__" in base.__dict__ else base.__dict__ for base in above[:-1]
+            base.__dict__["__model__"].settings if "__model__" in base.__dict__ else base.__dict__
+            for base in above[:-1]
         ]
         inherited: dict[str, Field] = {}
         for parent in reversed(parents):
@@ -475,7 +476,7 @@ class Record(metaclass=RecordMeta):
             raise TypeError(f"{type(self).__name__} needs the field {missing[0]!r}, which has no default")
         set_members(self, {name: read_only(value) for name, value in members.items()})
         if any(known.factory is not None for known in model.fields.values()):
-            set_record(self, model.encoded(members))  # what a factory gives later is not among the members that were set
+            set_record(self, model.encoded(members))  # what a factory gives later was not set
 
     @classmethod
     def from_js(cls, props: Mapping[str, Any] | None = None) -> Self:

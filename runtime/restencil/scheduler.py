@@ -20,6 +20,7 @@ from typing import Final, Protocol, runtime_checkable
 __all__ = ["Handle", "Scheduler", "ThreadScheduler", "WaitingScheduler", "block", "sleep"]
 
 logger = logging.getLogger("restencil")
+logger.addHandler(logging.NullHandler())  # what nobody asked to see is not printed (§9.7)
 
 #: How long a thread without work waits for the next one.
 IDLE_SECONDS: Final = 2.0

@@ -22,6 +22,7 @@ from .compiled import CompiledNormalization, normalization, reader_of
 from .denormalize import Denormalization, Memo, args_text
 from .errors import AbortError, AbortOptimistic, ProcessingError
 from .expiry import INFINITE, ExpiryStatus, Reading, inactive
+from .known import known_reading
 from .layers import Layers, tokens_of
 from .normalize import Normalization
 from .retention import Retention
@@ -281,15 +282,22 @@ class Store:
 
         `args` are positional and bound. Raises ProcessingError where a stored value does not decode.
         """
-        if args == (None,) and not endpoint.has_body:
+        if len(args) == 1 and args[0] is None and not endpoint.has_body:
             return inactive()
+        if key is None:
+            key = endpoint.key(*args)
+        layers, retention = self._layers, self._retention
         with self.lock:
-            if self._layers.stale:
+            if layers.stale:
                 self._refresh()
-            state = self._layers.top
+            if not (len(layers) or retention.active or retention.evicted):
+                known = known_reading(self._base, self._memo, endpoint, args, key, self.clock())
+                if known is not None:
+                    return known
+            state = layers.top
             reading = self._read(state, reader_of(state, args, self._memo), endpoint, args, key)
-            if self._retention.active:
-                self._retention.read(endpoint, args, key)
+            if retention.active:
+                retention.read(endpoint, args, key)
             return reading
 
     def read_base(self, endpoint: Endpoint[..., Any], args: tuple[Any, ...], key: str | None = None) -> Reading:
@@ -354,7 +362,7 @@ class Store:
     ) -> Reading:
         if key is None:
             key = endpoint.key(*args)
-        schema = schema_of(endpoint.schema)
+        schema = endpoint.schema_node
         stored = state.result(key)
         meta = state.key_meta(key)
         now = self.clock()
@@ -379,7 +387,7 @@ class Store:
                 elif not is_usable:
                     expires_at = 1
                 else:
-                    expires_at = self._expiry_of(state, schema, stored, args)
+                    expires_at = self._expiry_of(state, run, schema, stored, args, key)
             finally:
                 self._busy = outside
             unusable_data = data is INVALID
@@ -403,11 +411,18 @@ class Store:
             fetched_at=None if meta is None else meta.fetched_at,
         )
 
-    def _expiry_of(self, state: State, schema: Schema, stored: Any, args: tuple[Any, ...]) -> float:
+    def _expiry_of(
+        self, state: State, run: Denormalization, schema: Schema, stored: Any, args: tuple[Any, ...], key: str
+    ) -> float:
+        """The age of what was assembled from tables: that of its oldest entity (§8.1)."""
         if isinstance(schema, EntitySchema) and not schema.model.relations and isinstance(stored, str):
             meta = state.meta(schema.model.key, stored)
             return INFINITE if meta is None else meta.expires_at
-        times = (state.meta(*cell) for cell in _touched(state, schema, stored, args))
+        cells = run.touched(schema, stored, key)
+        if cells is None:
+            cells = list(_touched(state, schema, stored, args))
+            run.note_touched(schema, stored, key, cells)
+        times = (state.meta(*cell) for cell in cells)
         return min((meta.expires_at for meta in times if meta is not None), default=INFINITE)
 
     def _refresh(self) -> None:
@@ -865,9 +880,7 @@ def _error_meta(action: actions.SetResponse) -> Meta:
 
 def _calling_hook() -> str:
     frame = sys._getframe(1)
-    while frame is not None and str(frame.f_globals.get("__name__", "")).startswith("restencil."):
-        if frame.f_back is None:
-            break
+    while str(frame.f_globals.get("__name__", "")).startswith("restencil.") and frame.f_back is not None:
         frame = frame.f_back
     return f"the hook {frame.f_code.co_qualname!r}"
 

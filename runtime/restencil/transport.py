@@ -21,6 +21,7 @@ from functools import lru_cache
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 from urllib.parse import urlencode
+from weakref import WeakKeyDictionary
 
 import httpx
 
@@ -951,15 +952,21 @@ class AsyncTransport(_Transport):
             owns=client is None,
         )
         self._client = client
+        self._own: WeakKeyDictionary[asyncio.AbstractEventLoop, httpx.AsyncClient] = WeakKeyDictionary()
+        self._jar = _own_cookies()
         self.traces = False
         """True once a connection of the client has told what it does: the client has a pool (`restencil.guard`)."""
 
     @property
     def client(self) -> httpx.AsyncClient:
-        """The client that requests go through."""
-        if self._client is None:
-            self._client = httpx.AsyncClient(cookies=_own_cookies())
-        return self._client
+        """The client that requests go through: the user's, or one of the running loop, to which its connections belong."""
+        if self._client is not None:
+            return self._client
+        loop = asyncio.get_running_loop()
+        own = self._own.get(loop)
+        if own is None:
+            own = self._own[loop] = httpx.AsyncClient(cookies=self._jar)
+        return own
 
     async def send(
         self,
@@ -1030,9 +1037,9 @@ class AsyncTransport(_Transport):
 
     async def aclose(self) -> None:
         """Closes the client if it was opened here; the next request opens another one."""
-        client, self._client = (self._client, None) if self._owns else (None, self._client)
-        if client is not None:
-            await client.aclose()
+        own = self._own.pop(asyncio.get_running_loop(), None)
+        if own is not None:
+            await own.aclose()
 
     async def __aenter__(self) -> Self:
         return self

@@ -22,9 +22,10 @@ def lines(count: int = 100, package: str = "hundred") -> Iterator[str]:
     for number in range(count):
         name, following, before = (f"{n % count:0{width}}" for n in (number, number + 1, number - 1))
         yield (
-            f"  part{name}s: {{path: /part{name}s/:id, search_params: {{order_by: string?}}, pagination_field: page, schema: "
-            f"{{entity: Part{name}, fields: {{id: integer, title: string, created_at: datetime, score: number, active: boolean, "
-            f"tags: [string], size: integer?, price: decimal, next: Part{following}?, before: [Part{before}]}}}}}}"
+            f"  part{name}s: {{path: /part{name}s/:id, search_params: {{order_by: string?}}, pagination_field: page, "
+            f"schema: {{entity: Part{name}, fields: {{id: integer, title: string, created_at: datetime, score: number, "
+            f"active: boolean, tags: [string], size: integer?, price: decimal, next: Part{following}?, "
+            f"before: [Part{before}]}}}}}}"
         )
 
 

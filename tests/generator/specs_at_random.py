@@ -22,11 +22,13 @@ hostile = st.one_of(
 )
 """Texts that try to leave their literal."""
 
-names = st.sampled_from("""
+_NAMES = """
     id name title kind value list dict str int float bool type object self cls from_ in_ class def none match case date
     datetime decimal uuid typing restencil schema builtins lazy importlib collections key pk indexes wire process merge
-    validate a_rather_long_name_that_makes_lines_break another_quite_long_name_for_a_field x y z l O camelCase PascalCase
-    """.split())
+    validate a_rather_long_name_that_makes_lines_break another_quite_long_name_for_a_field x y z l O camelCase
+    PascalCase
+"""
+names = st.sampled_from(_NAMES.split())
 """Names of fields and parameters, awkward ones among them."""
 
 SCALARS = ("string", "integer", "number", "boolean", "datetime", "date", "time", "decimal", "uuid", "any")
@@ -162,7 +164,7 @@ def _plain(type: Any) -> Any:
 
 
 def yaml_text(data: Any) -> str:
-    """Data as YAML in flow style, every text in double quotes, with escapes for whatever YAML does not take as it is."""
+    """Data as YAML in flow style, every text in double quotes, with escapes for all but letters and digits."""
     return "".join(_yaml(data))
 
 

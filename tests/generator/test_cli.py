@@ -145,7 +145,7 @@ def test_two_specs_of_one_package_are_a_mistake(capsys: pytest.CaptureFixture[st
 
 
 def test_check_says_yes_and_no(capsys: pytest.CaptureFixture[str]) -> None:
-    """0 where the package is what the spec gives; 1 after an edit, and after a change of the spec, each with its cause."""
+    """0 where the package is what the spec gives; 1 after an edit or a change of the spec, each with its cause."""
     run(["generate", "specs/blog.yaml"])
     capsys.readouterr()
     assert run(["check", "specs/blog.yaml"]) == 0
@@ -495,7 +495,10 @@ def test_help_needs_nothing_but_click() -> None:
 def test_without_the_extra_the_pip_command_is_told(tmp_path: Path) -> None:
     """Where click and the like are not installed, the command says what to install and exits with 2."""
     generator = Path(__main__.__file__).parents[1]
-    code = f"import sys; sys.path.insert(0, {str(generator)!r}); from restencil_generator.__main__ import main; sys.exit(main([]))"
+    code = (
+        f"import sys; sys.path.insert(0, {str(generator)!r}); "
+        "from restencil_generator.__main__ import main; sys.exit(main([]))"
+    )
     done = subprocess.run(
         [sys.executable, "-S", "-I", "-c", code], capture_output=True, text=True, timeout=60, check=False
     )

@@ -9,8 +9,9 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -37,7 +38,12 @@ def files(folder: Path) -> dict[str, bytes]:
 
 
 def generated(
-    out: Path, spec: Path, *, python: str = sys.executable, cwd: Path | None = None, **variables: str
+    out: Path,
+    spec: Path,
+    variables: Mapping[str, str] = MappingProxyType({}),
+    *,
+    python: str = sys.executable,
+    cwd: Path | None = None,
 ) -> dict[str, bytes]:
     """The files that a process of its own writes."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "RESTENCIL_CACHE_DIR": "", **variables}
@@ -58,7 +64,7 @@ def test_the_environment_changes_nothing(tmp_path: Path) -> None:
     """Hash seed, time zone, locale, umask, working directory, terminal and colours leave the bytes alone."""
     spec = tmp_path / "awkward.yaml"
     shutil.copy(SPECS / "awkward.yaml", spec)
-    expected = generated(tmp_path / "a", spec, PYTHONHASHSEED="0")
+    expected = generated(tmp_path / "a", spec, {"PYTHONHASHSEED": "0"})
     others: list[dict[str, str]] = [
         {"PYTHONHASHSEED": "1", "TZ": "Asia/Tokyo"},
         {"PYTHONHASHSEED": "4242", "LC_ALL": "tr_TR.UTF-8", "LANG": "tr_TR.UTF-8"},
@@ -66,7 +72,7 @@ def test_the_environment_changes_nothing(tmp_path: Path) -> None:
         {"PYTHONOPTIMIZE": "2", "NO_COLOR": "1", "TERM": "dumb"},
     ]
     for number, variables in enumerate(others):
-        assert generated(tmp_path / str(number), spec, **variables) == expected, variables
+        assert generated(tmp_path / str(number), spec, variables) == expected, variables
     assert generated(tmp_path / "here", Path("awkward.yaml"), cwd=tmp_path) == expected
     before = os.umask(0o077)
     try:
@@ -186,7 +192,10 @@ def test_generation_is_a_fixed_point_of_itself(name: str, tmp_path: Path) -> Non
 
 def test_a_digest_is_of_the_spec_and_not_of_its_spelling() -> None:
     """`30s` and `30000`, `{type: string}` and `string` are one spec: same digest, same bytes."""
-    text = "restencil: 1\npackage: made\nresources: {things: {path: /t/:id, schema: {entity: Thing, fields: {id: %s}}, options: {timeout: %s}}}\n"
+    text = (
+        "restencil: 1\npackage: made\n"
+        "resources: {things: {path: /t/:id, schema: {entity: Thing, fields: {id: %s}}, options: {timeout: %s}}}\n"
+    )
     one, other = (
         load_text(text % pair, "made.yaml").declaration for pair in (("string", "30s"), ("{type: string}", "30000"))
     )
@@ -199,7 +208,7 @@ def pythons() -> Iterator[str]:
     """Other Pythons of this machine, from 3.11 on."""
     folders = [Path.home() / ".pyenv" / "versions"]
     found = {path for folder in folders if folder.is_dir() for path in folder.glob("3.*/bin/python")}
-    found |= {Path(path) for minor in range(11, 20) if (path := shutil.which(f"python3.{minor}"))}
+    found |= {Path(there) for minor in range(11, 20) if (there := shutil.which(f"python3.{minor}"))}
     seen = {sys.version_info[:2]}
     for path in sorted(found):
         done = subprocess.run(
@@ -209,9 +218,9 @@ def pythons() -> Iterator[str]:
             timeout=30,
             check=False,
         )
-        version = tuple(map(int, done.stdout.split())) if done.returncode == 0 else (0, 0)
-        if version >= (3, 11) and version not in seen:
-            seen.add(version)
+        major, minor = map(int, done.stdout.split()) if done.returncode == 0 else (0, 0)
+        if (major, minor) >= (3, 11) and (major, minor) not in seen:
+            seen.add((major, minor))
             yield str(path)
 
 
@@ -231,6 +240,6 @@ def test_every_python_gives_the_same_bytes(python: str, tmp_path: Path) -> None:
     for name in EXAMPLES:
         expected = files(ROOT / "tests" / "golden" / name)
         expected = {path: content for path, content in expected.items() if "__pycache__" not in path}
-        assert generated(tmp_path / name, SPECS / f"{name}.yaml", python=str(own), PYTHONPATH=roots) == {
+        assert generated(tmp_path / name, SPECS / f"{name}.yaml", variables={"PYTHONPATH": roots}, python=str(own)) == {
             f"{name}/{path}": content for path, content in expected.items()
         }

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from tests.generator.specs_at_random import HOSTILE, hostile, loaded, specs
 
 from restencil_generator.code import Call, Expression, Items, Lambda, Parameter, Table, literal, natural, string
 from restencil_generator.format import format_all, format_text
@@ -18,7 +19,6 @@ from restencil_generator.load import load_spec
 from restencil_generator.plan import plan
 from restencil_generator.render import Renderer
 from restencil_generator.verify import verify
-from tests.generator.specs_at_random import HOSTILE, hostile, loaded, specs
 
 ROOT = Path(__file__).parents[2]
 SPECS = sorted((ROOT / "specs").glob("*.yaml"))
@@ -67,7 +67,9 @@ def test_a_statement_is_laid_out_as_black_wants_it(expression: Expression, befor
 def test_a_statement_in_a_class_is_laid_out_as_black_wants_it(expression: Expression) -> None:
     """The same inside a class, as a decorator, and as a keyword of the class line."""
     class_line = head("class Thing", ["Base", ("keyword", expression)], ":")
-    text = f"{class_line}\n    {statement('x = ', expression, indent=4)}\n\n    {statement('@', Call('rest', (expression,)), indent=4)}\n    def f(self) -> None: ...\n"
+    assigned = statement("x = ", expression, indent=4)
+    decorated = statement("@", Call("rest", (expression,)), indent=4)
+    text = f"{class_line}\n    {assigned}\n\n    {decorated}\n    def f(self) -> None: ...\n"
     assume(fits(text))
     assert format_text(text) == text
 
@@ -80,7 +82,8 @@ def test_a_statement_in_a_class_is_laid_out_as_black_wants_it(expression: Expres
 )
 def test_a_signature_is_laid_out_as_black_wants_it(parameters: list[Parameter]) -> None:
     """The head of a method, with any number of keywords."""
-    text = f"class Thing:\n    {signature('def method', 'self', parameters, ' -> dict[str, int] | None:', 4)}\n        raise NotImplementedError\n"
+    method = signature("def method", "self", parameters, " -> dict[str, int] | None:", 4)
+    text = f"class Thing:\n    {method}\n        raise NotImplementedError\n"
     assume(fits(text))
     assert format_text(text) == text
 

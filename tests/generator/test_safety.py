@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
+from tests.generator.specs_at_random import hostile, loaded
 
 from restencil_generator.generate import build
 from restencil_generator.write import publish
-from tests.generator.specs_at_random import hostile, loaded
 
 _numbers = itertools.count()
 
@@ -95,7 +95,7 @@ def test_a_hostile_text_arrives_as_it_is(place: Path, text: str) -> None:
     package = build(spec, "hostile.yaml")
     publish(package, place / name)
     module = importlib.import_module(name)
-    with pytest.warns(DeprecationWarning):
+    with pytest.warns(DeprecationWarning, match="^Item"):
         item, items = module.Item, module.Items
     instance = item()
     assert instance.to_dict() | {"thing": None} == {

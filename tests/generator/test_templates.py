@@ -59,7 +59,7 @@ def test_one_template_can_be_replaced(folder: Path) -> None:
 
 
 def test_what_was_formatted_is_not_formatted_again(folder: Path, tmp_path: Path) -> None:
-    """The manifest keeps the digest of a text before black changed it; while it is the same, the file on disk is taken."""
+    """The manifest keeps the digest of a text before black changed it; while it is that, the file on disk is taken."""
     (folder / "resource.py.jinja").write_text(FIRST + "{{ module.header }}\nX=  1\n")
     target = tmp_path / "blog"
     first = build(SPEC, "blog.yaml", templates=folder)
@@ -81,7 +81,7 @@ def test_what_was_formatted_is_not_formatted_again(folder: Path, tmp_path: Path)
 
 
 def test_generation_with_templates_is_a_fixed_point(folder: Path, tmp_path: Path) -> None:
-    """What was published with templates is what they give the next time, with and without the memory of the manifest."""
+    """What was published with templates is what they give the next time."""
     (folder / "resource.py.jinja").write_text(FIRST + "{{ module.header }}\nX=  1\n")
     target = tmp_path / "blog"
     first = build(SPEC, "blog.yaml", templates=folder)

@@ -448,4 +448,4 @@ def test_reads_are_those_of_the_naive_store() -> None:
 @pytest.mark.slow
 def test_reads_are_those_of_the_naive_store_for_long() -> None:
     """The same for many and longer histories."""
-    run_state_machine_as_test(Stores, settings=_settings(max_examples=3_000, stateful_step_count=50))
+    run_state_machine_as_test(Stores, settings=_settings(max_examples=1_200, stateful_step_count=50))

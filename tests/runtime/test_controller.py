@@ -569,6 +569,16 @@ def test_the_synchronous_controller_cannot_await_a_hook() -> None:
             controller.fetch(Users.get.extend(get_headers=headers), id="1")
 
 
+def test_parameters_may_be_called_self_endpoint_or_response(world: World) -> None:
+    search = RestEndpoint(path="/search", schema=[User])
+    world.server.on(search, response=[ANN], self="a", endpoint="b", response_="c")
+    bound = world.controller.bind(search)
+    assert world.clock.run(lambda: bound(self="a", endpoint="b", response_="c"))[0].name == "Ann"
+    bound.set_response([BOB], self="a", endpoint="b", response="c")
+    assert bound.cached(self="a", endpoint="b", response="c")[0].name == "Bob"
+    assert bound.key(self="a", endpoint="b") == "GET /search?endpoint=b&self=a"
+
+
 def test_explain_says_why_a_read_would_or_would_not_fetch(world: World) -> None:
     controller = world.controller
     said = controller.explain(Users.get, id="1")

@@ -5,8 +5,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
+import os
 import random
+import subprocess
 import sys
+import textwrap
 import threading
 import time
 from collections.abc import Callable
@@ -224,3 +227,101 @@ def test_tens_of_thousands_of_reads_and_writes_of_a_bounded_store_keep_no_memory
 def test_a_million_reads_and_writes_of_a_bounded_store_keep_no_memory() -> None:
     first, second = soak(1_000_000, 200)
     assert second <= first * 1.05
+
+
+# whole processes
+
+SCRIPT = """
+import os, sys, threading, time
+import httpx
+from restencil import Controller, Entity, create_resource
+
+class User(Entity, key="User"):
+    id: str = ""
+
+asked = []
+
+def answer(request):
+    asked.append(request.url.path)
+    if len(asked) > 1 and hang:
+        time.sleep(60)
+    return httpx.Response(status if len(asked) > 1 else 200, json={"id": "1"})
+
+hang, status = False, 200
+Users = create_resource(url_prefix="http://mock", path="/users/:id", schema=User, poll_frequency=20)
+controller = Controller(client=httpx.Client(transport=httpx.MockTransport(answer)))
+"""
+
+
+def process(body: str) -> tuple[str, str, float]:
+    """Runs a script; what it printed, what it complained of, and how many seconds it took."""
+    started = time.monotonic()
+    run = subprocess.run(
+        [sys.executable, "-W", "ignore::DeprecationWarning", "-c", SCRIPT + textwrap.dedent(body)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    assert run.returncode == 0, run.stderr
+    return run.stdout.strip(), run.stderr, time.monotonic() - started
+
+
+def test_background_work_never_delays_the_end_of_the_program() -> None:
+    printed, complained, seconds = process(
+        """
+        hang = True
+        controller.read(Users.get, id="1")
+        controller.subscribe(Users.get, id="1")
+        controller.expire(Users.get, id="1")
+        controller.read(Users.get, id="1")
+        while len(asked) < 2: time.sleep(0.01)
+        print("end")
+        """
+    )
+    assert (printed, complained) == ("end", "") and seconds < 20
+
+
+def test_failures_in_the_background_print_nothing() -> None:
+    printed, complained, _ = process(
+        """
+        status = 500
+        controller.read(Users.get, id="1")
+        for _ in range(3):
+            controller.expire(Users.get, id="1")
+            try:
+                controller.read(Users.get, id="1")
+            except Exception:
+                pass
+            controller.all_settled()
+        print(controller.get_response(Users.get, id="1").raw_error.status)
+        """
+    )
+    assert (printed, complained) == ("500", "")
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+def test_a_forked_process_goes_on_with_threads_of_its_own() -> None:
+    printed, complained, _ = process(
+        """
+        def refresh():
+            controller.read(Users.get, id="1")
+            controller.expire(Users.get, id="1")
+            controller.read(Users.get, id="1")
+            controller.all_settled()
+
+        refresh()
+        controller.subscribe(Users.get, id="1")
+        time.sleep(0.1)
+        child = os.fork()
+        if child == 0:
+            before = len(asked)
+            threading.Thread(target=time.sleep, args=(5,), daemon=True).start()
+            refresh()
+            time.sleep(0.3)
+            os._exit(0 if len(asked) > before + 2 else 1)
+        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+        """
+    )
+    assert (printed, complained) == ("0", "")

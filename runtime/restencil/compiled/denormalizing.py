@@ -27,6 +27,7 @@ class CompiledDenormalization(Denormalization):
         super().__init__(state, args, memo)
         self.tables = state.entities
         self.memo = memo
+        self.unlinked = memo.unlinked
 
     def visit(self, schema: Schema | None, stored: Any) -> Any:
         """The object for one stored value (§5.1)."""
@@ -127,7 +128,8 @@ def compile_entity(schema: EntitySchema) -> Builder:
         with source.block("def build(run, pk, record, home, current):"):
             with source.block(f"if run.depth > {deepest}:"):
                 source.put(f"return run.interpreted({name}, pk)")
-            source.put("node = Node(home, pk)", "node.parents = current")
+            source.put("node = new(Node)", "node.home = home", "node.slot = pk", "node.parents = current")
+            source.put("node.alive = True")
             body.instance(model, cyclic=False)
     build: Builder = source.function("build")
     schema.builder = build
@@ -242,8 +244,12 @@ class _Denormalizing:
                     source.put(f"{found} = run.visit({schema}, {entry})")
                 with source.block(f"if {found} is not UNDEFINED and {found} is not INVALID:"):
                     source.put(f"{out}.append({found})")
-            with source.block(f"if {node} is not None:"):
-                source.put(f"run.memo.link_later({model.key!r}, {value}, {node})")
+            with source.block(f"if {node} is not None and {value}:"):
+                waiting = source.variable("waiting")
+                source.put(f"{waiting} = run.unlinked.get({model.key!r})")
+                with source.block(f"if {waiting} is None:"):
+                    source.put(f"{waiting} = run.memo.waiting({model.key!r})")
+                source.put(f"{waiting}.append(({node}, {value}))")
             return
         home, known = source.variable("home"), source.variable("known")
         source.put(f"{home} = run.memo.home({model.key!r}, {cls})")
@@ -276,9 +282,15 @@ class _Denormalizing:
         # Members whose object is unusable make the whole unusable: the statements stand in a loop that runs once.
         with source.block(f"if type({value}) is dict:"):
             with source.block("while True:"):
-                name = f"{renames}.get(name, name)" if names else "name"
-                everything = f"{{{name}: entry if type(entry) in SCALARS or name in {members} else read_only(entry)"
-                source.put(f"{out} = {everything} for name, entry in {value}.items()}}")
+                everything = f"entry if type(entry) in SCALARS or name in {members} else read_only(entry)"
+                if names:
+                    each = f"{renames}.get(name, name): {everything}"
+                    source.put(f"{out} = {{{each} for name, entry in {value}.items()}}")
+                else:
+                    with source.block(f"if {members}.issuperset({value}):"):
+                        source.put(f"{out} = {{**{value}}}")
+                    with source.block("else:"):
+                        source.put(f"{out} = {{name: {everything} for name, entry in {value}.items()}}")
                 for json_name, member in schema.members.items():
                     found, entry = source.variable("found"), source.variable("entry")
                     with source.block(f"if {json_name!r} in {value}:"):
@@ -326,12 +338,21 @@ class _Denormalizing:
             each += f" or name in {inside}"
         renames = source.name(model.to_python, "names")
         name = f"{renames}.get(name, name)" if model.to_python else "name"
-        if not model.to_python:
-            with source.block("elif not holds_containers(record):"):
-                source.put("members = {**record}")
+        everything = f"{{{name}: {each} else read_only(entry) for name, entry in record.items()}}"
+        if model.to_python:
+            with source.block("else:"):
+                source.put(f"members = {everything}")
                 self._decode(model, known)
+            return
         with source.block("else:"):
-            source.put(f"members = {{{name}: {each} else read_only(entry) for name, entry in record.items()}}")
+            source.put("members = {**record}")
+            with source.block("if holds_containers(members):"):
+                for in_json in sorted(relations):
+                    source.put(f"members.pop({in_json!r}, None)")
+                with source.block("if SCALARS.issuperset(map(type, members.values())):"):
+                    source.put("members = {**record}")
+                with source.block("else:"):
+                    source.put(f"members = {everything}")
             self._decode(model, known)
 
     def _decode(self, model: EntityModel, known: str) -> None:

@@ -91,8 +91,12 @@ class NetworkManager(Manager):
     def flow(self, flight: Flight) -> Generator[Step, Any, Any]:
         """The request of one flight from its first byte until its response is in the store; written for both worlds."""
         controller = self._attached()
+        endpoint = flight.endpoint
         try:
-            response = yield from self._exchange(flight, controller)
+            if endpoint.retries is None and controller.retries is None and endpoint.refresh is None:
+                response = yield from endpoint.flow(flight.args)
+            else:
+                response = yield from self._exchange(flight, controller)
         except BaseException as error:
             answered = flight.done
             if flight.resets != DROPPED:
@@ -100,15 +104,13 @@ class NetworkManager(Manager):
             if answered and isinstance(error, Exception):
                 return flight.result()
             raise
-        date = flight.store.now()
-        meta = Meta(flight.fetched_at, date, date + self.data_length(flight.endpoint))
+        date = flight.store.clock()
+        meta = Meta(flight.fetched_at, date, date + self.data_length(endpoint))
+        error_expires_at = date + self.error_length(endpoint)
         key = flight.identity[0]
         answered = flight.done
-        error_expires_at = date + self.error_length(flight.endpoint)
         value = controller.dispatch(
-            SetResponse(
-                flight.endpoint, flight.args, key, response, meta, flight.fetch_id, flight.resets, error_expires_at
-            )
+            SetResponse(endpoint, flight.args, key, response, meta, flight.fetch_id, flight.resets, error_expires_at)
         )
         return flight.result() if answered else value
 
@@ -128,19 +130,20 @@ class NetworkManager(Manager):
         endpoint = action.endpoint
         store = controller.store
         identity = (action.key, endpoint.request_url(action.args))
-        flight = Flight(self, store, endpoint, action.args, identity, action.fetch_id, action.meta.fetched_at)
+        mutation = endpoint.side_effect
         with store.lock:
-            if not flight.mutation and not _refreshing.get():
+            joined_by_others = False
+            if not mutation and not _refreshing.get():
                 other: Flight | None = store.flights.get(identity)
                 if other is not None and other.joinable(blocking=controller.blocking):
                     other.callers += 1
                     return other
-                if other is None or not other.alive:
-                    store.flights[identity] = flight
-            flight.callers = 1
-            flight.resets = store.resets
+                joined_by_others = other is None or not other.alive
+            flight = Flight(self, store, endpoint, action.args, identity, action.fetch_id, action.meta.fetched_at)
             store.pending[action.fetch_id] = flight
-        if flight.mutation and endpoint.get_optimistic_response is not None:
+            if joined_by_others:
+                store.flights[identity] = flight
+        if mutation and endpoint.get_optimistic_response is not None:
             next(action)
         return flight
 

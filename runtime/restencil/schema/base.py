@@ -124,8 +124,8 @@ class Conversion(Schema):
             raise
         except Exception as error:
             raise ConversionError(
-                f"{stored!r:.100} does not convert by {self.title}: {error}; give the schema a conversion that fits what "
-                "the server sends"
+                f"{stored!r:.100} does not convert by {self.title}: {error}; give the schema a conversion that fits "
+                "what the server sends"
             ) from error
 
     def answer(self, value: Any, run: Answer) -> Any:

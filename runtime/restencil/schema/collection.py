@@ -94,13 +94,16 @@ class Collection(Schema):
         """The table: `[Key]` for lists, `{Key}` for maps; several types joined by `;` (§5.8.1)."""
         item = self.item
         inner = item.children() if isinstance(item, Choice) else (item,)
-        keys = ";".join(schema.model.key if isinstance(schema, EntitySchema) else self._no_entity(schema) for schema in inner)
+        keys = ";".join(
+            schema.model.key if isinstance(schema, EntitySchema) else self._no_entity(schema) for schema in inner
+        )
         return f"{{{keys}}}" if self.is_map else f"[{keys}]"
 
     def _no_entity(self, schema: Schema | None) -> NoReturn:
         found = "nothing" if schema is None else schema.title
         raise TypeError(
-            f"{self!r} collects {found}, which is no entity; what has no primary key stays in a plain list [S] or Values"
+            f"{self!r} collects {found}, which is no entity; what has no primary key stays in a plain list [S] "
+            "or Values"
         )
 
     def identity(self) -> Any:

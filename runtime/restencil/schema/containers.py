@@ -80,7 +80,8 @@ class Choice(Schema):
             )
             return value
         if callable(self.attribute):
-            run.chosen[id(value), id(self)] = schema  # the choice may depend on the place, which an answer does not know
+            # The choice may depend on the place, which an answer does not know.
+            run.chosen[id(value), id(self)] = schema
         return {"id": run.visit(schema, value, parent, key), "schema": name}
 
     def _reference(self, stored: Any) -> Schema | None:

@@ -139,14 +139,14 @@ class EntitySchema(Schema):
         model = self.model
         if isinstance(value, Record):
             return value
-        value = run.processed.get((id(value), model.key), value)
-        instance = self.cls.from_js(value) if not model.abstract else None
+        record = run.processed.get((id(value), model.key), value)
+        instance = self.cls.from_js(record) if not model.abstract else None
         if instance is None:
             return None
         members = dict(instance.__dict__)
         for relation in model.relations:
-            if relation.in_json in value:
-                nested = run.visit(relation.node, value[relation.in_json])
+            if relation.in_json in record:
+                nested = run.visit(relation.node, record[relation.in_json])
                 members[relation.name] = None if nested is UNDEFINED else nested
         set_members(instance, members)
         return instance
@@ -406,7 +406,7 @@ def _pk_function(model: EntityModel) -> PkFunction:
         return _by_field(name)
     setting = model.setting("pk")
     if isinstance(setting, (list, tuple)):
-        return _by_fields(tuple(model.to_json.get(name, name) for name in setting))
+        return _by_fields(tuple(model.to_json.get(field, field) for field in setting))
     function = cast("Callable[..., Any]", setting)
     wants_place = len([p for p in inspect.signature(function).parameters.values() if p.kind is not p.KEYWORD_ONLY]) > 1
     view_class = _view_class(model)

@@ -54,8 +54,17 @@ class Categories(
     def _push(self, *, body: CategoryBody, limit: int | None = None) -> Category:
         raise NotImplementedError
 
+    def _get_page(
+        self,
+        *,
+        offset: int | str,
+        limit: int | None = None,
+    ) -> list[Category]:
+        raise NotImplementedError
+
     @restencil.rest_list(
         push=_push,
+        get_page=_get_page,
         pagination_field="offset",
         pagination={"style": "offset", "size": {"param": "limit", "value": 20}},
     )

@@ -314,6 +314,7 @@ class Products(
 
     @restencil.rest_list(
         push=_search_push,
+        push_options=None,
         get_page=_search_get_page,
         extends="get_list",
         path="/search/products/:words",

@@ -1,0 +1,462 @@
+"""What stands where in a package, and that the written classes mean what the spec says."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import importlib
+import textwrap
+import warnings
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from restencil_generator import declaration as d
+from restencil_generator.failure import Failure
+from restencil_generator.generate import build
+from restencil_generator.load import load_spec, load_text
+
+ROOT = Path(__file__).parents[2]
+SPECS = sorted((ROOT / "specs").glob("*.yaml"))
+HEAD = "restencil: 1\npackage: made\n"
+
+
+def made(text: str) -> dict[str, str]:
+    """The files of a spec given as YAML, without its first two lines."""
+    loaded = load_text(HEAD + textwrap.dedent(text), "made.yaml")
+    assert loaded.declaration is not None, loaded.problems
+    return dict(build(loaded.declaration, "made.yaml").files)
+
+
+# --------------------------------------------------------------------------------------------- the runtime agrees
+
+
+@pytest.mark.parametrize("path", SPECS, ids=[path.stem for path in SPECS])
+def test_every_endpoint_of_a_package_is_what_its_spec_declares(path: Path) -> None:
+    """Method, path, prefix, body, headers, side effect, options, schema: what is not written is inherited rightly."""
+    spec = load_spec(path).declaration
+    assert spec is not None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        package = importlib.import_module(spec.package)
+        classes = {resource.name: getattr(package, resource.class_name) for resource in spec.resources.values()}
+    for resource in list(spec.resources.values())[:12]:
+        for dotted, declared in resource.all_endpoints():
+            endpoint: Any = functools.reduce(getattr, dotted.split("."), classes[resource.name])
+            assert facts(endpoint) == declared_facts(declared, resource), f"{spec.package}.{resource.name}.{dotted}"
+            if declared.base is not None:
+                base = getattr(importlib.import_module(declared.base.module), declared.base.name)
+                assert isinstance(endpoint, base)
+
+
+def facts(endpoint: Any) -> dict[str, Any]:
+    policy = endpoint.error_policy
+    return {
+        "method": endpoint.method,
+        "path": endpoint.path,
+        "url_prefix": endpoint.url_prefix,
+        "side_effect": endpoint.side_effect,
+        "has_body": endpoint.has_body,
+        "headers": dict(endpoint.request_init.get("headers", {})),
+        "content": endpoint.content,
+        "schema": endpoint.schema is not None,
+        "deprecated": endpoint.deprecated,
+        "error_policy": getattr(policy, "__name__", policy),
+        **{name: getattr(endpoint, name) for name in _OPTIONS},
+    }
+
+
+def declared_facts(declared: d.Endpoint, resource: d.Resource) -> dict[str, Any]:
+    policies = {"soft": "always_soft", "hard": None, None: None}
+    policy = declared.options.error_policy
+    return {
+        "method": declared.method,
+        "path": declared.path.text,
+        "url_prefix": declared.url_prefix,
+        "side_effect": declared.side_effect,
+        "has_body": declared.has_body,
+        "headers": dict(declared.headers),
+        "content": declared.content,
+        "schema": declared.schema is not None and not isinstance(declared.schema, d.Scalar),
+        "deprecated": declared.deprecated if declared.deprecated is not None else resource.deprecated,
+        "error_policy": policy.name if isinstance(policy, d.Reference) else policies.get(policy, policy),
+        **{name: getattr(declared.options, name) for name in _OPTIONS},
+    }
+
+
+_OPTIONS = [field.name for field in dataclasses.fields(d.Options) if field.name != "error_policy"]
+
+
+# ------------------------------------------------------------------------------------------------------------- modules
+
+
+def test_an_entity_stands_beside_its_one_resource() -> None:
+    """An entity of one resource is in that resource's module; of none or several, or of a family, in `_entities`."""
+    files = made("""
+        entities:
+          Mine: {fields: {id: integer}}
+          Shared: {fields: {id: integer}}
+          Alone: {fields: {id: integer}}
+          Child: {extends: Parent, fields: {}}
+          Parent: {fields: {id: integer}}
+        resources:
+          mines: {path: /a/:id, schema: Mine}
+          ones: {path: /b/:id, schema: Shared}
+          twos: {path: /c/:id, schema: Shared}
+          children: {path: /d/:id, schema: Child}
+        """)
+    assert "class Mine(" in files["mines.py"]
+    shared = files["_entities.py"]
+    assert [line.split("(")[0] for line in shared.splitlines() if line.startswith("class ")] == [
+        "class Alone",
+        "class Parent",
+        "class Child",
+        "class Shared",
+        "class ChildBody",
+        "class SharedBody",
+    ]
+
+
+def test_only_what_is_needed_is_there() -> None:
+    """No module for enums, objects, lazy names or shared entities where there are none; no import without a use."""
+    files = made(
+        "resources: {things: {path: /t/:id, schema: {entity: Thing, fields: {id: integer}}, members: [get]}}\n"
+    )
+    assert sorted(files) == ["__init__.py", "_client.py", "manifest.sha256", "py.typed", "things.py"]
+    assert "import typing" not in files["things.py"]
+    assert "from restencil import schema" not in files["things.py"]
+
+
+def test_names_of_the_spec_go_before_those_of_modules() -> None:
+    """A field called like an imported module or a built-in type makes the import, not the field, step aside."""
+    files = made("""
+        resources:
+          things:
+            path: /t/:id
+            schema:
+              entity: Thing
+              fields: {id: integer, datetime: datetime, str: string, typing: any, restencil: string}
+            members: [get]
+        """)
+    text = files["things.py"]
+    assert "import datetime as _datetime\nimport typing as _typing\n\nimport restencil as _restencil\n" in text
+    assert "    datetime: _datetime.datetime = _datetime.datetime(1970, 1, 1, tzinfo=_datetime.UTC)\n" in text
+    assert '    str: builtins.str = ""\n' in text
+    assert "class Thing(_restencil.Entity):" in text
+
+
+@pytest.mark.parametrize(
+    ("resources", "said"),
+    [
+        ("{status: {path: /s/:id, schema: {entity: Thing, fields: {id: integer}}}}", "status"),
+        (
+            "{fooBar: {path: /s/:id, schema: {entity: Thing, fields: {id: integer}}}, "
+            "foobar: {path: /r/:id, schema: Thing, class: Other}}",
+            "foobar",
+        ),
+    ],
+)
+def test_a_resource_shares_its_module_with_nothing(resources: str, said: str) -> None:
+    """A resource's module has its name in lower case: no exported name and no other resource may have it."""
+    loaded = load_text(f"{HEAD}enums: {{status: [a]}}\nresources: {resources}\n", "made.yaml")
+    if loaded.declaration is None:
+        assert any(said in problem.message.lower() for problem in loaded.problems)
+        return
+    with pytest.raises(Failure, match=said):
+        build(loaded.declaration, "made.yaml")
+
+
+# ------------------------------------------------------------------------------------------------------------ entities
+
+
+def test_a_key_is_written_where_it_is_not_the_name() -> None:
+    """The class name is the key by itself; a key of a parent is inherited; another one is written."""
+    text = made("""
+        entities:
+          Summary: {key: Account, fields: {id: integer}}
+          Account: {extends: Summary, fields: {bio: string}}
+          Base: {abstract: true, fields: {id: integer}}
+          Leaf: {extends: Base, fields: {}}
+          Odd: {pk: [a, b], indexes: [c], fields: {a: string, b: integer, c: string}}
+        """)["_entities.py"]
+    heads = [line for line in text.splitlines() if line.startswith("class ") and "TypedDict" not in line]
+    assert heads == [
+        'class Summary(restencil.Entity, key="Account"):',
+        "class Account(Summary):",
+        "class Base(restencil.Entity, abstract=True):",
+        "class Leaf(Base):",
+        'class Odd(restencil.Entity, pk=["a", "b"], indexes=("c",)):',
+    ]
+
+
+def test_relations_are_fields_with_a_schema() -> None:
+    """Required where there is no `?`; lists with the collection's identity; looked up when first needed."""
+    text = made("""
+        entities:
+          Node:
+            fields:
+              id: integer
+              next: Node
+              other: Leaf?
+              all: [Leaf]
+              by_name: {values: Leaf}
+              kept: {collection: [Leaf], nest: {node: id}}
+          Leaf: {fields: {id: integer}}
+        resources: {leaves: {path: /l/:id, schema: Leaf}}
+        """)["_entities.py"]
+    assert "    next: Node = restencil.field(schema=schema.Lazy(lambda: Node), required=True)\n" in text
+    assert '    other: Leaf | None = restencil.field(default=None, schema=lazy("leaves", "Leaf"))\n' in text
+    assert '    all: list[Leaf] = restencil.field(default=[], schema=[lazy("leaves", "Leaf")])\n' in text
+    assert 'schema=schema.Values(lazy("leaves", "Leaf")),' in text
+    assert 'nest_key=lambda parent, key: {"node": parent.get("id")},' in text
+    assert "if typing.TYPE_CHECKING:\n    from .leaves import Leaf\n" in text
+
+
+def test_defaults_are_python_values() -> None:
+    """Dates, decimals, UUIDs and objects are made; what a list or dict is by default belongs to each instance."""
+    text = made("""
+        objects: {Point: {x: integer, y: {type: number, default: 2}}}
+        entities:
+          Thing:
+            fields:
+              id: integer
+              at: {type: datetime, default: "2024-02-03T04:05:06.5+02:00"}
+              day: {type: date, default: "2024-02-03"}
+              hour: {type: time, default: "23:59:00"}
+              price: {type: decimal, default: "1.50"}
+              whole: decimal
+              uid: {type: uuid, default: 12345678-1234-5678-1234-567812345678}
+              point: {type: Point, default: {x: 5}}
+              points: {type: [Point], default: [{x: 1}, {}]}
+              ratio: {type: number, default: 1}
+              big: {type: number, default: 1e30}
+              nothing: any
+        """)["_entities.py"]
+    for line in (
+        "    tzinfo=datetime.timezone(datetime.timedelta(minutes=120)),",
+        "    day: datetime.date = datetime.date(2024, 2, 3)",
+        "    hour: datetime.time = datetime.time(23, 59)",
+        '    price: decimal.Decimal = decimal.Decimal("1.50")',
+        "    whole: decimal.Decimal = decimal.Decimal(0)",
+        '    uid: uuid.UUID = uuid.UUID("12345678-1234-5678-1234-567812345678")',
+        "    point: Point = Point(x=5)",
+        "    points: list[Point] = restencil.field(default=[Point(x=1), Point()])",
+        "    ratio: float = 1.0",
+        "    big: float = 1e30",
+        "    nothing: typing.Any = None",
+    ):
+        assert f"{line}\n" in text, text
+
+
+def test_objects_stand_behind_those_their_defaults_are_made_of() -> None:
+    """A default that makes another object needs its class to be there."""
+    text = made("objects: {A: {b: B}, B: {c: C, n: integer}, C: {n: integer}}\n")["_objects.py"]
+    assert [line for line in text.splitlines() if line.startswith("class ") and "Record" in line] == [
+        "class C(restencil.Record):",
+        "class B(restencil.Record):",
+        "class A(restencil.Record):",
+    ]
+
+
+# ----------------------------------------------------------------------------------------------------------- resources
+
+
+def resource(text: str) -> str:
+    """The module of a resource `things` with these further settings."""
+    spec = (
+        "entities: {Thing: {fields: {id: integer, name: string, other_name: string}}}\n"
+        "resources:\n  things:\n    path: /t/:id\n    schema: Thing\n"
+    )
+    return made(spec + textwrap.indent(textwrap.dedent(text), "    "))["things.py"]
+
+
+def test_what_follows_from_the_resource_is_not_written() -> None:
+    """A standard member without overrides is `rest()`."""
+    text = resource("members: [get, get_list, push, update, partial_update, delete]\n")
+    assert text.count("@restencil.rest()\n") == 4
+    assert "@restencil.rest_list(push=_push)\n" in text
+    assert "    create = restencil.push_of(get_list)\n" in text
+
+
+def test_overrides_are_written_where_they_differ() -> None:
+    """Options of the resource stand in the class line; members write what differs, and take back what they must."""
+    text = resource("""
+        options: {timeout: 5s, error_policy: soft}
+        endpoints:
+          get: {options: {timeout: 1s}}
+          update: {options: {error_policy: hard}, method: POST}
+          delete: {options: {timeout: 5s}}
+        """)
+    assert "    error_policy=restencil.always_soft,\n    timeout=5000,\n" in text
+    assert "@restencil.rest(timeout=1000)\n    def get(" in text
+    assert '@restencil.rest(method="POST", error_policy=None)\n    def update(' in text
+    assert "@restencil.rest()\n    def delete(" in text
+
+
+def test_an_endpoint_writes_what_differs_from_the_one_it_extends() -> None:
+    """`extends` stands by name; all else is taken over; a pagination field goes where no collection is left."""
+    text = resource("""
+        pagination_field: page
+        search_params: {order_by: string?}
+        endpoints:
+          named: {extends: update, path: /t/:id/name, body: {name: string}}
+          found: {extends: get_list, path: /found, schema: {results: [Thing]}}
+          more: {extends: get_list, path: /more}
+        """)
+    assert 'extends="update",\n        path="/t/:id/name",\n        body=schema.Object({"name": None}),\n' in text
+    assert 'extends="get_list",\n        path="/found",\n' in text
+    assert "pagination_field=None" in text
+    assert (
+        'push=_more_push,\n        get_page=_more_get_page,\n        extends="get_list",\n        path="/more",\n'
+        in text
+    )
+
+
+def test_overridden_adders_and_pages_are_written_with_their_list() -> None:
+    """Options of `push` and `get_page` stand in `push_options` and `get_page_options`; `create` has its own."""
+    text = resource("""
+        pagination_field: page
+        endpoints:
+          push: {path: /t/new, options: {timeout: 1s}}
+          get_page: {options: {data_expiry_length: 1m}}
+          create: {options: {retries: 1}}
+        """)
+    assert 'push_options={"path": "/t/new", "timeout": 1000},\n' in text
+    assert 'get_page_options={"data_expiry_length": 60_000},\n' in text
+    assert "    create = restencil.push_of(get_list).extend(" in text
+
+
+def test_parameters_are_keywords_with_their_types() -> None:
+    """Path first, then body, then what may be left out, with its default."""
+    text = made("""
+        enums: {Kind: [a, b]}
+        resources:
+          things:
+            path: /o/:owner/t/:id
+            params: {owner: uuid}
+            search_params: {kind: Kind?, limit: {type: integer, default: 20}, must: string}
+            schema: {entity: Thing, fields: {id: date}}
+            endpoints:
+              file: {path: "/t/:id.:format?", schema: null, content: bytes}
+        """)["things.py"]
+    assert "def get(self, *, owner: uuid.UUID, id: int | str | datetime.date) -> Thing:" in text
+    assert (
+        "        owner: uuid.UUID,\n        must: str,\n        kind: Kind | None = None,\n        limit: int = 20,\n"
+        "    ) -> list[Thing]:" in text
+    )
+    assert "format: int | str | None = None" in text
+
+
+def test_bodies_are_typed_and_described() -> None:
+    """Form, multipart, bytes, any, lists, objects and entities of other resources."""
+    text = made("""
+        wire_names: camelCase
+        objects: {Point: {x_pos: integer}}
+        entities: {Other: {fields: {id: integer}}}
+        resources:
+          things:
+            path: /t/:id
+            schema: {entity: Thing, fields: {id: integer}}
+            members: [get, partial_update]
+            body: {long_name: string}
+            endpoints:
+              a: {method: POST, body: any, schema: null}
+              b: {method: POST, body: bytes, schema: null}
+              c: {method: POST, body: {form: {long_name: string}}, schema: null}
+              e: {method: POST, body: {multipart: {file: bytes}}, schema: null}
+              f: {method: POST, body: Point, schema: null}
+              g: {method: POST, body: [Other], schema: null}
+        """)["things.py"]
+    assert (
+        "class ThingsPartialUpdateBody(typing.TypedDict, total=False):\n"
+        '    """What the body takes."""\n\n    long_name: str\n' in text
+    )
+    assert 'body=schema.Object({"long_name": None}, wire={"long_name": "longName"}),' in text
+    for piece in (
+        "def a(self, *, id: int | str, body: typing.Any) -> typing.Any:",
+        "def b(self, *, id: int | str, body: bytes) -> typing.Any:",
+        'body_format="form"',
+        'body_format="multipart"',
+        "body=Point",
+        'body=lazy("_entities", "Other")',
+        "body: list[OtherBody | Other | int | str]",
+    ):
+        assert piece in text, text
+
+
+def test_results_are_typed() -> None:
+    """The type of a call is that of its schema, of `returns`, or of its content."""
+    text = made("""
+        entities: {A: {fields: {id: integer, kind: string}}, B: {fields: {id: integer, kind: string}}}
+        resources:
+          things:
+            path: /t/:id
+            schema: A
+            members: [get]
+            endpoints:
+              a: {path: /a, schema: {union: {a: A, b: B}, attribute: kind}}
+              b: {path: /b, schema: {all: B}}
+              c: {path: /c, schema: {invalidate: B}}
+              e: {path: /d, schema: null, content: text}
+              f: {path: /e, schema: null, content: stream}
+              g: {path: /f, schema: null, returns: {values: [integer]}}
+              h: {path: /g, schema: {values: B}}
+              i: {path: /h, schema: null}
+        """)["things.py"]
+    for piece in (
+        "def a(self) -> A | B:",
+        "def b(self) -> list[B]:",
+        "def c(self) -> B | None:",
+        "def e(self) -> str:",
+        "def f(self) -> restencil.StreamedResponse:",
+        "def g(self) -> dict[str, list[int]]:",
+        "def h(self) -> dict[str, B]:",
+        "def i(self) -> typing.Any:",
+    ):
+        assert piece in text, text
+
+
+def test_docstrings_tell_method_and_path() -> None:
+    """The description and then the route; in a paragraph of its own behind several lines; examples at the end."""
+    text = resource("""
+        examples: {get: {params: {id: 1}, response: {id: 1, name: x}}}
+        endpoints:
+          get: {description: One thing.}
+          update: {description: "Two\\n\\nparagraphs."}
+          delete: {deprecated: Do not.}
+        """)
+    assert (
+        '        """One thing. `GET /t/:id`\n\n        Example:\n\n'
+        '            get(id=1)\n            {"id": 1, "name": "x"}\n'
+        '        """\n' in text
+    )
+    assert '        """Two\n\n        paragraphs.\n\n        `PUT /t/:id`\n        """\n' in text
+    assert '        """`DELETE /t/:id`\n\n        Deprecated: Do not.\n        """\n' in text
+    assert '@restencil.rest(deprecated="Do not.")\n' in text
+
+
+def test_hand_written_code_is_named_and_not_imported() -> None:
+    """Functions are looked up at their first call; classes are imported with the module that is built on them."""
+    text = made("""
+        resources:
+          things:
+            path: /t/:id
+            endpoint: python:my.api:Base
+            collection: python:my.lists:Sorted
+            schema:
+              entity: Thing
+              validate: python:my.checks:whole
+              fields: {id: integer, odd: {type: string, decode: python:my.codecs:in_, encode: python:my.codecs:out}}
+            endpoints: {get: {process: python:my.hooks:clean}}
+        """)["things.py"]
+    assert "import my.api\nimport my.lists\n" in text
+    for piece in (
+        "    endpoint=my.api.Base,\n",
+        "    collection=my.lists.Sorted,\n",
+        'decode=restencil.lazy_function("my.codecs:in_"),',
+        'process=restencil.lazy_function("my.hooks:clean")',
+        'restencil.lazy_function("my.checks:whole")',
+    ):
+        assert piece in text, text
+    assert "import my.hooks" not in text

@@ -1,0 +1,528 @@
+"""Optimistic updates: the queue, the view, what is recomputed and what stays the same object (§10)."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from restencil import (
+    AbortError,
+    AbortOptimistic,
+    Entity,
+    NetworkError,
+    ProcessingError,
+    RestEndpoint,
+    create_resource,
+    schema,
+)
+from restencil.store import Snapshot
+from restencil.values import INVALID
+from tests.runtime.doubles import AnyEndpoint, Desk
+
+
+class Todo(Entity, indexes=("slug",)):
+    id: str = ""
+    name: str = ""
+    slug: str = ""
+    count: int = 0
+
+
+class User(Entity):
+    id: str = ""
+    name: str = ""
+
+
+Todos: Any = create_resource(path="/todos/:id", schema=Todo, optimistic=True)
+Users: Any = create_resource(path="/users/:id", schema=User, optimistic=True)
+
+ONE, TWO = {"id": "1"}, {"id": "2"}
+
+
+def optimistic(respond: Callable[..., Any], **options: Any) -> AnyEndpoint:
+    """A change of one todo with this optimistic response."""
+    return RestEndpoint(
+        path="/todos/:id", method="PATCH", schema=Todo, get_optimistic_response=respond, **options
+    )
+
+
+def counting(calls: list[Any], respond: Callable[..., Any]) -> AnyEndpoint:
+    """The same, noting each computation."""
+
+    def noting(snapshot: Snapshot, *args: Any) -> Any:
+        calls.append(args)
+        return respond(snapshot, *args)
+
+    return optimistic(noting)
+
+
+def params_and_body(snapshot: Snapshot, params: Any, body: Any) -> Any:
+    """The usual optimistic response."""
+    return {**params, **body}
+
+
+@pytest.fixture(autouse=True)
+def _quiet(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.ERROR, "restencil")
+
+
+@pytest.fixture
+def desk() -> Desk:
+    """Two todos in a list, fetched at 100."""
+    made = Desk(start=100)
+    made.answer(Todos.get_list, [{"id": "1", "name": "base", "count": 1}, {"id": "2", "name": "two"}])
+    return made
+
+
+# -- the queue and the view --------------------------------------------------------------------------------------------
+
+
+def test_the_worked_example_of_a_patch(desk: Desk) -> None:
+    """The optimistic value shows at once; a refetch that started later wins over it and over the late answer."""
+    patch = optimistic(params_and_body)
+    desk.now = 200
+    fetch = desk.start(patch, ONE, {"name": "opt"})
+    assert (desk.data(Todos.get, ONE).name, desk.data(Todos.get, ONE).count) == ("opt", 1)
+    desk.now = 250
+    desk.answer(Todos.get, {"id": "1", "name": "newer", "count": 9}, ONE, started=210)
+    assert (desk.data(Todos.get, ONE).name, desk.data(Todos.get, ONE).count) == ("newer", 9)
+    desk.now = 300
+    desk.answer(patch, {"id": "1", "name": "server", "count": 2}, ONE, {"name": "opt"}, started=200, fetch=fetch)
+    assert (desk.data(Todos.get, ONE).name, desk.data(Todos.get, ONE).count) == ("newer", 9)
+    assert desk.store.state["optimistic"] == []
+
+
+def test_the_worked_example_of_two_increments() -> None:
+    """Each builds on the one before; the later start wins whatever the order of answers."""
+
+    def increment(snapshot: Snapshot, params: Any, body: Any) -> Any:
+        return {**params, "count": snapshot.get(Todo, params).count + 1}
+
+    plus = optimistic(increment)
+    desk = Desk(start=0)
+    desk.answer(Todos.get, {"id": "1", "count": 0}, ONE)
+
+    def counts() -> tuple[int, int]:
+        return desk.store.read_base(Todos.get, (ONE,)).data.count, desk.data(Todos.get, ONE).count
+
+    desk.now = 1
+    first = desk.start(plus, ONE, {})
+    desk.now = 2
+    second = desk.start(plus, ONE, {})
+    assert counts() == (0, 2)
+    desk.now = 3
+    desk.answer(plus, {"id": "1", "count": 2}, ONE, {}, started=2, fetch=second)
+    assert counts() == (2, 2)
+    desk.answer(plus, {"id": "1", "count": 1}, ONE, {}, started=1, fetch=first)
+    assert counts() == (2, 2)
+
+
+def test_after_a_newer_answer_the_optimistic_value_only_adds_what_is_lacking(desk: Desk) -> None:
+    """Fields that the newer record has are the record's."""
+    patch = optimistic(params_and_body)
+    desk.now = 200
+    desk.start(patch, ONE, {"name": "opt", "extra": 5})
+    desk.now = 300
+    desk.answer(Todos.get, {"id": "1", "name": "new"}, ONE)
+    found = desk.data(Todos.get, ONE)
+    assert (found.name, found.extra) == ("new", 5)
+
+
+@pytest.mark.parametrize("error", [NetworkError("no", status=500), AbortError("stop")])
+def test_a_failure_rolls_the_view_back(desk: Desk, error: Exception) -> None:
+    """The action goes, base was never touched; a real error is recorded under the mutation's key."""
+    before = desk.data(Todos.get_list)
+    fetch = desk.start(Todos.partial_update, ONE, {"name": "opt"})
+    assert desk.data(Todos.get, ONE).name == "opt"
+    assert desk.store.read_base(Todos.get, (ONE,)).data.name == "base"
+    desk.fail(Todos.partial_update, error, ONE, {"name": "opt"}, fetch=fetch)
+    assert desk.data(Todos.get, ONE).name == "base"
+    assert [item is other for item, other in zip(desk.data(Todos.get_list), before, strict=True)] == [True, True]
+    recorded = desk.read(Todos.partial_update, ONE, {}).error
+    assert recorded is (None if isinstance(error, AbortError) else error)
+
+
+def test_an_unprocessable_answer_ends_its_action(desk: Desk) -> None:
+    """The view rolls back and the error is recorded."""
+    fetch = desk.start(Todos.partial_update, ONE, {"name": "opt"})
+    with pytest.raises(ProcessingError):
+        desk.answer(Todos.partial_update, {"name": "no id"}, ONE, {"name": "opt"}, fetch=fetch)
+    assert desk.data(Todos.get, ONE).name == "base"
+    assert desk.store.state["optimistic"] == []
+
+
+def test_each_answer_ends_its_own_action(desk: Desk) -> None:
+    """Of two equal calls in one millisecond the one goes that was answered; a response by hand ends none."""
+    patch = optimistic(params_and_body)
+    first = desk.start(patch, ONE, {"name": "a"})
+    second = desk.start(patch, ONE, {"name": "a"})
+    desk.given(patch, {"id": "1", "name": "by hand"}, ONE, {"name": "a"})
+    assert [action.fetch_id for action in desk.store.state["optimistic"]] == [first, second]
+    desk.answer(patch, {"id": "1", "name": "a"}, ONE, {"name": "a"}, fetch=first)
+    assert [action.fetch_id for action in desk.store.state["optimistic"]] == [second]
+
+
+def test_a_reset_empties_the_queue(desk: Desk) -> None:
+    """Nothing optimistic is seen after it."""
+    desk.start(Todos.partial_update, ONE, {"name": "opt"})
+    desk.data(Todos.get, ONE)
+    desk.reset()
+    assert desk.store.state["optimistic"] == []
+    assert desk.store.state["entities"] == {}
+
+
+def test_an_action_of_before_a_reset_is_not_queued(desk: Desk) -> None:
+    """A fetch that was counted before it starts nothing after it."""
+    from restencil.actions import Fetch, Meta
+
+    desk.reset()
+    args = (ONE, {"name": "x"})
+    desk.store.apply(Fetch(Todos.partial_update, args, "k", 99, Meta(1, 1, 1), resets=0))
+    assert desk.store.state["optimistic"] == []
+
+
+def test_only_mutations_with_an_optimistic_response_are_queued(desk: Desk) -> None:
+    """Reads, and mutations without one, change nothing when they start."""
+    heard: list[int] = []
+    desk.store.add_listener(lambda: heard.append(1))
+    reading = Todos.get.extend(get_optimistic_response=lambda snapshot, *args: {"id": "1", "name": "no"})
+    desk.start(reading, ONE)
+    desk.start(Todos.partial_update.extend(get_optimistic_response=None), ONE, {})
+    assert (desk.store.state["optimistic"], heard, desk.data(Todos.get, ONE).name) == ([], [], "base")
+    desk.start(Todos.partial_update, ONE, {})
+    assert heard == [1]
+
+
+# -- creates and deletes -----------------------------------------------------------------------------------------------
+
+
+def test_the_worked_example_of_a_create() -> None:
+    """A placeholder stands in the view, the same in every computation; the answer replaces it."""
+    desk = Desk()
+    desk.answer(Todos.get_list, [{"id": 1}])
+    fetch = desk.start(Todos.get_list.push, {"name": "new"})
+    placeholder = f"MISS-{fetch}-0"
+    assert desk.table("[Todo]") == {"{}": ["1", placeholder]}
+    shown = desk.data(Todos.get_list)[1]
+    assert (shown.id, shown.name) == ("", "new")
+    desk.now = 2_000
+    desk.answer(Todos.get_list, [{"id": 1}, {"id": 5}])
+    assert desk.table("[Todo]") == {"{}": ["1", "5", placeholder]}
+    assert desk.data(Todos.get_list)[2] is shown
+    desk.answer(Todos.get_list.push, {"id": 12, "name": "new"}, {"name": "new"}, fetch=fetch)
+    assert desk.table("[Todo]") == {"{}": ["1", "5", "12"]}
+    assert placeholder not in desk.table("Todo")
+
+
+def test_several_placeholders_of_one_action() -> None:
+    """Told apart by their position."""
+    desk = Desk()
+    desk.answer(Todos.get_list, [])
+    fetch = desk.start(Todos.get_list.push, [{"name": "a"}, {"name": "b"}])
+    assert desk.table("[Todo]") == {"{}": [f"MISS-{fetch}-0", f"MISS-{fetch}-1"]}
+
+
+def test_an_optimistic_delete_stays_whatever_is_fetched_meanwhile(desk: Desk) -> None:
+    """Lists drop the item at once; a refetch does not bring it back while the delete is pending; a failure does."""
+    fetch = desk.start(Todos.delete, ONE)
+    assert [item.id for item in desk.data(Todos.get_list)] == ["2"]
+    desk.now = 5_000
+    desk.answer(Todos.get_list, [{"id": "1", "name": "still here"}, {"id": "2"}])
+    assert [item.id for item in desk.data(Todos.get_list)] == ["2"]
+    desk.fail(Todos.delete, NetworkError("no", status=500), ONE, fetch=fetch)
+    assert [item.id for item in desk.data(Todos.get_list)] == ["1", "2"]
+
+
+# -- exceptions --------------------------------------------------------------------------------------------------------
+
+
+class NotNow(AbortOptimistic):
+    """A subclass counts as well."""
+
+
+def test_abort_optimistic_means_no_change_and_is_tried_again() -> None:
+    """Nothing shows, no error either; when what it looked at is there, it shows."""
+
+    def needs_data(snapshot: Snapshot, params: Any, body: Any) -> Any:
+        found = snapshot.get(Todo, params)
+        if found is None:
+            raise NotNow(str(snapshot.abort))
+        return {**params, "name": found.name + "!"}
+
+    patch = optimistic(needs_data)
+    desk = Desk()
+    desk.now = 2_000
+    desk.start(patch, ONE, {})
+    assert desk.data(Todos.get, ONE) is None
+    assert desk.read(patch, ONE, {}).error is None
+    desk.answer(Todos.get, {"id": "1", "name": "x"}, ONE, started=1_000)
+    assert desk.data(Todos.get, ONE).name == "x!"
+
+
+@pytest.mark.parametrize(
+    ("respond", "cause"),
+    [
+        (lambda snapshot, *args: 1 // 0, "ZeroDivisionError"),
+        (lambda snapshot, *args: {"name": "no id"}, "no usable primary key"),
+        (lambda snapshot, *args: 5, "expected an object or a list, found 5"),
+    ],
+)
+def test_any_other_exception_shows_at_the_mutations_key(
+    desk: Desk, respond: Any, cause: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """An error with status 400, no change of data, a log entry; the request goes on."""
+    patch = optimistic(respond)
+    fetch = desk.start(patch, ONE, {})
+    error = desk.read(patch, ONE, {}).error
+    assert isinstance(error, ProcessingError)
+    assert error.status == 400
+    assert cause in f"{error.__cause__!r} {error}"
+    assert desk.data(Todos.get, ONE).name == "base"
+    assert "PATCH /todos/1: the optimistic response failed; the request goes on" in caplog.messages
+    desk.answer(patch, {"id": "1", "name": "server"}, ONE, {}, fetch=fetch)
+    assert desk.read(patch, ONE, {}).error is None
+    assert desk.data(Todos.get, ONE).name == "server"
+
+
+# -- laziness and identity ---------------------------------------------------------------------------------------------
+
+
+def test_a_layer_is_computed_at_the_first_read_and_then_kept(desk: Desk) -> None:
+    """Starting computes nothing, and reading again computes nothing."""
+    calls: list[Any] = []
+    desk.start(counting(calls, params_and_body), ONE, {"name": "opt"})
+    desk.expire_all(Users.get)
+    assert calls == []
+    for _ in range(3):
+        desk.data(Todos.get, ONE)
+        desk.data(Todos.get_list)
+    assert len(calls) == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "computed"),
+    [
+        (lambda desk: desk.answer(Users.get, {"id": "u", "name": "x"}, {"id": "u"}), 0),
+        (lambda desk: desk.answer(Todos.get, {"id": "2", "name": "x"}, TWO), 0),
+        (lambda desk: desk.answer(Todos.get, {"id": "3", "name": "new"}, {"id": "3"}), 0),
+        (lambda desk: desk.answer(Todos.get_list, [{"id": "2"}], {"group": "x"}), 0),
+        (lambda desk: desk.fail(Todos.get, NetworkError("no"), TWO), 0),
+        (lambda desk: desk.expire_all(Todos.get_list), 0),
+        (lambda desk: desk.invalidate(Todos.get_list), 0),
+        (lambda desk: desk.collect(("Todo", "2")), 0),
+        (lambda desk: desk.start(Todos.partial_update, TWO, {"name": "other"}), 0),
+        (lambda desk: desk.answer(Todos.get, {"id": "1", "name": "x"}, ONE), 1),
+        (lambda desk: desk.answer(Todos.delete, "1", ONE), 1),
+        (lambda desk: desk.collect(("Todo", "1")), 1),
+    ],
+)
+def test_a_change_computes_anew_only_what_it_touches(desk: Desk, change: Any, computed: int) -> None:
+    """A record, result or index entry that a layer neither read nor wrote is none of its business."""
+    calls: list[Any] = []
+    desk.start(counting(calls, params_and_body), ONE, {"name": "opt", "slug": "s"})
+    shown = desk.data(Todos.get, ONE)
+    calls.clear()
+    change(desk)
+    again = desk.data(Todos.get, ONE)
+    assert len(calls) == computed
+    if not computed:
+        assert again is shown
+
+
+def test_what_a_layer_read_counts(desk: Desk) -> None:
+    """An entity of another type, a list, a result, a table: a change of it computes the layer anew."""
+    plain: Any = RestEndpoint(path="/plain")
+
+    def looks(look: Callable[[Snapshot], Any]) -> AnyEndpoint:
+        return counting(calls, lambda snapshot, params, body: {**params, "name": str(look(snapshot))})
+
+    cases: list[tuple[Callable[[Snapshot], Any], Callable[[], Any]]] = [
+        (lambda s: s.get(User, "u"), lambda: desk.answer(Users.get, {"id": "u"}, {"id": "u"})),
+        (lambda s: s.get(schema.All(User)), lambda: desk.answer(Users.get, {"id": "v"}, {"id": "v"})),
+        (lambda s: s.get_response(plain).data, lambda: desk.answer(plain, 1)),
+        (lambda s: s.get_error(plain), lambda: desk.fail(plain, NetworkError("no"))),
+        (lambda s: s.get(Todo, {"slug": "z"}), lambda: desk.answer(Todos.get, {"id": "9", "slug": "z"}, {"id": "9"})),
+    ]
+    for look, change in cases:
+        calls: list[Any] = []
+        fetch = desk.start(looks(look), ONE, {})
+        before = desk.data(Todos.get, ONE).name
+        calls.clear()
+        change()
+        assert desk.data(Todos.get, ONE).name != before
+        assert len(calls) == 1
+        desk.fail(Todos.partial_update, AbortError("done"), ONE, {}, fetch=fetch)
+
+
+def test_a_push_looks_at_the_lists_of_its_table_alone(desk: Desk) -> None:
+    """A new list of that kind computes it anew, another entity does not."""
+    calls: list[Any] = []
+    push = Todos.get_list.push.extend(
+        get_optimistic_response=lambda snapshot, body: calls.append(body) or body  # noqa: PIE807
+    )
+    desk.start(push, {"name": "new", "group": "x"})
+    assert len(desk.data(Todos.get_list)) == 3
+    calls.clear()
+    desk.answer(Todos.get, {"id": "1", "name": "changed"}, ONE)
+    assert (len(desk.data(Todos.get_list)), len(calls)) == (3, 0)
+    desk.answer(Todos.get_list, [], {"group": "x"})
+    assert (len(desk.data(Todos.get_list, {"group": "x"})), len(calls)) == (1, 1)
+
+
+def test_an_earlier_layer_that_changes_computes_those_that_build_on_it(desk: Desk) -> None:
+    """And leaves those alone that do not."""
+    calls: list[Any] = []
+    suffix = counting(calls, lambda snapshot, params, body: {**params, "name": snapshot.get(Todo, params).name + "!"})
+    first = desk.start(Todos.partial_update, ONE, {"name": "opt"})
+    desk.start(suffix, ONE, {})
+    desk.start(suffix, TWO, {})
+    assert (desk.data(Todos.get, ONE).name, desk.data(Todos.get, TWO).name) == ("opt!", "two!")
+    calls.clear()
+    two = desk.data(Todos.get, TWO)
+    desk.fail(Todos.partial_update, AbortError("x"), ONE, {"name": "opt"}, fetch=first)
+    assert (desk.data(Todos.get, ONE).name, desk.data(Todos.get, TWO)) == ("base!", two)
+    assert calls == [(ONE, {})]
+    assert desk.data(Todos.get, TWO) is two
+
+
+def test_an_equal_record_is_the_same_object_after_a_new_computation(desk: Desk) -> None:
+    """What was built from it stays, too."""
+    desk.now = 9_000
+    desk.start(optimistic(params_and_body), ONE, {"name": "opt", "count": 5})
+    shown, whole = desk.data(Todos.get, ONE), desk.data(Todos.get_list)
+    desk.answer(Todos.get, {"id": "1", "name": "hidden by the layer"}, ONE, started=8_000)
+    assert desk.data(Todos.get, ONE) is shown
+    assert desk.data(Todos.get_list) is whole
+
+
+def test_what_no_layer_touches_is_one_object_in_base_and_view(desk: Desk) -> None:
+    """Base reads share with the view what does not depend on the layers."""
+    desk.start(Todos.partial_update, ONE, {"name": "opt"})
+    view = desk.data(Todos.get_list)
+    base = desk.store.read_base(Todos.get_list, ()).data
+    assert [item is other for item, other in zip(base, view, strict=True)] == [False, True]
+    assert (base[0].name, view[0].name) == ("base", "opt")
+
+
+def test_an_answer_that_says_what_was_expected_keeps_the_objects(desk: Desk) -> None:
+    """When the server confirms the optimistic record, readers see no change."""
+    desk.now = 200
+    fetch = desk.start(Todos.partial_update, ONE, {"name": "opt"})
+    shown, whole = desk.data(Todos.get, ONE), desk.data(Todos.get_list)
+    desk.now = 300
+    value = desk.answer(
+        Todos.partial_update,
+        {"id": "1", "name": "opt", "count": 1},
+        ONE,
+        {"name": "opt"},
+        started=200,
+        fetch=fetch,
+    )
+    assert value is shown
+    assert desk.data(Todos.get, ONE) is shown
+    assert desk.data(Todos.get_list) is whole
+
+
+def test_a_started_mutation_rebuilds_what_it_changes_and_nothing_else(desk: Desk) -> None:
+    """As every other change does."""
+    before = desk.data(Todos.get_list)
+    desk.start(Todos.partial_update, ONE, {"name": "opt"})
+    after = desk.data(Todos.get_list)
+    assert [new is old for new, old in zip(after, before, strict=True)] == [False, True]
+
+
+def test_lists_of_everything_follow_the_view(desk: Desk) -> None:
+    """An optimistic create shows in `All` at the end, and goes when it failed."""
+    everything = schema.All(Todo)
+    before = desk.get(everything)
+    fetch = desk.start(Todos.get_list.push, {"id": "9", "name": "new"})
+    assert [item.id for item in desk.get(everything)] == ["1", "2", "9"]
+    desk.fail(Todos.get_list.push, AbortError("x"), {"id": "9"}, fetch=fetch)
+    assert [item.id for item in desk.get(everything)] == ["1", "2"]
+    assert [item is other for item, other in zip(desk.get(everything), before, strict=True)] == [True, True]
+
+
+# -- other things that layers do ---------------------------------------------------------------------------------------
+
+
+def test_the_update_option_runs_on_optimistic_payloads(desk: Desk) -> None:
+    """Other keys' results change in the view, and roll back."""
+    plain: Any = RestEndpoint(path="/plain", schema=[Todo])
+    create = RestEndpoint(
+        path="/create",
+        method="POST",
+        schema=Todo,
+        get_optimistic_response=lambda snapshot, body: body,
+        update=lambda new, *args: {plain.key(): lambda ids: [new, *(ids or ())]},
+    )
+    desk.answer(plain, ["1"])
+    fetch = desk.start(create, {"id": "9"})
+    assert [item.id for item in desk.data(plain)] == ["9", "1"]
+    desk.fail(create, AbortError("x"), {"id": "9"}, fetch=fetch)
+    assert [item.id for item in desk.data(plain)] == ["1"]
+
+
+def test_indexes_follow_the_view(desk: Desk) -> None:
+    """A field that changed optimistically is found by its new value, and by the old one after the failure."""
+    desk.answer(Todos.get, {"id": "1", "slug": "old"}, ONE)
+    fetch = desk.start(Todos.partial_update, ONE, {"slug": "new"})
+    assert (desk.get(Todo, {"slug": "new"}).id, desk.get(Todo, {"slug": "old"})) == ("1", None)
+    assert desk.store.state["indexes"]["Todo"]["slug"] == {"new": "1"}
+    desk.fail(Todos.partial_update, AbortError("x"), ONE, {"slug": "new"}, fetch=fetch)
+    assert (desk.get(Todo, {"slug": "new"}), desk.get(Todo, {"slug": "old"}).id) == (None, "1")
+
+
+def test_the_result_of_a_pending_mutation_can_be_read(desk: Desk) -> None:
+    """Its own key has the optimistic result with the action's times."""
+    desk.now = 200
+    desk.start(Todos.partial_update, ONE, {"name": "opt"})
+    reading = desk.read(Todos.partial_update, ONE, {"name": "opt"})
+    assert (reading.data.name, reading.expires_at) == ("opt", 60_200)
+
+
+def test_a_payload_is_copied(desk: Desk) -> None:
+    """Changing it afterwards changes nothing."""
+    payload: dict[str, Any] = {"id": "1", "tags": ["a"]}
+    desk.start(optimistic(lambda snapshot, *args: payload), ONE, {})
+    found = desk.data(Todos.get, ONE)
+    payload["tags"].append("b")
+    payload["id"] = "2"
+    assert desk.table("Todo")["1"]["tags"] == ["a"] == found.tags
+
+
+def test_the_snapshot_of_a_layer_shows_the_state_before_it(desk: Desk) -> None:
+    """Base plus earlier actions, and the moment at which the fetch started."""
+    seen: list[Any] = []
+
+    def look(snapshot: Snapshot, params: Any, body: Any) -> Any:
+        seen.append((snapshot.get(Todo, params).name, snapshot.fetched_at, snapshot.get_response(Todos.get, params).data.name))
+        return {**params, **body}
+
+    desk.now = 200
+    desk.start(optimistic(look), ONE, {"name": "a"})
+    desk.now = 300
+    desk.start(optimistic(look), ONE, {"name": "b"})
+    assert desk.data(Todos.get, ONE).name == "b"
+    assert seen == [("base", 200, "base"), ("a", 300, "a")]
+
+
+def test_a_hook_that_reads_the_store_while_the_view_is_computed(desk: Desk) -> None:
+    """It sees the former view and does not start over."""
+    seen: list[Any] = []
+
+    def look(snapshot: Snapshot, params: Any, body: Any) -> Any:
+        seen.append(desk.data(Todos.get, ONE).name)
+        return {**params, **body}
+
+    desk.start(optimistic(look), ONE, {"name": "a"})
+    assert desk.data(Todos.get, ONE).name == "a"
+    assert seen == ["base"]
+
+
+def test_an_invalid_entity_of_the_view_is_not_written_to_base(desk: Desk) -> None:
+    """Layers lie over the base and are never in it."""
+    desk.start(Todos.delete, ONE)
+    assert desk.store.state["entities"]["Todo"]["1"] is INVALID
+    assert desk.store.read_base(Todos.get, (ONE,)).data.name == "base"
