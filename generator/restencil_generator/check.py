@@ -418,19 +418,19 @@ class _Check:
         done: set[str] = set()
         for name in sorted(bases):
             chain: dict[str, None] = {}
-            base: str | None = name
-            while base is not None and base not in chain and base not in done:
-                chain[base] = None
-                base = bases.get(base)
-            if base is not None and base in chain:
+            last: str | None = name
+            while last is not None and last not in chain and last not in done:
+                chain[last] = None
+                last = bases.get(last)
+            if last is not None and last in chain:
                 names = list(chain)
-                circle = names[names.index(base) :]
-                what = "itself" if len(circle) == 1 else f"itself: {circle_text([*circle, base])}"
-                node = given[base]["extends"].value
+                circle = names[names.index(last) :]
+                what = "itself" if len(circle) == 1 else f"itself: {circle_text([*circle, last])}"
+                node = given[last]["extends"].value
                 hint = "let one of them extend nothing"
-                types.report("extends-cycle", f"entity {quoted(base)} extends {what}", node, hint)
+                types.report("extends-cycle", f"entity {quoted(last)} extends {what}", node, hint)
                 broken.update(chain)
-            elif base in broken:
+            elif last in broken:
                 broken.update(chain)
             done.update(chain)
         return broken

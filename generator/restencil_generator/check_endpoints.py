@@ -618,26 +618,23 @@ def _entities(schema: d.EntityRef | d.UnionOf) -> tuple[str, ...]:
 
 def check_requests(types: Types, resources: Mapping[str, d.Resource]) -> None:
     """Reports reading endpoints that would share one cache entry but differ in schema."""
-    seen: dict[object, list[tuple[str, d.Endpoint]]] = {}
+    seen: dict[object, tuple[str, d.Endpoint]] = {}
     for resource in resources.values():
         for endpoint in resource.endpoints.values():
             if endpoint.side_effect:
                 continue
             request = (endpoint.method, endpoint.url_prefix, route(endpoint.path))
             what = f"{quoted(endpoint.name)} of resource {quoted(resource.name)}"
-            others = seen.setdefault(request, [])
-            for other_what, other in others:
-                if _shape(other.schema) != _shape(endpoint.schema):
-                    types.report(
-                        "same-request",
-                        f"{what} and {other_what} read {endpoint.method} {endpoint.path.text} with different schemas, "
-                        "and would share one cache entry",
-                        endpoint.place,
-                        "give one of them another path, or both the same schema",
-                        [Related(other.place, "the other one")],
-                    )
-                    break
-            others.append((what, endpoint))
+            other_what, other = seen.setdefault(request, (what, endpoint))
+            if _shape(other.schema) != _shape(endpoint.schema):
+                types.report(
+                    "same-request",
+                    f"{what} and {other_what} read {endpoint.method} {endpoint.path.text} with different schemas, "
+                    "and would share one cache entry",
+                    endpoint.place,
+                    "give one of them another path, or both the same schema",
+                    [Related(other.place, "the other one")],
+                )
 
 
 def _shape(schema: d.Type | None) -> d.Type | None:

@@ -487,10 +487,10 @@ def _pagination(pagination: d.Pagination, scope: Scope) -> Table:
 
 
 def _keywords(endpoint: d.Endpoint) -> list[d.Field]:
-    """The search parameters of an endpoint and of all that hangs on it: they share one mapping of names."""
+    """The keywords of an endpoint and of all that hangs on it but the body: they share one mapping of names."""
     found: dict[str, d.Field] = {}
     for one in (endpoint, *endpoint.extenders.values()):
-        found |= {field.python: field for field in one.search_params}
+        found |= {field.python: field for field in (*one.params, *one.search_params)}
         if one.pagination_field is not None:
             found[one.pagination_field.python] = one.pagination_field
     return list(found.values())

@@ -243,7 +243,8 @@ class Scope:
         return f"{self.builtin('dict')}[{self.builtin('str')}, {item}]"
 
     def or_none(self, text: str) -> str:
-        return text if text.endswith(" | None") or text == self.typing("Any") else f"{text} | None"
+        any_type = f"{self._outside('typing')}.Any"
+        return text if text.endswith(" | None") or text == any_type else f"{text} | None"
 
     # ---------------------------------------------------------------------------------------------------------- schemas
 

@@ -39,7 +39,7 @@ class AnyBoundEndpoint(Generic[Kind, P, R]):
     def url(self, /, *args: P.args, **kwargs: P.kwargs) -> str:
         """Where the request goes (§2.3)."""
         endpoint = self.endpoint
-        return self.controller.locate(endpoint.request_url(endpoint.bind_args(args, kwargs)))
+        return self.controller.locate_url(endpoint.request_url(endpoint.bind_args(args, kwargs)))
 
     def cached(self, /, *args: P.args, **kwargs: P.kwargs) -> R | None:
         """The data that the store has, stale or not, or None; never asks the network (§8.3)."""

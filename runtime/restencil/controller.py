@@ -98,7 +98,7 @@ class AnyController:
 
     _api: ClassVar[Api | None] = None
     #: A call blocks its thread; false for the asynchronous kind.
-    blocking: ClassVar[bool]
+    is_blocking: ClassVar[bool]
 
     def __init__(
         self,
@@ -125,7 +125,7 @@ class AnyController:
         self._network = next((m for m in self.managers if isinstance(m, NetworkManager)), None)
         self._lifetimes = self._network or NetworkManager()
         self._preparation = (
-            Preparation(api, token, url_prefix, blocking=self.blocking)
+            Preparation(api, token, url_prefix, blocking=self.is_blocking)
             if api is not None and (api.auth is not None or url_prefix is not None)
             else None
         )
@@ -286,17 +286,17 @@ class AnyController:
             flight = store.flights.get((key, endpoint.request_url(args)))
             if flight is not None and flight.alive:
                 return
-        self.background(self.start(endpoint, args, key))
+        self.run_in_background(self.start_fetch(endpoint, args, key))
 
-    def later(self, delay: float, work: Callable[[], object]) -> Handle:
+    def call_later(self, delay: float, work: Callable[[], object]) -> Handle:
         """Sets a timer, `delay` in milliseconds, on the store's scheduler or the running loop (§9.7)."""
         raise NotImplementedError
 
-    def background(self, flight: Any) -> None:
+    def run_in_background(self, flight: Any) -> None:
         """Runs a started fetch that nobody waits for."""
         raise NotImplementedError
 
-    def start(self, endpoint: Endpoint[..., Any], args: tuple[Any, ...], key: str | None = None) -> Any:
+    def start_fetch(self, endpoint: Endpoint[..., Any], args: tuple[Any, ...], key: str | None = None) -> Any:
         """Starts a fetch, or joins one of the same identity: the flight to wait for (§9.2)."""
         store = self.store
         store.check_hook("fetch")
@@ -313,11 +313,11 @@ class AnyController:
         """A subscription may have an effect: the endpoint is polled, or there are managers other than the library's."""
         return endpoint.poll_frequency is not None or any(type(m) not in _OWN_MANAGERS for m in self.managers)
 
-    def track(self, live: AnyLiveRead[Any]) -> None:
+    def track_live(self, live: AnyLiveRead[Any]) -> None:
         """Closes this live read together with the controller, and revalidates it."""
         self._lives.add(live)
 
-    def locate(self, url: str) -> str:
+    def locate_url(self, url: str) -> str:
         """Where a request to this URL really goes: a client may have a `url_prefix` of its own."""
         return url if self._preparation is None else self._preparation.locate(url)
 
@@ -366,7 +366,7 @@ class AnyController:
         failure: Exception | None = None
         value: Any = None
         try:
-            value = yield Landing(self, self.start(endpoint, args))
+            value = yield Landing(self, self.start_fetch(endpoint, args))
         except (AbortError, ResetError):
             raise
         except Exception as error:
@@ -378,16 +378,16 @@ class AnyController:
             return reading.data
         if self.store.resets != resets:
             raise ResetError(f"the store was reset while {endpoint.key(*args)!r} was being read")
-        if failure is None and self.overtaken(reading, endpoint.key(*args)):
+        if failure is None and self.was_overtaken(reading, endpoint.key(*args)):
             return value
-        raise self.unusable(endpoint, args, failure)
+        raise self.unusable_data(endpoint, args, failure)
 
-    def overtaken(self, reading: Reading, key: str) -> bool:
+    def was_overtaken(self, reading: Reading, key: str) -> bool:
         """What was fetched a moment ago is gone because someone invalidated, collected or evicted it since."""
         meta = self.store.endpoint_meta(key)
         return meta is None or meta.invalidated or reading.expires_at == 1
 
-    def unusable(self, endpoint: Endpoint[..., Any], args: tuple[Any, ...], failure: Exception | None) -> Exception:
+    def unusable_data(self, endpoint: Endpoint[..., Any], args: tuple[Any, ...], failure: Exception | None) -> Exception:
         """What a read raises that fetched and has no data: why the fetch failed, or that it did not help (§8.3)."""
         return failure or InvalidDataError(
             f"{endpoint.key(*args)!r} was fetched, but its data is not usable: the response lacks what "
@@ -396,7 +396,7 @@ class AnyController:
 
     def _settled(self) -> Flow:
         for flight in list(self.store.pending.values()):
-            if self.blocking and flight.owned_here:
+            if self.is_blocking and flight.owned_here:
                 continue
             try:
                 yield Landing(self, flight)
@@ -421,7 +421,7 @@ class Controller(AnyController):
                         gives it, read for every request; and the place of the API, if not where its spec says
     """
 
-    blocking = True
+    is_blocking = True
 
     def __init__(
         self,
@@ -471,14 +471,14 @@ class Controller(AnyController):
         Raises NetworkError, ProcessingError, AbortError, ResetError, or what a hook raises; errors of the first two
         kinds are in the store by then.
         """
-        result: R = self.land(self.start(endpoint, endpoint.bind_args(args, kwargs)))
+        result: R = self.land_flight(self.start_fetch(endpoint, endpoint.bind_args(args, kwargs)))
         return result
 
     def fetch_if_stale(self, endpoint: Endpoint[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
         """The stored data where it is valid and fresh, else `fetch` (§7.1)."""
         bound = bind_args(endpoint, args, kwargs)
         reading = self.store.read_base(endpoint, bound)
-        result: R = self.land(self.start(endpoint, bound)) if reading.needs_fetch else reading.data
+        result: R = self.land_flight(self.start_fetch(endpoint, bound)) if reading.needs_fetch else reading.data
         return result
 
     def read(self, endpoint: Endpoint[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -511,7 +511,7 @@ class Controller(AnyController):
         """Runs a flow to its end, blocking where it waits."""
         return run(flow, self._transport)
 
-    def land(self, flight: Any) -> Any:
+    def land_flight(self, flight: Any) -> Any:
         """Runs the request of this flight, unless it runs already; the value, once it is in the store."""
         if not isinstance(flight, Flight):
             return flight  # a manager answered the fetch itself
@@ -524,7 +524,7 @@ class Controller(AnyController):
                 return run(flight.manager.flow(flight), self._transport)
         return flight.wait()
 
-    def background(self, flight: Any) -> None:
+    def run_in_background(self, flight: Any) -> None:
         """Runs a started fetch that nobody waits for, on a thread of the scheduler."""
         if not isinstance(flight, Flight) or flight.claimed or flight.manager is not self._network:
             return
@@ -535,7 +535,7 @@ class Controller(AnyController):
             # A scheduler of the user's own may take its time: a caller who comes meanwhile runs the request itself.
             self._spawn(flight, self.store.scheduler)
 
-    def later(self, delay: float, work: Callable[[], object]) -> Handle:
+    def call_later(self, delay: float, work: Callable[[], object]) -> Handle:
         """Sets a timer on the store's scheduler; `delay` in milliseconds (§9.7)."""
         return self.store.scheduler.call_later(delay, work)
 
@@ -582,7 +582,7 @@ class AsyncController(AnyController):
     last one to leave aborts the request.
     """
 
-    blocking = False
+    is_blocking = False
 
     def __init__(
         self,
@@ -632,14 +632,14 @@ class AsyncController(AnyController):
         Raises NetworkError, ProcessingError, AbortError, ResetError, or what a hook raises; errors of the first two
         kinds are in the store by then.
         """
-        result: R = await self.land(self.start(endpoint, endpoint.bind_args(args, kwargs)))
+        result: R = await self.land_flight(self.start_fetch(endpoint, endpoint.bind_args(args, kwargs)))
         return result
 
     async def fetch_if_stale(self, endpoint: Endpoint[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
         """The stored data where it is valid and fresh, else `fetch` (§7.1)."""
         bound = bind_args(endpoint, args, kwargs)
         reading = self.store.read_base(endpoint, bound)
-        result: R = await self.land(self.start(endpoint, bound)) if reading.needs_fetch else reading.data
+        result: R = await self.land_flight(self.start_fetch(endpoint, bound)) if reading.needs_fetch else reading.data
         return result
 
     async def read(self, endpoint: Endpoint[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -672,7 +672,7 @@ class AsyncController(AnyController):
         """Runs a flow to its end, awaiting where it waits."""
         return run_async(flow, self._transport)
 
-    async def land(self, flight: Any) -> Any:
+    async def land_flight(self, flight: Any) -> Any:
         """Runs the request of this flight in its own task, unless it runs already; the value, once it is stored."""
         if not isinstance(flight, Flight):
             return flight  # a manager answered the fetch itself
@@ -684,7 +684,7 @@ class AsyncController(AnyController):
             if not flight.done:
                 flight.leave()
 
-    def background(self, flight: Any) -> None:
+    def run_in_background(self, flight: Any) -> None:
         """Runs a started fetch that nobody waits for, as a task."""
         if not isinstance(flight, Flight) or flight.claimed or flight.manager is not self._network:
             return
@@ -698,7 +698,7 @@ class AsyncController(AnyController):
         else:
             loop.call_soon_threadsafe(self._launch_detached, flight, loop)
 
-    def later(self, delay: float, work: Callable[[], object]) -> Handle:
+    def call_later(self, delay: float, work: Callable[[], object]) -> Handle:
         """Sets a timer on the running loop, or on the store's scheduler if one was given; `delay` in ms (§9.7)."""
         loop = self._home()
         if asyncio._get_running_loop() is loop or not isinstance(self.store.scheduler, ThreadScheduler):

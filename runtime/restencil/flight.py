@@ -324,11 +324,11 @@ class Landing:
 
     def run(self, transport: SyncTransport) -> Any:
         """Blocks until then."""
-        return self._controller.land(self._flight)
+        return self._controller.land_flight(self._flight)
 
     async def run_async(self, transport: AsyncTransport) -> Any:
         """Awaits until then."""
-        return await self._controller.land(self._flight)
+        return await self._controller.land_flight(self._flight)
 
 
 class Pause:

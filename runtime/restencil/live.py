@@ -138,7 +138,7 @@ class AnyLiveRead(Generic[R]):
                 ties.cut()
 
         ties.add(controller.store.add_listener(changed))
-        controller.track(self)
+        controller.track_live(self)
         if not self._inactive and controller.keeps_up_to_date(endpoint):
             controller.dispatch(Subscribe(endpoint, args, key))
             ties.add(lambda: controller.dispatch(Unsubscribe(endpoint, args, key)))
@@ -172,7 +172,7 @@ class AnyLiveRead(Generic[R]):
         elif fetches:
             failure: Exception | None = None
             try:
-                yield Landing(self._controller, self._controller.start(self._endpoint, self._args, self._key))
+                yield Landing(self._controller, self._controller.start_fetch(self._endpoint, self._args, self._key))
             except ResetError:
                 return (yield from self._look())
             except AbortError:
@@ -184,9 +184,9 @@ class AnyLiveRead(Generic[R]):
                 failure = error
             reading = self._read()
             if reading.error is None and not reading.found:
-                if failure is None and self._controller.overtaken(reading, self._key):
+                if failure is None and self._controller.was_overtaken(reading, self._key):
                     return (yield from self._look())
-                raise self._controller.unusable(self._endpoint, self._args, failure)
+                raise self._controller.unusable_data(self._endpoint, self._args, failure)
         self._keep(reading)
         recorded = reading.error
         if recorded is not None and not (reading.found and reading.needs_fetch):

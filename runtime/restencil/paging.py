@@ -155,10 +155,10 @@ class Pages:
             self._answer = None
             parse: Callable[[Any], Any] = getattr(endpoint, "parse_response")  # noqa: B009 - of REST endpoints only
             endpoint = endpoint.extend(parse_response=self._noting(parse))
-        page = yield Landing(self._controller, self._controller.start(endpoint, args))
+        page = yield Landing(self._controller, self._controller.start_fetch(endpoint, args))
         if self._pagination.needs_headers and self._answer is None:
             # The fetch was joined to one already in flight, whose answer was not seen here.
-            page = yield Landing(self._controller, self._controller.start(endpoint, args))
+            page = yield Landing(self._controller, self._controller.start_fetch(endpoint, args))
         return page
 
     def _noting(self, parse: Callable[[Any], Any]) -> Callable[[Any], Any]:

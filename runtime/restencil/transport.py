@@ -959,7 +959,7 @@ class AsyncTransport(_Transport):
 
     @property
     def client(self) -> httpx.AsyncClient:
-        """The client that requests go through: the user's, or one of the running loop, to which its connections belong."""
+        """The client that requests go through: the user's, or one for the running loop: connections belong to one."""
         if self._client is not None:
             return self._client
         loop = asyncio.get_running_loop()

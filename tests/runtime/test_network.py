@@ -329,6 +329,20 @@ def test_a_loop_that_stands_still_is_not_waited_for() -> None:
     loop.close()
 
 
+def test_an_async_controller_s_own_client_serves_one_event_loop_after_the_other(loopback: str) -> None:
+    controller = AsyncController()
+    users = Users.get.extend(url_prefix=loopback)
+
+    async def main(number: int) -> None:
+        read = await asyncio.gather(*(controller.fetch(users, id=str(n)) for n in range(number)))
+        assert [user.id for user in read] == [str(n) for n in range(number)]
+        await controller.aclose()
+        controller.open()
+
+    for number in range(1, 4):
+        asyncio.run(main(number))
+
+
 def test_closing_an_async_controller_lets_waiters_elsewhere_go() -> None:
     async def main() -> None:
         gate, store = Gate(), Store()

@@ -312,14 +312,12 @@ def test_a_forked_process_goes_on_with_threads_of_its_own() -> None:
             controller.all_settled()
 
         refresh()
-        controller.subscribe(Users.get, id="1")
-        time.sleep(0.1)
         child = os.fork()
         if child == 0:
             before = len(asked)
-            threading.Thread(target=time.sleep, args=(5,), daemon=True).start()
             refresh()
-            time.sleep(0.3)
+            controller.subscribe(Users.get, id="1")
+            time.sleep(0.5)
             os._exit(0 if len(asked) > before + 2 else 1)
         print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
         """

@@ -135,7 +135,7 @@ class NetworkManager(Manager):
             joined_by_others = False
             if not mutation and not _refreshing.get():
                 other: Flight | None = store.flights.get(identity)
-                if other is not None and other.joinable(blocking=controller.blocking):
+                if other is not None and other.joinable(blocking=controller.is_blocking):
                     other.callers += 1
                     return other
                 joined_by_others = other is None or not other.alive
@@ -248,7 +248,7 @@ class NetworkManager(Manager):
         self, controller: AnyController, endpoint: Endpoint[..., Any], error: NetworkError, started: int
     ) -> Generator[Step, Any, bool]:
         """Renews the token once for all requests that started before that was done (§13.2)."""
-        store, blocking = controller.store, controller.blocking
+        store, blocking = controller.store, controller.is_blocking
         hook: Any = endpoint.refresh
         identity = getattr(hook, "__func__", hook)
         while True:

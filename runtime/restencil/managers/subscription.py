@@ -209,7 +209,7 @@ class _Tick:
 
     def __init__(self, controller: AnyController, due: float, fired: Callable[[_Tick], object]) -> None:
         self.due = due
-        self._handle: Handle = controller.later(due - controller.store.now(), lambda: fired(self))
+        self._handle: Handle = controller.call_later(due - controller.store.now(), lambda: fired(self))
 
     def cancel(self) -> None:
         self._handle.cancel()

@@ -336,7 +336,6 @@ class Object(Schema):
         """Merges further members in (§5.6)."""
         self.definition.update(definition)
         self._members = None
-        self.redefined()
         definitions.changed()
 
     @property

@@ -406,7 +406,7 @@ def _pk_function(model: EntityModel) -> PkFunction:
         return _by_field(name)
     setting = model.setting("pk")
     if isinstance(setting, (list, tuple)):
-        return _by_fields(tuple(model.to_json.get(field, field) for field in setting))
+        return _by_fields(tuple(model.to_json.get(part, part) for part in setting))
     function = cast("Callable[..., Any]", setting)
     wants_place = len([p for p in inspect.signature(function).parameters.values() if p.kind is not p.KEYWORD_ONLY]) > 1
     view_class = _view_class(model)

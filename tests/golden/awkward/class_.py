@@ -227,6 +227,7 @@ class Klass(
             },
             wire={"result": "Result", "list": "List", "class_": "Class", "all": "All"},
         ),
+        wire={"class_": "class", "from_": "from"},
     )
     def raise_(
         _self,
