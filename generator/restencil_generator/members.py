@@ -330,7 +330,7 @@ class _Resource:
         required: list[Parameter] = []
         others: list[Parameter] = []
         fields = [(field, field.required and field.name not in optional) for field in endpoint.params]
-        if endpoint.pagination_field is not None and endpoint.name == "get_page":
+        if endpoint.pagination_field is not None and isinstance(endpoint.schema, d.PageOf):
             fields.append((endpoint.pagination_field, True))
         fields += [(field, field.required) for field in endpoint.search_params]
         seen: set[str] = set()

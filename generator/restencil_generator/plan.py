@@ -274,10 +274,11 @@ class _Plan:
             clients.append(ClientClass(name, controller, text, api, members))
         table = tuple((string(resource.python), string(resource.class_name)) for resource in spec.resources.values())
         names = {"importlib": lazy, "typing": scope.use("typing")}
+        texts = "" if table else scope.dict_of(scope.builtin("str"))
         return dataclasses.replace(
             self._module(scope, "client.py.jinja", f"The clients: {spec.client} and {spec.async_client}.", []),
             clients=tuple(clients),
-            tables=(Constant("_RESOURCES", "", _table(table)),),
+            tables=(Constant("_RESOURCES", texts, _table(table)),),
             names=names,
             exports=items([string(name) for name in sorted((spec.client, spec.async_client), key=natural)]),
         )

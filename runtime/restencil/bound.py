@@ -43,7 +43,9 @@ class AnyBoundEndpoint(Generic[Kind, P, R]):
 
     def cached(self, /, *args: P.args, **kwargs: P.kwargs) -> R | None:
         """The data that the store has, stale or not, or None; never asks the network (§8.3)."""
-        return self.controller.cached(self.endpoint, *args, **kwargs)
+        endpoint = self.endpoint
+        data: R | None = self.controller.cached_args(endpoint, endpoint.bind_args(args, kwargs))
+        return data
 
     def state(self, /, *args: P.args, **kwargs: P.kwargs) -> EndpointState[R]:
         """Data, error, loading, expiry status and expires_at; never asks the network (§8.3)."""
@@ -100,7 +102,7 @@ class BoundEndpoint(AnyBoundEndpoint["Controller", P, R]):
         if endpoint.side_effect:
             result = controller.fetch(endpoint, *args, **kwargs)
         else:
-            result = controller.read(endpoint, *args, **kwargs)
+            result = controller.read_args(endpoint, endpoint.bind_args(args, kwargs))
         return result
 
     def fetch(self, /, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -128,7 +130,7 @@ class AsyncBoundEndpoint(AnyBoundEndpoint["AsyncController", P, R]):
         if endpoint.side_effect:
             result = await controller.fetch(endpoint, *args, **kwargs)
         else:
-            result = await controller.read(endpoint, *args, **kwargs)
+            result = await controller.read_args(endpoint, endpoint.bind_args(args, kwargs))
         return result
 
     async def fetch(self, /, *args: P.args, **kwargs: P.kwargs) -> R:

@@ -167,7 +167,7 @@ class AnyController:
 
     def cached(self, endpoint: Endpoint[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R | None:
         """The data that the store has, stale or not, or None; never asks the network (§8.3)."""
-        data: R | None = self._cached(endpoint, bind_args(endpoint, args, kwargs))
+        data: R | None = self.cached_args(endpoint, endpoint.bind_args(args, kwargs))
         return data
 
     def state(self, endpoint: Endpoint[P, R], /, *args: P.args, **kwargs: P.kwargs) -> EndpointState[R]:
@@ -323,9 +323,13 @@ class AnyController:
 
     # shared parts
 
-    def _cached(self, endpoint: Endpoint[..., Any], args: tuple[Any, ...]) -> Any:
+    def cached_args(self, endpoint: Endpoint[..., Any], args: tuple[Any, ...]) -> Any:
+        """`cached` for bound args; every cached read passes here, so mistakes are looked for where nothing is found."""
         reading = self.store.read(endpoint, args)
-        return reading.data if reading.found else None
+        if reading.found:
+            return reading.data
+        refuse_empty(endpoint, args)
+        return None
 
     def _state(self, endpoint: Endpoint[..., Any], args: tuple[Any, ...]) -> EndpointState[Any]:
         store = self.store
@@ -387,7 +391,9 @@ class AnyController:
         meta = self.store.endpoint_meta(key)
         return meta is None or meta.invalidated or reading.expires_at == 1
 
-    def unusable_data(self, endpoint: Endpoint[..., Any], args: tuple[Any, ...], failure: Exception | None) -> Exception:
+    def unusable_data(
+        self, endpoint: Endpoint[..., Any], args: tuple[Any, ...], failure: Exception | None
+    ) -> Exception:
         """What a read raises that fetched and has no data: why the fetch failed, or that it did not help (§8.3)."""
         return failure or InvalidDataError(
             f"{endpoint.key(*args)!r} was fetched, but its data is not usable: the response lacks what "
@@ -487,7 +493,7 @@ class Controller(AnyController):
         Raises the endpoint's error where there is one and its policy is not soft, InvalidDataError where the fetched
         data is unusable.
         """
-        result: R = self._read(endpoint, bind_args(endpoint, args, kwargs))
+        result: R = self.read_args(endpoint, endpoint.bind_args(args, kwargs))
         return result
 
     def live(self, endpoint: Endpoint[P, R], /, *args: P.args, **kwargs: P.kwargs) -> LiveRead[R]:
@@ -563,7 +569,8 @@ class Controller(AnyController):
                 log_background(flight, error)
             flight.settle(error=error)
 
-    def _read(self, endpoint: Endpoint[..., Any], args: tuple[Any, ...]) -> Any:
+    def read_args(self, endpoint: Endpoint[..., Any], args: tuple[Any, ...]) -> Any:
+        """`read` for bound args."""
         reading = self.store.read(endpoint, args)
         if reading.needs_fetch or reading.error is not None:
             return run(self.read_anew(endpoint, args, reading), self._transport)
@@ -648,7 +655,7 @@ class AsyncController(AnyController):
         Raises the endpoint's error where there is one and its policy is not soft, InvalidDataError where the fetched
         data is unusable.
         """
-        result: R = await self._read(endpoint, bind_args(endpoint, args, kwargs))
+        result: R = await self.read_args(endpoint, endpoint.bind_args(args, kwargs))
         return result
 
     def live(self, endpoint: Endpoint[P, R], /, *args: P.args, **kwargs: P.kwargs) -> AsyncLiveRead[R]:
@@ -737,7 +744,8 @@ class AsyncController(AnyController):
                 log_background(flight, error)
             flight.settle(error=error)
 
-    async def _read(self, endpoint: Endpoint[..., Any], args: tuple[Any, ...]) -> Any:
+    async def read_args(self, endpoint: Endpoint[..., Any], args: tuple[Any, ...]) -> Any:
+        """`read` for bound args."""
         reading = self.store.read(endpoint, args)
         if reading.needs_fetch or reading.error is not None:
             return await run_async(self.read_anew(endpoint, args, reading), self._transport)
@@ -779,9 +787,14 @@ class RemoteTimer:
 def bind_args(endpoint: Endpoint[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
     """Positional args of a call in either form (§3.3); ValueError for `""` as a whole path segment (§2.2)."""
     bound = endpoint.bind_args(args, kwargs)
-    if bound and type(bound[0]) is dict and "" in bound[0].values():
-        endpoint.request_url(bound)
+    refuse_empty(endpoint, bound)
     return bound
+
+
+def refuse_empty(endpoint: Endpoint[..., Any], args: tuple[Any, ...]) -> None:
+    """ValueError for `""` as a whole path segment, as before any request (§2.2)."""
+    if args and type(args[0]) is dict and "" in args[0].values():
+        endpoint.request_url(args)
 
 
 def key_of(endpoint: Endpoint[..., Any], args: tuple[Any, ...]) -> str:

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("restencil")
 
+WHOLE: Final = ""
+"""Where a primary key stands: all that a table holds."""
+
 MAX_RESULTS: Final = 4096
 """How many composed results are kept; the oldest goes first."""
 
@@ -94,6 +97,8 @@ class Memo:
         self.touched: dict[Node, list[Cell]] = {}
         """The cells that some nodes were built with, nested ones included, where a read asked for them."""
         self._readers: dict[str, dict[str, Node | list[Node]]] = {}
+        self._links = 0
+        self._sweep_at = 1024
         self.unlinked: dict[str, list[tuple[Node, list[Any]]]] = {}
         self._dropped = 0
         self._table_readers: dict[str, Node | list[Node]] = {}
@@ -101,7 +106,15 @@ class Memo:
     def clear(self) -> None:
         """A schema was redefined: nothing that was built counts any more."""
         self.definitions = definitions.count
-        for kept in (self.entities, self.results, self.cut, self.touched, self._readers, self.unlinked, self._table_readers):
+        for kept in (
+            self.entities,
+            self.results,
+            self.cut,
+            self.touched,
+            self._readers,
+            self.unlinked,
+            self._table_readers,
+        ):
             kept.clear()
 
     def home(self, table: str, reader: Any) -> dict[str, Node]:
@@ -124,8 +137,20 @@ class Memo:
         if readers is None:
             readers = self._readers[table] = {}
         found = readers.get(pk)
-        if found is not node:
-            readers[pk] = node if found is None else linked(found, node)
+        if found is None:
+            readers[pk] = node
+            self._links += 1
+            if self._links > self._sweep_at:
+                self._sweep()
+        elif found is not node:
+            readers[pk] = linked(found, node)
+
+    def _sweep(self) -> None:
+        """Cells that only dead nodes were built with are forgotten; looked for as rarely as there are few of them."""
+        for table, readers in self._readers.items():
+            self._readers[table] = {pk: found for pk, found in readers.items() if _lives(found)}
+        self._links = sum(map(len, self._readers.values()))
+        self._sweep_at = max(1024, 2 * self._links)
 
     def waiting(self, table: str) -> list[tuple[Node, list[Any]]]:
         """Nodes with the keys of all cells of a table that each was built with, all of which hold something.
@@ -220,6 +245,10 @@ class Memo:
         return [node.slot for node in seen.values()]
 
 
+def _lives(found: Node | list[Node]) -> bool:
+    return any(node.alive for node in found) if isinstance(found, list) else found.alive
+
+
 def _extend(nodes: list[Node], more: Node | list[Node] | None) -> None:
     if isinstance(more, list):
         nodes += more
@@ -246,7 +275,7 @@ class Denormalization:
         *,
         shared: Memo | None = None,
         differs: Callable[[str, str], bool] | None = None,
-        trace: set[Cell] | None = None,
+        trace: dict[Cell, None] | None = None,
     ) -> None:
         self.state = state
         self.args = args
@@ -373,11 +402,13 @@ class Denormalization:
     def table(self, table: str) -> Iterator[str]:
         """The primary keys of a table in order of arrival."""
         self.reads_tables = True
+        if self._trace is not None:
+            self._trace[table, WHOLE] = None
         return self.state.pks(table)
 
     def _note(self, table: str, pk: str) -> None:
         if self._trace is not None:
-            self._trace.add((table, pk))
+            self._trace[table, pk] = None
 
     # -- entities and collections ----------------------------------------------------------------------------------
 
@@ -414,7 +445,7 @@ class Denormalization:
     def _is_the_views(self, schema: Schema, pk: str) -> bool:
         """Whether nothing that the object depends on differs between this state and the view."""
         differs = self._differs
-        cells: set[Cell] = set()
+        cells: dict[Cell, None] = {}
         trace = Denormalization(self.state, self.args, trace=cells)
         trace.read(schema, pk)
         return differs is not None and not trace.reads_tables and not any(differs(*cell) for cell in cells)

@@ -353,9 +353,13 @@ class Endpoint(Generic[P, R]):
         if self._defaults:
             kwargs = {**self._defaults, **kwargs}
         wire = self.wire
-        params: dict[str, Any]
-        if not wire and _PLAIN.issuperset(map(type, kwargs.values())) and "body" not in kwargs:
-            params = {**kwargs}
+        params: dict[str, Any] = {}
+        if not wire and "body" not in kwargs:
+            for name, value in kwargs.items():
+                if type(value) in _PLAIN:
+                    params[name] = value
+                elif value is not None:
+                    params[name] = to_wire(value)
         else:
             wire = wire or {}
             params = {

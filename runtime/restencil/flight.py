@@ -288,7 +288,6 @@ class Flight(Promise[Any]):
             except RuntimeError:
                 pass  # the loop is closed, and the task with it
 
-
     def _cancel_here(self, task: Task[None]) -> None:
         if self.guard is None:
             task.cancel()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from .expiry import INFINITE, ExpiryStatus, Reading
 from .schema.base import definitions
 from .schema.collection import Collection
-from .schema.entity import EntitySchema, usable_pk
+from .schema.entity import UNUSABLE, EntitySchema, usable_pk
 from .tables import EMPTY, KeyMeta, Tables
 from .values import INVALID, UNDEFINED
 
@@ -35,7 +35,15 @@ def known_reading(
     if type(schema) is EntitySchema:
         model = schema.model
         table = model.key
-        pk = stored if stored is not None else _pk_of(args, model.pk_name)
+        pk = stored
+        if pk is None:
+            # The primary key stands in the parameters, or it takes a closer look to find it.
+            first = args[0] if args else None
+            if type(first) is not dict or model.pk_name is None:
+                return None
+            pk = first.get(model.pk_name)
+            if type(pk) is not str or pk in UNUSABLE:
+                pk = usable_pk(pk)
         if type(pk) is not str:
             return None
         data = base.entities.get(table, EMPTY).get(pk)
@@ -64,14 +72,6 @@ def known_reading(
         found = [base.metas[table].get(pk) for table, pk in cells if table in base.metas]
         expires_at = min([times.expires_at for times in found if times is not None], default=INFINITE)
     return _reading(endpoint, node.value, meta, expires_at, now)
-
-
-def _pk_of(args: tuple[Any, ...], name: str | None) -> str | None:
-    """The primary key that stands in the parameters of a read."""
-    first = args[0] if args else None
-    if name is None or type(first) is not dict:
-        return None
-    return usable_pk(first.get(name))
 
 
 def _reading(

@@ -7,7 +7,7 @@ read that needs it; a layer is computed anew only if something that it read or w
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from typing import Any
 
 from .actions import Fetch
@@ -99,7 +99,8 @@ class Layers:
         self._respond = respond
         self._layers: list[Layer] = []
         self._changed: set[Token] = set()
-        self._stale = False
+        self.stale = False
+        """Whether the view has to be brought up to date before it is read."""
         self._effective: dict[Cell, Any] = {}
         self.top: State = base
 
@@ -114,7 +115,7 @@ class Layers:
     def push(self, action: Fetch) -> None:
         """A mutation starts."""
         self._layers.append(Layer(action))
-        self._stale = True
+        self.stale = True
 
     def remove(self, fetch_id: int | None) -> bool:
         """A mutation ended; only its own action goes (§10.2)."""
@@ -123,7 +124,7 @@ class Layers:
                 del self._layers[position]
                 if layer.change is not None:
                     self._changed |= tokens_of(layer.change, _grown(layer.change))
-                self._stale = True
+                self.stale = True
                 return True
         return False
 
@@ -131,11 +132,16 @@ class Layers:
         """The base state changed."""
         if self._layers:
             self._changed.update(tokens)
-            self._stale = True
+            self.stale = True
 
     def holds(self, table: str, pk: str) -> bool:
         """Whether a layer writes this cell, as far as the view has been computed."""
         return (table, pk) in self._effective
+
+    @property
+    def cells(self) -> Container[Cell]:
+        """The cells that layers write, as far as the view has been computed."""
+        return self._effective.keys()
 
     @property
     def covers(self) -> bool:
@@ -150,14 +156,9 @@ class Layers:
         above = {pk for name, pk in self._effective if name == table and self._base.get(table, pk) is UNDEFINED}
         return self.top.has_table(table) and gained <= above and (not gained or len(above) == 1)
 
-    @property
-    def stale(self) -> bool:
-        """Whether the view has to be brought up to date before it is read."""
-        return self._stale
-
     def refresh(self) -> tuple[list[Cell], set[str]]:
         """Brings the view up to date; returns the cells whose view changed and the tables with new or lost members."""
-        self._stale = False  # first of all: optimistic responses may read the store
+        self.stale = False  # first of all: optimistic responses may read the store
         below: State = self._base
         try:
             for layer in self._layers:
@@ -169,7 +170,7 @@ class Layers:
                     layer.change = _moved(old, below)
                 below = layer.change if layer.change is not None else below
         except BaseException:
-            self._stale = True
+            self.stale = True
             raise
         self._changed = set()
         self.top = below

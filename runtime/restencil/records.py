@@ -440,7 +440,8 @@ def _class_default(known: Field) -> Any:
         except TypeError:
             known.factory = lambda: deepcopy(default)
         else:
-            return default
+            if not hasattr(type(default), "__get__"):
+                return default  # a function would be bound to the instance that it is read from
     return _Made(known)
 
 

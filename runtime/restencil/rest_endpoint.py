@@ -22,7 +22,7 @@ from .endpoint import (
 from .errors import ParseError, UnexpectedContentError
 from .flow import Flow, Outcome, current_transport, is_awaitable, run, run_async
 from .jsontext import decode_json, encode_json
-from .path import PathTemplate, is_dict, is_list, is_mapping, is_sequence, path_template, search_string
+from .path import PathTemplate, is_list, is_mapping, is_sequence, path_template, search_string
 from .records import Record, RecordMeta, to_wire
 from .schema.base import Lazy, Schema, entity_of
 from .schema.collection import Collection, find_collection, paginated_schema
@@ -247,15 +247,16 @@ class RestEndpoint(Endpoint[P, R]):
 
     # -- URL and key --------------------------------------------------------------------------------------------------
 
-    def url(self, url_params: Mapping[str, Any] | None = None, /, **keywords: Any) -> str:
+    def url(self, /, *args: Any, **keywords: Any) -> str:
         """`url_prefix`, the filled template, and the other parameters as search string (§2.3).
 
         Raises MissingParameterError, TypeError for a parameter without text or parameters that are no mapping, and
         ValueError for a value that would change the route.
         """
+        # One argument, the dict of parameters; typed so that an override may name it as it likes.
+        url_params: Any = args[0] if args else None
         if keywords or (url_params is None and self._defaults):
-            positional: list[Any] = [] if url_params is None else [url_params]
-            url_params = self.bind_args(tuple(positional), keywords)[0]
+            url_params = self.bind_args(args if url_params is not None else (), keywords)[0]
         params = cast("dict[str, Any]", {} if url_params is None else url_params)
         if type(params) is not dict and not is_mapping(params):
             raise TypeError(f"the parameters of endpoint {self.name!r} are a dict, not a {type(url_params).__name__}")
@@ -279,9 +280,10 @@ class RestEndpoint(Endpoint[P, R]):
         bound: tuple[Any, ...] = args
         if kwargs or (not args and self._defaults):
             bound = self.bind_args(args, kwargs)
-        params = self._params(bound)
+        given: Any = bound[0] if bound else None
+        params: dict[str, Any] = {} if given is None or (len(bound) == 1 and self.has_body) else given
         quick = self._quick
-        if quick is not None and quick.filler is not None and is_dict(params) and len(params) == quick.exact:
+        if quick is not None and quick.filler is not None and type(given) is dict and len(params) == quick.exact:
             # Every parameter fills the template, and nobody overrides how: what `url` would come to.
             return f"{self.method} {self.url_prefix}{quick.filler(params, '')}"
         return f"{self.method} {self.url(params)}"

@@ -13,21 +13,22 @@ import threading
 import time
 import weakref
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Container, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from . import actions
 from .compiled import CompiledNormalization, normalization, reader_of
-from .denormalize import Denormalization, Memo, args_text
+from .denormalize import WHOLE, Denormalization, Memo, args_text
 from .errors import AbortError, AbortOptimistic, ProcessingError
 from .expiry import INFINITE, ExpiryStatus, Reading, inactive
 from .known import known_reading
 from .layers import Layers, tokens_of
 from .normalize import Normalization
+from .records import Record
 from .retention import Retention
 from .scheduler import ThreadScheduler
 from .schema.base import Answer, Schema, is_plain, schema_of
+from .schema.derived import Invalidate
 from .schema.entity import EntitySchema
 from .tables import EMPTY, Cell, Change, KeyMeta, State, Tables, record_of
 from .values import INVALID, UNDEFINED, Meta, Sentinel, copy_in, read_only, same_json
@@ -213,7 +214,8 @@ class Store:
         self._notifications: deque[None] = deque()
         self._notifying = False
         self._asides: weakref.WeakSet[_Aside] = weakref.WeakSet()
-        self._busy: int | None = None
+        self.busy: int | None = None
+        """The thread in which hooks run under the lock."""
         self._retention = Retention(self, max_entities)
         self.gc = gc
         if gc is not None:
@@ -290,15 +292,12 @@ class Store:
         with self.lock:
             if layers.stale:
                 self._refresh()
-            if not (len(layers) or retention.active or retention.evicted):
+            state = layers.top
+            if state is self._base and not (retention.active or retention.evicted):
                 known = known_reading(self._base, self._memo, endpoint, args, key, self.clock())
                 if known is not None:
                     return known
-            state = layers.top
-            reading = self._read(state, reader_of(state, args, self._memo), endpoint, args, key)
-            if retention.active:
-                retention.read(endpoint, args, key)
-            return reading
+            return self._read(state, reader_of(state, args, self._memo), endpoint, args, key, uses=retention.active)
 
     def read_base(self, endpoint: Endpoint[..., Any], args: tuple[Any, ...], key: str | None = None) -> Reading:
         """The same in the base state, without optimistic updates (`fetch_if_stale`, §7.1)."""
@@ -333,7 +332,8 @@ class Store:
                 return set()
             if stored is UNDEFINED:
                 stored = schema.query_key(args, Denormalization(state, args))
-            return _touched(state, schema, stored, args) if usable(stored) else set()
+            cells = _touched(state, schema, stored, args) if usable(stored) else {}
+            return {cell for cell in cells if cell[1] != WHOLE}
 
     def snapshot(self, fetched_at: float | None = None) -> Snapshot:
         """The view as it is now; it stays so for as long as it is held (§10.4)."""
@@ -352,16 +352,27 @@ class Store:
             stored = schema.query_key(args, run)
             if not usable(stored):
                 return None
-            if self._retention.evicted and self._retention.misses(run.state, schema, stored, args):
-                return None
-            found = run.read(schema, stored, args_text(args))
+            slot = args_text(args)
+            found = run.read(schema, stored, slot)
+            if self._retention.evicted:
+                cells = self._cells(run.state, run, schema, stored, args, slot)
+                if self._retention.misses(run.state, [cell for cell in cells if cell[1] != WHOLE]):
+                    return None
         return None if found is UNDEFINED or found is INVALID else found
 
     def _read(
-        self, state: State, run: Denormalization, endpoint: Endpoint[..., Any], args: tuple[Any, ...], key: str | None
+        self,
+        state: State,
+        run: Denormalization,
+        endpoint: Endpoint[..., Any],
+        args: tuple[Any, ...],
+        key: str | None,
+        *,
+        uses: bool = False,
     ) -> Reading:
         if key is None:
             key = endpoint.key(*args)
+        retention = self._retention
         schema = endpoint.schema_node
         stored = state.result(key)
         meta = state.key_meta(key)
@@ -373,13 +384,18 @@ class Store:
             unusable_data = stored is UNDEFINED
             expires_at: float = meta.expires_at if meta is not None else 0
         else:
-            outside, self._busy = self._busy, threading.get_ident()
+            outside, self.busy = self.busy, threading.get_ident()
             try:
                 if stored is UNDEFINED:
                     stored = schema.query_key(args, run)
                     is_usable = usable(stored)
                 data = run.read(schema, stored, key)
-                if is_usable and self._retention.evicted and self._retention.misses(state, schema, stored, args):
+                cells: list[Cell] = []
+                if is_usable and (uses or retention.evicted):
+                    cells = self._cells(state, run, schema, stored, args, key)
+                if uses:
+                    retention.used(key, cells)
+                if retention.evicted and retention.misses(state, cells):
                     is_usable, data = False, UNDEFINED
                     expires_at = 1
                 elif meta is not None and meta.expires_at:
@@ -389,7 +405,7 @@ class Store:
                 else:
                     expires_at = self._expiry_of(state, run, schema, stored, args, key)
             finally:
-                self._busy = outside
+                self.busy = outside
             unusable_data = data is INVALID
         if (meta is not None and meta.invalidated) or (unusable_data and error is None):
             status = ExpiryStatus.Invalid
@@ -418,12 +434,18 @@ class Store:
         if isinstance(schema, EntitySchema) and not schema.model.relations and isinstance(stored, str):
             meta = state.meta(schema.model.key, stored)
             return INFINITE if meta is None else meta.expires_at
-        cells = run.touched(schema, stored, key)
+        times = (state.meta(*cell) for cell in self._cells(state, run, schema, stored, args, key))
+        return min((meta.expires_at for meta in times if meta is not None), default=INFINITE)
+
+    def _cells(
+        self, state: State, run: Denormalization, schema: Schema, stored: Any, args: tuple[Any, ...], slot: str
+    ) -> list[Cell]:
+        """What a read touches; kept with what it built."""
+        cells = run.touched(schema, stored, slot)
         if cells is None:
             cells = list(_touched(state, schema, stored, args))
-            run.note_touched(schema, stored, key, cells)
-        times = (state.meta(*cell) for cell in cells)
-        return min((meta.expires_at for meta in times if meta is not None), default=INFINITE)
+            run.note_touched(schema, stored, slot, cells)
+        return cells
 
     def _refresh(self) -> None:
         if self._layers.stale:
@@ -450,7 +472,7 @@ class Store:
 
     def check_hook(self, operation: str) -> None:
         """Raises RuntimeError where a hook, which may run under the lock, tries to change the store (§9.6)."""
-        if self._busy == threading.get_ident():
+        if self.busy == threading.get_ident():
             raise RuntimeError(
                 f"{_calling_hook()} called {operation}: a hook may read the store, but not change it or fetch; "
                 "do it where the fetch was started, or in a listener"
@@ -469,13 +491,9 @@ class Store:
 
         return remove
 
-    @contextmanager
-    def _hooks(self) -> Iterator[None]:
-        outside, self._busy = self._busy, threading.get_ident()
-        try:
-            yield
-        finally:
-            self._busy = outside
+    def _hooks(self) -> _Hooks:
+        """While user code runs under the lock: it may read the store, but not change it (§9.6)."""
+        return _Hooks(self)
 
     def _notify(self) -> None:
         while True:
@@ -634,7 +652,9 @@ class Store:
                     if before is None:
                         return
                     value = value(before)
-                run = CompiledNormalization(self._base, args, action.meta, placeholder_id=self.next_id(), where=" (set)")
+                run = CompiledNormalization(
+                    self._base, args, action.meta, placeholder_id=self.next_id(), where=" (set)"
+                )
                 run.run(schema, copy_in(value))
         except Exception:
             logger.exception("set(%s) failed; the store is unchanged", schema.title)
@@ -661,6 +681,7 @@ class Store:
                 KeyMeta(Meta(0, 0, 0), invalidated=True) if meta is None else meta.with_expiry(0, invalidated=True)
             )
             changed.add(("key", key))
+            self._retention.named(key)
         self._layers.base_changed(changed)
         self._changed()
 
@@ -691,7 +712,7 @@ class Store:
         held = self._retention.is_held  # a reader may have come since the policy looked
         self._remove([c for c in action.entities if not held(c)], [k for k in action.keys if not held(k)])
 
-    def _remove(self, cells: Iterable[Cell], keys: Iterable[str]) -> None:
+    def _remove(self, cells: Iterable[Cell], keys: Collection[str]) -> None:
         """Deletes entities and keys in place, without notification (§7.3, §14)."""
         base = self._base
         gone = [cell for cell in dict.fromkeys(cells) if base.get(*cell) is not UNDEFINED]
@@ -708,13 +729,17 @@ class Store:
             self._keep_aside_key(key)
             base.results.pop(key, None)
             base.key_metas.pop(key, None)
-        self._retention.removed(gone)
+        self._retention.removed(gone, keys)
         self._memo.drop_cells(gone)
         tables = {table for table, _ in gone}
         for table in tables:
             self._memo.drop_table(table)
         self._layers.base_changed(
-            {*(("cell", *cell) for cell in gone), *(("table", table) for table in tables), *(("key", key) for key in keys)}
+            {
+                *(("cell", *cell) for cell in gone),
+                *(("table", table) for table in tables),
+                *(("key", key) for key in keys),
+            }
         )
 
     # -- committing --------------------------------------------------------------------------------------------------
@@ -743,7 +768,7 @@ class Store:
                 memo.drop_table(table)
         if pending:
             layers.base_changed(tokens_of(change, grown))
-        if self._retention.active:
+        if self._retention.active or self._retention.evicted:
             self._retention.written(change)
 
     def _keep_aside(self, change: Change) -> None:
@@ -768,13 +793,18 @@ class Store:
         """Whether someone holds a key or an entity."""
         return self._retention.is_held(place)
 
-    def is_pending(self, cell: Cell) -> bool:
-        """Whether a pending optimistic action writes the entity in the view."""
-        return self._layers.holds(*cell)
+    def pending_cells(self) -> Container[Cell]:
+        """The entities that pending optimistic actions write in the view."""
+        self._refresh()
+        return self._layers.cells
 
-    def evict(self, cells: Iterable[Cell], keys: Iterable[str]) -> None:
-        """Lets go of entities that are over the bound, with the results that are nothing but them (§14)."""
+    def evict(self, cells: Iterable[Cell], keys: Collection[str]) -> None:
+        """Lets go of entities, and of results, that are over the bound (§14)."""
         self._remove(cells, keys)
+
+    def holds(self, cell: Cell) -> bool:
+        """Whether the base state has an entity or collection."""
+        return self._base.get(*cell) is not UNDEFINED
 
     def referenced(self, cells: Iterable[Cell]) -> set[Cell]:
         """Those of the cells whose primary key stands anywhere in what is stored."""
@@ -820,16 +850,31 @@ def _chain(state: State) -> list[Change]:
     return chain
 
 
-def _touched(state: State, schema: Schema, stored: Any, args: tuple[Any, ...]) -> set[Cell]:
-    cells: set[Cell] = set()
+def _touched(state: State, schema: Schema, stored: Any, args: tuple[Any, ...]) -> dict[Cell, None]:
+    cells: dict[Cell, None] = {}
     Denormalization(state, args, trace=cells).read(schema, stored)
     return cells
 
 
-def _check_top_level(schema: Schema, response: Any) -> None:
-    from .records import Record
-    from .schema.derived import Invalidate
+class _Hooks:
+    """Marks the thread in which hooks run."""
 
+    __slots__ = ("_outside", "_store")
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._outside: int | None = None
+
+    def __enter__(self) -> None:
+        store = self._store
+        self._outside = store.busy
+        store.busy = threading.get_ident()
+
+    def __exit__(self, *error: object) -> None:
+        self._store.busy = self._outside
+
+
+def _check_top_level(schema: Schema, response: Any) -> None:
     if isinstance(response, (dict, list, tuple, Mapping, Record)):
         return
     if isinstance(schema, Invalidate) and type(response) in (str, int, float) and response != "":

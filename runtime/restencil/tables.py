@@ -153,7 +153,6 @@ class Tables:
                     index[text] = found
         return grown
 
-
     def remove(self, cells: Iterable[Cell]) -> None:
         """Takes entities and collections out, with their times and what leads to them."""
         for table, pk in cells:
@@ -171,7 +170,7 @@ class Tables:
 class Change:
     """What one action writes, over the state that it was computed from."""
 
-    __slots__ = ("below", "entities", "indexes", "key_metas", "metas", "results")
+    __slots__ = ("below", "entities", "indexes", "key_metas", "listed", "metas", "results")
 
     def __init__(self, below: State) -> None:
         self.below = below
@@ -180,6 +179,7 @@ class Change:
         self.results: dict[str, Any] = {}
         self.key_metas: dict[str, KeyMeta] = {}
         self.indexes: dict[tuple[str, str], dict[str, str | None]] = {}
+        self.listed: set[str] = set()
 
     def get(self, table: str, pk: str) -> Any:
         found = self.entities.get(table)
@@ -240,7 +240,8 @@ class Change:
             self.metas[table][pk] = meta
 
     def open_table(self, table: str) -> None:
-        """Makes the table known, whether or not anything is in it."""
+        """Makes the table known, whether or not anything is in it: a list of all that it holds was answered."""
+        self.listed.add(table)
         if table not in self.entities:
             self.entities[table] = {}
             self.metas[table] = {}

@@ -15,7 +15,7 @@ import re
 import threading
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterable, Iterator, Mapping
-from contextvars import ContextVar, copy_context
+from contextvars import ContextVar, Token, copy_context
 from dataclasses import dataclass, field
 from functools import lru_cache
 from http.cookiejar import CookieJar, DefaultCookiePolicy
@@ -44,6 +44,10 @@ _URL_EXTENSION: Final = "restencil_url"
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:").match
 _USERINFO: Final = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]*://)[^/?#]*@")
 _CONTENT_HEADERS: Final = ("host", "transfer-encoding", "accept-encoding", "connection")
+_SHOWN_HEADERS: Final = frozenset(
+    (*_CONTENT_HEADERS, "accept", "accept-language", "content-length", "content-type", "idempotency-key", "user-agent")
+)
+"""Headers whose values hold no secret."""
 _UNTEXTUAL: Final = re.compile("text|xml|html|javascript|css|csv|urlencoded").search
 _PIECE: Final = 4096
 _REDIRECTS: Final = (None, "follow", "error", "manual")
@@ -300,6 +304,30 @@ def _has_cookies(client: httpx.Client | httpx.AsyncClient) -> bool:
     return any(True for _ in client.cookies.jar)
 
 
+# --- secrets in the query --------------------------------------------------------------------------------------------
+
+_shown_url: Final[ContextVar[str | None]] = ContextVar("restencil_shown_url", default=None)
+
+
+class _Discretion(logging.Filter):
+    """httpx logs the URL of each request: one that holds a secret is shown without it."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        shown = _shown_url.get()
+        if shown is not None and isinstance(record.args, tuple):
+            record.args = tuple(shown if isinstance(argument, httpx.URL) else argument for argument in record.args)
+        return True
+
+
+_discretion: Final = _Discretion()
+
+
+def _hidden(shown: str) -> Token[str | None]:
+    # The logger keeps one filter, however often it is added.
+    logging.getLogger("httpx").addFilter(_discretion)
+    return _shown_url.set(shown)
+
+
 # --- one exchange ----------------------------------------------------------------------------------------------------
 
 
@@ -445,20 +473,6 @@ class _Order:
         self.apart = self.stream or self.limit is not None or self.timeout is not None
 
 
-class _ShownURL(httpx.URL):
-    """A URL with a secret in its query, which shows neither in the log lines of httpx nor in what a user prints."""
-
-    def __init__(self, url: httpx.URL, shown: str) -> None:
-        super().__init__(url)
-        self._shown = shown
-
-    def __str__(self) -> str:
-        return self._shown
-
-    def __repr__(self) -> str:
-        return f"URL({self._shown!r})"
-
-
 class _MergedHeaders:
     """The client's headers with those of the endpoint over them; the last ones are kept, as they seldom change.
 
@@ -501,8 +515,14 @@ def _is_plain(response: httpx.Response, order: _Order) -> bool:
     """True for an answer that is complete: nothing to follow, to read or to refuse."""
     response.extensions[_URL_EXTENSION] = order.public
     if log.isEnabledFor(logging.DEBUG):
-        log.debug("%s %s: %d", order.init.get("method"), order.public, response.status_code)
+        method, headers = order.init.get("method"), redacted(response.request.headers)
+        log.debug("%s %s: %d, sent with %s", method, order.public, response.status_code, headers)
     return 200 <= response.status_code < 300 and not order.apart
+
+
+def redacted(headers: Mapping[str, str]) -> dict[str, str]:
+    """Headers as they may be shown: only those that describe the content or the connection keep their value."""
+    return {name: value if name.lower() in _SHOWN_HEADERS else "[redacted]" for name, value in headers.items()}
 
 
 def _settled(client: httpx.Client | httpx.AsyncClient, order: _Order, response: httpx.Response) -> _Exchange:
@@ -641,8 +661,7 @@ def _request(client: httpx.Client | httpx.AsyncClient, order: _Order) -> httpx.R
         content = body.encode()
         added["Content-Type"] = "text/plain; charset=utf-8"
     else:
-        request = _streaming_request(client, method, url, headers, body, extensions)
-        return request if order.shown is None else _disguised(request, order.shown)
+        return _streaming_request(client, method, url, headers, body, extensions)
     if content or method in ("POST", "PUT", "PATCH"):
         added["Content-Length"] = str(len(content))
     if added:
@@ -653,11 +672,6 @@ def _request(client: httpx.Client | httpx.AsyncClient, order: _Order) -> httpx.R
     request = httpx.Request(method, url, headers=headers, stream=httpx.ByteStream(content), extensions=extensions)
     request.headers.encoding = headers.encoding
     request.read()
-    return request if order.shown is None else _disguised(request, order.shown)
-
-
-def _disguised(request: httpx.Request, shown: str) -> httpx.Request:
-    request.url = _ShownURL(request.url, shown)
     return request
 
 
@@ -842,6 +856,7 @@ class SyncTransport(_Transport):
     def _carry_out(self, order: _Order) -> httpx.Response:
         client = self._client or self.client
         kept = _with_cookies.set(True) if self._owns else None
+        hidden = _hidden(order.shown) if order.shown is not None else None
         try:
             response = client.send(_first(client, order), stream=order.apart, follow_redirects=False)
             if _is_plain(response, order):
@@ -862,6 +877,8 @@ class SyncTransport(_Transport):
         finally:
             if kept is not None:
                 _with_cookies.reset(kept)
+            if hidden is not None:
+                _shown_url.reset(hidden)
 
     def close(self) -> None:
         """Closes the client if it was opened here; the next request opens another one."""
@@ -1004,6 +1021,7 @@ class AsyncTransport(_Transport):
     async def _carry_out(self, order: _Order) -> httpx.Response:
         client = self._client or self.client
         kept = _with_cookies.set(True) if self._owns else None
+        hidden = _hidden(order.shown) if order.shown is not None else None
         try:
             request = _first(client, order)
             guard = current_guard()
@@ -1031,9 +1049,12 @@ class AsyncTransport(_Transport):
         except _FAILURES as error:
             raise _failed(order, error) from error
         finally:
-            if kept is not None:
-                with contextlib.suppress(ValueError):
+            # A coroutine that was given up is closed in another context, where there is nothing to restore.
+            with contextlib.suppress(ValueError):
+                if kept is not None:
                     _with_cookies.reset(kept)
+                if hidden is not None:
+                    _shown_url.reset(hidden)
 
     async def aclose(self) -> None:
         """Closes the client if it was opened here; the next request opens another one."""

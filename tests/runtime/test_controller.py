@@ -536,6 +536,14 @@ def test_a_manager_sees_every_action_in_order_and_may_answer_a_fetch_itself(make
     assert spy.seen == ["init", "Fetch", "SetResponse", "Fetch", "cleanup"]
 
 
+def test_a_manager_serves_one_controller_at_a_time() -> None:
+    for manager in (NetworkManager(), SubscriptionManager(), LogoutManager()):
+        with Controller(managers=[manager]):
+            with pytest.raises(RuntimeError, match=f"this {type(manager).__name__} serves another controller"):
+                Controller(managers=[manager])
+        Controller(managers=[manager]).close()
+
+
 def test_two_controllers_of_one_store_share_requests_in_flight() -> None:
     clock = FakeClock()
     store, server = clock.store(), MockServer(clock)

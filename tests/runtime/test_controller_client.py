@@ -133,6 +133,15 @@ def test_secrets_show_in_no_repr_and_no_log(caplog: pytest.LogCaptureFixture) ->
     assert "s3cret" not in "".join(r.getMessage() for r in caplog.records if r.name.startswith("restencil"))
 
 
+def test_the_log_names_the_headers_and_shows_the_values_of_harmless_ones(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("DEBUG", "restencil")
+    with Blog(client=Server().client(), token="s3cret") as blog:
+        blog.users.get(id="1")
+    assert f"GET {PREFIX}/users/1: 200, sent with" in caplog.text
+    assert "'access-token': '[redacted]'" in caplog.text.lower()
+    assert "'content-type': 'application/json'" in caplog.text.lower()
+
+
 def test_another_url_prefix_moves_the_requests_and_leaves_the_keys() -> None:
     server = Server()
     with Blog(client=server.client(), url_prefix="http://127.0.0.1:8000") as blog:

@@ -457,7 +457,9 @@ def test_a_required_relation_that_is_missing_raises_when_it_is_read() -> None:
     unknown = desk.answer(post, {"id": "2", "title": "x", "author": "nobody"}, {"id": "2"})
     for value, pk in ((absent, "1"), (unknown, "2")):
         assert value.title == "x"
-        with pytest.raises(MissingFieldError, match=f"Post '{pk}' has no value for its required field 'author'") as caught:
+        with pytest.raises(
+            MissingFieldError, match=f"Post '{pk}' has no value for its required field 'author'"
+        ) as caught:
             value.author  # noqa: B018
         assert (caught.value.owner, caught.value.pk, caught.value.field) == ("Post", pk, "author")
         assert value.to_dict()["author"] is None

@@ -56,13 +56,15 @@ def _aborted() -> Any:
 
 def _processing() -> Any:
     with Controller(client=Asked(as_json({"title": "no id"})).sync) as controller:
-        return controller.fetch(RestEndpoint(path="/a", name="a", schema=Article))
+        endpoint: RestEndpoint = RestEndpoint(path="/a", name="a", schema=Article)
+        return controller.fetch(endpoint)
 
 
 def _invalid() -> Any:
     with Controller(client=Asked(as_json({"id": 1})).sync) as controller:
         whole = RestEndpoint(path="/a", schema={"it": Whole}, name="a.whole", process=lambda value, *args: {"it": "1"})
-        controller.set_response(RestEndpoint(path="/b", schema=Part), {"id": 1})
+        part: RestEndpoint = RestEndpoint(path="/b", schema=Part)
+        controller.set_response(part, {"id": 1})
         return controller.read(whole)
 
 
@@ -72,9 +74,13 @@ def _optimistic() -> Any:
 
 
 def _reset() -> Any:
-    asked = Asked(lambda request: controller.reset_entire_store() or as_json({"id": 1}))
-    controller = Controller(client=asked.sync)
-    return controller.fetch(RestEndpoint(path="/a", name="a"))
+    def respond(request: httpx.Request) -> httpx.Response:
+        controller.reset_entire_store()
+        return as_json({"id": 1})
+
+    controller = Controller(client=Asked(respond).sync)
+    endpoint: RestEndpoint = RestEndpoint(path="/a", name="a")
+    return controller.fetch(endpoint)
 
 
 ERRORS: dict[type[Exception], tuple[Callable[[], Any], Any, str]] = {

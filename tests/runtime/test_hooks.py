@@ -16,7 +16,8 @@ class Article(Entity):
     id: int = 0
 
 
-ARTICLES = create_resource(path="/a/:id", schema=Article, request_init={"headers": {"Z": "9"}}).extend("extra", path="/x")
+INIT = {"headers": {"Z": "9"}}
+ARTICLES = create_resource(path="/a/:id", schema=Article, request_init=INIT).extend("extra", path="/x")
 
 
 def test_each_endpoint_has_a_function_that_asks_for_the_init_every_time() -> None:

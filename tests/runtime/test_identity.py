@@ -27,7 +27,9 @@ class Article(Entity, schema={"author": Author}):
 get: Any = RestEndpoint(path="/articles/:id", schema=Article)
 listed: Any = RestEndpoint(path="/articles", schema=schema.Collection([Article]))
 plain: Any = RestEndpoint(path="/plain", schema=[Article])
-wrapped: Any = RestEndpoint(path="/wrapped", schema={"results": [Article], "mapped": schema.Values(Article), "total": 0})
+wrapped: Any = RestEndpoint(
+    path="/wrapped", schema={"results": [Article], "mapped": schema.Values(Article), "total": 0}
+)
 author: Any = RestEndpoint(path="/authors/:id", schema=Author)
 authors: Any = RestEndpoint(path="/authors", schema=[Author])
 gone: Any = RestEndpoint(path="/gone", method="POST", schema=[schema.Invalidate(Author)])
@@ -249,7 +251,9 @@ def test_a_ring_resolves_to_the_same_object() -> None:
 def test_a_change_in_a_ring_rebuilds_all_of_it_and_nothing_else() -> None:
     """Its members depend on each other; who is not in it stays."""
     desk = Desk()
-    desk.answer(people, [{"id": "1", "friend": "2"}, {"id": "2", "friend": "3"}, {"id": "3", "friend": "1"}, {"id": "4"}])
+    desk.answer(
+        people, [{"id": "1", "friend": "2"}, {"id": "2", "friend": "3"}, {"id": "3", "friend": "1"}, {"id": "4"}]
+    )
     before = desk.data(people)
     desk.answer(person, {"id": "2", "name": "x"}, {"id": "2"})
     after = desk.data(people)
@@ -294,9 +298,7 @@ def test_the_value_of_a_fetch_with_an_invalid_member_of_a_ring() -> None:
 def test_a_read_that_fails_leaves_nothing_half_built() -> None:
     """A value that does not decode inside a ring fails each read of it, and none gives an empty instance."""
 
-    class Spouse(
-        Entity, schema={"spouse": schema.Lazy(lambda: Spouse), "born": lambda value: int(value)}
-    ):
+    class Spouse(Entity, schema={"spouse": schema.Lazy(lambda: Spouse), "born": lambda value: int(value)}):
         id: str = ""
         name: str = ""
         spouse: Any = None
@@ -305,7 +307,11 @@ def test_a_read_that_fails_leaves_nothing_half_built() -> None:
     spouse: Any = RestEndpoint(path="/spouses/:id", schema=Spouse)
     desk = Desk()
     with pytest.raises(ProcessingError, match="field 'born' of Spouse '1' does not decode: 'x'"):
-        desk.answer(spouse, {"id": "1", "name": "Ann", "spouse": {"id": "2", "name": "Bob", "spouse": "1"}, "born": "x"}, {"id": "1"})
+        desk.answer(
+            spouse,
+            {"id": "1", "name": "Ann", "spouse": {"id": "2", "name": "Bob", "spouse": "1"}, "born": "x"},
+            {"id": "1"},
+        )
     for pk in ("2", "1", "2"):
         with pytest.raises(ProcessingError):
             desk.read(spouse, {"id": pk})
@@ -353,7 +359,9 @@ def test_beyond_64_entities_fields_stay_primary_keys(caplog: pytest.LogCaptureFi
         assert (len(walked) - 1, walked[-1]) == (64, "65")
         assert _walk(desk.data(chain, {"id": 60}))[-1] is None
         assert len(_walk(desk.data(chain, {"id": 20}))) > 65
-    assert [message for message in caplog.messages if "nested more than 64 entities deep" in message] == caplog.messages[:1]
+    assert [
+        message for message in caplog.messages if "nested more than 64 entities deep" in message
+    ] == caplog.messages[:1]
 
 
 def test_what_was_cut_off_still_follows_changes() -> None:

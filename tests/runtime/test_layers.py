@@ -43,9 +43,7 @@ ONE, TWO = {"id": "1"}, {"id": "2"}
 
 def optimistic(respond: Callable[..., Any], **options: Any) -> AnyEndpoint:
     """A change of one todo with this optimistic response."""
-    return RestEndpoint(
-        path="/todos/:id", method="PATCH", schema=Todo, get_optimistic_response=respond, **options
-    )
+    return RestEndpoint(path="/todos/:id", method="PATCH", schema=Todo, get_optimistic_response=respond, **options)
 
 
 def counting(calls: list[Any], respond: Callable[..., Any]) -> AnyEndpoint:
@@ -497,7 +495,9 @@ def test_the_snapshot_of_a_layer_shows_the_state_before_it(desk: Desk) -> None:
     seen: list[Any] = []
 
     def look(snapshot: Snapshot, params: Any, body: Any) -> Any:
-        seen.append((snapshot.get(Todo, params).name, snapshot.fetched_at, snapshot.get_response(Todos.get, params).data.name))
+        seen.append(
+            (snapshot.get(Todo, params).name, snapshot.fetched_at, snapshot.get_response(Todos.get, params).data.name)
+        )
         return {**params, **body}
 
     desk.now = 200

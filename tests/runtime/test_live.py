@@ -213,7 +213,9 @@ def test_closing_the_controller_ends_its_live_reads(async_controller: Any, clock
     assert task.result() == ["n1"]
 
 
-def test_a_live_read_that_is_dropped_unsubscribes_with_the_next_change(controller: Any, clock: FakeClock, server: Server) -> None:
+def test_a_live_read_that_is_dropped_unsubscribes_with_the_next_change(
+    controller: Any, clock: FakeClock, server: Server
+) -> None:
     live = controller.live(Polled, id="1")
     next(live)
     del live

@@ -93,7 +93,7 @@ def test_a_bad_template_is_refused_when_the_endpoint_is_built(template: str, pos
 def test_a_missing_parameter_is_named() -> None:
     """§2.2: MissingParameterError is a TypeError and a ValueError that names the parameter and how to give it."""
     for params in ({}, {"id": None}):
-        with pytest.raises(MissingParameterError, match="parameter 'id' of '/a/:id' is missing; give it as id=…") as caught:
+        with pytest.raises(MissingParameterError, match="'id' of '/a/:id' is missing; give it as id=…") as caught:
             RestEndpoint(path="/a/:id").url(params)
         assert isinstance(caught.value, TypeError)
         assert isinstance(caught.value, ValueError)

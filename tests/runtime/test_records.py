@@ -351,7 +351,9 @@ def test_instances_are_read_only() -> None:
     """Setting and deleting raise AttributeError and point at `replace`."""
     value = Money.from_js({"amount": 1})
     for change in (lambda: setattr(value, "currency", "USD"), lambda: delattr(value, "currency")):
-        with pytest.raises(AttributeError, match=r"Money is read-only: all readers share one copy; \.replace\(currency="):
+        with pytest.raises(
+            AttributeError, match=r"Money is read-only: all readers share one copy; \.replace\(currency="
+        ):
             change()
 
 

@@ -42,6 +42,9 @@ class Article(Entity):
 
 LIST = schema.Collection([Article])
 
+loose: Any = RestEndpoint
+"""For uses that type checkers refuse, and for options that become attributes."""
+
 
 # -- construction ----------------------------------------------------------------------------------------------------
 
@@ -50,7 +53,12 @@ def test_options_that_are_not_given_read_as_their_defaults() -> None:
     """§3.2: the defaults of the table."""
     endpoint = RestEndpoint(path="/a")
     assert (endpoint.url_prefix, endpoint.request_init, endpoint.method) == ("", {}, "GET")
-    assert (endpoint.signal, endpoint.schema, endpoint.pagination_field, endpoint.side_effect) == (None, None, None, False)
+    assert (endpoint.signal, endpoint.schema, endpoint.pagination_field, endpoint.side_effect) == (
+        None,
+        None,
+        None,
+        False,
+    )
     assert endpoint.data_expiry_length is None
     assert endpoint.invalid_if_stale is None
     assert endpoint.error_policy is None
@@ -150,7 +158,7 @@ def test_members_are_no_options() -> None:
 
 def test_unknown_options_are_attributes() -> None:
     """§3.2: so that `extend(access_token=…)` works; what is not there is named."""
-    endpoint = RestEndpoint(path="/a", name="a", access_token="t")
+    endpoint = loose(path="/a", name="a", access_token="t")
     assert endpoint.extend(path="/b").access_token == "t"
     with pytest.raises(AttributeError, match=r"endpoint 'a' \(RestEndpoint\) has no option or member 'tokn'"):
         _ = endpoint.tokn
@@ -243,6 +251,55 @@ def test_keywords_are_bound_at_the_entrance(method: str, kwargs: dict[str, Any],
     assert endpoint.key(**kwargs) == endpoint.key(*bound)
 
 
+def test_a_parameter_may_bear_any_name() -> None:
+    """`self` is positional-only everywhere, in overrides too."""
+
+    class Own(RestEndpoint):
+        def key(self, *args: Any) -> str:
+            return super().key(*args)
+
+    for kind in (RestEndpoint, Own):
+        endpoint: Any = kind(path="/a", client=Asked().sync)
+        assert endpoint.key(self=1, args=2, kwargs=3) == "GET /a?args=2&kwargs=3&self=1"
+        assert endpoint.url(self=1, url_params=2) == "/a?self=1&url_params=2"
+        assert endpoint(self=1, client=2) == {}
+
+
+def test_keyword_values_are_brought_to_wire_form() -> None:
+    """§5.3.0: args are in wire form: dates are RFC 3339, enums their values; the positional form is not touched."""
+    moment = datetime.datetime(2026, 1, 2, tzinfo=datetime.UTC)
+    endpoint: Any = RestEndpoint(path="/a")
+    assert endpoint.bind_args((), {"at": moment, "in": [Colour.RED]}) == (
+        {"at": "2026-01-02T00:00:00Z", "in": ["red"]},
+    )
+    assert endpoint.bind_args(({"at": moment},), {}) == ({"at": moment},)
+
+
+def test_defaults_of_a_signature_are_sent_where_a_keyword_is_left_out() -> None:
+    """The keyword form alone, also without any keyword; None leaves the parameter out."""
+
+    def declared(self: Any, *, limit: int = 20, order_by: str = "at", q: str | None = None, body: Any = 1) -> Any: ...
+
+    endpoint: Any = RestEndpoint(path="/a", signature=declared, wire={"order_by": "orderBy"})
+    assert endpoint.key() == endpoint.key(limit=20) == "GET /a?limit=20&orderBy=at"
+    assert endpoint.key(limit=None, q="x") == "GET /a?orderBy=at&q=x"
+    assert endpoint.key({}) == "GET /a"
+    assert endpoint.url() == "/a?limit=20&orderBy=at"
+    asked = Asked()
+    endpoint.extend(client=asked.sync)()
+    assert asked.last.url.raw_path == b"/a?limit=20&orderBy=at"
+
+
+def test_a_deprecated_endpoint_warns_where_it_is_used() -> None:
+    """The warning names the endpoint and the reason, and points at the caller."""
+    endpoint: Any = RestEndpoint(path="/a", name="a.get", deprecated="use b", client=Asked().sync)
+    with pytest.warns(DeprecationWarning, match="^a.get is deprecated: use b$") as caught:
+        endpoint(q=1)
+    assert caught[0].filename == __file__
+    with pytest.warns(DeprecationWarning, match="^a.get is deprecated$"):
+        endpoint.extend(deprecated="")(q=1)
+
+
 def test_nothing_stays_nothing() -> None:
     """§3.3: an endpoint called without any argument has none."""
     assert RestEndpoint(path="/a").bind_args((), {}) == ()
@@ -252,13 +309,17 @@ def test_both_forms_in_one_call_are_refused() -> None:
     """§3.3: in calls, `key` and `url` alike."""
     endpoint: Any = RestEndpoint(path="/a", name="a")
     for use in (endpoint, endpoint.key, endpoint.url):
-        with pytest.raises(TypeError, match="endpoint 'a' was given positional and keyword arguments; use keywords alone"):
+        with pytest.raises(
+            TypeError, match="endpoint 'a' was given positional and keyword arguments; use keywords alone"
+        ):
             use({"x": 1}, y=2)
 
 
 def test_a_body_where_there_is_none_is_refused() -> None:
     """§3.3: a keyword `body` of an endpoint without one would vanish silently."""
-    with pytest.raises(TypeError, match="endpoint 'a' takes no body; a parameter called body needs the positional form"):
+    with pytest.raises(
+        TypeError, match="endpoint 'a' takes no body; a parameter called body needs the positional form"
+    ):
         RestEndpoint(path="/a", name="a").key(body={"x": 1})
     assert RestEndpoint(path="/a").url({"body": 1}) == "/a?body=1"
 
@@ -267,13 +328,13 @@ def test_an_overridden_url_or_key_takes_keywords_too() -> None:
     """§3.3: keywords are bound before the override sees them, in a class and as an option."""
 
     class Tenant(RestEndpoint):
-        def url(self, url_params: Any = None) -> str:  # type: ignore[override]
+        def url(self, url_params: Any = None) -> str:
             return "/tenant" + super().url(url_params)
 
-        def key(self, *args: Any) -> str:  # type: ignore[override]
+        def key(self, *args: Any) -> str:
             return f"{len(args)} {super().key(*args)}"
 
-    endpoint = Tenant(path="/a/:id")
+    endpoint: Any = Tenant(path="/a/:id")
     assert endpoint.url(id=1) == "/tenant/a/1"
     assert endpoint.key(id=1, q=2) == "1 GET /tenant/a/1?q=2"
     optional = RestEndpoint(path="/a/:id", url=lambda params: f"/x{params['id']}", key=lambda *args: str(args))
@@ -292,7 +353,7 @@ def test_keywords_are_renamed_by_wire_and_path_parameters_are_not() -> None:
 def test_parameters_are_a_mapping() -> None:
     """§2.3: anything else is a TypeError."""
     with pytest.raises(TypeError, match="the parameters of endpoint 'a' are a dict, not a list"):
-        RestEndpoint(path="/a", name="a").url([1])  # type: ignore[arg-type]
+        _ = loose(path="/a", name="a").url([1])
 
 
 # -- bodies ----------------------------------------------------------------------------------------------------------
@@ -323,7 +384,11 @@ class Address(Record):
         (Draft("t", ["x"]), b'{"title":"t","tags":["x"]}', "application/json"),
         ({"d": Draft("t", [])}, b'{"d":{"title":"t","tags":[]}}', "application/json"),
         (Article(id=1, title="t"), b'{"id":1,"title":"t"}', "application/json"),
-        ({"at": datetime.datetime(2026, 1, 2, tzinfo=datetime.UTC)}, b'{"at":"2026-01-02T00:00:00Z"}', "application/json"),
+        (
+            {"at": datetime.datetime(2026, 1, 2, tzinfo=datetime.UTC)},
+            b'{"at":"2026-01-02T00:00:00Z"}',
+            "application/json",
+        ),
         (
             {"d": decimal.Decimal("1.10"), "c": Colour.RED, "u": uuid.UUID(int=0)},
             b'{"d":"1.10","c":"red","u":"00000000-0000-0000-0000-000000000000"}',
@@ -369,7 +434,9 @@ def test_the_body_option_names_and_converts_instead_of_the_schema() -> None:
 def test_a_body_that_has_no_json_form_is_named() -> None:
     """§3.4: the error says which endpoint, what was found and what to do."""
     endpoint = RestEndpoint(path="/a", name="a.create", method="POST", client=Asked().sync)
-    with pytest.raises(TypeError, match=r"the body of endpoint 'a.create' cannot be sent as JSON: a set has no JSON form"):
+    with pytest.raises(
+        TypeError, match=r"the body of endpoint 'a.create' cannot be sent as JSON: a set has no JSON form"
+    ):
         endpoint({"x": {1}})
     with pytest.raises(ValueError, match=r"the body of endpoint 'a.create' cannot be sent as JSON"):
         endpoint({"x": float("nan")})
@@ -553,7 +620,9 @@ def test_text_is_decoded_by_its_charset() -> None:
     """The charset of the content type counts, UTF-8 otherwise; what does not decode is replaced."""
     latin = httpx.Response(200, content="é".encode("latin-1"), headers={"Content-Type": "text/plain; charset=latin-1"})
     assert call(latin) == "é"
-    assert call(httpx.Response(200, content=b"\xff", headers={"Content-Type": "text/plain; charset=nonsense"})) == "\ufffd"
+    assert (
+        call(httpx.Response(200, content=b"\xff", headers={"Content-Type": "text/plain; charset=nonsense"})) == "\ufffd"
+    )
 
 
 @pytest.mark.parametrize(
@@ -623,7 +692,9 @@ def test_any_other_final_status_is_a_network_error(status: int) -> None:
 def test_a_direct_call_returns_what_process_gives_and_no_entities() -> None:
     """§3.5: process gets the parsed value and the caller's arguments."""
     asked = Asked(as_json({"id": 1}))
-    endpoint = RestEndpoint(path="/a/:id", schema=Article, client=asked.sync, process=lambda value, *args: (value, args))
+    endpoint = RestEndpoint(
+        path="/a/:id", schema=Article, client=asked.sync, process=lambda value, *args: (value, args)
+    )
     assert endpoint(id=1, q=2) == ({"id": 1}, ({"id": 1, "q": 2},))
 
 
@@ -635,10 +706,6 @@ def test_soft_on_server_error_is_soft_from_500_on() -> None:
 
 
 # -- hooks -----------------------------------------------------------------------------------------------------------
-
-
-def _init(endpoint: RestEndpoint[..., Any], body: Any) -> Any:
-    return {"method": "GET", "headers": {"X": "init"}, "body": None}
 
 
 HOOKS: dict[str, tuple[Callable[..., Any], Any]] = {
@@ -662,7 +729,7 @@ def _echo(request: httpx.Request) -> httpx.Response:
 def test_each_hook_works_as_function_and_coroutine(
     name: str, as_method: bool, coroutine: bool, asynchronous: bool
 ) -> None:
-    """§3.6: every hook, as option and as method, under both clients; a coroutine under the synchronous one is refused."""
+    """§3.6: every hook, as option and method, under both clients; a coroutine under the synchronous one is refused."""
     function, expected = HOOKS[name]
 
     async def later(*args: Any) -> Any:
@@ -673,6 +740,7 @@ def test_each_hook_works_as_function_and_coroutine(
     asked = Asked(_echo)
     options: dict[str, Any] = {"path": "/a", "name": "a.get"}
     options["client"] = asked.asynchronous if asynchronous else asked.sync
+    endpoint: Any
     if as_method:
         method = _as_method(hook, coroutine)
         endpoint = type("Own", (RestEndpoint,), {name: method})(**options)
@@ -745,7 +813,9 @@ def test_hooks_that_may_not_wait_refuse_a_coroutine(name: str) -> None:
         return ""
 
     endpoint = RestEndpoint(path="/a", name="a", **{name: later})
-    with pytest.raises(TypeError, match=f"{name} of endpoint 'a' returned an awaitable; this hook must be a plain function"):
+    with pytest.raises(
+        TypeError, match=f"{name} of endpoint 'a' returned an awaitable; this hook must be a plain function"
+    ):
         endpoint.key({"q": 1})
 
 
@@ -863,7 +933,9 @@ def test_push_unshift_and_assign_are_posts_with_the_collections_adders() -> None
 def test_an_extender_needs_a_collection(member: str) -> None:
     """§3.9: without one it is a ValueError that says what to declare."""
     endpoint = RestEndpoint(path="/a", name="a", schema=[Article])
-    with pytest.raises(ValueError, match=f"Missing Collection: {member} of endpoint 'a' needs a Collection in its schema"):
+    with pytest.raises(
+        ValueError, match=f"Missing Collection: {member} of endpoint 'a' needs a Collection in its schema"
+    ):
         getattr(endpoint, member)
 
 
@@ -895,6 +967,14 @@ def test_paginated_takes_a_function_that_gives_the_lists_arguments() -> None:
     assert pages.key({"g": 1, "page": 2, "size": 3}) == "GET /a?g=1"
     with pytest.raises(ValueError, match="Missing Collection"):
         RestEndpoint(path="/a", schema=[Article]).paginated("page")
+
+
+def test_the_function_form_of_pages_may_stand_in_pagination() -> None:
+    """What a spec calls remove_cursor."""
+    listing = RestEndpoint(
+        path="/a", schema=LIST, pagination={"style": "page", "remove_cursor": lambda params: [{"g": 1}]}
+    )
+    assert listing.get_page.key({"g": 1, "page": 2, "size": 5}) == "GET /a?g=1"
 
 
 def test_options_of_derived_endpoints_can_be_given_on_the_list() -> None:

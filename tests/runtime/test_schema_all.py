@@ -141,7 +141,9 @@ def test_define_replaces_a_single_entity_and_refuses_to_mix() -> None:
     assert ids(desk.get(shape)) == [1]
     shape.define(Link)
     assert ids(desk.get(shape)) == [2]
-    with pytest.raises(TypeError, match=r"All\.define: this one was made with a single entity, define\(\) was given a mapping"):
+    with pytest.raises(
+        TypeError, match=r"All\.define: this one was made with a single entity, define\(\) was given a mapping"
+    ):
         shape.define({"post": Post})
     with pytest.raises(TypeError, match="this one was made with a mapping"):
         schema.All({"post": Post}, "type").define(Post)

@@ -287,7 +287,12 @@ def test_an_item_that_is_there_is_not_added_twice() -> None:
     assert desk.data(get_list) is first
     feed = listed(FEED, "/feed")
     desk.answer(feed, [{"id": 1, "type": "link"}, {"type": "zz", "n": [1]}])
-    for item in ({"id": 1, "type": "link"}, {"type": "zz", "n": [1]}, {"id": 1, "type": "post"}, {"type": "zz", "n": [2]}):
+    for item in (
+        {"id": 1, "type": "link"},
+        {"type": "zz", "n": [1]},
+        {"id": 1, "type": "post"},
+        {"type": "zz", "n": [2]},
+    ):
         desk.answer(adding(FEED.push, "/feed"), item, {})
     assert desk.table("[Link;Post]")["{}"] == [
         {"id": "1", "schema": "link"},
@@ -368,7 +373,11 @@ def test_a_merge_of_ones_own_gets_copies() -> None:
 
 def test_adders_that_do_not_fit_are_refused() -> None:
     """`assign` of a list, `push` and `unshift` of a map raise ValueError and name what fits."""
-    for collection, word, fits in ((TODOS, "assign", "push or unshift"), (MAP, "push", "assign"), (MAP, "unshift", "assign")):
+    for collection, word, fits in (
+        (TODOS, "assign", "push or unshift"),
+        (MAP, "push", "assign"),
+        (MAP, "unshift", "assign"),
+    ):
         with pytest.raises(ValueError, match=f"{word}: this Collection is a .*; use {fits}"):
             getattr(collection, word)
 

@@ -254,7 +254,13 @@ def test_which_defaults_make_a_relation_required(default: Any, needed: bool) -> 
     holder = type(Entity)(
         "Holder",
         (Entity,),
-        {"__module__": __name__, "__annotations__": {"id": str, "it": Any}, "id": "", "it": default, "schema": {"it": User}},
+        {
+            "__module__": __name__,
+            "__annotations__": {"id": str, "it": Any},
+            "id": "",
+            "it": default,
+            "schema": {"it": User},
+        },
     )
     endpoint: Any = RestEndpoint(path="/holders/:id", schema=holder)
     desk = Desk()

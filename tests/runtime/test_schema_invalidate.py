@@ -84,7 +84,9 @@ def test_a_list_needs_a_list_of_invalidations(desk: Desk) -> None:
 
 def test_nothing_wins_over_a_removal(desk: Desk) -> None:
     """It is stored whatever the age of the record, and whatever the same response says before it."""
-    both: Any = RestEndpoint(path="/both", method="POST", schema={"kept": [Article], "gone": [schema.Invalidate(Article)]})
+    both: Any = RestEndpoint(
+        path="/both", method="POST", schema={"kept": [Article], "gone": [schema.Invalidate(Article)]}
+    )
     desk.now = 9_000
     desk.answer(Articles.get, {"id": 1, "title": "newer"}, {"id": 1})
     desk.answer(Articles.delete, {"id": 1}, {"id": 1}, started=2_000)

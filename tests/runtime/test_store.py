@@ -581,7 +581,12 @@ def test_an_update_cannot_edit_what_is_stored(desk: Desk, caplog: pytest.LogCapt
 def test_none_as_the_only_argument_means_inactive(desk: Desk) -> None:
     """No data, Valid, never expires; with a body it is no such sign, and without any argument it is active."""
     reading = desk.read(Articles.get, None)
-    assert (reading.data, reading.expiry_status, reading.expires_at, reading.needs_fetch) == (None, Valid, INFINITE, False)
+    assert (reading.data, reading.expiry_status, reading.expires_at, reading.needs_fetch) == (
+        None,
+        Valid,
+        INFINITE,
+        False,
+    )
     assert desk.read(Articles.get_list).needs_fetch
     assert desk.read(Articles.get_list.push, None).needs_fetch
 
@@ -715,7 +720,8 @@ def test_a_hook_may_read_but_not_change(desk: Desk, where: str) -> None:
         schema=Nosy,
         update=lambda *found: (hook_that_changes() if where == "update" else None) or {},
         error_policy=lambda error: hook_that_changes() if where == "error_policy" else None,
-        get_optimistic_response=lambda snapshot, *args: (hook_that_changes() if where == "optimistic" else None) or args[0],
+        get_optimistic_response=lambda snapshot, *args: (hook_that_changes() if where == "optimistic" else None)
+        or args[0],
     )
     for number in (1, 2):
         fetch = desk.start(nosy, {"id": "1"}, {})

@@ -269,8 +269,7 @@ def process(body: str) -> tuple[str, str, float]:
 
 
 def test_background_work_never_delays_the_end_of_the_program() -> None:
-    printed, complained, seconds = process(
-        """
+    printed, complained, seconds = process("""
         hang = True
         controller.read(Users.get, id="1")
         controller.subscribe(Users.get, id="1")
@@ -278,14 +277,12 @@ def test_background_work_never_delays_the_end_of_the_program() -> None:
         controller.read(Users.get, id="1")
         while len(asked) < 2: time.sleep(0.01)
         print("end")
-        """
-    )
+        """)
     assert (printed, complained) == ("end", "") and seconds < 20
 
 
 def test_failures_in_the_background_print_nothing() -> None:
-    printed, complained, _ = process(
-        """
+    printed, complained, _ = process("""
         status = 500
         controller.read(Users.get, id="1")
         for _ in range(3):
@@ -296,15 +293,13 @@ def test_failures_in_the_background_print_nothing() -> None:
                 pass
             controller.all_settled()
         print(controller.get_response(Users.get, id="1").raw_error.status)
-        """
-    )
+        """)
     assert (printed, complained) == ("500", "")
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
 def test_a_forked_process_goes_on_with_threads_of_its_own() -> None:
-    printed, complained, _ = process(
-        """
+    printed, complained, _ = process("""
         def refresh():
             controller.read(Users.get, id="1")
             controller.expire(Users.get, id="1")
@@ -320,6 +315,5 @@ def test_a_forked_process_goes_on_with_threads_of_its_own() -> None:
             time.sleep(0.5)
             os._exit(0 if len(asked) > before + 2 else 1)
         print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
-        """
-    )
+        """)
     assert (printed, complained) == ("0", "")

@@ -9,7 +9,7 @@ import logging
 import socket
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from typing import Any
 
 import httpx
@@ -139,8 +139,8 @@ def test_secrets_of_a_url_show_in_no_error() -> None:
 
 @BOTH
 def test_what_prepare_adds_is_sent_and_never_shown(asynchronous: bool, caplog: pytest.LogCaptureFixture) -> None:
-    """A token in the URL shows in no error and in no log line of the library."""
-    caplog.set_level(logging.DEBUG, logger="restencil")
+    """A token in the URL shows in no error and in no log line, those of the HTTP library included."""
+    caplog.set_level(logging.DEBUG)
     asked = Asked(httpx.Response(500))
 
     def prepare(url: str, headers: dict[str, str]) -> Any:
@@ -152,6 +152,7 @@ def test_what_prepare_adds_is_sent_and_never_shown(asynchronous: bool, caplog: p
     assert (str(asked.last.url), asked.last.headers["x"]) == ("http://other.test/a?token=s3cret", "s3cret")
     assert "s3cret" not in str(caught.value) + str(caught.value.to_dict()) + caplog.text
     assert "GET /a: 500" in caplog.text
+    assert "HTTP Request: GET http://other.test/a " in caplog.text
 
 
 def test_prepare_may_wait_under_the_asynchronous_transport_alone() -> None:
@@ -190,7 +191,9 @@ def redirecting(location: Callable[[], str], status: int = 302, once: bool = Tru
 def test_credentials_do_not_follow_a_redirect_to_another_origin(asynchronous: bool) -> None:
     """§13.1: headers that were added and the client's auth, default headers and bare cookies stay at their origin."""
     with Server() as other, Server(redirecting(lambda: f"{other.url}/to")) as server:
-        endpoint = Token(path="/from", url_prefix=server.url, method="PUT", request_init={"headers": {"X-API-Key": "s3cret"}})
+        endpoint = Token(
+            path="/from", url_prefix=server.url, method="PUT", request_init={"headers": {"X-API-Key": "s3cret"}}
+        )
         client: dict[str, Any] = {
             "auth": ("user", "s3cret"),
             "headers": {"X-Client": "s3cret", "User-Agent": "s3cret"},
@@ -359,12 +362,12 @@ def test_a_body_that_drips_is_cut_off_by_the_timeout(asynchronous: bool) -> None
     """The timeout holds for the whole answer, not only for each piece of it."""
 
     class Dripping(httpx.SyncByteStream, httpx.AsyncByteStream):
-        def __iter__(self) -> Any:
+        def __iter__(self) -> Iterator[bytes]:
             for _ in range(50):
                 time.sleep(0.02)
                 yield b" "
 
-        async def __aiter__(self) -> Any:
+        async def __aiter__(self) -> AsyncIterator[bytes]:
             for piece in self:
                 yield piece
 
@@ -545,6 +548,16 @@ def test_a_stream_of_a_refused_request_is_an_error_with_a_body() -> None:
         assert caught.value.response.json() == {"detail": "no"}
 
 
+def test_a_client_that_was_opened_for_a_failed_stream_is_closed() -> None:
+    """What fails after the answer leaves nothing open."""
+
+    def process(value: Any, *args: Any) -> Any:
+        raise LookupError(value.status)
+
+    with Server() as server, pytest.raises(LookupError):
+        RestEndpoint(path="/a", url_prefix=server.url, content="stream", process=process)()
+
+
 def test_a_stream_that_breaks_is_a_network_error() -> None:
     """Failures while iterating are the same error as everywhere."""
     with Server(lambda request: Reply(raw=FAULTS["half a body"])) as server:
@@ -580,5 +593,5 @@ def test_a_function_can_answer_a_client() -> None:
         with pytest.raises(NetworkError, match="http://h.test/slow: slow"):
             endpoint.extend(path="/slow")({}, b"")
     for function in (answer, later):
-        client = answering_async_client(function, "http://h.test")
-        assert asyncio.run(RestEndpoint(path="/a", request_init=init, client=client)()) == ["GET", "1", ""]
+        opened = answering_async_client(function, "http://h.test")
+        assert asyncio.run(RestEndpoint(path="/a", request_init=init, client=opened)()) == ["GET", "1", ""]

@@ -32,8 +32,9 @@ def mypy(folder: Path) -> Errors:
     """What `mypy --strict` says of the files in a folder."""
     (folder / "mypy.ini").write_text(f"[mypy]\nstrict = True\npython_version = 3.11\nmypy_path = {':'.join(SOURCES)}\n")
     files = sorted(file.name for file in folder.glob("*.py"))
+    options = ["--no-error-summary", "--hide-error-context", "--no-pretty"]
     found: Errors = {}
-    for line in _run(["mypy", "--no-error-summary", "--hide-error-context", "--no-pretty", *files], folder).splitlines():
+    for line in _run(["mypy", *options, *files], folder).splitlines():
         match = re.match(r"(.+?):(\d+): error: (.*)", line)
         if match:
             found.setdefault(Path(match[1]).name, {}).setdefault(int(match[2]), []).append(match[3])

@@ -52,7 +52,9 @@ DICT_CHANGES: list[Callable[[Any], object]] = [
 def test_a_list_that_is_handed_out_refuses_every_change(change: Callable[[Any], object]) -> None:
     """A read-only list raises TypeError from each mutator and says how to get a list of one's own."""
     value = read_only([3, 1])
-    with pytest.raises(TypeError, match=r"this list is shared by all readers and read-only; copy it first: list\(value\)"):
+    with pytest.raises(
+        TypeError, match=r"this list is shared by all readers and read-only; copy it first: list\(value\)"
+    ):
         change(value)
     assert value == [3, 1]
 
@@ -61,7 +63,9 @@ def test_a_list_that_is_handed_out_refuses_every_change(change: Callable[[Any], 
 def test_a_dict_that_is_handed_out_refuses_every_change(change: Callable[[Any], object]) -> None:
     """A read-only dict raises TypeError from each mutator and says how to get a dict of one's own."""
     value = read_only({"a": 0})
-    with pytest.raises(TypeError, match=r"this dict is shared by all readers and read-only; copy it first: dict\(value\)"):
+    with pytest.raises(
+        TypeError, match=r"this dict is shared by all readers and read-only; copy it first: dict\(value\)"
+    ):
         change(value)
     assert value == {"a": 0}
 

@@ -39,19 +39,28 @@ class CompiledNormalization(Normalization):
         return super().visit(schema, value, parent, key)
 
     def write_entity(self, model: EntityModel, pk: str, record: dict[str, Any]) -> None:
-        """Merges a record into the table by the rules of §5.4; the usual case is a record that is stored unchanged."""
+        """Merges a record into the table by the rules of §5.4; without hooks, a newer one is laid over the stored one."""
         table = model.key
         before = self.below.entities.get(table, EMPTY).get(pk)
         written = self.change.entities.get(table)
-        if before is None or before is INVALID or model.merges or model.indexes or (written and pk in written):
+        if (
+            before is None
+            or before is INVALID
+            or model.merges
+            or model.indexes
+            or (written and pk in written)
+            or self.meta.fetched_at < self.below.metas[table][pk].fetched_at
+        ):
             super().write_entity(model, pk, record)
             return
         existing = before if type(before) is dict else before.__dict__
-        if self.meta.fetched_at < self.below.metas[table][pk].fetched_at or not same_json(existing, record):
-            super().write_entity(model, pk, record)
-            return
+        stored = before
+        if not same_json(existing, record):
+            merged = {**existing, **record}
+            if len(merged) == len(record) or not same_json(existing, merged):
+                stored = model.stored(merged)
         self._passed[table, pk] = record
-        self.change.write(table, pk, before, self.meta)
+        self.change.write(table, pk, stored, self.meta)
 
     def opened(self, model: EntityModel) -> tuple[dict[str, Any], dict[str, Any], Any]:
         """Of a table that is about to be written to: what this pass writes, its times, and what is stored."""
@@ -252,12 +261,12 @@ class _Normalizing:
         table = self.tables.setdefault(model, f"table_{len(self.tables)}")
         times, stored = f"times_{table}", f"stored_{table}"
         known = source.name(model, "model")
+        own = record if copied else f"{record} if adopts else {{**{record}}}"
         with source.block(f"if {table} is None:"):
             source.put(f"{table}, {times}, {stored} = run.opened({known})")
         with source.block(f"if {pk} in {table} or {pk} in {stored}:"):
-            source.put(f"run.write_entity({known}, {pk}, {record if copied else f'{{**{record}}}'})")
+            source.put(f"run.write_entity({known}, {pk}, {own})")
         with source.block("else:"):
-            own = record if copied else f"{record} if adopts else {{**{record}}}"
             if model.direct:
                 hidden = source.name(model.members, "hidden")
                 cls = source.name(model.cls, "cls")

@@ -48,3 +48,9 @@ class Manager(Protocol):
         Runs in whatever thread the action comes from; the store's lock is not held.
         """
         return next(action)
+
+
+def serves_one(manager: Manager, present: AnyController | None, new: AnyController) -> None:
+    """RuntimeError for a manager that is given to a second controller while the first one is open."""
+    if present is not None and present is not new:
+        raise RuntimeError(f"this {type(manager).__name__} serves another controller; make one for each controller")

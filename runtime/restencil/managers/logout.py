@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..actions import Reset, SetError
 from ..errors import ProcessingError
-from .base import Manager, Next
+from .base import Manager, Next, serves_one
 
 if TYPE_CHECKING:
     from ..actions import Action
@@ -35,7 +35,8 @@ class LogoutManager(Manager):
         self._one_at_a_time = threading.RLock()
 
     def init(self, controller: AnyController, /) -> None:
-        """Remembers whose store is to be cleaned up."""
+        """Remembers whose store is to be cleaned up. RuntimeError where the manager serves another controller."""
+        serves_one(self, self._controller, controller)
         self._controller = controller
 
     def cleanup(self) -> None:

@@ -13,7 +13,7 @@ from ..errors import AbortError, NetworkError, ResetError
 from ..flight import Flight, Pause, Promise, Wait, orphan_error
 from ..flow import Hook
 from ..retry import Retries, repeatable
-from .base import Manager, Next
+from .base import Manager, Next, serves_one
 
 if TYPE_CHECKING:
     from ..actions import Action
@@ -49,7 +49,8 @@ class NetworkManager(Manager):
         self._policies: dict[int, Retries] = {}
 
     def init(self, controller: AnyController, /) -> None:
-        """Results are written from now on (§9.7)."""
+        """Results are written from now on (§9.7). RuntimeError where the manager serves another controller."""
+        serves_one(self, self._controller if self._open else None, controller)
         self._controller = controller
         self._open = True
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ..actions import Subscribe, Unsubscribe
-from .base import Manager, Next
+from .base import Manager, Next, serves_one
 
 if TYPE_CHECKING:
     from ..actions import Action
@@ -245,7 +245,8 @@ class SubscriptionManager(Manager):
         self._lock = threading.RLock()
 
     def init(self, controller: AnyController, /) -> None:
-        """Subscriptions are accepted from now on."""
+        """Subscriptions are accepted from now on. RuntimeError where the manager serves another controller."""
+        serves_one(self, self._controller, controller)
         self._controller = controller
 
     def cleanup(self) -> None:

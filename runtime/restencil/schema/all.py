@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from ..denormalize import Denormalization
     from ..normalize import Normalization
 
+
 class All(Schema):
     """A list of all usable entities of one type, or of all types of a mapping, in order of arrival (§5.7).
 

@@ -250,46 +250,47 @@ def _entry_key(entry: Any) -> Any:
     return ("", json.dumps(entry, sort_keys=True, default=str)) if isinstance(entry, (dict, list)) else entry
 
 
-def _missing(existing: list[Any], new: list[Any]) -> list[Any]:
-    """The new entries that are not there yet, each once, in their order."""
-    if len(new) == 1 and type(new[0]) is str:
-        return [] if new[0] in existing else new
-    seen = {_entry_key(entry) for entry in existing}
-    out = []
-    for entry in new:
-        key = _entry_key(entry)
-        if key not in seen:
-            seen.add(key)
-            out.append(entry)
-    return out
+class Keys(list[Any]):
+    """The items of a stored list, with an index of them that goes on to the list that is made from this one.
+
+    So an addition to a long list does not look through all of it. Stored lists are never edited in place.
+    """
+
+    __slots__ = ("_known",)
+
+    _known: set[Any] | None
+
+    @classmethod
+    def joined(cls, existing: list[Any], new: list[Any], *, first: bool) -> list[Any]:
+        """Existing with those new items, each once, that are not in it; they come first or last."""
+        known = existing._known if isinstance(existing, Keys) else None
+        if known is None:
+            known = set(map(_entry_key, existing))
+        else:
+            existing._known = None  # type: ignore[attr-defined]  # a list without an index was asked for one above
+        more = []
+        for entry in new:
+            key = _entry_key(entry)
+            if key not in known:
+                known.add(key)
+                more.append(entry)
+        found = existing
+        if more:
+            found = cls(more) if first else cls(existing)
+            found += existing if first else more
+        if isinstance(found, Keys):
+            found._known = known
+        return found
 
 
 def append(existing: list[Any], new: list[Any]) -> list[Any]:
     """Existing, then new; what is there already is not added twice (§5.8.3)."""
-    more = _missing(existing, new)
-    return existing + more if more else existing
+    return Keys.joined(existing, new, first=False)
 
 
 def prepend(existing: list[Any], new: list[Any]) -> list[Any]:
     """New, then existing; what is there already is not added twice (§5.8.3)."""
-    more = _missing(existing, new)
-    return more + existing if more else existing
-
-
-def overlay(existing: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
-    """The entries of both; the new ones win (§5.8.3)."""
-    merged = {**existing, **new}
-    return existing if same_json(existing, merged) else merged
-
-
-def _of_copies(merge: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """A user's merge gets copies, since what is stored is never edited in place (§1.2)."""
-
-    def merged(existing: Any, new: Any) -> Any:
-        found = merge(type(existing)(existing), type(new)(new))
-        return existing if same_json(existing, found) else found
-
-    return merged
+    return Keys.joined(existing, new, first=True)
 
 
 def without(existing: Any, new: Any) -> Any:
@@ -375,7 +376,6 @@ class Mover(Adder):
             if changed is not existing:
                 run.change_collection(collection.table_key, pk, changed)
         return new
-
 
     def _records(self, entry: Any, run: Normalization) -> tuple[Mapping[str, Any] | None, Mapping[str, Any] | None]:
         """The record of an item as it was before this response, and as it is now."""

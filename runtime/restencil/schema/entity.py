@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, ClassVar, Final, cast, dataclass_transform
 
@@ -186,7 +187,6 @@ class EntityModel(Model):
         self.indexes: tuple[str, ...] = tuple(self.to_json.get(name, name) for name in self.setting("indexes", ()))
         self.max_depth: int = self.setting("max_entity_depth", 64)
         self._pk: PkFunction | None = None
-        self._pk_name: str | None | Sentinel = UNDEFINED
         self._relations: tuple[Relation, ...] | None = None
         self._direct: bool | None = None
         # The hooks are kept by themselves: a hook that is not overridden is not called.
@@ -223,13 +223,10 @@ class EntityModel(Model):
             self._pk = found = _pk_function(self)
         return found
 
-    @property
+    @cached_property
     def pk_name(self) -> str | None:
         """The name in JSON of the field that is the primary key, None where several fields or a function give it."""
-        found = self._pk_name
-        if found is UNDEFINED:
-            self._pk_name = found = _pk_name(self)
-        return cast("str | None", found)
+        return _pk_name(self)
 
     def pk_of_instance(self, instance: Record) -> str | None:
         record = stored_record(instance)
@@ -406,7 +403,7 @@ def _pk_function(model: EntityModel) -> PkFunction:
         return _by_field(name)
     setting = model.setting("pk")
     if isinstance(setting, (list, tuple)):
-        return _by_fields(tuple(model.to_json.get(part, part) for part in setting))
+        return _by_fields(tuple(model.to_json.get(part, part) for part in cast("list[str]", setting)))
     function = cast("Callable[..., Any]", setting)
     wants_place = len([p for p in inspect.signature(function).parameters.values() if p.kind is not p.KEYWORD_ONLY]) > 1
     view_class = _view_class(model)

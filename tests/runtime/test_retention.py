@@ -1,0 +1,323 @@
+"""Bounded stores: what is let go of, what is kept, and how it shows (§14)."""
+
+from __future__ import annotations
+
+import gc
+import sys
+from typing import Any
+
+import pytest
+
+from restencil import AbortError, Entity, RestEndpoint, create_resource, schema
+from restencil.expiry import ExpiryStatus
+from tests.runtime.doubles import AnyEndpoint, Desk
+
+
+class User(Entity, indexes=("slug",)):
+    id: str = ""
+    name: str = ""
+    slug: str = "none"
+
+
+class Article(Entity, schema={"author": User, "readers": [User]}):
+    id: str = ""
+    author: User | None = None
+    readers: list[User] = []  # noqa: RUF012
+
+
+Articles: Any = create_resource(path="/articles/:id", schema=Article, optimistic=True)
+Users: Any = create_resource(path="/users/:id", schema=User, optimistic=True)
+plain: Any = RestEndpoint(path="/plain", schema=[User])
+mapped: Any = RestEndpoint(path="/mapped", schema=schema.Values(User))
+wrapped: Any = RestEndpoint(path="/wrapped", schema={"best": User, "users": [User], "total": 0})
+everyone: Any = RestEndpoint(path="/everyone", schema=schema.All(User))
+bare: Any = RestEndpoint(path="/bare")
+
+
+def user(number: Any) -> dict[str, Any]:
+    """What the server says of a user."""
+    return {"id": str(number), "name": f"n{number}", "slug": f"s{number}"}
+
+
+def fill(desk: Desk, *numbers: Any) -> None:
+    """Fetches one user after the other."""
+    for number in numbers:
+        desk.answer(Users.get, user(number), {"id": number})
+
+
+def let_go(desk: Desk, endpoint: AnyEndpoint, *args: Any) -> bool:
+    """Whether a read finds nothing and waits for a fetch."""
+    reading = desk.read(endpoint, *args)
+    gone = reading.data is None
+    if gone:
+        assert (reading.expiry_status, reading.expires_at, reading.suspends) == (ExpiryStatus.InvalidIfStale, 1, True)
+    return gone
+
+
+# -- max_entities ------------------------------------------------------------------------------------------------------
+
+
+def test_the_least_recently_written_goes_first() -> None:
+    """The number of entities and collections stays at the bound."""
+    desk = Desk(max_entities=3)
+    fill(desk, 1, 2, 3, 1, 4)
+    assert desk.pks("User") == ["1", "3", "4"]
+
+
+def test_reading_counts_as_use() -> None:
+    """Through any endpoint, nested entities included."""
+    desk = Desk(max_entities=4)
+    desk.answer(Articles.get, {"id": "a", "author": user(1)}, {"id": "a"})
+    fill(desk, 2, 3)
+    desk.data(Articles.get, {"id": "a"})
+    fill(desk, 4)
+    assert (desk.pks("User"), desk.pks("Article")) == (["1", "3", "4"], ["a"])
+
+
+def test_an_answer_is_never_let_go_of_at_once() -> None:
+    """A list longer than the bound is there until something else is written."""
+    desk = Desk(max_entities=2)
+    value = desk.answer(plain, [user(n) for n in range(5)])
+    assert len(value) == len(desk.data(plain)) == 5
+    fill(desk, 9)
+    assert desk.pks("User") == ["4", "9"]
+    assert let_go(desk, plain)
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "response"),
+    [
+        (plain, [user(1), user(2)]),
+        (mapped, {"a": user(1), "b": user(2)}),
+        (wrapped, {"best": user(1), "users": [user(2)], "total": 2}),
+        (wrapped, {"best": user(2), "users": [user(1)], "total": 2}),
+        (Users.get_list, [user(1), user(2)]),
+        (RestEndpoint(path="/a", schema=Article), {"id": "a", "author": user(1)}),
+        (RestEndpoint(path="/a", schema=Article), {"id": "a", "readers": [user(1), user(2)]}),
+    ],
+)
+def test_what_refers_to_it_must_be_fetched_again(endpoint: AnyEndpoint, response: Any) -> None:
+    """Never a shorter list, an entity without its relation, or a smaller map: no data, InvalidIfStale, expired."""
+    desk = Desk()
+    desk.answer(endpoint, response)
+    before = desk.data(endpoint)
+    desk.collect(("User", "1"))
+    assert let_go(desk, endpoint)
+    desk.answer(endpoint, response)
+    assert desk.data(endpoint) == before
+    assert desk.read(endpoint).expiry_status is ExpiryStatus.Valid
+
+
+def test_it_is_enough_that_the_entity_comes_back() -> None:
+    """Through whatever endpoint: the result that refers to it is whole again."""
+    desk = Desk()
+    desk.answer(plain, [user(1), user(2)])
+    desk.collect(("User", "1"))
+    fill(desk, 1)
+    assert [item.id for item in desk.data(plain)] == ["1", "2"]
+
+
+def test_a_list_that_was_let_go_of_is_fetched_again() -> None:
+    """A collection is let go of as an entity is; its items stay until their time has come."""
+    desk = Desk(max_entities=3)
+    desk.answer(Users.get_list, [user(1)])
+    fill(desk, 2, 1, 3)
+    assert (desk.pks("[User]"), desk.pks("User")) == ([], ["1", "2", "3"])
+    assert let_go(desk, Users.get_list)
+
+
+def test_an_entity_that_was_let_go_of_is_missing_and_not_invalid() -> None:
+    """Its own endpoint fetches again; a query of it gives nothing."""
+    desk = Desk(max_entities=2)
+    fill(desk, 1, 2, 3)
+    assert let_go(desk, Users.get, {"id": 1})
+    assert desk.get(User, "1") is None
+    assert desk.get(User, {"slug": "s1"}) is None
+
+
+def test_queries_give_no_shorter_list_either() -> None:
+    """A collection with a member that was let go of has no value."""
+    desk = Desk()
+    desk.answer(Users.get_list, [user(1), user(2)])
+    desk.collect(("User", "1"))
+    assert desk.get(Users.get_list.schema) is None
+
+
+def test_everything_that_was_listed_must_be_fetched_again() -> None:
+    """An endpoint that answered with all entities says so when one of them was let go of, until it answered again."""
+    desk = Desk(max_entities=3)
+    desk.answer(everyone, [user(1), user(2), user(3)])
+    assert len(desk.data(everyone)) == 3
+    fill(desk, 4)
+    assert let_go(desk, everyone)
+    assert [item.id for item in desk.get(everyone.schema)] == ["2", "3", "4"]
+    desk.answer(everyone, [user(n) for n in range(1, 5)])
+    assert [item.id for item in desk.data(everyone)] == ["2", "3", "4", "1"]
+
+
+def test_what_is_held_stays() -> None:
+    """As often as it is held; releasing twice counts once."""
+    desk = Desk(max_entities=2)
+    fill(desk, 1)
+    releases = [desk.store.hold(Users.get.key({"id": 1}), desk.store.paths(Users.get, ({"id": 1},))) for _ in range(2)]
+    releases[0]()
+    releases[0]()
+    fill(desk, 2, 3, 4)
+    assert desk.pks("User") == ["1", "4"]
+    assert desk.store.is_held(("User", "1"))
+    releases[1]()
+    assert not desk.store.is_held(("User", "1"))
+    fill(desk, 5, 6)
+    assert desk.pks("User") == ["5", "6"]
+
+
+def test_what_a_pending_action_touches_stays() -> None:
+    """Also when no one has read the view since it started."""
+    desk = Desk(max_entities=2)
+    fill(desk, 1)
+    fetch = desk.start(Users.partial_update, {"id": "1"}, {"name": "opt"})
+    for number in (2, 3, 4):
+        desk.set(User, user(number))
+    assert desk.data(Users.get, {"id": 1}).name == "opt"
+    desk.fail(Users.partial_update, AbortError("x"), {"id": "1"}, {}, fetch=fetch)
+    assert desk.data(Users.get, {"id": 1}).name == "n1"
+
+
+def test_a_deleted_entity_counts_until_its_time_has_come() -> None:
+    """Its mark of deletion is let go of like a record; what refers to it is fetched again."""
+    desk = Desk(max_entities=2)
+    desk.answer(plain, [user(1)])
+    desk.answer(Users.delete, "1", {"id": "1"})
+    assert desk.data(plain) == []
+    fill(desk, 2, 3)
+    assert let_go(desk, plain)
+
+
+def test_identity_holds_in_a_bounded_store() -> None:
+    """What stays is the object that it was."""
+    desk = Desk(max_entities=10)
+    desk.answer(plain, [user(1), user(2)])
+    before = desk.data(plain)
+    fill(desk, *range(3, 9))
+    assert desk.data(plain) is before
+
+
+def test_a_reset_forgets_what_was_let_go_of() -> None:
+    """After it the store is as new, and as bounded."""
+    desk = Desk(max_entities=2)
+    desk.answer(plain, [user(1), user(2)])
+    fill(desk, 3)
+    desk.reset()
+    desk.answer(plain, ["1", user(3)])
+    assert [item.id for item in desk.data(plain)] == ["3"]
+    fill(desk, 4, 5)
+    assert len(desk.pks("User")) == 2
+
+
+# -- collection --------------------------------------------------------------------------------------------------------
+
+
+def test_collecting_takes_entities_keys_and_their_times() -> None:
+    """In place and without notification; what is held when it happens stays; unknown ones are no matter."""
+    desk = Desk()
+    heard: list[int] = []
+    fill(desk, 1, 2)
+    release = desk.store.hold("GET /users/2", [("User", "2")])
+    desk.store.add_listener(lambda: heard.append(1))
+    desk.collect(("User", "1"), ("User", "2"), ("User", "9"), ("None", "1"), keys=("GET /users/1", "GET /users/2", "x"))
+    state = desk.store.state
+    assert (list(state["entities"]["User"]), list(state["entities_meta"]["User"])) == (["2"], ["2"])
+    assert (list(state["endpoints"]), list(state["meta"])) == (["GET /users/2"], ["GET /users/2"])
+    assert state["indexes"]["User"]["slug"] == {"s2": "2"}
+    assert heard == []
+    release()
+
+
+def test_paths_are_what_a_read_touches() -> None:
+    """Every entity and collection, nested and missing ones included; nothing where nothing is known."""
+    desk = Desk()
+    assert desk.store.paths(Articles.get_list, ()) == set()
+    desk.answer(Articles.get_list, [{"id": "a", "author": user(1), "readers": [user(2), "9"]}])
+    assert desk.store.paths(Articles.get_list, ()) == {
+        ("[Article]", "{}"),
+        ("Article", "a"),
+        ("User", "1"),
+        ("User", "2"),
+        ("User", "9"),
+    }
+    assert desk.store.paths(Articles.get, ({"id": "a"},)) == desk.store.paths(Articles.get_list, ()) - {
+        ("[Article]", "{}")
+    }
+    assert desk.store.paths(everyone, ()) == {("User", "1"), ("User", "2")}
+    assert desk.store.paths(bare, ()) == set()
+
+
+# -- nothing grows -----------------------------------------------------------------------------------------------------
+
+
+def test_results_and_times_of_keys_are_bounded() -> None:
+    """However many keys are fetched, fail or are invalidated; a key that was let go of is as never fetched."""
+    desk = Desk(max_entities=50)
+    fill(desk, 0)
+    for number in range(2_000):
+        args = {"q": number}
+        match number % 4:
+            case 0:
+                desk.answer(bare, {"n": number}, args)
+            case 1:
+                desk.answer(plain, ["0"], args)
+            case 2:
+                desk.fail(bare, ValueError("x"), args)
+            case _:
+                desk.invalidate(bare, args)
+    state = desk.store.state
+    assert len(state["endpoints"]) <= len(state["meta"]) <= 100
+    assert desk.data(bare, {"q": 1996})["n"] == 1996
+    assert desk.read(bare, {"q": 0}).expiry_status is ExpiryStatus.Invalid
+
+
+def test_a_held_key_stays() -> None:
+    """As a held entity does."""
+    desk = Desk(max_entities=1)
+    desk.answer(bare, 1, {"q": "held"})
+    release = desk.store.hold(bare.key({"q": "held"}), ())
+    for number in range(500):
+        desk.answer(bare, number, {"q": number})
+    assert desk.data(bare, {"q": "held"}) == 1
+    release()
+
+
+def _busy(desk: Desk, numbers: range) -> None:
+    for number in numbers:
+        args = {"id": number}
+        desk.answer(Users.get, user(number), args)
+        desk.answer(Articles.get, {"id": number, "author": str(number), "readers": [str(number - 1), "x"]}, args)
+        desk.answer(Users.get_list, [str(number), str(number - 7)], {"page": number})
+        desk.answer(plain, [str(number - 3), f"y{number}"], {"page": number})
+        for back in (0, 20, 200):
+            past = {"id": number - back}
+            desk.read(Users.get, past)
+            desk.read(Articles.get, past)
+            desk.read(Users.get_list, {"page": number - back})
+            desk.read(plain, {"page": number - back})
+        desk.get(schema.All(User))
+        if number % 5 == 0:
+            fetch = desk.start(Users.partial_update, args, {"name": "opt"})
+            desk.read(Users.get, args)
+            desk.answer(Users.partial_update, user(number), args, {"name": "opt"}, fetch=fetch)
+        if number % 11 == 0:
+            desk.answer(Users.delete, str(number), args)
+
+
+def test_memory_is_flat_over_a_long_time() -> None:
+    """Reads and writes of ever new entities and keys leave nothing behind in a bounded store."""
+    desk = Desk(max_entities=50)
+    for number in range(4_200):  # as many composed results as are ever kept
+        desk.answer(plain, ["nobody"], {"q": number})
+        desk.read(plain, {"q": number})
+    blocks = []
+    for start in range(0, 1_600, 400):
+        _busy(desk, range(start, start + 400))
+        gc.collect()
+        blocks.append(sys.getallocatedblocks())
+    assert blocks[3] - blocks[2] < 1_500, blocks
