@@ -15,7 +15,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 
 RUNTIME = {
-    0: "errors path abort codecs guard jsontext values",
+    0: "errors path abort codecs guard jsontext late values",
     1: "flow flight transport records schema normalize denormalize compiled scheduler tables",
     2: "auth endpoint hooks resource rest_endpoint",
     3: "actions expiry known layers retention store",
@@ -62,6 +62,8 @@ def _imports(tree: ast.AST, package: str) -> Iterator[str]:
                 parents = parents[: len(parents) - node.level + 1]
                 base = ".".join([*parents, base] if base else parents)
             yield from (f"{base}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Call) and ast.unparse(node.func) == "Late":
+            yield ast.literal_eval(node.args[0])  # a module that is imported when it is first used
         else:
             yield from _imports(node, package)
 

@@ -11,7 +11,7 @@ its entity and their TypedDicts; `_client`, `_enums`, `_objects`; `_entities` fo
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from restencil_generator import declaration as d
@@ -41,6 +41,9 @@ from restencil_generator.scope import (
 
 CONTEXT_VERSION: Final = 1
 """The version of what templates get (`Module` and all inside it). It grows when something is renamed or removed."""
+
+_DEPTH: Final = 8
+"""How deep the TypedDicts of entities may nest in bodies."""
 
 _OPEN_ENUM: Final = "One of the known values. Another one that the server sends is kept as it came."
 
@@ -149,7 +152,7 @@ def plan(spec: d.Spec) -> list[Module]:
 class _Plan:
     def __init__(self, spec: d.Spec) -> None:
         self.spec = spec
-        self.homes = Homes(spec, _homes(spec))
+        self.homes = Homes(spec, _homes(spec), _nested(spec))
         self.exports: dict[str, list[str]] = {}
         self.residents: dict[str, list[d.Entity]] = {}
         for name, home in self.homes.entities.items():
@@ -426,9 +429,8 @@ class _Plan:
         fields = tuple(self._field(field, scope, entity) for field in entity.fields)
         validator = None
         if entity.validate is not None and entity.validate != (parent.validate if parent else None):
-            mapping = f"{scope.use('collections.abc')}.Mapping[{scope.builtin('str')}, {scope.typing('Any')}]"
             answer = f"{scope.builtin('str')} | None"
-            validator = Validator(scope.builtin("classmethod"), mapping, answer, scope.hook(entity.validate))
+            validator = Validator(scope.builtin("classmethod"), scope.mapping(), answer, scope.hook(entity.validate))
         text = entity.description or f"The entity {entity.name}."
         return RecordClass(
             entity.name, base, tuple(keywords), with_deprecation(text, entity.deprecated), fields, validator
@@ -515,6 +517,38 @@ def _homes(spec: d.Spec) -> dict[str, str]:
         alone = declared or (mine[0] if len(mine) == 1 else None)
         found[name] = alone if alone is not None and name not in family else ENTITIES
     return found
+
+
+def _nested(spec: d.Spec) -> frozenset[str]:
+    """The entities whose bodies nest no deeper than a few levels, and in no ring.
+
+    Type checkers follow TypedDicts that hold TypedDicts to the end; in a ring of some hundred they give up.
+    """
+    inner = {
+        name: {part for field in entity.all_fields if not field.read_only for part in _entities_in(field.type)}
+        for name, entity in spec.entities.items()
+    }
+    found: set[str] = set()
+    for _ in range(_DEPTH):
+        found |= {name for name, parts in inner.items() if parts <= found}
+    return frozenset(found)
+
+
+def _entities_in(type: d.Type) -> Iterator[str]:
+    match type:
+        case d.EntityRef(name):
+            yield name
+        case d.UnionOf(choices):
+            yield from (choice.entity for choice in choices)
+        case d.Optional(of) | d.ListOf(of) | d.ValuesOf(of):
+            yield from _entities_in(of)
+        case d.CollectionOf(of):
+            yield from _entities_in(of)
+        case d.ObjectType(members):
+            for member in members:
+                yield from _entities_in(member.type)
+        case _:
+            return
 
 
 def _check_modules(spec: d.Spec) -> None:

@@ -57,10 +57,14 @@ def module_of(resource: d.Resource) -> str:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Homes:
-    """In which module of the package each entity stands; everything else follows from its kind."""
+    """In which module of the package each entity stands; everything else follows from its kind.
+
+    `nested` are the entities whose TypedDict may stand in that of another body.
+    """
 
     spec: d.Spec
     entities: Mapping[str, str]
+    nested: frozenset[str] = frozenset()
 
 
 @dataclasses.dataclass(slots=True)
@@ -81,6 +85,7 @@ class Scope:
         self.module = module
         self.spec = homes.spec
         self._homes = homes.entities
+        self._nested = homes.nested
         self._members = frozenset(members)
         self._uses = _Uses()
         self.defined: set[str] = set()
@@ -215,10 +220,10 @@ class Scope:
         match type:
             case d.EntityRef(name):
                 body = self.spec.entities[name].body_name
-                found = [self.sibling(self._homes[name], body)] if body else []
-                if nested or not body:
-                    found += [self.type(type), self.builtin("int"), self.builtin("str")]
-                return _either(found)
+                if body and not nested:
+                    return self.sibling(self._homes[name], body)
+                part = self.sibling(self._homes[name], body) if body and name in self._nested else self.dict_of(self.typing("Any"))
+                return _either([part, self.type(type), self.builtin("int"), self.builtin("str")])
             case d.ObjectRef(name):
                 body = self.spec.objects[name].body_name
                 found = [self.sibling(OBJECTS, body)] if body else []
@@ -235,6 +240,10 @@ class Scope:
                 return self.body_type(of, nested=True)
             case _:
                 return self.type(type)
+
+    def mapping(self) -> str:
+        """The type of a mapping with text keys and anything in it."""
+        return f"{self.use('collections.abc')}.Mapping[{self.builtin('str')}, {self.typing('Any')}]"
 
     def list_of(self, item: str) -> str:
         return f"{self.builtin('list')}[{item}]"

@@ -7,12 +7,12 @@ from the other side: a module must parse, and have exactly the statements, names
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Sequence
-from typing import TypeAlias
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final, TypeAlias
 
 from restencil_generator.failure import Failure
 from restencil_generator.members import Assignment, Method, ResourceClass
-from restencil_generator.plan import Module, RecordClass, TypedDictClass
+from restencil_generator.plan import ClientClass, Module, RecordClass, TypedDictClass
 
 Outline: TypeAlias = "tuple[str | Outline, ...]"
 
@@ -34,13 +34,38 @@ def verify(module: Module, text: str, *, custom: bool) -> None:
     for name, meant in _meant(module):
         if found.get(name) != meant:
             raise AssertionError(f"{module.path}: {name} was meant to be {meant}, and is {found.get(name)}")
-    if ast.get_docstring(tree, clean=False) is None or _words(ast.get_docstring(tree, clean=False)) != _words(
-        module.doc
-    ):
+    if _words(ast.get_docstring(tree, clean=False)) != _words(module.doc):
         raise AssertionError(f"{module.path}: the docstring was meant to be {module.doc!r}")
-    extra = found.keys() - {name for name, _ in _meant(module)} - {"_Resources"}
-    if extra and not module.clients:
-        raise AssertionError(f"{module.path}: classes that nobody meant: {sorted(extra)}")
+    known = _top_level(module)
+    for node in tree.body:
+        if not _is_meant(node, known):
+            raise AssertionError(
+                f"{module.path}:{node.lineno}: a statement that nobody meant: {ast.unparse(node)[:200]}"
+            )
+
+
+def _top_level(module: Module) -> set[str]:
+    """The names that a module may define."""
+    known = {name for name, _ in _meant(module)}
+    known |= {constant.name for constant in (*module.constants, *module.tables)}
+    known |= {client.name for client in module.clients}
+    return known | {"__all__"} | _MACHINERY.get(module.template, set())
+
+
+_MACHINERY: Final[Mapping[str, set[str]]] = {"client.py.jinja": {"_API", "_Resources"}, "lazy.py.jinja": {"lazy"}}
+"""What templates define by themselves."""
+
+
+def _is_meant(node: ast.stmt, known: set[str]) -> bool:
+    match node:
+        case ast.ClassDef(name) | ast.FunctionDef(name) | ast.AnnAssign(ast.Name(name)) | ast.Assign([ast.Name(name)]):
+            return name in known
+        case ast.Expr(ast.Constant(str())) | ast.Import() | ast.ImportFrom():
+            return True
+        case ast.If(test):
+            return ast.unparse(test).endswith("typing.TYPE_CHECKING")
+        case _:
+            return False
 
 
 def _meant(module: Module) -> Iterable[tuple[str, Outline]]:
@@ -50,6 +75,8 @@ def _meant(module: Module) -> Iterable[tuple[str, Outline]]:
         yield typed_dict.name, _typed_dict(typed_dict)
     if module.resource is not None:
         yield module.resource.name, _resource(module.resource)
+    for client in module.clients:
+        yield client.name, _client(client)
 
 
 def _record(record: RecordClass) -> Outline:
@@ -74,6 +101,15 @@ def _resource(resource: ResourceClass) -> Outline:
             found.append(("name", member.name))
         else:
             found.append(_method(member))
+    return tuple(found)
+
+
+def _client(client: ClientClass) -> Outline:
+    found: list[str | Outline] = [("doc", _words(client.doc)), ("name", "_api")]
+    for member in client.members:
+        found.append(("field", member.name))
+        if member.doc:
+            found.append(("doc", _words(member.doc)))
     return tuple(found)
 
 

@@ -8,141 +8,42 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from . import schema as schema
-    from .abort import AbortController as AbortController
-    from .abort import AbortSignal as AbortSignal
-    from .auth import Api as Api
-    from .auth import Auth as Auth
-    from .bound import (
-        AsyncBoundEndpoint as AsyncBoundEndpoint,
-    )
-    from .bound import (
-        AsyncBoundList as AsyncBoundList,
-    )
-    from .bound import (
-        BoundEndpoint as BoundEndpoint,
-    )
-    from .bound import (
-        BoundList as BoundList,
-    )
-    from .controller import AsyncController as AsyncController
-    from .controller import Controller as Controller
-    from .controller import EndpointState as EndpointState
-    from .endpoint import (
-        Absent as Absent,
-    )
-    from .endpoint import (
-        Assigns as Assigns,
-    )
-    from .endpoint import (
-        C as C,
-    )
-    from .endpoint import (
-        Endpoint as Endpoint,
-    )
-    from .endpoint import (
-        Has as Has,
-    )
-    from .endpoint import (
-        lazy_function as lazy_function,
-    )
+    from . import schema
+    from .abort import AbortController, AbortSignal
+    from .auth import Api, Auth
+    from .bound import AsyncBoundEndpoint, AsyncBoundList, BoundEndpoint, BoundList
+    from .controller import AsyncController, Controller, EndpointState
+    from .endpoint import Absent, Assigns, C, Endpoint, Has, lazy_function
     from .errors import (
-        AbortError as AbortError,
+        AbortError,
+        AbortOptimistic,
+        HookScopeError,
+        InvalidDataError,
+        MissingFieldError,
+        MissingParameterError,
+        NetworkError,
+        ParseError,
+        PathTemplateError,
+        ProcessingError,
+        ResetError,
+        RestencilError,
+        UnexpectedContentError,
     )
-    from .errors import (
-        AbortOptimistic as AbortOptimistic,
-    )
-    from .errors import (
-        HookScopeError as HookScopeError,
-    )
-    from .errors import (
-        InvalidDataError as InvalidDataError,
-    )
-    from .errors import (
-        MissingFieldError as MissingFieldError,
-    )
-    from .errors import (
-        MissingParameterError as MissingParameterError,
-    )
-    from .errors import (
-        NetworkError as NetworkError,
-    )
-    from .errors import (
-        ParseError as ParseError,
-    )
-    from .errors import (
-        PathTemplateError as PathTemplateError,
-    )
-    from .errors import (
-        ProcessingError as ProcessingError,
-    )
-    from .errors import (
-        ResetError as ResetError,
-    )
-    from .errors import (
-        RestencilError as RestencilError,
-    )
-    from .errors import (
-        UnexpectedContentError as UnexpectedContentError,
-    )
-    from .expiry import ExpiryStatus as ExpiryStatus
-    from .gc import GCPolicy as GCPolicy
-    from .gc import ImmortalGCPolicy as ImmortalGCPolicy
-    from .hooks import hook_scope as hook_scope
-    from .hooks import hookify_resource as hookify_resource
-    from .hooks import use_endpoint as use_endpoint
-    from .live import AsyncLiveRead as AsyncLiveRead
-    from .live import LiveRead as LiveRead
-    from .managers.base import Manager as Manager
-    from .managers.logout import LogoutManager as LogoutManager
-    from .managers.network import NetworkManager as NetworkManager
-    from .managers.subscription import (
-        PollingSubscription as PollingSubscription,
-    )
-    from .managers.subscription import (
-        SubscriptionManager as SubscriptionManager,
-    )
-    from .records import Record as Record
-    from .records import field as field
-    from .resource import (
-        Resource as Resource,
-    )
-    from .resource import (
-        ResourceClass as ResourceClass,
-    )
-    from .resource import (
-        create_resource as create_resource,
-    )
-    from .resource import (
-        push_of as push_of,
-    )
-    from .resource import (
-        rest as rest,
-    )
-    from .resource import (
-        rest_list as rest_list,
-    )
-    from .rest_endpoint import (
-        ListEndpoint as ListEndpoint,
-    )
-    from .rest_endpoint import (
-        RestEndpoint as RestEndpoint,
-    )
-    from .rest_endpoint import (
-        RestGenerics as RestGenerics,
-    )
-    from .rest_endpoint import always_soft as always_soft
-    from .rest_endpoint import (
-        soft_on_server_error as soft_on_server_error,
-    )
-    from .retry import Retries as Retries
-    from .schema.entity import Entity as Entity
-    from .schema.entity import validate_required as validate_required
-    from .store import Snapshot as Snapshot
-    from .store import Store as Store
-    from .transport import Form as Form
-    from .transport import Multipart as Multipart
-    from .transport import StreamedResponse as StreamedResponse
+    from .expiry import ExpiryStatus
+    from .gc import GCPolicy, ImmortalGCPolicy
+    from .hooks import hook_scope, hookify_resource, use_endpoint
+    from .live import AsyncLiveRead, LiveRead
+    from .managers.base import Manager
+    from .managers.logout import LogoutManager
+    from .managers.network import NetworkManager
+    from .managers.subscription import PollingSubscription, SubscriptionManager
+    from .records import Record, field
+    from .resource import Resource, ResourceClass, create_resource, push_of, rest, rest_list
+    from .rest_endpoint import ListEndpoint, RestEndpoint, RestGenerics, always_soft, soft_on_server_error
+    from .retry import Retries
+    from .schema.entity import Entity, validate_required
+    from .store import Snapshot, Store
+    from .transport import Form, Multipart, StreamedResponse
 
 __all__ = [
     "AbortController",

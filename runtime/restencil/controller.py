@@ -6,7 +6,6 @@ drivers; `Controller` and `AsyncController` differ in nothing but how they run a
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import threading
 import weakref
@@ -36,6 +35,7 @@ from .explain import Explanation, explain
 from .flight import Flight, Landing, later
 from .flow import run, run_async
 from .guard import guarded
+from .late import LateAsyncio
 from .live import AnyLiveRead, AsyncLiveRead, LiveRead
 from .managers.logout import LogoutManager
 from .managers.network import NetworkManager
@@ -47,6 +47,7 @@ from .store import Store
 from .transport import AsyncTransport, SyncTransport
 
 if TYPE_CHECKING:
+    import asyncio
     from asyncio import AbstractEventLoop
     from collections.abc import Coroutine
 
@@ -63,6 +64,8 @@ if TYPE_CHECKING:
     from .store import Snapshot
 
     E = TypeVar("E", bound=Record)
+else:
+    asyncio = LateAsyncio()
 
 P = ParamSpec("P")
 R = TypeVar("R")

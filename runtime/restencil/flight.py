@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 import threading
 from threading import get_ident
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from .errors import AbortError
 from .guard import Guard
+from .late import LateAsyncio
 from .scheduler import ThreadScheduler, block, sleep
 
 if TYPE_CHECKING:
+    import asyncio
     from asyncio import AbstractEventLoop, Future, Task
     from collections.abc import Callable
 
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from .scheduler import Handle, Scheduler
     from .store import Store
     from .transport import AsyncTransport, SyncTransport
+else:
+    asyncio = LateAsyncio()
 
 T = TypeVar("T")
 

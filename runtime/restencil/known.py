@@ -57,7 +57,7 @@ def known_reading(
         node = None if homes is None else homes.get(model.cls, EMPTY).get(pk)
     elif isinstance(schema, Collection):
         homes = memo.entities.get(schema.table_key) if type(stored) is str else None
-        node = None if homes is None else homes.get(schema.identity(), EMPTY).get(stored)
+        node = None if homes is None or stored is None else homes.get(schema.identity(), EMPTY).get(stored)
     elif stored is not None:
         node = memo.results.get((key, schema))
         if node is not None and (node.source is not stored or node.args is not None):
@@ -74,9 +74,7 @@ def known_reading(
     return _reading(endpoint, node.value, meta, expires_at, now)
 
 
-def _reading(
-    endpoint: Endpoint[..., Any], data: Any, meta: KeyMeta | None, expires_at: float, now: float
-) -> Reading:
+def _reading(endpoint: Endpoint[..., Any], data: Any, meta: KeyMeta | None, expires_at: float, now: float) -> Reading:
     status = _IF_FRESH if endpoint.invalid_if_stale else _VALID
     if meta is None:
         return Reading(data, status, expires_at, True, None, None, now)

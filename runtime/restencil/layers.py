@@ -238,7 +238,8 @@ def _keep_equal(old: Change, new: Change) -> None:
 
 def _equal(left: Any, right: Any) -> bool:
     """Whether two stored forms are equal records, or equal lists or maps of primary keys."""
-    if type(left) is not type(right) or isinstance(left, Sentinel):
+    lists = isinstance(left, list) and isinstance(right, list)
+    if isinstance(left, Sentinel) or not (lists or type(left) is type(right)):
         return False
     return same_json(record_of(left), record_of(right))
 

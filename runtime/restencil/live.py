@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import threading
 import weakref
 from abc import abstractmethod
@@ -13,15 +12,19 @@ from .actions import Subscribe, Unsubscribe
 from .errors import AbortError, ResetError
 from .expiry import ExpiryStatus
 from .flight import Landing
+from .late import LateAsyncio
 from .scheduler import block
 
 if TYPE_CHECKING:
+    import asyncio
     from collections.abc import Generator
 
     from .controller import AnyController, AsyncController, Controller, EndpointState
     from .endpoint import Endpoint
     from .expiry import Reading
     from .flow import Step
+else:
+    asyncio = LateAsyncio()
 
 R = TypeVar("R")
 

@@ -551,14 +551,16 @@ class Record(metaclass=RecordMeta):
     def __delattr__(self, name: str) -> None:
         self.__setattr__(name, None)
 
-    def __getattr__(self, name: str) -> Any:
-        if name == "_record" or name.startswith("__"):
-            raise AttributeError(name)
-        model = type(self).__model__
-        if name in model.fields or name in model.members:
-            return object.__getattribute__(self, name)  # it exists: what it raised itself is what there is to say
-        known = [*model.fields, *self.__dict__]
-        raise AttributeError(f"{type(self).__name__} has no field {_suggest(name, known)}")
+    if not TYPE_CHECKING:  # for type checkers a field that is not declared is a mistake
+
+        def __getattr__(self, name: str) -> Any:
+            if name == "_record" or name.startswith("__"):
+                raise AttributeError(name)
+            model = type(self).__model__
+            if name in model.fields or name in model.members:
+                return object.__getattribute__(self, name)  # it exists: what it raised itself is what there is to say
+            known = [*model.fields, *self.__dict__]
+            raise AttributeError(f"{type(self).__name__} has no field {_suggest(name, known)}")
 
     def __eq__(self, other: object) -> bool:
         if self is other:

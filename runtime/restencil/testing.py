@@ -32,8 +32,8 @@ from urllib.parse import unquote, urlsplit
 
 from .scheduler import block, sleep
 from .store import Store
-from .transport import Answer as WireAnswer
-from .transport import Request, answering_async_client, answering_client
+from .exchange import Answer as WireAnswer
+from .exchange import Request, answering_async_client, answering_client
 
 if TYPE_CHECKING:
     from contextvars import Context

@@ -1,58 +1,38 @@
-"""The seam to HTTP: the only file that knows httpx.
+"""The seam to HTTP: the forms of bodies, what an answer is, and the transports that requests go through.
 
-A transport sends a request for an endpoint through an httpx client, its own or the user's. What happens between the
-endpoint's request and the answer (building, redirects, limits, errors) is written once, as a generator of operations
-that the synchronous and the asynchronous transport carry out.
+A transport sends a request for an endpoint through an httpx client, its own or the user's. Everything that needs httpx
+stands in `restencil.exchange`, which the first request or client imports: that takes longer than all the rest.
 """
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
-import inspect
-import logging
 import re
 import threading
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterable, Iterator, Mapping
-from contextvars import ContextVar, Token, copy_context
-from dataclasses import dataclass, field
-from functools import lru_cache
-from http.cookiejar import CookieJar, DefaultCookiePolicy
+from contextvars import copy_context
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
-from urllib.parse import urlencode
-from weakref import WeakKeyDictionary
 
-import httpx
-
-from .abort import AbortSignal
 from .errors import NetworkError
 from .flow import Outcome
-from .guard import current_guard
 from .path import is_list, is_sequence, scalar_text
 
 if TYPE_CHECKING:
     from typing import Self
 
-log: Final = logging.getLogger("restencil.transport")
+    import httpx
+
+    from .abort import AbortSignal
+    from .exchange import AsyncSender, Order, SyncSender
 
 Headers: TypeAlias = dict[str, str]
 Prepare: TypeAlias = Callable[[str, Headers], Any]
 
-MAX_REDIRECTS: Final = 20
-_URL_EXTENSION: Final = "restencil_url"
+URL_EXTENSION: Final = "restencil_url"
+"""The extension of an answer that holds its URL without what must not be shown."""
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:").match
 _USERINFO: Final = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]*://)[^/?#]*@")
-_CONTENT_HEADERS: Final = ("host", "transfer-encoding", "accept-encoding", "connection")
-_SHOWN_HEADERS: Final = frozenset(
-    (*_CONTENT_HEADERS, "accept", "accept-language", "content-length", "content-type", "idempotency-key", "user-agent")
-)
-"""Headers whose values hold no secret."""
 _UNTEXTUAL: Final = re.compile("text|xml|html|javascript|css|csv|urlencoded").search
-_PIECE: Final = 4096
-_REDIRECTS: Final = (None, "follow", "error", "manual")
-_CREDENTIALS: Final = (None, "omit", "same-origin", "include")
-_FAILURES: Final = (httpx.RequestError, httpx.StreamError, OSError)
 
 
 class Form(dict[str, Any]):
@@ -117,10 +97,10 @@ def content_of(response: Any) -> bytes | Awaitable[bytes]:
     """The body of an answer, read where that has not happened yet; an awaitable where it must be awaited."""
     try:
         return cast(bytes, response.content)
-    except httpx.ResponseNotRead:
-        if isinstance(response.stream, httpx.SyncByteStream):
-            return cast(bytes, response.read())
-        return cast("Awaitable[bytes]", response.aread())
+    except RuntimeError as error:
+        from .exchange import late_content
+
+        return late_content(response, error)
 
 
 def text_of(response: Any, content: bytes) -> str:
@@ -133,7 +113,7 @@ def text_of(response: Any, content: bytes) -> str:
 
 def url_of(response: Any) -> str:
     """Where an answer came from, without credentials; for messages."""
-    known = getattr(response, "extensions", {}).get(_URL_EXTENSION)
+    known = getattr(response, "extensions", {}).get(URL_EXTENSION)
     if isinstance(known, str):
         return known
     try:
@@ -177,7 +157,7 @@ class StreamedResponse:
             seen = 0
             for chunk in self.response.iter_bytes(chunk_size):
                 seen += len(chunk)
-                _check_size(self.response, seen, self._limit)
+                check_size(self.response, seen, self._limit)
                 yield chunk
 
     def iter_lines(self) -> Iterator[str]:
@@ -195,7 +175,7 @@ class StreamedResponse:
                 seen = 0
                 async for chunk in self.response.aiter_bytes(chunk_size):
                     seen += len(chunk)
-                    _check_size(self.response, seen, self._limit)
+                    check_size(self.response, seen, self._limit)
                     yield chunk
             finally:
                 await self.response.aclose()
@@ -267,14 +247,17 @@ def _lines(response: httpx.Response, chunks: Iterable[bytes]) -> Iterator[str]:
 
 @contextlib.contextmanager
 def _reported(response: httpx.Response) -> Generator[None]:
+    from .exchange import RequestError
+
     try:
         yield
-    except httpx.RequestError as error:
+    except RequestError as error:
         url = url_of(response)
-        raise NetworkError(f"{url}: {_reason(error)}", url=url) from error
+        raise NetworkError(f"{url}: {reason(error)}", url=url) from error
 
 
-def _check_size(response: httpx.Response, seen: int, limit: int | None) -> None:
+def check_size(response: httpx.Response, seen: int, limit: int | None) -> None:
+    """Raises NetworkError for a body of which more was seen than the limit allows."""
     if limit is not None and seen > limit:
         url = url_of(response)
         raise NetworkError(
@@ -284,429 +267,9 @@ def _check_size(response: httpx.Response, seen: int, limit: int | None) -> None:
         )
 
 
-def _reason(error: BaseException) -> str:
+def reason(error: BaseException) -> str:
+    """What an error says, its type where it says nothing."""
     return str(error) or type(error).__name__
-
-
-# --- cookies ---------------------------------------------------------------------------------------------------------
-
-_with_cookies: Final[ContextVar[bool]] = ContextVar("restencil_with_cookies", default=True)
-
-
-class _CookiePolicy(DefaultCookiePolicy):
-    """Stores no cookie of an answer to a request that went without credentials (§13.1)."""
-
-    def set_ok(self, cookie: Any, request: Any) -> bool:
-        return _with_cookies.get() and super().set_ok(cookie, request)
-
-
-def _has_cookies(client: httpx.Client | httpx.AsyncClient) -> bool:
-    return any(True for _ in client.cookies.jar)
-
-
-# --- secrets in the query --------------------------------------------------------------------------------------------
-
-_shown_url: Final[ContextVar[str | None]] = ContextVar("restencil_shown_url", default=None)
-
-
-class _Discretion(logging.Filter):
-    """httpx logs the URL of each request: one that holds a secret is shown without it."""
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        shown = _shown_url.get()
-        if shown is not None and isinstance(record.args, tuple):
-            record.args = tuple(shown if isinstance(argument, httpx.URL) else argument for argument in record.args)
-        return True
-
-
-_discretion: Final = _Discretion()
-
-
-def _hidden(shown: str) -> Token[str | None]:
-    # The logger keeps one filter, however often it is added.
-    logging.getLogger("httpx").addFilter(_discretion)
-    return _shown_url.set(shown)
-
-
-# --- one exchange ----------------------------------------------------------------------------------------------------
-
-
-@dataclass(slots=True)
-class _Send:
-    request: httpx.Request
-    stream: bool
-    authenticate: bool
-
-    def run(self, client: httpx.Client) -> httpx.Response:
-        if self.authenticate:
-            return client.send(self.request, stream=self.stream, follow_redirects=False)
-        return client.send(self.request, stream=self.stream, follow_redirects=False, auth=None)
-
-    async def run_async(self, client: httpx.AsyncClient) -> httpx.Response:
-        if self.authenticate:
-            return await client.send(self.request, stream=self.stream, follow_redirects=False)
-        return await client.send(self.request, stream=self.stream, follow_redirects=False, auth=None)
-
-
-@dataclass(slots=True)
-class _Read:
-    """Reads a body within a limit of size and time, both checked while it arrives."""
-
-    response: httpx.Response
-    limit: int | None
-    deadline: float | None
-
-    def run(self, client: httpx.Client) -> httpx.Response:
-        response = self.response
-        chunks: list[bytes] = []
-        with contextlib.closing(response):
-            response.stream = _SyncPieces(cast(httpx.SyncByteStream, response.stream))
-            seen = 0
-            for chunk in response.iter_bytes():
-                seen += len(chunk)
-                self._check(seen)
-                chunks.append(chunk)
-        return _read_response(response, b"".join(chunks))
-
-    async def run_async(self, client: httpx.AsyncClient) -> httpx.Response:
-        response = self.response
-        chunks: list[bytes] = []
-        try:
-            response.stream = _AsyncPieces(cast(httpx.AsyncByteStream, response.stream))
-            seen = 0
-            async for chunk in response.aiter_bytes():
-                seen += len(chunk)
-                self._check(seen)
-                chunks.append(chunk)
-        finally:
-            await response.aclose()
-        return _read_response(response, b"".join(chunks))
-
-    def _check(self, seen: int) -> None:
-        _check_size(self.response, seen, self.limit)
-        if self.deadline is not None and time.monotonic() > self.deadline:
-            raise httpx.ReadTimeout("the answer did not arrive within the timeout")
-
-
-@dataclass(slots=True)
-class _Close:
-    response: httpx.Response
-
-    def run(self, client: httpx.Client) -> None:
-        self.response.close()
-
-    async def run_async(self, client: httpx.AsyncClient) -> None:
-        await self.response.aclose()
-
-
-class _SyncPieces(httpx.SyncByteStream):
-    """Hands compressed data on in small pieces, so that none of them can unfold into much."""
-
-    def __init__(self, stream: httpx.SyncByteStream) -> None:
-        self._stream = stream
-
-    def __iter__(self) -> Iterator[bytes]:
-        for chunk in self._stream:
-            for start in range(0, len(chunk), _PIECE):
-                yield chunk[start : start + _PIECE]
-
-    def close(self) -> None:
-        self._stream.close()
-
-
-class _AsyncPieces(httpx.AsyncByteStream):
-    def __init__(self, stream: httpx.AsyncByteStream) -> None:
-        self._stream = stream
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        async for chunk in self._stream:
-            for start in range(0, len(chunk), _PIECE):
-                yield chunk[start : start + _PIECE]
-
-    async def aclose(self) -> None:
-        await self._stream.aclose()
-
-
-def _read_response(response: httpx.Response, content: bytes) -> httpx.Response:
-    """The answer with its body read; it is decompressed, so it no longer names a compression."""
-    headers = [(name, value) for name, value in response.headers.raw if name.lower() != b"content-encoding"]
-    read = httpx.Response(
-        response.status_code,
-        headers=headers,
-        content=content,
-        request=response.request,
-        extensions=response.extensions,
-        history=response.history,
-    )
-    read.elapsed = response.elapsed
-    read.next_request = response.next_request
-    return read
-
-
-_Operation: TypeAlias = _Send | _Read | _Close
-_Exchange: TypeAlias = Generator[_Operation, Any, httpx.Response]
-
-
-@dataclass(slots=True)
-class _Order:
-    """What is to be sent, and how."""
-
-    url: str
-    public: str
-    init: Mapping[str, Any]
-    headers: Headers
-    timeout: float | None
-    limit: int | None
-    stream: bool
-    base: str
-    own_client: bool
-    merged_headers: _MergedHeaders
-    shown: str | None
-    """The URL for logs and messages where the one that is sent holds more."""
-    deadline: float | None = None
-    apart: bool = False
-    """Whether the body is read in a step of its own: streamed, or within limits."""
-
-    def __post_init__(self) -> None:
-        if self.timeout is not None:
-            self.deadline = time.monotonic() + self.timeout / 1000
-        self.apart = self.stream or self.limit is not None or self.timeout is not None
-
-
-class _MergedHeaders:
-    """The client's headers with those of the endpoint over them; the last ones are kept, as they seldom change.
-
-    What it gives is shared: a request makes a copy of its own.
-    """
-
-    __slots__ = ("_last",)
-
-    def __init__(self) -> None:
-        self._last: tuple[list[tuple[bytes, bytes]], Headers, bytes, httpx.Headers] | None = None
-
-    def __call__(self, default: list[tuple[bytes, bytes]], own: Headers, host: bytes) -> httpx.Headers:
-        last = self._last
-        if last is None or last[2] != host or last[1] != own or last[0] != default:
-            names = {name.lower() for name in own}
-            defaults = [pair for pair in default if pair[0].lower().decode() not in names]
-            merged = httpx.Headers([*cast("list[tuple[Any, Any]]", defaults), *own.items()])
-            if "host" not in merged:
-                merged = httpx.Headers([(b"Host", host), *merged.raw])
-            self._last = last = default, dict(own), host, merged
-        return last[3]
-
-
-_Origin: TypeAlias = tuple[str, str, int | None]
-
-
-def _first(client: httpx.Client | httpx.AsyncClient, order: _Order) -> httpx.Request:
-    """The first request of an exchange. Raises ValueError for an order that cannot be."""
-    init = order.init
-    if init.get("redirect") not in _REDIRECTS:
-        raise ValueError(f"redirect is 'follow', 'error' or 'manual', not {init['redirect']!r}")
-    if init.get("credentials") not in _CREDENTIALS:
-        raise ValueError(f"credentials is 'omit', 'same-origin' or 'include', not {init['credentials']!r}")
-    request = _request(client, order)
-    _give_cookies(client, order, request, at_home=True)
-    return request
-
-
-def _is_plain(response: httpx.Response, order: _Order) -> bool:
-    """True for an answer that is complete: nothing to follow, to read or to refuse."""
-    response.extensions[_URL_EXTENSION] = order.public
-    if log.isEnabledFor(logging.DEBUG):
-        method, headers = order.init.get("method"), redacted(response.request.headers)
-        log.debug("%s %s: %d, sent with %s", method, order.public, response.status_code, headers)
-    return 200 <= response.status_code < 300 and not order.apart
-
-
-def redacted(headers: Mapping[str, str]) -> dict[str, str]:
-    """Headers as they may be shown: only those that describe the content or the connection keep their value."""
-    return {name: value if name.lower() in _SHOWN_HEADERS else "[redacted]" for name, value in headers.items()}
-
-
-def _settled(client: httpx.Client | httpx.AsyncClient, order: _Order, response: httpx.Response) -> _Exchange:
-    """From the first answer to the one that counts: redirects followed, the body read, refusals as NetworkError."""
-    redirect = order.init.get("redirect") or "follow"
-    origin = _origin(response.request.url)
-    authenticate = True
-    followed = 0
-    while True:
-        following = response.next_request
-        if following is None or redirect == "manual":
-            break
-        yield _Close(response)
-        if redirect == "error":
-            raise NetworkError(
-                f"{order.public}: redirected, which request_init['redirect'] = 'error' refuses",
-                status=response.status_code,
-                response=response,
-                url=order.public,
-            )
-        followed += 1
-        if followed > MAX_REDIRECTS:
-            raise NetworkError(
-                f"{order.public}: redirected more than {MAX_REDIRECTS} times", response=response, url=order.public
-            )
-        authenticate = authenticate and _origin(following.url) == origin
-        _redirect_headers(following, order.headers, same_origin=authenticate)
-        _give_cookies(client, order, following, at_home=authenticate)
-        response = yield _Send(following, order.apart, authenticate)
-        response.extensions[_URL_EXTENSION] = order.public
-    accepted = 200 <= response.status_code < 300
-    if order.apart and not (accepted and order.stream):
-        response = yield _Read(response, order.limit, order.deadline)
-    if not accepted:
-        raise NetworkError(
-            f"{order.public}: {response.reason_phrase or response.status_code}",
-            status=response.status_code,
-            response=response,
-            url=order.public,
-        )
-    return response
-
-
-def _failed(order: _Order, error: BaseException) -> NetworkError:
-    return NetworkError(f"{order.public}: {_reason(error)}", url=order.public)
-
-
-def _origin(url: httpx.URL) -> _Origin:
-    return url.scheme, url.host, url.port or {"http": 80, "https": 443}.get(url.scheme)
-
-
-@lru_cache(maxsize=512)
-def _parsed(url: str) -> httpx.URL:
-    return httpx.URL(url)
-
-
-def _give_cookies(
-    client: httpx.Client | httpx.AsyncClient, order: _Order, request: httpx.Request, *, at_home: bool
-) -> None:
-    """Adds the cookies that this request may carry, and tells the jar whether to keep those of its answer (§13.1)."""
-    has_cookies = _has_cookies(client)
-    if not has_cookies and not order.own_client:
-        return
-    use_jar = _uses_cookies(order.init.get("credentials") or "same-origin", order.base, request.url)
-    if order.own_client:
-        _with_cookies.set(use_jar)
-    if use_jar and has_cookies:
-        _add_cookies(client, request, everywhere=at_home)
-
-
-def _uses_cookies(credentials: str, base: str, url: httpx.URL) -> bool:
-    if credentials == "same-origin":
-        return not base or _origin(url) == _origin(_parsed(base))
-    return credentials == "include"
-
-
-def _add_cookies(client: httpx.Client | httpx.AsyncClient, request: httpx.Request, *, everywhere: bool) -> None:
-    """Adds the jar's cookies for this URL; away from the first origin only those that belong to a domain.
-
-    A cookie that a user put into the jar without a domain would otherwise go to every host.
-    """
-    cookies = client.cookies
-    if not everywhere:
-        bound = CookieJar()
-        for cookie in client.cookies.jar:
-            if cookie.domain:
-                bound.set_cookie(cookie)
-        cookies = httpx.Cookies(bound)
-    given = request.headers.pop("cookie", None)
-    cookies.set_cookie_header(request)
-    if given is not None:
-        added = request.headers.get("cookie")
-        request.headers["cookie"] = f"{given}; {added}" if added else given
-
-
-def _redirect_headers(request: httpx.Request, given: Headers, *, same_origin: bool) -> None:
-    """Credentials stay with their origin: elsewhere, what describes content and connection is left (§13.1)."""
-    headers = request.headers
-    headers.pop("cookie", None)
-    if same_origin:
-        for name, value in given.items():
-            if name.lower() == "cookie":
-                headers["cookie"] = value
-        return
-    for name in list(headers):
-        if not name.startswith("content-") and name not in _CONTENT_HEADERS:
-            del headers[name]
-    headers["accept"] = "*/*"
-    headers["user-agent"] = f"python-httpx/{httpx.__version__}"
-
-
-def _request(client: httpx.Client | httpx.AsyncClient, order: _Order) -> httpx.Request:
-    """The request as the client itself would build it, but for cookies, which the exchange adds (§13.1)."""
-    try:
-        url = _parsed(order.url)
-    except httpx.InvalidURL as error:
-        raise ValueError(f"not a URL that can be requested: {order.public!r} ({error})") from error
-    if client.params:
-        url = _with_params(url, client.params)
-    headers = order.merged_headers(client.headers.raw, order.headers, url.netloc)
-    extensions: dict[str, Any] = {}
-    if order.timeout is not None:
-        extensions["timeout"] = httpx.Timeout(order.timeout / 1000).as_dict()
-    method: str = order.init.get("method") or "GET"
-    body = order.init.get("body")
-    added: Headers = {}
-    content: bytes
-    if body is None or body == "":
-        content = b""
-    elif isinstance(body, bytes | bytearray | memoryview):
-        content = bytes(cast("bytes | bytearray", body))
-    elif isinstance(body, Form):
-        content = body.encoded()
-        added["Content-Type"] = "application/x-www-form-urlencoded"
-    elif isinstance(body, str):
-        content = body.encode()
-        added["Content-Type"] = "text/plain; charset=utf-8"
-    else:
-        return _streaming_request(client, method, url, headers, body, extensions)
-    if content or method in ("POST", "PUT", "PATCH"):
-        added["Content-Length"] = str(len(content))
-    if added:
-        headers = headers.copy()
-        for name, value in added.items():
-            headers.setdefault(name, value)
-    # The stream is given, so that httpx does not look for what is known here: that takes a tenth of the whole call.
-    request = httpx.Request(method, url, headers=headers, stream=httpx.ByteStream(content), extensions=extensions)
-    request.headers.encoding = headers.encoding
-    request.read()
-    return request
-
-
-def _streaming_request(
-    client: httpx.Client | httpx.AsyncClient,
-    method: str,
-    url: httpx.URL,
-    headers: httpx.Headers,
-    body: Any,
-    extensions: dict[str, Any],
-) -> httpx.Request:
-    if not isinstance(body, Multipart):
-        if hasattr(body, "read") and isinstance(client, httpx.AsyncClient):
-            body = _read_file(body)
-        return httpx.Request(method, url, headers=headers, content=body, extensions=extensions)
-    fields, files = body.split()
-    # Without a file httpx would send a urlencoded form: a part without file name is a text field all the same.
-    parts: Any = files or [(name, (None, text)) for name, texts in fields.items() for text in texts]
-    data = fields if files else None
-    return httpx.Request(method, url, headers=headers, data=data, files=parts, extensions=extensions)
-
-
-def _with_params(url: httpx.URL, params: httpx.QueryParams) -> httpx.URL:
-    """The URL with the client's own search parameters, which those of the endpoint override."""
-    given = url.params
-    added = [(name, value) for name, value in params.multi_items() if name not in given]
-    if not added:
-        return url
-    query = url.query.decode("ascii")
-    return url.copy_with(query=f"{query}&{urlencode(added)}".lstrip("&").encode("ascii"))
-
-
-async def _read_file(file: Any) -> AsyncIterator[bytes]:
-    while chunk := file.read(65_536):
-        yield chunk
 
 
 # --- the transports --------------------------------------------------------------------------------------------------
@@ -722,7 +285,6 @@ class _Transport:
         timeout: float | None,
         max_response_bytes: int | None,
         prepare: Prepare | None,
-        owns: bool,
     ) -> None:
         if timeout is not None and timeout <= 0:
             raise ValueError(f"timeout is a positive number of milliseconds, not {timeout!r}")
@@ -732,8 +294,7 @@ class _Transport:
         self.timeout = timeout
         self.max_response_bytes = max_response_bytes
         self._prepare = prepare
-        self._owns = owns
-        self._merged_headers = _MergedHeaders()
+        self._lock = threading.Lock()
         self.handed_over = False
         """True once a streamed answer has taken over the closing of a transport that serves one call."""
         self.for_one_call = False
@@ -749,7 +310,8 @@ class _Transport:
         prepared: tuple[str, Headers] | None,
         timeout: float | None,
         stream: bool,
-    ) -> _Order:
+        sender: SyncSender | AsyncSender,
+    ) -> Order:
         address, headers = prepared if prepared is not None else (url, _headers(init))
         limit = init.get("timeout")
         if limit is None:
@@ -765,7 +327,7 @@ class _Transport:
             given = url.partition("?")[2]
             if query != given:
                 shown = public_url(f"{path}?{given}" if given else path)
-        return _Order(
+        return sender.order(
             absolute,
             public_url(public) if "@" in public else public,
             init,
@@ -774,8 +336,6 @@ class _Transport:
             self.max_response_bytes,
             stream,
             base,
-            self._owns,
-            self._merged_headers,
             shown,
         )
 
@@ -794,10 +354,6 @@ def _resolved(url: str, base: str) -> str:
     if not url or url.startswith("?"):
         return base + url
     return f"{base.removesuffix('/')}/{url.removeprefix('/')}"
-
-
-def _own_cookies() -> CookieJar:
-    return CookieJar(_CookiePolicy())
 
 
 class SyncTransport(_Transport):
@@ -821,18 +377,22 @@ class SyncTransport(_Transport):
             timeout=timeout,
             max_response_bytes=max_response_bytes,
             prepare=prepare,
-            owns=client is None,
         )
-        self._client = client
-        self._lock = threading.Lock()
+        self._given = client
+        self._sender: SyncSender | None = None
 
     @property
     def client(self) -> httpx.Client:
         """The client that requests go through."""
+        return self._sending().client
+
+    def _sending(self) -> SyncSender:
+        from .exchange import SyncSender
+
         with self._lock:
-            if self._client is None:
-                self._client = httpx.Client(cookies=_own_cookies())
-            return self._client
+            if self._sender is None:
+                self._sender = SyncSender(self._given)
+            return self._sender
 
     def send(
         self, url: str, init: Mapping[str, Any], *, timeout: float | None = None, stream: bool = False
@@ -848,44 +408,16 @@ class SyncTransport(_Transport):
         prepared: tuple[str, Headers] | None = None
         if self._prepare is not None:
             prepared = Outcome(public_url(url), "prepare", self._prepare(url, _headers(init))).run(self)
-        order = self._order(self._base(self._client), url, init, prepared, timeout, stream)
+        sender = self._sender or self._sending()
+        order = self._order(self._base(self._given), url, init, prepared, timeout, stream, sender)
         if signal is not None:
-            return _Abortable(lambda: self._carry_out(order), signal).wait()
-        return self._carry_out(order)
-
-    def _carry_out(self, order: _Order) -> httpx.Response:
-        client = self._client or self.client
-        kept = _with_cookies.set(True) if self._owns else None
-        hidden = _hidden(order.shown) if order.shown is not None else None
-        try:
-            response = client.send(_first(client, order), stream=order.apart, follow_redirects=False)
-            if _is_plain(response, order):
-                return response
-            exchange = _settled(client, order, response)
-            operation = next(exchange)
-            while True:
-                try:
-                    outcome = operation.run(client)
-                except BaseException as error:
-                    operation = exchange.throw(error)
-                else:
-                    operation = exchange.send(outcome)
-        except StopIteration as stop:
-            return cast(httpx.Response, stop.value)
-        except _FAILURES as error:
-            raise _failed(order, error) from error
-        finally:
-            if kept is not None:
-                _with_cookies.reset(kept)
-            if hidden is not None:
-                _shown_url.reset(hidden)
+            return _Abortable(lambda: sender.carry_out(order), signal).wait()
+        return sender.carry_out(order)
 
     def close(self) -> None:
         """Closes the client if it was opened here; the next request opens another one."""
-        with self._lock:
-            client, self._client = (self._client, None) if self._owns else (None, self._client)
-        if client is not None:
-            client.close()
+        if self._sender is not None:
+            self._sender.close()
 
     def __enter__(self) -> Self:
         return self
@@ -943,7 +475,7 @@ class _Abortable:
             raise self._signal.error()
         if self._error is not None:
             raise self._error
-        return cast(httpx.Response, self._response)
+        return cast("httpx.Response", self._response)
 
 
 class AsyncTransport(_Transport):
@@ -966,24 +498,24 @@ class AsyncTransport(_Transport):
             timeout=timeout,
             max_response_bytes=max_response_bytes,
             prepare=prepare,
-            owns=client is None,
         )
-        self._client = client
-        self._own: WeakKeyDictionary[asyncio.AbstractEventLoop, httpx.AsyncClient] = WeakKeyDictionary()
-        self._jar = _own_cookies()
+        self._given = client
+        self._sender: AsyncSender | None = None
         self.traces = False
         """True once a connection of the client has told what it does: the client has a pool (`restencil.guard`)."""
 
     @property
     def client(self) -> httpx.AsyncClient:
         """The client that requests go through: the user's, or one for the running loop: connections belong to one."""
-        if self._client is not None:
-            return self._client
-        loop = asyncio.get_running_loop()
-        own = self._own.get(loop)
-        if own is None:
-            own = self._own[loop] = httpx.AsyncClient(cookies=self._jar)
-        return own
+        return self._sending().client
+
+    def _sending(self) -> AsyncSender:
+        from .exchange import AsyncSender
+
+        with self._lock:
+            if self._sender is None:
+                self._sender = AsyncSender(self._given, self)
+            return self._sender
 
     async def send(
         self,
@@ -1003,64 +535,16 @@ class AsyncTransport(_Transport):
         prepared: tuple[str, Headers] | None = None
         if self._prepare is not None:
             prepared = await Outcome(public_url(url), "prepare", self._prepare(url, _headers(init))).run_async(self)
-        order = self._order(self._base(self._client), url, init, prepared, timeout, stream)
+        sender = self._sender or self._sending()
+        order = self._order(self._base(self._given), url, init, prepared, timeout, stream, sender)
         if signal is None:
-            return await self._carry_out(order)
-        loop = asyncio.get_running_loop()
-        request = loop.create_task(self._carry_out(order))
-        forget = signal.add_listener(lambda: loop.call_soon_threadsafe(request.cancel))
-        try:
-            return await request
-        except asyncio.CancelledError:
-            if signal.aborted and request.cancelled():
-                raise signal.error() from None
-            raise
-        finally:
-            forget()
-
-    async def _carry_out(self, order: _Order) -> httpx.Response:
-        client = self._client or self.client
-        kept = _with_cookies.set(True) if self._owns else None
-        hidden = _hidden(order.shown) if order.shown is not None else None
-        try:
-            request = _first(client, order)
-            guard = current_guard()
-            if guard is None:
-                response = await client.send(request, stream=order.apart, follow_redirects=False)
-            else:
-                guard.enter(self, request.extensions)
-                try:
-                    response = await client.send(request, stream=order.apart, follow_redirects=False)
-                finally:
-                    guard.leave()
-            if _is_plain(response, order):
-                return response
-            exchange = _settled(client, order, response)
-            operation = next(exchange)
-            while True:
-                try:
-                    outcome = await operation.run_async(client)
-                except BaseException as error:
-                    operation = exchange.throw(error)
-                else:
-                    operation = exchange.send(outcome)
-        except StopIteration as stop:
-            return cast(httpx.Response, stop.value)
-        except _FAILURES as error:
-            raise _failed(order, error) from error
-        finally:
-            # A coroutine that was given up is closed in another context, where there is nothing to restore.
-            with contextlib.suppress(ValueError):
-                if kept is not None:
-                    _with_cookies.reset(kept)
-                if hidden is not None:
-                    _shown_url.reset(hidden)
+            return await sender.carry_out(order)
+        return await sender.carry_out_unless_aborted(order, signal)
 
     async def aclose(self) -> None:
         """Closes the client if it was opened here; the next request opens another one."""
-        own = self._own.pop(asyncio.get_running_loop(), None)
-        if own is not None:
-            await own.aclose()
+        if self._sender is not None:
+            await self._sender.aclose()
 
     async def __aenter__(self) -> Self:
         return self
@@ -1078,71 +562,8 @@ def transport_for(client: object) -> SyncTransport | AsyncTransport:
         transport = SyncTransport()
         transport.for_one_call = True
         return transport
-    if isinstance(client, httpx.Client):
-        return SyncTransport(client)
-    if isinstance(client, httpx.AsyncClient):
-        return AsyncTransport(client)
-    raise TypeError(f"client is an httpx.Client or an httpx.AsyncClient, not {type(client).__name__}")
+    from .exchange import is_asynchronous
 
-
-# --- for tests of users ----------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """A request as `answering_client` shows it; header names are in lower case."""
-
-    method: str
-    url: str
-    headers: Headers = field(default_factory=dict[str, str])
-    content: bytes = b""
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """The answer that `answering_client` gives."""
-
-    status: int = 200
-    headers: Mapping[str, str] = field(default_factory=dict[str, str])
-    content: bytes = b""
-
-
-def _asked(request: httpx.Request, content: bytes) -> Request:
-    return Request(request.method, str(request.url), dict(request.headers), content)
-
-
-def _answered(answer: Answer) -> httpx.Response:
-    return httpx.Response(answer.status, headers=dict(answer.headers), content=answer.content)
-
-
-@contextlib.contextmanager
-def _as_httpx_errors(request: httpx.Request) -> Generator[None]:
-    try:
-        yield
-    except TimeoutError as error:
-        raise httpx.ReadTimeout(str(error), request=request) from error
-    except ConnectionError as error:
-        raise httpx.ConnectError(str(error), request=request) from error
-
-
-def answering_client(answer: Callable[[Request], Answer], base_url: str = "") -> httpx.Client:
-    """A client whose requests are answered by a function; ConnectionError and TimeoutError are failures on the way."""
-
-    def handle(request: httpx.Request) -> httpx.Response:
-        with _as_httpx_errors(request):
-            return _answered(answer(_asked(request, request.read())))
-
-    return httpx.Client(transport=httpx.MockTransport(handle), base_url=base_url)
-
-
-def answering_async_client(
-    answer: Callable[[Request], Answer | Awaitable[Answer]], base_url: str = ""
-) -> httpx.AsyncClient:
-    """`answering_client` for the asynchronous client; the function may be a coroutine function."""
-
-    async def handle(request: httpx.Request) -> httpx.Response:
-        with _as_httpx_errors(request):
-            answered = answer(_asked(request, await request.aread()))
-            return _answered(await answered if inspect.isawaitable(answered) else answered)
-
-    return httpx.AsyncClient(transport=httpx.MockTransport(handle), base_url=base_url)
+    if is_asynchronous(client):
+        return AsyncTransport(cast("httpx.AsyncClient", client))
+    return SyncTransport(cast("httpx.Client", client))

@@ -31,7 +31,7 @@ class Worker:
 
     def __init__(self, name: str, command: Sequence[str], **options: Any) -> None:
         self.name = name
-        self._process = subprocess.Popen(  # noqa: S603  # the command is the harness's own
+        self._process = subprocess.Popen(  # the command is the harness's own
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8", **options
         )
 
@@ -181,7 +181,13 @@ class Table:
     notes: list[str] = field(default_factory=list)
 
     def ratio(
-        self, work: str, goal: float | None, ours: Sequence[float], theirs: Sequence[float], against: str, bound: str = ""
+        self,
+        work: str,
+        goal: float | None,
+        ours: Sequence[float],
+        theirs: Sequence[float],
+        against: str,
+        bound: str = "",
     ) -> Row:
         """Adds a line that compares two sides."""
         spread = ratios(ours, theirs)
@@ -217,7 +223,9 @@ class Table:
     def _add(self, *cells: str) -> Row:
         row = Row(*cells)
         self.rows.append(row)
-        print(f"  {row.work}: {row.measured} [{row.quartiles}] goal {row.goal}: {row.verdict}  {row.absolute}", flush=True)
+        print(
+            f"  {row.work}: {row.measured} [{row.quartiles}] goal {row.goal}: {row.verdict}  {row.absolute}", flush=True
+        )
         return row
 
     def markdown(self) -> str:

@@ -37,7 +37,7 @@ class NodePeers:
         if not done.exists() or done.read_text(encoding="utf-8") != wanted:
             manifest.write_text(wanted, encoding="utf-8")
             print("installing the npm peers into .bench/npm", flush=True)
-            found = subprocess.run(  # noqa: S603  # npm, with the versions above
+            found = subprocess.run(  # npm, with the versions above
                 [npm, "install", "--no-audit", "--no-fund", "--silent"],
                 cwd=self.folder,
                 capture_output=True,

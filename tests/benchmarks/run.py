@@ -31,13 +31,43 @@ lies between the quartiles is not decided.
 """
 
 
-def _store(rounds: int) -> Table:
+def _store(rounds: int, quick: bool) -> Table:
     import store_table
 
     return store_table.table(rounds, NodePeers())
 
 
-TABLES: Final[dict[str, Callable[[int], Table]]] = {"store": _store}
+def _calls(rounds: int, quick: bool) -> Table:
+    import calls_table
+
+    return calls_table.table(rounds)
+
+
+def _generator(rounds: int, quick: bool) -> Table:
+    import generator_table
+
+    return generator_table.table(rounds, quick)
+
+
+def _import(rounds: int, quick: bool) -> Table:
+    import import_table
+
+    return import_table.table(rounds)
+
+
+def _memory(rounds: int, quick: bool) -> Table:
+    import memory_table
+
+    return memory_table.table(rounds, quick)
+
+
+TABLES: Final[dict[str, Callable[[int, bool], Table]]] = {
+    "store": _store,
+    "calls": _calls,
+    "generator": _generator,
+    "import": _import,
+    "memory": _memory,
+}
 
 
 def main() -> int:
@@ -53,7 +83,7 @@ def main() -> int:
     report = _sections(options.out)
     for name in options.tables or TABLES:
         print(f"{name}:", flush=True)
-        made = TABLES[name](5 if options.quick else 21)
+        made = TABLES[name](5 if options.quick else 21, options.quick)
         report[made.title] = made.markdown()
         options.out.write_text(_written(report), encoding="utf-8")
     print(f"written to {os.path.relpath(options.out)}")
@@ -76,7 +106,7 @@ def _machine() -> str:
     day = datetime.datetime.now(tz=datetime.UTC).date().isoformat()
     node = "no Node"
     try:
-        node = "Node " + subprocess.run(["node", "--version"], capture_output=True, text=True).stdout.strip()  # noqa: S607
+        node = "Node " + subprocess.run(["node", "--version"], capture_output=True, text=True).stdout.strip()
     except OSError:
         pass
     python = f"{platform.python_implementation()} {platform.python_version()}"

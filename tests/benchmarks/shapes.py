@@ -14,10 +14,12 @@ WORK: Final = ROOT / ".bench"
 
 PROJECTS: Final = 709
 BUILDS: Final = 2117
-_WORDS: Final = (
-    "Auto Build Check Commons Compile Coverage Deploy Docs Gradle Integration Java Kotlin Linux Master Nightly Package "
-    "Performance Platform Plugin Publish Release Scala Snapshot Staging Test Trunk Unit Update Verify Windows"
-).split()
+_WORDS: Final = tuple(
+    (
+        "Auto Build Check Commons Compile Coverage Deploy Docs Gradle Integration Java Kotlin Linux Master Nightly "
+        "Package Performance Platform Plugin Publish Release Scala Snapshot Staging Test Trunk Unit Update Verify"
+    ).split(" ")
+)
 
 
 def input_file(name: str) -> Path:

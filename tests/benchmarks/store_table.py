@@ -70,9 +70,7 @@ def table(rounds: int, peers: NodePeers) -> Table:
             rows.peer("data-client at 100,000: a write", "write", count=100_000)
         rows.compare("push 10 items onto a list of 10,000", 1 / 50, "push", {CORE: "push"}, count=10_000)
         rows.compare("the same, and read the list", None, "push and read", {CORE: "push and read"}, count=10_000)
-        rows.compare(
-            "invalidate_all over 10,000 keys", 1 / 5, "invalidate_all", {CORE: "invalidate_all"}, count=10_000
-        )
+        rows.compare("invalidate_all over 10,000 keys", 1 / 5, "invalidate_all", {CORE: "invalidate_all"}, count=10_000)
         rows.compare("expire_all over 10,000 keys", 1 / 5, "expire_all", {CORE: "expire_all"}, count=10_000)
     return made
 

@@ -7,15 +7,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from serve import Run, in_fresh, serve, timed
+
 from restencil import Controller, Entity, RestEndpoint, Store
-from restencil.denormalize import Denormalization, Memo
+from restencil.compiled import CompiledNormalization, reader_of
+from restencil.denormalize import Memo
 from restencil.jsontext import decode_json, decode_json_standard
-from restencil.compiled import CompiledNormalization
 from restencil.schema import Collection
 from restencil.schema.base import Schema, schema_of
 from restencil.tables import Tables
 from restencil.values import Meta
-from serve import Run, in_fresh, serve, timed
 
 
 class BuildType(Entity, key="BuildType"):
@@ -109,7 +110,7 @@ def cold(file: str) -> Run:
     def fresh() -> Callable[[int], object]:
         # Leaf records that were handed out once may be kept as they were handed out: tables are part of what is cold.
         tables, result = _filled(file)
-        return lambda _: Denormalization(tables, (), Memo()).read(ALL, result, "all")
+        return lambda _: reader_of(tables, (), Memo()).read(ALL, result, "all")
 
     return in_fresh(fresh, 1)
 
@@ -117,10 +118,10 @@ def cold(file: str) -> Run:
 def warm(file: str) -> Run:
     tables, result = _filled(file)
     memo = Memo()
-    found = Denormalization(tables, (), memo).read(ALL, result, "all")
+    found = reader_of(tables, (), memo).read(ALL, result, "all")
 
     def turn() -> None:
-        assert Denormalization(tables, (), memo).read(ALL, result, "all") is found
+        assert reader_of(tables, (), memo).read(ALL, result, "all") is found
 
     return timed(turn)
 
@@ -139,13 +140,13 @@ def warm_after_a_write(file: str) -> Run:
         for _ in range(count):
             turns += 1
             controller.set(Item, _item(1, f"turn {turns}"))
-            spent += read(1)
+            spent += read_once(1)
         return spent
 
     def turn() -> None:
         assert controller.cached(projects) is found
 
-    read = timed(turn)
+    read_once: Run = timed(turn)
     return run
 
 
@@ -157,7 +158,7 @@ def singles_cold(file: str, count: int) -> Run:
         def turn(_: int) -> None:
             memo = Memo()
             for pk in pks:
-                Denormalization(tables, (), memo).read(ONE, pk, pk)
+                reader_of(tables, (), memo).read(ONE, pk, pk)
 
         return turn
 
@@ -171,7 +172,7 @@ def singles_warm(file: str, count: int) -> Run:
 
     def turn() -> None:
         for pk in pks:
-            Denormalization(tables, (), memo).read(ONE, pk, pk)
+            reader_of(tables, (), memo).read(ONE, pk, pk)
 
     return timed(turn)
 

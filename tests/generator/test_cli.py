@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -473,6 +474,35 @@ def test_results_go_to_stdout_without_colours_where_nobody_watches() -> None:
     """Piped output holds no escape sequences; progress and errors are not in it."""
     done = process("generate", "specs/blog.yaml")
     assert (done.returncode, done.stdout, done.stderr) == (0, "blog: 5 written, 0 unchanged\n", "")
+
+
+def on_a_terminal(*arguments: str, **environment: str) -> str:
+    """What the command prints where somebody watches."""
+    pty = pytest.importorskip("pty")
+    ours, theirs = pty.openpty()
+    variables = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **environment}
+    started = subprocess.Popen([*COMMAND, *arguments], stdout=theirs, stderr=theirs, env=variables)
+    os.close(theirs)
+    shown = b""
+    with contextlib.suppress(OSError):  # the terminal is gone when the command has ended
+        while piece := os.read(ours, 65536):
+            shown += piece
+    started.wait(timeout=60)
+    os.close(ours)
+    return shown.decode()
+
+
+def test_colours_and_progress_where_a_terminal_is() -> None:
+    """A terminal shows colours, unless NO_COLOR says no, and how far a long run is; the line of progress is cleared."""
+    resources = "".join(
+        f"  r{n}: {{path: /r{n}/:id, schema: {{entity: E{n}, fields: {{id: integer}}}}}}\n" for n in range(60)
+    )
+    Path("specs/blog.yaml").write_text(SPEC + resources)
+    shown = on_a_terminal("generate", "specs/blog.yaml")
+    assert "\x1b[32m65 written\x1b[0m" in shown
+    assert "\rrendering blog 1/63" in shown
+    assert "\x1b" not in on_a_terminal("check", "specs/blog.yaml", NO_COLOR="1")
+    assert "\x1b[32mup to date" in on_a_terminal("check", "specs/blog.yaml")
 
 
 def test_the_exit_code_of_the_process_is_that_of_the_command() -> None:

@@ -385,6 +385,28 @@ def test_bodies_are_typed_and_described() -> None:
         assert piece in text, text
 
 
+def test_bodies_nest_where_no_ring_is() -> None:
+    """A body holds the TypedDicts of related entities, but for rings and long chains: there any mapping will do."""
+    text = made(
+        """
+        entities:
+          Leaf: {fields: {id: integer}}
+          Branch: {fields: {id: integer, leaf: Leaf, ring: Ring?}}
+          Tree: {fields: {id: integer, leaves: [Leaf]}}
+          Ring: {fields: {id: integer, next: Ring?, hidden: {type: Tree, read_only: true}}}
+        resources:
+          rings: {path: /r/:id, schema: Ring}
+          trees: {path: /t/:id, schema: Tree}
+          branches: {path: /b/:id, schema: Branch}
+          leaves: {path: /l/:id, schema: Leaf}
+        """
+    )
+    assert "    leaf: LeafBody | Leaf | int | str\n" in text["branches.py"]
+    assert "    ring: dict[str, typing.Any] | Ring | int | str | None\n" in text["branches.py"]
+    assert "    leaves: list[LeafBody | Leaf | int | str]\n" in text["trees.py"]
+    assert "    next: dict[str, typing.Any] | Ring | int | str | None\n" in text["rings.py"]
+
+
 def test_results_are_typed() -> None:
     """The type of a call is that of its schema, of `returns`, or of its content."""
     text = made("""

@@ -199,6 +199,8 @@ def test_a_module_that_is_not_what_was_meant_is_noticed() -> None:
         text.replace("A person who writes or reads.", "A person."),
         text.replace("def get(self, *, id:", "def get(self, *, key:"),
         text + "\n\nclass Extra:\n    pass\n",
+        text + "\n\nprint(1)\n",
+        text.replace("import typing\n", "import typing\n\nos = 1\n"),
     ):
         assert changed != text
         with pytest.raises(AssertionError):

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
+from tests.runtime.doubles import Desk
 
 from restencil import Entity, NetworkError, ProcessingError, RestEndpoint, schema
 from restencil.expiry import ExpiryStatus
-from tests.runtime.doubles import Desk
 
 
 class Author(Entity):
@@ -210,16 +210,16 @@ class Person(
     id: str = ""
     name: str = ""
     friend: Person | None = None
-    friends: list[Person] = []  # noqa: RUF012
-    boss: Any = {}  # noqa: RUF012  # required, as an empty dict counts
+    friends: list[Person] = []
+    boss: Any = {}  # required, as an empty dict counts
     team: Team | None = None
 
 
 class Team(Entity, schema={"members": schema.Collection([Person]), "lead": Person}):
     id: str = ""
     name: str = ""
-    members: list[Person] = []  # noqa: RUF012
-    lead: Any = {}  # noqa: RUF012  # required
+    members: list[Person] = []
+    lead: Any = {}  # required
 
 
 person: Any = RestEndpoint(path="/people/:id", schema=Person)

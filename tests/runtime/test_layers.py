@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from tests.runtime.doubles import AnyEndpoint, Desk
 
 from restencil import (
     AbortError,
@@ -20,7 +21,6 @@ from restencil import (
 )
 from restencil.store import Snapshot
 from restencil.values import INVALID
-from tests.runtime.doubles import AnyEndpoint, Desk
 
 
 class Todo(Entity, indexes=("slug",)):
@@ -357,9 +357,12 @@ def test_what_a_layer_read_counts(desk: Desk) -> None:
 def test_a_push_looks_at_the_lists_of_its_table_alone(desk: Desk) -> None:
     """A new list of that kind computes it anew, another entity does not."""
     calls: list[Any] = []
-    push = Todos.get_list.push.extend(
-        get_optimistic_response=lambda snapshot, body: calls.append(body) or body  # noqa: PIE807
-    )
+
+    def note(snapshot: Snapshot, body: Any) -> Any:
+        calls.append(body)
+        return body
+
+    push = Todos.get_list.push.extend(get_optimistic_response=note)
     desk.start(push, {"name": "new", "group": "x"})
     assert len(desk.data(Todos.get_list)) == 3
     calls.clear()

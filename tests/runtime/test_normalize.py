@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
+from tests.runtime.doubles import AnyEndpoint, Desk
 
 from restencil import Entity, ProcessingError, RestEndpoint, schema
 from restencil.compiled import compile_normalizer
 from restencil.schema import schema_of
 from restencil.values import INVALID, Meta
-from tests.runtime.doubles import AnyEndpoint, Desk
 
 
 class Note(Entity):
@@ -127,10 +127,10 @@ def test_a_merge_that_changes_nothing_keeps_the_record(get: AnyEndpoint) -> None
 
 def test_a_response_is_not_changed_by_being_stored(get: AnyEndpoint) -> None:
     """Neither the caller's value nor what a later merge makes of it touches what was handed in by hand."""
-    mine = {"id": "1", "tags": ["a"]}
+    mine: dict[str, Any] = {"id": "1", "tags": ["a"]}
     desk = Desk()
     desk.given(get, mine, {"id": 1})
-    mine["tags"].append("b")  # type: ignore[union-attr]  # pyright: ignore
+    mine["tags"].append("b")
     mine["id"] = "2"
     assert desk.table("Note") == {"1": {"id": "1", "tags": ["a"]}}
 
@@ -264,7 +264,7 @@ def test_a_very_deep_response_is_refused_and_not_a_crash(get: AnyEndpoint) -> No
 
     class Tree(Entity):
         id: str = ""
-        schema = {"child": schema.Lazy(lambda: Tree)}  # noqa: RUF012
+        schema = {"child": schema.Lazy(lambda: Tree)}
 
     deep: dict[str, Any] = {"id": "0"}
     for number in range(100_000):

@@ -7,10 +7,10 @@ import sys
 from typing import Any
 
 import pytest
+from tests.runtime.doubles import AnyEndpoint, Desk
 
 from restencil import AbortError, Entity, RestEndpoint, create_resource, schema
 from restencil.expiry import ExpiryStatus
-from tests.runtime.doubles import AnyEndpoint, Desk
 
 
 class User(Entity, indexes=("slug",)):
@@ -22,7 +22,7 @@ class User(Entity, indexes=("slug",)):
 class Article(Entity, schema={"author": User, "readers": [User]}):
     id: str = ""
     author: User | None = None
-    readers: list[User] = []  # noqa: RUF012
+    readers: list[User] = []
 
 
 Articles: Any = create_resource(path="/articles/:id", schema=Article, optimistic=True)

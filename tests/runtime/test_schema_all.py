@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.runtime.doubles import Desk
 
 from restencil import Entity, RestEndpoint, schema
 from restencil.expiry import ExpiryStatus
-from tests.runtime.doubles import Desk
 
 
 class User(Entity):

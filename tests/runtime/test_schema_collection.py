@@ -8,10 +8,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
+from tests.runtime.doubles import AnyEndpoint, Desk
 
 from restencil import Entity, ProcessingError, RestEndpoint, schema
 from restencil.expiry import ExpiryStatus
-from tests.runtime.doubles import AnyEndpoint, Desk
 
 
 class Todo(Entity):
@@ -107,8 +107,8 @@ def test_args_key_may_be_given() -> None:
 
 class User(Entity):
     id: str = ""
-    todos: list[Todo] = []  # noqa: RUF012
-    schema = {"todos": schema.Collection([Todo], nest_key=lambda parent, key: {"user": parent["id"]})}  # noqa: RUF012
+    todos: list[Todo] = []
+    schema = {"todos": schema.Collection([Todo], nest_key=lambda parent, key: {"user": parent["id"]})}
 
 
 users: Any = RestEndpoint(path="/users", schema=[User])

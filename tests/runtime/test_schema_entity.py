@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
+from tests.runtime.doubles import Desk
 
 from restencil import Entity, ProcessingError, RestEndpoint, schema
 from restencil.expiry import ExpiryStatus
 from restencil.schema import validate_required
-from tests.runtime.doubles import Desk
 
 
 class User(Entity):
@@ -111,7 +111,7 @@ def test_process_makes_the_record() -> None:
 
     class Box(Entity, schema={"items": [Item]}):
         id: str = ""
-        items: list[Item] = []  # noqa: RUF012
+        items: list[Item] = []
 
     endpoint: Any = RestEndpoint(path="/:owner/boxes", schema={"boxes": [Box]})
     top: Any = RestEndpoint(path="/:owner/item", schema=Item)
@@ -251,7 +251,8 @@ def test_an_invalid_relation_counts_by_its_default() -> None:
 )
 def test_which_defaults_make_a_relation_required(default: Any, needed: bool) -> None:
     """Everything except None, False, 0 and "": an empty list or dict counts as required; no default as optional."""
-    holder = type(Entity)(
+    kind: Any = type(Entity)
+    holder = kind(
         "Holder",
         (Entity,),
         {

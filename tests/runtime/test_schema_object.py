@@ -6,11 +6,11 @@ import datetime
 from typing import Any
 
 import pytest
+from tests.runtime.doubles import Desk
 
 from restencil import Entity, RestEndpoint, schema
 from restencil.expiry import ExpiryStatus
 from restencil.records import to_wire
-from tests.runtime.doubles import Desk
 
 
 class User(Entity):

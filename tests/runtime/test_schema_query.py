@@ -6,10 +6,10 @@ import datetime
 from typing import Any
 
 import pytest
+from tests.runtime.doubles import Desk
 
 from restencil import Entity, ProcessingError, RestEndpoint, create_resource, schema
 from restencil.expiry import ExpiryStatus
-from tests.runtime.doubles import Desk
 
 
 class Todo(Entity):

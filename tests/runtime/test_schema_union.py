@@ -6,10 +6,10 @@ import logging
 from typing import Any
 
 import pytest
+from tests.runtime.doubles import Desk
 
 from restencil import Entity, RestEndpoint, schema
 from restencil.expiry import ExpiryStatus
-from tests.runtime.doubles import Desk
 
 
 class Link(Entity):
@@ -101,7 +101,8 @@ def test_a_selector_function_gets_value_parent_and_key() -> None:
 
 def test_a_union_needs_mapping_and_attribute() -> None:
     """Anything else is a construction error."""
-    for arguments in (({"link": Link},), (Link, "type"), ({"link": Link}, None)):
+    wrong: list[tuple[Any, ...]] = [({"link": Link},), (Link, "type"), ({"link": Link}, None)]
+    for arguments in wrong:
         with pytest.raises(TypeError, match="Union needs a mapping from values to entities and schema_attribute"):
             schema.Union(*arguments)
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.runtime.doubles import Desk
 
 from restencil import Entity, RestEndpoint, schema
-from tests.runtime.doubles import Desk
 
 
 class Todo(Entity):

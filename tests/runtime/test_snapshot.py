@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from tests.runtime.doubles import Desk
 
 from restencil import AbortError, AbortOptimistic, Entity, NetworkError, RestEndpoint, create_resource, schema
 from restencil.expiry import ExpiryStatus
 from restencil.store import Snapshot
-from tests.runtime.doubles import Desk
 
 
 class User(Entity, indexes=("slug",)):

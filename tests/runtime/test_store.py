@@ -1,4 +1,4 @@
-"""The reducer, what a read finds and how old it is, and the manners of the store (§7.2 to §7.4, §8, §9.5, §9.6, §11)."""
+"""The reducer, what a read finds and how old it is, and the manners of the store (§7.2 to §7.4, §8, §9, §11)."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
+from tests.runtime.doubles import AnyEndpoint, Desk
 
 from restencil import (
     AbortError,
@@ -24,7 +25,6 @@ from restencil import (
 )
 from restencil.actions import ExpireAll, Invalidate, InvalidateAll, Meta, Set, SetResponse, Subscribe, Unsubscribe
 from restencil.expiry import ExpiryStatus
-from tests.runtime.doubles import AnyEndpoint, Desk
 
 Valid, InvalidIfStale, Invalid = ExpiryStatus.Valid, ExpiryStatus.InvalidIfStale, ExpiryStatus.Invalid
 INFINITE = float("inf")
@@ -198,7 +198,7 @@ def test_invalid_always_waits(desk: Desk) -> None:
 
 
 def test_the_worked_example_of_expiry(desk: Desk) -> None:
-    """Fresh up to and including its moment; a soft error lengthens stale data by its own length; a hard one is raised."""
+    """Fresh up to and including its moment; a soft error keeps stale data for its own length; a hard one is raised."""
 
     def looks(endpoint: AnyEndpoint, now: float) -> tuple[Any, bool, bool]:
         desk.now = now
@@ -307,7 +307,7 @@ def test_an_abort_records_nothing(desk: Desk, error: BaseException) -> None:
 
 
 def test_a_processing_error_is_recorded_and_raised(desk: Desk, caplog: pytest.LogCaptureFixture) -> None:
-    """Status 400, cause chained, response attached, key and schema named, logged; tables stay; it lives like an error."""
+    """Status 400, cause and response attached, key and schema named, logged; tables stay; it lives like an error."""
     fetched(desk)
     before = desk.store.state
     endpoint = Articles.get.extend(error_policy=lambda error: "soft", error_expiry_length=500)
@@ -472,7 +472,7 @@ def test_a_newer_record_shows_in_the_value_of_an_older_fetch(desk: Desk) -> None
 
 
 def test_an_entity_that_the_store_does_not_hold_is_built_from_the_response(desk: Desk) -> None:
-    """One deleted meanwhile: the fetch was older than the deletion; with `process` applied and nested ones filled in."""
+    """One deleted meanwhile by a later request; with `process` applied and nested ones filled in."""
 
     class Marked(Entity, schema={"author": User}):
         id: str = ""
@@ -530,7 +530,12 @@ def test_the_worked_example_of_update(desk: Desk) -> None:
 def test_update_reaches_keys_without_a_result_and_leaves_meta(desk: Desk) -> None:
     """The function gets None, what it returns is stored, and the key's meta stays what it was."""
     seen: list[Any] = []
-    create = updating(lambda new, *args: {"K": lambda ids: seen.append(ids) or [new]})
+
+    def add(ids: Any) -> Any:
+        seen.append(ids)
+        return ["2"]
+
+    create = updating(lambda new, *args: {"K": add})
     desk.answer(create, {"id": 2}, {"name": "x"})
     assert seen == [None]
     assert desk.store.state["endpoints"] == {"POST /todos": "2", "K": ["2"]}
@@ -540,9 +545,12 @@ def test_update_reaches_keys_without_a_result_and_leaves_meta(desk: Desk) -> Non
 def test_update_gets_the_normalized_response_and_the_arguments(desk: Desk) -> None:
     """In the form in which it is stored: primary keys."""
     seen: list[Any] = []
-    endpoint: Any = RestEndpoint(
-        path="/x", method="POST", schema={"users": [User]}, update=lambda *found: seen.append(found) or {}
-    )
+
+    def note(*found: Any) -> dict[str, Any]:
+        seen.append(found)
+        return {}
+
+    endpoint: Any = RestEndpoint(path="/x", method="POST", schema={"users": [User]}, update=note)
     desk.answer(endpoint, {"users": [{"id": 1}]}, {"p": 1}, {"b": 2})
     assert seen == [({"users": ["1"]}, {"p": 1}, {"b": 2})]
 
@@ -591,7 +599,7 @@ def test_none_as_the_only_argument_means_inactive(desk: Desk) -> None:
     assert desk.read(Articles.get_list.push, None).needs_fetch
 
 
-# -- listeners, hooks, threads, §7.1, §9.6 ------------------------------------------------------------------------------
+# -- listeners, hooks, threads, §7.1, §9.6 -----------------------------------------------------------------------------
 
 
 def test_listeners_hear_of_each_change_after_it_happened(desk: Desk) -> None:
@@ -681,7 +689,7 @@ def test_a_hook_may_read_but_not_change(desk: Desk, where: str) -> None:
     reads: list[Any] = []
     desk.answer(bare, "known", {})
 
-    def hook_that_changes(*args: Any) -> None:
+    def hook_that_changes(*args: Any) -> Any:
         reads.append(desk.data(bare, {}))
         try:
             desk.store.apply(Invalidate("x"))

@@ -74,7 +74,7 @@ class CompiledDenormalization(Denormalization):
 
 
 def reader_of(state: State, args: tuple[Any, ...], memo: Memo) -> Denormalization:
-    """A read of the view: compiled functions need the tables themselves, so that they can look into them."""
+    """A read of the view: compiled functions look into the tables themselves."""
     if type(state) is Tables:
         return CompiledDenormalization(state, args, memo)
     return Denormalization(state, args, memo)

@@ -39,7 +39,7 @@ class CompiledNormalization(Normalization):
         return super().visit(schema, value, parent, key)
 
     def write_entity(self, model: EntityModel, pk: str, record: dict[str, Any]) -> None:
-        """Merges a record into the table by the rules of §5.4; without hooks, a newer one is laid over the stored one."""
+        """Merges a record into the table by the rules of §5.4: without hooks, a newer one lies over the stored one."""
         table = model.key
         before = self.below.entities.get(table, EMPTY).get(pk)
         written = self.change.entities.get(table)
@@ -73,7 +73,7 @@ class CompiledNormalization(Normalization):
 
 
 def normalization(below: State) -> type[Normalization]:
-    """What normalizes over this state: compiled functions need the tables themselves, so that they can look into them."""
+    """What normalizes over this state: compiled functions look into the tables themselves."""
     return CompiledNormalization if type(below) is Tables else Normalization
 
 
@@ -203,9 +203,8 @@ class _Normalizing:
         self._inside.append(schema)
         with source.block(f"if type({value}) is dict:"):
             source.put(f"{pk} = {value}.get({model.pk_name!r})")
-            with source.block(f"if type({pk}) is str:"):
-                with source.block(f"if {pk} in UNUSABLE:"):
-                    source.put(f"{pk} = None")
+            with source.block(f"if type({pk}) is str:"), source.block(f"if {pk} in UNUSABLE:"):
+                source.put(f"{pk} = None")
             with source.block(f"elif type({pk}) is int:"):
                 source.put(f"{pk} = str({pk})")
             with source.block("else:"):

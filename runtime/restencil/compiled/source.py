@@ -24,7 +24,7 @@ def _always(value: Any) -> bool:
 
 
 holds_containers: Final[Callable[[Any], bool]] = getattr(gc, "is_tracked", _always)
-"""False for a dict without any list, dict or object in it; true for any other, and for some of those (as documented)."""
+"""False for a dict without any list, dict or object in it; true for any other, and for some of those as well."""
 
 
 def resolved(relation: Relation) -> Schema | None | Relation:

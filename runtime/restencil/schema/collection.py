@@ -293,6 +293,23 @@ def prepend(existing: list[Any], new: list[Any]) -> list[Any]:
     return Keys.joined(existing, new, first=True)
 
 
+def overlay(existing: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
+    """The entries of both; the new ones win (§5.8.3)."""
+    merged = {**existing, **new}
+    return existing if same_json(existing, merged) else merged
+
+
+def _of_copies(merge: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """A user's merge gets copies, since what is stored is never edited in place (§1.2)."""
+
+    def merged(existing: Any, new: Any) -> Any:
+        kind = dict if isinstance(existing, dict) else list
+        found = merge(kind(existing), kind(new))
+        return existing if same_json(existing, found) else found
+
+    return merged
+
+
 def without(existing: Any, new: Any) -> Any:
     """Existing without the new entries (§5.8.5)."""
     gone = {_entry_key(entry) for entry in items_of(new)}

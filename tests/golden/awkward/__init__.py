@@ -17,7 +17,14 @@ if _typing.TYPE_CHECKING:
     from ._client import AsyncAwkward, Awkward
     from ._entities import Base, Derived, DerivedBody
     from ._enums import DECIMAL_MINUS, DECIMAL_ONE, Any, Decimal
-    from ._objects import UUID, NotImplementedError, UUIDBody, dict
+    from ._objects import (
+        UUID,
+        NotImplementedError,
+        NotImplementedErrorBody,
+        UUIDBody,
+        dict,
+        dictBody,
+    )
     from .class_ import Class, ClassBody, Klass, KlassExtendBody, KlassRaiseResult
     from .entities import Entities, Entity, EntityBody
     from .functools import Functools
@@ -44,9 +51,11 @@ __all__ = [
     "KlassExtendBody",
     "KlassRaiseResult",
     "NotImplementedError",
+    "NotImplementedErrorBody",
     "TypingExtensions",
     "UUIDBody",
     "dict",
+    "dictBody",
     "typing",
     "typingBody",
 ]
@@ -55,7 +64,14 @@ _NAMES = {
     "_client": ("AsyncAwkward", "Awkward"),
     "_entities": ("Base", "Derived", "DerivedBody"),
     "_enums": ("DECIMAL_MINUS", "DECIMAL_ONE", "Any", "Decimal"),
-    "_objects": ("UUID", "NotImplementedError", "UUIDBody", "dict"),
+    "_objects": (
+        "UUID",
+        "NotImplementedError",
+        "NotImplementedErrorBody",
+        "UUIDBody",
+        "dict",
+        "dictBody",
+    ),
     "class_": ("Class", "ClassBody", "Klass", "KlassExtendBody", "KlassRaiseResult"),
     "entities": ("Entities", "Entity", "EntityBody"),
     "functools": ("Functools",),

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import builtins
 import typing as _typing
 
 import restencil
@@ -38,5 +39,5 @@ class DerivedBody(_typing.TypedDict, total=False):
 
     id: int
     kind: _typing.Literal['it\'s "derived"']
-    self: DerivedBody | Derived | int | str | None
+    self: builtins.dict[str, _typing.Any] | Derived | int | str | None
     cls: str

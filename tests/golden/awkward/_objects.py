@@ -8,7 +8,14 @@ import typing as _typing
 
 import restencil
 
-__all__ = ["UUID", "NotImplementedError", "UUIDBody", "dict"]
+__all__ = [
+    "UUID",
+    "NotImplementedError",
+    "NotImplementedErrorBody",
+    "UUIDBody",
+    "dict",
+    "dictBody",
+]
 
 
 class NotImplementedError(restencil.Record):
@@ -32,8 +39,22 @@ class dict(restencil.Record):
     items: list[str] = restencil.field(default=[], wire="Items")
 
 
+class NotImplementedErrorBody(_typing.TypedDict, total=False):
+    """What a body takes as NotImplementedError."""
+
+    args: list[str]
+
+
 class UUIDBody(_typing.TypedDict, total=False):
     """What a body takes as UUID."""
 
     int: builtins.int
     hex: str | None
+
+
+class dictBody(_typing.TypedDict, total=False):
+    """What a body takes as dict."""
+
+    keys: str
+    values_of: builtins.dict[str, str]
+    items: list[str]

@@ -11,8 +11,11 @@ import uuid as _uuid
 
 import restencil as _restencil
 
+from ._objects import NotImplementedError, dict
+
 if _typing.TYPE_CHECKING:
-    from ._enums import Any
+    from ._enums import Any, Decimal
+    from ._objects import NotImplementedErrorBody, dictBody
 
 __all__ = ["TypingExtensions", "typing", "typingBody"]
 
@@ -38,6 +41,9 @@ class typing(_restencil.Entity):
     )
     uuid: _uuid.UUID = _restencil.field(default=_uuid.UUID(int=0), wire="Uuid")
     builtins: Any = _restencil.field(default="any", wire="Builtins")
+    number: Decimal = _restencil.field(default=-1, wire="Number")
+    mapping: dict = _restencil.field(default=dict(), wire="Mapping")
+    errors: list[NotImplementedError] = _restencil.field(default=[], wire="Errors")
 
 
 class typingBody(_typing.TypedDict, total=False):
@@ -52,6 +58,9 @@ class typingBody(_typing.TypedDict, total=False):
     decimal: _decimal.Decimal
     uuid: _uuid.UUID
     builtins: Any
+    number: Decimal
+    mapping: dictBody | dict
+    errors: list[NotImplementedErrorBody | NotImplementedError]
 
 
 class TypingExtensions(

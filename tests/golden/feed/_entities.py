@@ -118,7 +118,7 @@ class AccountBody(typing.TypedDict, total=False):
     handle: str
     bio: str | None
     followers: int
-    pinned: PostBody | Post | int | str | LinkBody | Link | None
+    pinned: dict[str, typing.Any] | Post | int | str | Link | None
 
 
 class LinkPreview(typing.TypedDict):
@@ -135,7 +135,7 @@ class LinkBody(typing.TypedDict, total=False):
     id: str
     type: typing.Literal["link"]
     posted_at: datetime.datetime
-    author: AccountBody | Account | int | str
+    author: dict[str, typing.Any] | Account | int | str
     reactions: dict[str, Reaction]
     url: str
     preview: LinkPreview | None
@@ -147,7 +147,7 @@ class PollBody(typing.TypedDict, total=False):
     id: str
     type: typing.Literal["poll"]
     posted_at: datetime.datetime
-    author: AccountBody | Account | int | str
+    author: dict[str, typing.Any] | Account | int | str
     reactions: dict[str, Reaction]
     question: str
     options: list[str]
@@ -160,7 +160,7 @@ class PostBody(typing.TypedDict, total=False):
     id: str
     type: typing.Literal["post"]
     posted_at: datetime.datetime
-    author: AccountBody | Account | int | str
+    author: dict[str, typing.Any] | Account | int | str
     reactions: dict[str, Reaction]
     text: str
-    replies: list[PostBody | Post | int | str]
+    replies: list[dict[str, typing.Any] | Post | int | str]

@@ -12,8 +12,8 @@ import restencil
 from ._lazy import lazy
 
 if typing.TYPE_CHECKING:
-    from .part01s import Part01, Part01Body
-    from .part99s import Part99, Part99Body
+    from .part01s import Part01
+    from .part99s import Part99
 
 __all__ = ["Part00", "Part00Body", "Part00s"]
 
@@ -53,8 +53,8 @@ class Part00Body(typing.TypedDict, total=False):
     tags: list[str]
     size: int | None
     price: decimal.Decimal
-    next: Part01Body | Part01 | int | str | None
-    before: list[Part99Body | Part99 | int | str]
+    next: dict[str, typing.Any] | Part01 | int | str | None
+    before: list[dict[str, typing.Any] | Part99 | int | str]
 
 
 class Part00s(

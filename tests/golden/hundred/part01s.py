@@ -12,8 +12,8 @@ import restencil
 from ._lazy import lazy
 
 if typing.TYPE_CHECKING:
-    from .part00s import Part00, Part00Body
-    from .part02s import Part02, Part02Body
+    from .part00s import Part00
+    from .part02s import Part02
 
 __all__ = ["Part01", "Part01Body", "Part01s"]
 
@@ -53,8 +53,8 @@ class Part01Body(typing.TypedDict, total=False):
     tags: list[str]
     size: int | None
     price: decimal.Decimal
-    next: Part02Body | Part02 | int | str | None
-    before: list[Part00Body | Part00 | int | str]
+    next: dict[str, typing.Any] | Part02 | int | str | None
+    before: list[dict[str, typing.Any] | Part00 | int | str]
 
 
 class Part01s(

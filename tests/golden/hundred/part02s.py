@@ -12,8 +12,8 @@ import restencil
 from ._lazy import lazy
 
 if typing.TYPE_CHECKING:
-    from .part01s import Part01, Part01Body
-    from .part03s import Part03, Part03Body
+    from .part01s import Part01
+    from .part03s import Part03
 
 __all__ = ["Part02", "Part02Body", "Part02s"]
 
@@ -53,8 +53,8 @@ class Part02Body(typing.TypedDict, total=False):
     tags: list[str]
     size: int | None
     price: decimal.Decimal
-    next: Part03Body | Part03 | int | str | None
-    before: list[Part01Body | Part01 | int | str]
+    next: dict[str, typing.Any] | Part03 | int | str | None
+    before: list[dict[str, typing.Any] | Part01 | int | str]
 
 
 class Part02s(

@@ -12,8 +12,8 @@ import restencil
 from ._lazy import lazy
 
 if typing.TYPE_CHECKING:
-    from .part02s import Part02, Part02Body
-    from .part04s import Part04, Part04Body
+    from .part02s import Part02
+    from .part04s import Part04
 
 __all__ = ["Part03", "Part03Body", "Part03s"]
 
@@ -53,8 +53,8 @@ class Part03Body(typing.TypedDict, total=False):
     tags: list[str]
     size: int | None
     price: decimal.Decimal
-    next: Part04Body | Part04 | int | str | None
-    before: list[Part02Body | Part02 | int | str]
+    next: dict[str, typing.Any] | Part04 | int | str | None
+    before: list[dict[str, typing.Any] | Part02 | int | str]
 
 
 class Part03s(

@@ -12,8 +12,8 @@ import restencil
 from ._lazy import lazy
 
 if typing.TYPE_CHECKING:
-    from .part03s import Part03, Part03Body
-    from .part05s import Part05, Part05Body
+    from .part03s import Part03
+    from .part05s import Part05
 
 __all__ = ["Part04", "Part04Body", "Part04s"]
 
@@ -53,8 +53,8 @@ class Part04Body(typing.TypedDict, total=False):
     tags: list[str]
     size: int | None
     price: decimal.Decimal
-    next: Part05Body | Part05 | int | str | None
-    before: list[Part03Body | Part03 | int | str]
+    next: dict[str, typing.Any] | Part05 | int | str | None
+    before: list[dict[str, typing.Any] | Part03 | int | str]
 
 
 class Part04s(

@@ -12,8 +12,8 @@ import restencil
 from ._lazy import lazy
 
 if typing.TYPE_CHECKING:
-    from .part04s import Part04, Part04Body
-    from .part06s import Part06, Part06Body
+    from .part04s import Part04
+    from .part06s import Part06
 
 __all__ = ["Part05", "Part05Body", "Part05s"]
 
@@ -53,8 +53,8 @@ class Part05Body(typing.TypedDict, total=False):
     tags: list[str]
     size: int | None
     price: decimal.Decimal
-    next: Part06Body | Part06 | int | str | None
-    before: list[Part04Body | Part04 | int | str]
+    next: dict[str, typing.Any] | Part06 | int | str | None
+    before: list[dict[str, typing.Any] | Part04 | int | str]
 
 
 class Part05s(

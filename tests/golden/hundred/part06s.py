@@ -12,8 +12,8 @@ import restencil
 from ._lazy import lazy
 
 if typing.TYPE_CHECKING:
-    from .part05s import Part05, Part05Body
-    from .part07s import Part07, Part07Body
+    from .part05s import Part05
+    from .part07s import Part07
 
 __all__ = ["Part06", "Part06Body", "Part06s"]
 
@@ -53,8 +53,8 @@ class Part06Body(typing.TypedDict, total=False):
     tags: list[str]
     size: int | None
     price: decimal.Decimal
-    next: Part07Body | Part07 | int | str | None
-    before: list[Part05Body | Part05 | int | str]
+    next: dict[str, typing.Any] | Part07 | int | str | None
+    before: list[dict[str, typing.Any] | Part05 | int | str]
 
 
 class Part06s(

@@ -12,8 +12,8 @@ import restencil
 from ._lazy import lazy
 
 if typing.TYPE_CHECKING:
-    from .part06s import Part06, Part06Body
-    from .part08s import Part08, Part08Body
+    from .part06s import Part06
+    from .part08s import Part08
 
 __all__ = ["Part07", "Part07Body", "Part07s"]
 
@@ -53,8 +53,8 @@ class Part07Body(typing.TypedDict, total=False):
     tags: list[str]
     size: int | None
     price: decimal.Decimal
-    next: Part08Body | Part08 | int | str | None
-    before: list[Part06Body | Part06 | int | str]
+    next: dict[str, typing.Any] | Part08 | int | str | None
+    before: list[dict[str, typing.Any] | Part06 | int | str]
 
 
 class Part07s(

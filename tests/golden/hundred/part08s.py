@@ -12,8 +12,8 @@ import restencil
 from ._lazy import lazy
 
 if typing.TYPE_CHECKING:
-    from .part07s import Part07, Part07Body
-    from .part09s import Part09, Part09Body
+    from .part07s import Part07
+    from .part09s import Part09
 
 __all__ = ["Part08", "Part08Body", "Part08s"]
 
@@ -53,8 +53,8 @@ class Part08Body(typing.TypedDict, total=False):
     tags: list[str]
     size: int | None
     price: decimal.Decimal
-    next: Part09Body | Part09 | int | str | None
-    before: list[Part07Body | Part07 | int | str]
+    next: dict[str, typing.Any] | Part09 | int | str | None
+    before: list[dict[str, typing.Any] | Part07 | int | str]
 
 
 class Part08s(

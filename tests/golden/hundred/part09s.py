@@ -12,8 +12,8 @@ import restencil
 from ._lazy import lazy
 
 if typing.TYPE_CHECKING:
-    from .part08s import Part08, Part08Body
-    from .part10s import Part10, Part10Body
+    from .part08s import Part08
+    from .part10s import Part10
 
 __all__ = ["Part09", "Part09Body", "Part09s"]
 
@@ -53,8 +53,8 @@ class Part09Body(typing.TypedDict, total=False):
     tags: list[str]
     size: int | None
     price: decimal.Decimal
-    next: Part10Body | Part10 | int | str | None
-    before: list[Part08Body | Part08 | int | str]
+    next: dict[str, typing.Any] | Part10 | int | str | None
+    before: list[dict[str, typing.Any] | Part08 | int | str]
 
 
 class Part09s(

@@ -12,8 +12,8 @@ import restencil
 from ._lazy import lazy
 
 if typing.TYPE_CHECKING:
-    from .part09s import Part09, Part09Body
-    from .part11s import Part11, Part11Body
+    from .part09s import Part09
+    from .part11s import Part11
 
 __all__ = ["Part10", "Part10Body", "Part10s"]
 
@@ -53,8 +53,8 @@ class Part10Body(typing.TypedDict, total=False):
     tags: list[str]
     size: int | None
     price: decimal.Decimal
-    next: Part11Body | Part11 | int | str | None
-    before: list[Part09Body | Part09 | int | str]
+    next: dict[str, typing.Any] | Part11 | int | str | None
+    before: list[dict[str, typing.Any] | Part09 | int | str]
 
 
 class Part10s(

@@ -12,8 +12,8 @@ import restencil
 from ._lazy import lazy
 
 if typing.TYPE_CHECKING:
-    from .part10s import Part10, Part10Body
-    from .part12s import Part12, Part12Body
+    from .part10s import Part10
+    from .part12s import Part12
 
 __all__ = ["Part11", "Part11Body", "Part11s"]
 
@@ -53,8 +53,8 @@ class Part11Body(typing.TypedDict, total=False):
     tags: list[str]
     size: int | None
     price: decimal.Decimal
-    next: Part12Body | Part12 | int | str | None
-    before: list[Part10Body | Part10 | int | str]
+    next: dict[str, typing.Any] | Part12 | int | str | None
+    before: list[dict[str, typing.Any] | Part10 | int | str]
 
 
 class Part11s(

@@ -12,8 +12,8 @@ import restencil
 from ._lazy import lazy
 
 if typing.TYPE_CHECKING:
-    from .part11s import Part11, Part11Body
-    from .part13s import Part13, Part13Body
+    from .part11s import Part11
+    from .part13s import Part13
 
 __all__ = ["Part12", "Part12Body", "Part12s"]
 
@@ -53,8 +53,8 @@ class Part12Body(typing.TypedDict, total=False):
     tags: list[str]
     size: int | None
     price: decimal.Decimal
-    next: Part13Body | Part13 | int | str | None
-    before: list[Part11Body | Part11 | int | str]
+    next: dict[str, typing.Any] | Part13 | int | str | None
+    before: list[dict[str, typing.Any] | Part11 | int | str]
 
 
 class Part12s(

@@ -12,8 +12,8 @@ import restencil
 from ._lazy import lazy
 
 if typing.TYPE_CHECKING:
-    from .part12s import Part12, Part12Body
-    from .part14s import Part14, Part14Body
+    from .part12s import Part12
+    from .part14s import Part14
 
 __all__ = ["Part13", "Part13Body", "Part13s"]
 
@@ -53,8 +53,8 @@ class Part13Body(typing.TypedDict, total=False):
     tags: list[str]
     size: int | None
     price: decimal.Decimal
-    next: Part14Body | Part14 | int | str | None
-    before: list[Part12Body | Part12 | int | str]
+    next: dict[str, typing.Any] | Part14 | int | str | None
+    before: list[dict[str, typing.Any] | Part12 | int | str]
 
 
 class Part13s(

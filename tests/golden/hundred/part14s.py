@@ -12,8 +12,8 @@ import restencil
 from ._lazy import lazy
 
 if typing.TYPE_CHECKING:
-    from .part13s import Part13, Part13Body
-    from .part15s import Part15, Part15Body
+    from .part13s import Part13
+    from .part15s import Part15
 
 __all__ = ["Part14", "Part14Body", "Part14s"]
 
@@ -53,8 +53,8 @@ class Part14Body(typing.TypedDict, total=False):
     tags: list[str]
     size: int | None
     price: decimal.Decimal
-    next: Part15Body | Part15 | int | str | None
-    before: list[Part13Body | Part13 | int | str]
+    next: dict[str, typing.Any] | Part15 | int | str | None
+    before: list[dict[str, typing.Any] | Part13 | int | str]
 
 
 class Part14s(

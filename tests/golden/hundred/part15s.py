@@ -12,8 +12,8 @@ import restencil
 from ._lazy import lazy
 
 if typing.TYPE_CHECKING:
-    from .part14s import Part14, Part14Body
-    from .part16s import Part16, Part16Body
+    from .part14s import Part14
+    from .part16s import Part16
 
 __all__ = ["Part15", "Part15Body", "Part15s"]
 
@@ -53,8 +53,8 @@ class Part15Body(typing.TypedDict, total=False):
     tags: list[str]
     size: int | None
     price: decimal.Decimal
-    next: Part16Body | Part16 | int | str | None
-    before: list[Part14Body | Part14 | int | str]
+    next: dict[str, typing.Any] | Part16 | int | str | None
+    before: list[dict[str, typing.Any] | Part14 | int | str]
 
 
 class Part15s(

@@ -12,8 +12,8 @@ import restencil
 from ._lazy import lazy
 
 if typing.TYPE_CHECKING:
-    from .part15s import Part15, Part15Body
-    from .part17s import Part17, Part17Body
+    from .part15s import Part15
+    from .part17s import Part17
 
 __all__ = ["Part16", "Part16Body", "Part16s"]
 
@@ -53,8 +53,8 @@ class Part16Body(typing.TypedDict, total=False):
     tags: list[str]
     size: int | None
     price: decimal.Decimal
-    next: Part17Body | Part17 | int | str | None
-    before: list[Part15Body | Part15 | int | str]
+    next: dict[str, typing.Any] | Part17 | int | str | None
+    before: list[dict[str, typing.Any] | Part15 | int | str]
 
 
 class Part16s(

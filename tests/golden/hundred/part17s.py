@@ -12,8 +12,8 @@ import restencil
 from ._lazy import lazy
 
 if typing.TYPE_CHECKING:
-    from .part16s import Part16, Part16Body
-    from .part18s import Part18, Part18Body
+    from .part16s import Part16
+    from .part18s import Part18
 
 __all__ = ["Part17", "Part17Body", "Part17s"]
 
@@ -53,8 +53,8 @@ class Part17Body(typing.TypedDict, total=False):
     tags: list[str]
     size: int | None
     price: decimal.Decimal
-    next: Part18Body | Part18 | int | str | None
-    before: list[Part16Body | Part16 | int | str]
+    next: dict[str, typing.Any] | Part18 | int | str | None
+    before: list[dict[str, typing.Any] | Part16 | int | str]
 
 
 class Part17s(

@@ -12,8 +12,8 @@ import restencil
 from ._lazy import lazy
 
 if typing.TYPE_CHECKING:
-    from .part17s import Part17, Part17Body
-    from .part19s import Part19, Part19Body
+    from .part17s import Part17
+    from .part19s import Part19
 
 __all__ = ["Part18", "Part18Body", "Part18s"]
 
@@ -53,8 +53,8 @@ class Part18Body(typing.TypedDict, total=False):
     tags: list[str]
     size: int | None
     price: decimal.Decimal
-    next: Part19Body | Part19 | int | str | None
-    before: list[Part17Body | Part17 | int | str]
+    next: dict[str, typing.Any] | Part19 | int | str | None
+    before: list[dict[str, typing.Any] | Part17 | int | str]
 
 
 class Part18s(

@@ -12,8 +12,8 @@ import restencil
 from ._lazy import lazy
 
 if typing.TYPE_CHECKING:
-    from .part18s import Part18, Part18Body
-    from .part20s import Part20, Part20Body
+    from .part18s import Part18
+    from .part20s import Part20
 
 __all__ = ["Part19", "Part19Body", "Part19s"]
 
@@ -53,8 +53,8 @@ class Part19Body(typing.TypedDict, total=False):
     tags: list[str]
     size: int | None
     price: decimal.Decimal
-    next: Part20Body | Part20 | int | str | None
-    before: list[Part18Body | Part18 | int | str]
+    next: dict[str, typing.Any] | Part20 | int | str | None
+    before: list[dict[str, typing.Any] | Part18 | int | str]
 
 
 class Part19s(

@@ -12,8 +12,8 @@ import restencil
 from ._lazy import lazy
 
 if typing.TYPE_CHECKING:
-    from .part19s import Part19, Part19Body
-    from .part21s import Part21, Part21Body
+    from .part19s import Part19
+    from .part21s import Part21
 
 __all__ = ["Part20", "Part20Body", "Part20s"]
 
@@ -53,8 +53,8 @@ class Part20Body(typing.TypedDict, total=False):
     tags: list[str]
     size: int | None
     price: decimal.Decimal
-    next: Part21Body | Part21 | int | str | None
-    before: list[Part19Body | Part19 | int | str]
+    next: dict[str, typing.Any] | Part21 | int | str | None
+    before: list[dict[str, typing.Any] | Part19 | int | str]
 
 
 class Part20s(

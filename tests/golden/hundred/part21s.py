@@ -12,8 +12,8 @@ import restencil
 from ._lazy import lazy
 
 if typing.TYPE_CHECKING:
-    from .part20s import Part20, Part20Body
-    from .part22s import Part22, Part22Body
+    from .part20s import Part20
+    from .part22s import Part22
 
 __all__ = ["Part21", "Part21Body", "Part21s"]
 
@@ -53,8 +53,8 @@ class Part21Body(typing.TypedDict, total=False):
     tags: list[str]
     size: int | None
     price: decimal.Decimal
-    next: Part22Body | Part22 | int | str | None
-    before: list[Part20Body | Part20 | int | str]
+    next: dict[str, typing.Any] | Part22 | int | str | None
+    before: list[dict[str, typing.Any] | Part20 | int | str]
 
 
 class Part21s(

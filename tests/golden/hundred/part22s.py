@@ -12,8 +12,8 @@ import restencil
 from ._lazy import lazy
 
 if typing.TYPE_CHECKING:
-    from .part21s import Part21, Part21Body
-    from .part23s import Part23, Part23Body
+    from .part21s import Part21
+    from .part23s import Part23
 
 __all__ = ["Part22", "Part22Body", "Part22s"]
 
@@ -53,8 +53,8 @@ class Part22Body(typing.TypedDict, total=False):
     tags: list[str]
     size: int | None
     price: decimal.Decimal
-    next: Part23Body | Part23 | int | str | None
-    before: list[Part21Body | Part21 | int | str]
+    next: dict[str, typing.Any] | Part23 | int | str | None
+    before: list[dict[str, typing.Any] | Part21 | int | str]
 
 
 class Part22s(

@@ -12,8 +12,8 @@ import restencil
 from ._lazy import lazy
 
 if typing.TYPE_CHECKING:
-    from .part22s import Part22, Part22Body
-    from .part24s import Part24, Part24Body
+    from .part22s import Part22
+    from .part24s import Part24
 
 __all__ = ["Part23", "Part23Body", "Part23s"]
 
@@ -53,8 +53,8 @@ class Part23Body(typing.TypedDict, total=False):
     tags: list[str]
     size: int | None
     price: decimal.Decimal
-    next: Part24Body | Part24 | int | str | None
-    before: list[Part22Body | Part22 | int | str]
+    next: dict[str, typing.Any] | Part24 | int | str | None
+    before: list[dict[str, typing.Any] | Part22 | int | str]
 
 
 class Part23s(

@@ -12,8 +12,8 @@ import restencil
 from ._lazy import lazy
 
 if typing.TYPE_CHECKING:
-    from .part23s import Part23, Part23Body
-    from .part25s import Part25, Part25Body
+    from .part23s import Part23
+    from .part25s import Part25
 
 __all__ = ["Part24", "Part24Body", "Part24s"]
 
@@ -53,8 +53,8 @@ class Part24Body(typing.TypedDict, total=False):
     tags: list[str]
     size: int | None
     price: decimal.Decimal
-    next: Part25Body | Part25 | int | str | None
-    before: list[Part23Body | Part23 | int | str]
+    next: dict[str, typing.Any] | Part25 | int | str | None
+    before: list[dict[str, typing.Any] | Part23 | int | str]
 
 
 class Part24s(

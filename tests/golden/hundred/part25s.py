@@ -12,8 +12,8 @@ import restencil
 from ._lazy import lazy
 
 if typing.TYPE_CHECKING:
-    from .part24s import Part24, Part24Body
-    from .part26s import Part26, Part26Body
+    from .part24s import Part24
+    from .part26s import Part26
 
 __all__ = ["Part25", "Part25Body", "Part25s"]
 
@@ -53,8 +53,8 @@ class Part25Body(typing.TypedDict, total=False):
     tags: list[str]
     size: int | None
     price: decimal.Decimal
-    next: Part26Body | Part26 | int | str | None
-    before: list[Part24Body | Part24 | int | str]
+    next: dict[str, typing.Any] | Part26 | int | str | None
+    before: list[dict[str, typing.Any] | Part24 | int | str]
 
 
 class Part25s(

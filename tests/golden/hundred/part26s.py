@@ -12,8 +12,8 @@ import restencil
 from ._lazy import lazy
 
 if typing.TYPE_CHECKING:
-    from .part25s import Part25, Part25Body
-    from .part27s import Part27, Part27Body
+    from .part25s import Part25
+    from .part27s import Part27
 
 __all__ = ["Part26", "Part26Body", "Part26s"]
 
@@ -53,8 +53,8 @@ class Part26Body(typing.TypedDict, total=False):
     tags: list[str]
     size: int | None
     price: decimal.Decimal
-    next: Part27Body | Part27 | int | str | None
-    before: list[Part25Body | Part25 | int | str]
+    next: dict[str, typing.Any] | Part27 | int | str | None
+    before: list[dict[str, typing.Any] | Part25 | int | str]
 
 
 class Part26s(

@@ -12,8 +12,8 @@ import restencil
 from ._lazy import lazy
 
 if typing.TYPE_CHECKING:
-    from .part26s import Part26, Part26Body
-    from .part28s import Part28, Part28Body
+    from .part26s import Part26
+    from .part28s import Part28
 
 __all__ = ["Part27", "Part27Body", "Part27s"]
 
@@ -53,8 +53,8 @@ class Part27Body(typing.TypedDict, total=False):
     tags: list[str]
     size: int | None
     price: decimal.Decimal
-    next: Part28Body | Part28 | int | str | None
-    before: list[Part26Body | Part26 | int | str]
+    next: dict[str, typing.Any] | Part28 | int | str | None
+    before: list[dict[str, typing.Any] | Part26 | int | str]
 
 
 class Part27s(

@@ -12,8 +12,8 @@ import restencil
 from ._lazy import lazy
 
 if typing.TYPE_CHECKING:
-    from .part27s import Part27, Part27Body
-    from .part29s import Part29, Part29Body
+    from .part27s import Part27
+    from .part29s import Part29
 
 __all__ = ["Part28", "Part28Body", "Part28s"]
 
@@ -53,8 +53,8 @@ class Part28Body(typing.TypedDict, total=False):
     tags: list[str]
     size: int | None
     price: decimal.Decimal
-    next: Part29Body | Part29 | int | str | None
-    before: list[Part27Body | Part27 | int | str]
+    next: dict[str, typing.Any] | Part29 | int | str | None
+    before: list[dict[str, typing.Any] | Part27 | int | str]
 
 
 class Part28s(

@@ -12,8 +12,8 @@ import restencil
 from ._lazy import lazy
 
 if typing.TYPE_CHECKING:
-    from .part28s import Part28, Part28Body
-    from .part30s import Part30, Part30Body
+    from .part28s import Part28
+    from .part30s import Part30
 
 __all__ = ["Part29", "Part29Body", "Part29s"]
 
@@ -53,8 +53,8 @@ class Part29Body(typing.TypedDict, total=False):
     tags: list[str]
     size: int | None
     price: decimal.Decimal
-    next: Part30Body | Part30 | int | str | None
-    before: list[Part28Body | Part28 | int | str]
+    next: dict[str, typing.Any] | Part30 | int | str | None
+    before: list[dict[str, typing.Any] | Part28 | int | str]
 
 
 class Part29s(

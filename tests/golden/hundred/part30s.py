@@ -12,8 +12,8 @@ import restencil
 from ._lazy import lazy
 
 if typing.TYPE_CHECKING:
-    from .part29s import Part29, Part29Body
-    from .part31s import Part31, Part31Body
+    from .part29s import Part29
+    from .part31s import Part31
 
 __all__ = ["Part30", "Part30Body", "Part30s"]
 
@@ -53,8 +53,8 @@ class Part30Body(typing.TypedDict, total=False):
     tags: list[str]
     size: int | None
     price: decimal.Decimal
-    next: Part31Body | Part31 | int | str | None
-    before: list[Part29Body | Part29 | int | str]
+    next: dict[str, typing.Any] | Part31 | int | str | None
+    before: list[dict[str, typing.Any] | Part29 | int | str]
 
 
 class Part30s(

@@ -12,8 +12,8 @@ import restencil
 from ._lazy import lazy
 
 if typing.TYPE_CHECKING:
-    from .part30s import Part30, Part30Body
-    from .part32s import Part32, Part32Body
+    from .part30s import Part30
+    from .part32s import Part32
 
 __all__ = ["Part31", "Part31Body", "Part31s"]
 
@@ -53,8 +53,8 @@ class Part31Body(typing.TypedDict, total=False):
     tags: list[str]
     size: int | None
     price: decimal.Decimal
-    next: Part32Body | Part32 | int | str | None
-    before: list[Part30Body | Part30 | int | str]
+    next: dict[str, typing.Any] | Part32 | int | str | None
+    before: list[dict[str, typing.Any] | Part30 | int | str]
 
 
 class Part31s(

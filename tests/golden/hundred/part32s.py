@@ -12,8 +12,8 @@ import restencil
 from ._lazy import lazy
 
 if typing.TYPE_CHECKING:
-    from .part31s import Part31, Part31Body
-    from .part33s import Part33, Part33Body
+    from .part31s import Part31
+    from .part33s import Part33
 
 __all__ = ["Part32", "Part32Body", "Part32s"]
 
@@ -53,8 +53,8 @@ class Part32Body(typing.TypedDict, total=False):
     tags: list[str]
     size: int | None
     price: decimal.Decimal
-    next: Part33Body | Part33 | int | str | None
-    before: list[Part31Body | Part31 | int | str]
+    next: dict[str, typing.Any] | Part33 | int | str | None
+    before: list[dict[str, typing.Any] | Part31 | int | str]
 
 
 class Part32s(

@@ -12,8 +12,8 @@ import restencil
 from ._lazy import lazy
 
 if typing.TYPE_CHECKING:
-    from .part32s import Part32, Part32Body
-    from .part34s import Part34, Part34Body
+    from .part32s import Part32
+    from .part34s import Part34
 
 __all__ = ["Part33", "Part33Body", "Part33s"]
 
@@ -53,8 +53,8 @@ class Part33Body(typing.TypedDict, total=False):
     tags: list[str]
     size: int | None
     price: decimal.Decimal
-    next: Part34Body | Part34 | int | str | None
-    before: list[Part32Body | Part32 | int | str]
+    next: dict[str, typing.Any] | Part34 | int | str | None
+    before: list[dict[str, typing.Any] | Part32 | int | str]
 
 
 class Part33s(

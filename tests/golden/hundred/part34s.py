@@ -12,8 +12,8 @@ import restencil
 from ._lazy import lazy
 
 if typing.TYPE_CHECKING:
-    from .part33s import Part33, Part33Body
-    from .part35s import Part35, Part35Body
+    from .part33s import Part33
+    from .part35s import Part35
 
 __all__ = ["Part34", "Part34Body", "Part34s"]
 
@@ -53,8 +53,8 @@ class Part34Body(typing.TypedDict, total=False):
     tags: list[str]
     size: int | None
     price: decimal.Decimal
-    next: Part35Body | Part35 | int | str | None
-    before: list[Part33Body | Part33 | int | str]
+    next: dict[str, typing.Any] | Part35 | int | str | None
+    before: list[dict[str, typing.Any] | Part33 | int | str]
 
 
 class Part34s(

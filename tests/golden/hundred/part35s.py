@@ -12,8 +12,8 @@ import restencil
 from ._lazy import lazy
 
 if typing.TYPE_CHECKING:
-    from .part34s import Part34, Part34Body
-    from .part36s import Part36, Part36Body
+    from .part34s import Part34
+    from .part36s import Part36
 
 __all__ = ["Part35", "Part35Body", "Part35s"]
 
@@ -53,8 +53,8 @@ class Part35Body(typing.TypedDict, total=False):
     tags: list[str]
     size: int | None
     price: decimal.Decimal
-    next: Part36Body | Part36 | int | str | None
-    before: list[Part34Body | Part34 | int | str]
+    next: dict[str, typing.Any] | Part36 | int | str | None
+    before: list[dict[str, typing.Any] | Part34 | int | str]
 
 
 class Part35s(

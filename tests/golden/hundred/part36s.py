@@ -12,8 +12,8 @@ import restencil
 from ._lazy import lazy
 
 if typing.TYPE_CHECKING:
-    from .part35s import Part35, Part35Body
-    from .part37s import Part37, Part37Body
+    from .part35s import Part35
+    from .part37s import Part37
 
 __all__ = ["Part36", "Part36Body", "Part36s"]
 
@@ -53,8 +53,8 @@ class Part36Body(typing.TypedDict, total=False):
     tags: list[str]
     size: int | None
     price: decimal.Decimal
-    next: Part37Body | Part37 | int | str | None
-    before: list[Part35Body | Part35 | int | str]
+    next: dict[str, typing.Any] | Part37 | int | str | None
+    before: list[dict[str, typing.Any] | Part35 | int | str]
 
 
 class Part36s(

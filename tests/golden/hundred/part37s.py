@@ -12,8 +12,8 @@ import restencil
 from ._lazy import lazy
 
 if typing.TYPE_CHECKING:
-    from .part36s import Part36, Part36Body
-    from .part38s import Part38, Part38Body
+    from .part36s import Part36
+    from .part38s import Part38
 
 __all__ = ["Part37", "Part37Body", "Part37s"]
 
@@ -53,8 +53,8 @@ class Part37Body(typing.TypedDict, total=False):
     tags: list[str]
     size: int | None
     price: decimal.Decimal
-    next: Part38Body | Part38 | int | str | None
-    before: list[Part36Body | Part36 | int | str]
+    next: dict[str, typing.Any] | Part38 | int | str | None
+    before: list[dict[str, typing.Any] | Part36 | int | str]
 
 
 class Part37s(

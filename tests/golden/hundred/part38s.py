@@ -12,8 +12,8 @@ import restencil
 from ._lazy import lazy
 
 if typing.TYPE_CHECKING:
-    from .part37s import Part37, Part37Body
-    from .part39s import Part39, Part39Body
+    from .part37s import Part37
+    from .part39s import Part39
 
 __all__ = ["Part38", "Part38Body", "Part38s"]
 
@@ -53,8 +53,8 @@ class Part38Body(typing.TypedDict, total=False):
     tags: list[str]
     size: int | None
     price: decimal.Decimal
-    next: Part39Body | Part39 | int | str | None
-    before: list[Part37Body | Part37 | int | str]
+    next: dict[str, typing.Any] | Part39 | int | str | None
+    before: list[dict[str, typing.Any] | Part37 | int | str]
 
 
 class Part38s(

@@ -12,8 +12,8 @@ import restencil
 from ._lazy import lazy
 
 if typing.TYPE_CHECKING:
-    from .part38s import Part38, Part38Body
-    from .part40s import Part40, Part40Body
+    from .part38s import Part38
+    from .part40s import Part40
 
 __all__ = ["Part39", "Part39Body", "Part39s"]
 
@@ -53,8 +53,8 @@ class Part39Body(typing.TypedDict, total=False):
     tags: list[str]
     size: int | None
     price: decimal.Decimal
-    next: Part40Body | Part40 | int | str | None
-    before: list[Part38Body | Part38 | int | str]
+    next: dict[str, typing.Any] | Part40 | int | str | None
+    before: list[dict[str, typing.Any] | Part38 | int | str]
 
 
 class Part39s(

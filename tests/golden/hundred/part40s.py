@@ -12,8 +12,8 @@ import restencil
 from ._lazy import lazy
 
 if typing.TYPE_CHECKING:
-    from .part39s import Part39, Part39Body
-    from .part41s import Part41, Part41Body
+    from .part39s import Part39
+    from .part41s import Part41
 
 __all__ = ["Part40", "Part40Body", "Part40s"]
 
@@ -53,8 +53,8 @@ class Part40Body(typing.TypedDict, total=False):
     tags: list[str]
     size: int | None
     price: decimal.Decimal
-    next: Part41Body | Part41 | int | str | None
-    before: list[Part39Body | Part39 | int | str]
+    next: dict[str, typing.Any] | Part41 | int | str | None
+    before: list[dict[str, typing.Any] | Part39 | int | str]
 
 
 class Part40s(

@@ -12,8 +12,8 @@ import restencil
 from ._lazy import lazy
 
 if typing.TYPE_CHECKING:
-    from .part40s import Part40, Part40Body
-    from .part42s import Part42, Part42Body
+    from .part40s import Part40
+    from .part42s import Part42
 
 __all__ = ["Part41", "Part41Body", "Part41s"]
 
@@ -53,8 +53,8 @@ class Part41Body(typing.TypedDict, total=False):
     tags: list[str]
     size: int | None
     price: decimal.Decimal
-    next: Part42Body | Part42 | int | str | None
-    before: list[Part40Body | Part40 | int | str]
+    next: dict[str, typing.Any] | Part42 | int | str | None
+    before: list[dict[str, typing.Any] | Part40 | int | str]
 
 
 class Part41s(

@@ -12,8 +12,8 @@ import restencil
 from ._lazy import lazy
 
 if typing.TYPE_CHECKING:
-    from .part41s import Part41, Part41Body
-    from .part43s import Part43, Part43Body
+    from .part41s import Part41
+    from .part43s import Part43
 
 __all__ = ["Part42", "Part42Body", "Part42s"]
 
@@ -53,8 +53,8 @@ class Part42Body(typing.TypedDict, total=False):
     tags: list[str]
     size: int | None
     price: decimal.Decimal
-    next: Part43Body | Part43 | int | str | None
-    before: list[Part41Body | Part41 | int | str]
+    next: dict[str, typing.Any] | Part43 | int | str | None
+    before: list[dict[str, typing.Any] | Part41 | int | str]
 
 
 class Part42s(

@@ -12,8 +12,8 @@ import restencil
 from ._lazy import lazy
 
 if typing.TYPE_CHECKING:
-    from .part42s import Part42, Part42Body
-    from .part44s import Part44, Part44Body
+    from .part42s import Part42
+    from .part44s import Part44
 
 __all__ = ["Part43", "Part43Body", "Part43s"]
 
@@ -53,8 +53,8 @@ class Part43Body(typing.TypedDict, total=False):
     tags: list[str]
     size: int | None
     price: decimal.Decimal
-    next: Part44Body | Part44 | int | str | None
-    before: list[Part42Body | Part42 | int | str]
+    next: dict[str, typing.Any] | Part44 | int | str | None
+    before: list[dict[str, typing.Any] | Part42 | int | str]
 
 
 class Part43s(

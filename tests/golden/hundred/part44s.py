@@ -12,8 +12,8 @@ import restencil
 from ._lazy import lazy
 
 if typing.TYPE_CHECKING:
-    from .part43s import Part43, Part43Body
-    from .part45s import Part45, Part45Body
+    from .part43s import Part43
+    from .part45s import Part45
 
 __all__ = ["Part44", "Part44Body", "Part44s"]
 
@@ -53,8 +53,8 @@ class Part44Body(typing.TypedDict, total=False):
     tags: list[str]
     size: int | None
     price: decimal.Decimal
-    next: Part45Body | Part45 | int | str | None
-    before: list[Part43Body | Part43 | int | str]
+    next: dict[str, typing.Any] | Part45 | int | str | None
+    before: list[dict[str, typing.Any] | Part43 | int | str]
 
 
 class Part44s(

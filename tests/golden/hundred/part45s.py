@@ -12,8 +12,8 @@ import restencil
 from ._lazy import lazy
 
 if typing.TYPE_CHECKING:
-    from .part44s import Part44, Part44Body
-    from .part46s import Part46, Part46Body
+    from .part44s import Part44
+    from .part46s import Part46
 
 __all__ = ["Part45", "Part45Body", "Part45s"]
 
@@ -53,8 +53,8 @@ class Part45Body(typing.TypedDict, total=False):
     tags: list[str]
     size: int | None
     price: decimal.Decimal
-    next: Part46Body | Part46 | int | str | None
-    before: list[Part44Body | Part44 | int | str]
+    next: dict[str, typing.Any] | Part46 | int | str | None
+    before: list[dict[str, typing.Any] | Part44 | int | str]
 
 
 class Part45s(

@@ -12,8 +12,8 @@ import restencil
 from ._lazy import lazy
 
 if typing.TYPE_CHECKING:
-    from .part45s import Part45, Part45Body
-    from .part47s import Part47, Part47Body
+    from .part45s import Part45
+    from .part47s import Part47
 
 __all__ = ["Part46", "Part46Body", "Part46s"]
 
@@ -53,8 +53,8 @@ class Part46Body(typing.TypedDict, total=False):
     tags: list[str]
     size: int | None
     price: decimal.Decimal
-    next: Part47Body | Part47 | int | str | None
-    before: list[Part45Body | Part45 | int | str]
+    next: dict[str, typing.Any] | Part47 | int | str | None
+    before: list[dict[str, typing.Any] | Part45 | int | str]
 
 
 class Part46s(

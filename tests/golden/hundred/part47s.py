@@ -12,8 +12,8 @@ import restencil
 from ._lazy import lazy
 
 if typing.TYPE_CHECKING:
-    from .part46s import Part46, Part46Body
-    from .part48s import Part48, Part48Body
+    from .part46s import Part46
+    from .part48s import Part48
 
 __all__ = ["Part47", "Part47Body", "Part47s"]
 
@@ -53,8 +53,8 @@ class Part47Body(typing.TypedDict, total=False):
     tags: list[str]
     size: int | None
     price: decimal.Decimal
-    next: Part48Body | Part48 | int | str | None
-    before: list[Part46Body | Part46 | int | str]
+    next: dict[str, typing.Any] | Part48 | int | str | None
+    before: list[dict[str, typing.Any] | Part46 | int | str]
 
 
 class Part47s(

@@ -12,8 +12,8 @@ import restencil
 from ._lazy import lazy
 
 if typing.TYPE_CHECKING:
-    from .part47s import Part47, Part47Body
-    from .part49s import Part49, Part49Body
+    from .part47s import Part47
+    from .part49s import Part49
 
 __all__ = ["Part48", "Part48Body", "Part48s"]
 
@@ -53,8 +53,8 @@ class Part48Body(typing.TypedDict, total=False):
     tags: list[str]
     size: int | None
     price: decimal.Decimal
-    next: Part49Body | Part49 | int | str | None
-    before: list[Part47Body | Part47 | int | str]
+    next: dict[str, typing.Any] | Part49 | int | str | None
+    before: list[dict[str, typing.Any] | Part47 | int | str]
 
 
 class Part48s(

@@ -12,8 +12,8 @@ import restencil
 from ._lazy import lazy
 
 if typing.TYPE_CHECKING:
-    from .part48s import Part48, Part48Body
-    from .part50s import Part50, Part50Body
+    from .part48s import Part48
+    from .part50s import Part50
 
 __all__ = ["Part49", "Part49Body", "Part49s"]
 
@@ -53,8 +53,8 @@ class Part49Body(typing.TypedDict, total=False):
     tags: list[str]
     size: int | None
     price: decimal.Decimal
-    next: Part50Body | Part50 | int | str | None
-    before: list[Part48Body | Part48 | int | str]
+    next: dict[str, typing.Any] | Part50 | int | str | None
+    before: list[dict[str, typing.Any] | Part48 | int | str]
 
 
 class Part49s(

@@ -12,8 +12,8 @@ import restencil
 from ._lazy import lazy
 
 if typing.TYPE_CHECKING:
-    from .part49s import Part49, Part49Body
-    from .part51s import Part51, Part51Body
+    from .part49s import Part49
+    from .part51s import Part51
 
 __all__ = ["Part50", "Part50Body", "Part50s"]
 
@@ -53,8 +53,8 @@ class Part50Body(typing.TypedDict, total=False):
     tags: list[str]
     size: int | None
     price: decimal.Decimal
-    next: Part51Body | Part51 | int | str | None
-    before: list[Part49Body | Part49 | int | str]
+    next: dict[str, typing.Any] | Part51 | int | str | None
+    before: list[dict[str, typing.Any] | Part49 | int | str]
 
 
 class Part50s(

@@ -12,8 +12,8 @@ import restencil
 from ._lazy import lazy
 
 if typing.TYPE_CHECKING:
-    from .part50s import Part50, Part50Body
-    from .part52s import Part52, Part52Body
+    from .part50s import Part50
+    from .part52s import Part52
 
 __all__ = ["Part51", "Part51Body", "Part51s"]
 
@@ -53,8 +53,8 @@ class Part51Body(typing.TypedDict, total=False):
     tags: list[str]
     size: int | None
     price: decimal.Decimal
-    next: Part52Body | Part52 | int | str | None
-    before: list[Part50Body | Part50 | int | str]
+    next: dict[str, typing.Any] | Part52 | int | str | None
+    before: list[dict[str, typing.Any] | Part50 | int | str]
 
 
 class Part51s(

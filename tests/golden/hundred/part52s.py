@@ -12,8 +12,8 @@ import restencil
 from ._lazy import lazy
 
 if typing.TYPE_CHECKING:
-    from .part51s import Part51, Part51Body
-    from .part53s import Part53, Part53Body
+    from .part51s import Part51
+    from .part53s import Part53
 
 __all__ = ["Part52", "Part52Body", "Part52s"]
 
@@ -53,8 +53,8 @@ class Part52Body(typing.TypedDict, total=False):
     tags: list[str]
     size: int | None
     price: decimal.Decimal
-    next: Part53Body | Part53 | int | str | None
-    before: list[Part51Body | Part51 | int | str]
+    next: dict[str, typing.Any] | Part53 | int | str | None
+    before: list[dict[str, typing.Any] | Part51 | int | str]
 
 
 class Part52s(

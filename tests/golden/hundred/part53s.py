@@ -12,8 +12,8 @@ import restencil
 from ._lazy import lazy
 
 if typing.TYPE_CHECKING:
-    from .part52s import Part52, Part52Body
-    from .part54s import Part54, Part54Body
+    from .part52s import Part52
+    from .part54s import Part54
 
 __all__ = ["Part53", "Part53Body", "Part53s"]
 
@@ -53,8 +53,8 @@ class Part53Body(typing.TypedDict, total=False):
     tags: list[str]
     size: int | None
     price: decimal.Decimal
-    next: Part54Body | Part54 | int | str | None
-    before: list[Part52Body | Part52 | int | str]
+    next: dict[str, typing.Any] | Part54 | int | str | None
+    before: list[dict[str, typing.Any] | Part52 | int | str]
 
 
 class Part53s(

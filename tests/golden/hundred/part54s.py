@@ -12,8 +12,8 @@ import restencil
 from ._lazy import lazy
 
 if typing.TYPE_CHECKING:
-    from .part53s import Part53, Part53Body
-    from .part55s import Part55, Part55Body
+    from .part53s import Part53
+    from .part55s import Part55
 
 __all__ = ["Part54", "Part54Body", "Part54s"]
 
@@ -53,8 +53,8 @@ class Part54Body(typing.TypedDict, total=False):
     tags: list[str]
     size: int | None
     price: decimal.Decimal
-    next: Part55Body | Part55 | int | str | None
-    before: list[Part53Body | Part53 | int | str]
+    next: dict[str, typing.Any] | Part55 | int | str | None
+    before: list[dict[str, typing.Any] | Part53 | int | str]
 
 
 class Part54s(

@@ -12,8 +12,8 @@ import restencil
 from ._lazy import lazy
 
 if typing.TYPE_CHECKING:
-    from .part54s import Part54, Part54Body
-    from .part56s import Part56, Part56Body
+    from .part54s import Part54
+    from .part56s import Part56
 
 __all__ = ["Part55", "Part55Body", "Part55s"]
 
@@ -53,8 +53,8 @@ class Part55Body(typing.TypedDict, total=False):
     tags: list[str]
     size: int | None
     price: decimal.Decimal
-    next: Part56Body | Part56 | int | str | None
-    before: list[Part54Body | Part54 | int | str]
+    next: dict[str, typing.Any] | Part56 | int | str | None
+    before: list[dict[str, typing.Any] | Part54 | int | str]
 
 
 class Part55s(

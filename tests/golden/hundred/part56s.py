@@ -12,8 +12,8 @@ import restencil
 from ._lazy import lazy
 
 if typing.TYPE_CHECKING:
-    from .part55s import Part55, Part55Body
-    from .part57s import Part57, Part57Body
+    from .part55s import Part55
+    from .part57s import Part57
 
 __all__ = ["Part56", "Part56Body", "Part56s"]
 
@@ -53,8 +53,8 @@ class Part56Body(typing.TypedDict, total=False):
     tags: list[str]
     size: int | None
     price: decimal.Decimal
-    next: Part57Body | Part57 | int | str | None
-    before: list[Part55Body | Part55 | int | str]
+    next: dict[str, typing.Any] | Part57 | int | str | None
+    before: list[dict[str, typing.Any] | Part55 | int | str]
 
 
 class Part56s(

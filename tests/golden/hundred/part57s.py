@@ -12,8 +12,8 @@ import restencil
 from ._lazy import lazy
 
 if typing.TYPE_CHECKING:
-    from .part56s import Part56, Part56Body
-    from .part58s import Part58, Part58Body
+    from .part56s import Part56
+    from .part58s import Part58
 
 __all__ = ["Part57", "Part57Body", "Part57s"]
 
@@ -53,8 +53,8 @@ class Part57Body(typing.TypedDict, total=False):
     tags: list[str]
     size: int | None
     price: decimal.Decimal
-    next: Part58Body | Part58 | int | str | None
-    before: list[Part56Body | Part56 | int | str]
+    next: dict[str, typing.Any] | Part58 | int | str | None
+    before: list[dict[str, typing.Any] | Part56 | int | str]
 
 
 class Part57s(

@@ -12,8 +12,8 @@ import restencil
 from ._lazy import lazy
 
 if typing.TYPE_CHECKING:
-    from .part57s import Part57, Part57Body
-    from .part59s import Part59, Part59Body
+    from .part57s import Part57
+    from .part59s import Part59
 
 __all__ = ["Part58", "Part58Body", "Part58s"]
 
@@ -53,8 +53,8 @@ class Part58Body(typing.TypedDict, total=False):
     tags: list[str]
     size: int | None
     price: decimal.Decimal
-    next: Part59Body | Part59 | int | str | None
-    before: list[Part57Body | Part57 | int | str]
+    next: dict[str, typing.Any] | Part59 | int | str | None
+    before: list[dict[str, typing.Any] | Part57 | int | str]
 
 
 class Part58s(

@@ -12,8 +12,8 @@ import restencil
 from ._lazy import lazy
 
 if typing.TYPE_CHECKING:
-    from .part58s import Part58, Part58Body
-    from .part60s import Part60, Part60Body
+    from .part58s import Part58
+    from .part60s import Part60
 
 __all__ = ["Part59", "Part59Body", "Part59s"]
 
@@ -53,8 +53,8 @@ class Part59Body(typing.TypedDict, total=False):
     tags: list[str]
     size: int | None
     price: decimal.Decimal
-    next: Part60Body | Part60 | int | str | None
-    before: list[Part58Body | Part58 | int | str]
+    next: dict[str, typing.Any] | Part60 | int | str | None
+    before: list[dict[str, typing.Any] | Part58 | int | str]
 
 
 class Part59s(

@@ -12,8 +12,8 @@ import restencil
 from ._lazy import lazy
 
 if typing.TYPE_CHECKING:
-    from .part59s import Part59, Part59Body
-    from .part61s import Part61, Part61Body
+    from .part59s import Part59
+    from .part61s import Part61
 
 __all__ = ["Part60", "Part60Body", "Part60s"]
 
@@ -53,8 +53,8 @@ class Part60Body(typing.TypedDict, total=False):
     tags: list[str]
     size: int | None
     price: decimal.Decimal
-    next: Part61Body | Part61 | int | str | None
-    before: list[Part59Body | Part59 | int | str]
+    next: dict[str, typing.Any] | Part61 | int | str | None
+    before: list[dict[str, typing.Any] | Part59 | int | str]
 
 
 class Part60s(

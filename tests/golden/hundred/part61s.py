@@ -12,8 +12,8 @@ import restencil
 from ._lazy import lazy
 
 if typing.TYPE_CHECKING:
-    from .part60s import Part60, Part60Body
-    from .part62s import Part62, Part62Body
+    from .part60s import Part60
+    from .part62s import Part62
 
 __all__ = ["Part61", "Part61Body", "Part61s"]
 
@@ -53,8 +53,8 @@ class Part61Body(typing.TypedDict, total=False):
     tags: list[str]
     size: int | None
     price: decimal.Decimal
-    next: Part62Body | Part62 | int | str | None
-    before: list[Part60Body | Part60 | int | str]
+    next: dict[str, typing.Any] | Part62 | int | str | None
+    before: list[dict[str, typing.Any] | Part60 | int | str]
 
 
 class Part61s(

@@ -12,8 +12,8 @@ import restencil
 from ._lazy import lazy
 
 if typing.TYPE_CHECKING:
-    from .part61s import Part61, Part61Body
-    from .part63s import Part63, Part63Body
+    from .part61s import Part61
+    from .part63s import Part63
 
 __all__ = ["Part62", "Part62Body", "Part62s"]
 
@@ -53,8 +53,8 @@ class Part62Body(typing.TypedDict, total=False):
     tags: list[str]
     size: int | None
     price: decimal.Decimal
-    next: Part63Body | Part63 | int | str | None
-    before: list[Part61Body | Part61 | int | str]
+    next: dict[str, typing.Any] | Part63 | int | str | None
+    before: list[dict[str, typing.Any] | Part61 | int | str]
 
 
 class Part62s(

@@ -12,8 +12,8 @@ import restencil
 from ._lazy import lazy
 
 if typing.TYPE_CHECKING:
-    from .part62s import Part62, Part62Body
-    from .part64s import Part64, Part64Body
+    from .part62s import Part62
+    from .part64s import Part64
 
 __all__ = ["Part63", "Part63Body", "Part63s"]
 
@@ -53,8 +53,8 @@ class Part63Body(typing.TypedDict, total=False):
     tags: list[str]
     size: int | None
     price: decimal.Decimal
-    next: Part64Body | Part64 | int | str | None
-    before: list[Part62Body | Part62 | int | str]
+    next: dict[str, typing.Any] | Part64 | int | str | None
+    before: list[dict[str, typing.Any] | Part62 | int | str]
 
 
 class Part63s(

@@ -12,8 +12,8 @@ import restencil
 from ._lazy import lazy
 
 if typing.TYPE_CHECKING:
-    from .part63s import Part63, Part63Body
-    from .part65s import Part65, Part65Body
+    from .part63s import Part63
+    from .part65s import Part65
 
 __all__ = ["Part64", "Part64Body", "Part64s"]
 
@@ -53,8 +53,8 @@ class Part64Body(typing.TypedDict, total=False):
     tags: list[str]
     size: int | None
     price: decimal.Decimal
-    next: Part65Body | Part65 | int | str | None
-    before: list[Part63Body | Part63 | int | str]
+    next: dict[str, typing.Any] | Part65 | int | str | None
+    before: list[dict[str, typing.Any] | Part63 | int | str]
 
 
 class Part64s(

@@ -12,8 +12,8 @@ import restencil
 from ._lazy import lazy
 
 if typing.TYPE_CHECKING:
-    from .part64s import Part64, Part64Body
-    from .part66s import Part66, Part66Body
+    from .part64s import Part64
+    from .part66s import Part66
 
 __all__ = ["Part65", "Part65Body", "Part65s"]
 
@@ -53,8 +53,8 @@ class Part65Body(typing.TypedDict, total=False):
     tags: list[str]
     size: int | None
     price: decimal.Decimal
-    next: Part66Body | Part66 | int | str | None
-    before: list[Part64Body | Part64 | int | str]
+    next: dict[str, typing.Any] | Part66 | int | str | None
+    before: list[dict[str, typing.Any] | Part64 | int | str]
 
 
 class Part65s(

@@ -12,8 +12,8 @@ import restencil
 from ._lazy import lazy
 
 if typing.TYPE_CHECKING:
-    from .part65s import Part65, Part65Body
-    from .part67s import Part67, Part67Body
+    from .part65s import Part65
+    from .part67s import Part67
 
 __all__ = ["Part66", "Part66Body", "Part66s"]
 
@@ -53,8 +53,8 @@ class Part66Body(typing.TypedDict, total=False):
     tags: list[str]
     size: int | None
     price: decimal.Decimal
-    next: Part67Body | Part67 | int | str | None
-    before: list[Part65Body | Part65 | int | str]
+    next: dict[str, typing.Any] | Part67 | int | str | None
+    before: list[dict[str, typing.Any] | Part65 | int | str]
 
 
 class Part66s(

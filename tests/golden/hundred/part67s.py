@@ -12,8 +12,8 @@ import restencil
 from ._lazy import lazy
 
 if typing.TYPE_CHECKING:
-    from .part66s import Part66, Part66Body
-    from .part68s import Part68, Part68Body
+    from .part66s import Part66
+    from .part68s import Part68
 
 __all__ = ["Part67", "Part67Body", "Part67s"]
 
@@ -53,8 +53,8 @@ class Part67Body(typing.TypedDict, total=False):
     tags: list[str]
     size: int | None
     price: decimal.Decimal
-    next: Part68Body | Part68 | int | str | None
-    before: list[Part66Body | Part66 | int | str]
+    next: dict[str, typing.Any] | Part68 | int | str | None
+    before: list[dict[str, typing.Any] | Part66 | int | str]
 
 
 class Part67s(

@@ -12,8 +12,8 @@ import restencil
 from ._lazy import lazy
 
 if typing.TYPE_CHECKING:
-    from .part67s import Part67, Part67Body
-    from .part69s import Part69, Part69Body
+    from .part67s import Part67
+    from .part69s import Part69
 
 __all__ = ["Part68", "Part68Body", "Part68s"]
 
@@ -53,8 +53,8 @@ class Part68Body(typing.TypedDict, total=False):
     tags: list[str]
     size: int | None
     price: decimal.Decimal
-    next: Part69Body | Part69 | int | str | None
-    before: list[Part67Body | Part67 | int | str]
+    next: dict[str, typing.Any] | Part69 | int | str | None
+    before: list[dict[str, typing.Any] | Part67 | int | str]
 
 
 class Part68s(

@@ -12,8 +12,8 @@ import restencil
 from ._lazy import lazy
 
 if typing.TYPE_CHECKING:
-    from .part68s import Part68, Part68Body
-    from .part70s import Part70, Part70Body
+    from .part68s import Part68
+    from .part70s import Part70
 
 __all__ = ["Part69", "Part69Body", "Part69s"]
 
@@ -53,8 +53,8 @@ class Part69Body(typing.TypedDict, total=False):
     tags: list[str]
     size: int | None
     price: decimal.Decimal
-    next: Part70Body | Part70 | int | str | None
-    before: list[Part68Body | Part68 | int | str]
+    next: dict[str, typing.Any] | Part70 | int | str | None
+    before: list[dict[str, typing.Any] | Part68 | int | str]
 
 
 class Part69s(

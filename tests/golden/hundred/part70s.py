@@ -12,8 +12,8 @@ import restencil
 from ._lazy import lazy
 
 if typing.TYPE_CHECKING:
-    from .part69s import Part69, Part69Body
-    from .part71s import Part71, Part71Body
+    from .part69s import Part69
+    from .part71s import Part71
 
 __all__ = ["Part70", "Part70Body", "Part70s"]
 
@@ -53,8 +53,8 @@ class Part70Body(typing.TypedDict, total=False):
     tags: list[str]
     size: int | None
     price: decimal.Decimal
-    next: Part71Body | Part71 | int | str | None
-    before: list[Part69Body | Part69 | int | str]
+    next: dict[str, typing.Any] | Part71 | int | str | None
+    before: list[dict[str, typing.Any] | Part69 | int | str]
 
 
 class Part70s(

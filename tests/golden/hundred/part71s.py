@@ -12,8 +12,8 @@ import restencil
 from ._lazy import lazy
 
 if typing.TYPE_CHECKING:
-    from .part70s import Part70, Part70Body
-    from .part72s import Part72, Part72Body
+    from .part70s import Part70
+    from .part72s import Part72
 
 __all__ = ["Part71", "Part71Body", "Part71s"]
 
@@ -53,8 +53,8 @@ class Part71Body(typing.TypedDict, total=False):
     tags: list[str]
     size: int | None
     price: decimal.Decimal
-    next: Part72Body | Part72 | int | str | None
-    before: list[Part70Body | Part70 | int | str]
+    next: dict[str, typing.Any] | Part72 | int | str | None
+    before: list[dict[str, typing.Any] | Part70 | int | str]
 
 
 class Part71s(

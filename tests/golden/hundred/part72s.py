@@ -12,8 +12,8 @@ import restencil
 from ._lazy import lazy
 
 if typing.TYPE_CHECKING:
-    from .part71s import Part71, Part71Body
-    from .part73s import Part73, Part73Body
+    from .part71s import Part71
+    from .part73s import Part73
 
 __all__ = ["Part72", "Part72Body", "Part72s"]
 
@@ -53,8 +53,8 @@ class Part72Body(typing.TypedDict, total=False):
     tags: list[str]
     size: int | None
     price: decimal.Decimal
-    next: Part73Body | Part73 | int | str | None
-    before: list[Part71Body | Part71 | int | str]
+    next: dict[str, typing.Any] | Part73 | int | str | None
+    before: list[dict[str, typing.Any] | Part71 | int | str]
 
 
 class Part72s(

@@ -12,8 +12,8 @@ import restencil
 from ._lazy import lazy
 
 if typing.TYPE_CHECKING:
-    from .part72s import Part72, Part72Body
-    from .part74s import Part74, Part74Body
+    from .part72s import Part72
+    from .part74s import Part74
 
 __all__ = ["Part73", "Part73Body", "Part73s"]
 
@@ -53,8 +53,8 @@ class Part73Body(typing.TypedDict, total=False):
     tags: list[str]
     size: int | None
     price: decimal.Decimal
-    next: Part74Body | Part74 | int | str | None
-    before: list[Part72Body | Part72 | int | str]
+    next: dict[str, typing.Any] | Part74 | int | str | None
+    before: list[dict[str, typing.Any] | Part72 | int | str]
 
 
 class Part73s(

@@ -12,8 +12,8 @@ import restencil
 from ._lazy import lazy
 
 if typing.TYPE_CHECKING:
-    from .part73s import Part73, Part73Body
-    from .part75s import Part75, Part75Body
+    from .part73s import Part73
+    from .part75s import Part75
 
 __all__ = ["Part74", "Part74Body", "Part74s"]
 
@@ -53,8 +53,8 @@ class Part74Body(typing.TypedDict, total=False):
     tags: list[str]
     size: int | None
     price: decimal.Decimal
-    next: Part75Body | Part75 | int | str | None
-    before: list[Part73Body | Part73 | int | str]
+    next: dict[str, typing.Any] | Part75 | int | str | None
+    before: list[dict[str, typing.Any] | Part73 | int | str]
 
 
 class Part74s(

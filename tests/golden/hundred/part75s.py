@@ -12,8 +12,8 @@ import restencil
 from ._lazy import lazy
 
 if typing.TYPE_CHECKING:
-    from .part74s import Part74, Part74Body
-    from .part76s import Part76, Part76Body
+    from .part74s import Part74
+    from .part76s import Part76
 
 __all__ = ["Part75", "Part75Body", "Part75s"]
 
@@ -53,8 +53,8 @@ class Part75Body(typing.TypedDict, total=False):
     tags: list[str]
     size: int | None
     price: decimal.Decimal
-    next: Part76Body | Part76 | int | str | None
-    before: list[Part74Body | Part74 | int | str]
+    next: dict[str, typing.Any] | Part76 | int | str | None
+    before: list[dict[str, typing.Any] | Part74 | int | str]
 
 
 class Part75s(

@@ -12,8 +12,8 @@ import restencil
 from ._lazy import lazy
 
 if typing.TYPE_CHECKING:
-    from .part75s import Part75, Part75Body
-    from .part77s import Part77, Part77Body
+    from .part75s import Part75
+    from .part77s import Part77
 
 __all__ = ["Part76", "Part76Body", "Part76s"]
 
@@ -53,8 +53,8 @@ class Part76Body(typing.TypedDict, total=False):
     tags: list[str]
     size: int | None
     price: decimal.Decimal
-    next: Part77Body | Part77 | int | str | None
-    before: list[Part75Body | Part75 | int | str]
+    next: dict[str, typing.Any] | Part77 | int | str | None
+    before: list[dict[str, typing.Any] | Part75 | int | str]
 
 
 class Part76s(

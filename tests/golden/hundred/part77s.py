@@ -12,8 +12,8 @@ import restencil
 from ._lazy import lazy
 
 if typing.TYPE_CHECKING:
-    from .part76s import Part76, Part76Body
-    from .part78s import Part78, Part78Body
+    from .part76s import Part76
+    from .part78s import Part78
 
 __all__ = ["Part77", "Part77Body", "Part77s"]
 
@@ -53,8 +53,8 @@ class Part77Body(typing.TypedDict, total=False):
     tags: list[str]
     size: int | None
     price: decimal.Decimal
-    next: Part78Body | Part78 | int | str | None
-    before: list[Part76Body | Part76 | int | str]
+    next: dict[str, typing.Any] | Part78 | int | str | None
+    before: list[dict[str, typing.Any] | Part76 | int | str]
 
 
 class Part77s(

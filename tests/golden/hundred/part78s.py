@@ -12,8 +12,8 @@ import restencil
 from ._lazy import lazy
 
 if typing.TYPE_CHECKING:
-    from .part77s import Part77, Part77Body
-    from .part79s import Part79, Part79Body
+    from .part77s import Part77
+    from .part79s import Part79
 
 __all__ = ["Part78", "Part78Body", "Part78s"]
 
@@ -53,8 +53,8 @@ class Part78Body(typing.TypedDict, total=False):
     tags: list[str]
     size: int | None
     price: decimal.Decimal
-    next: Part79Body | Part79 | int | str | None
-    before: list[Part77Body | Part77 | int | str]
+    next: dict[str, typing.Any] | Part79 | int | str | None
+    before: list[dict[str, typing.Any] | Part77 | int | str]
 
 
 class Part78s(

@@ -12,8 +12,8 @@ import restencil
 from ._lazy import lazy
 
 if typing.TYPE_CHECKING:
-    from .part78s import Part78, Part78Body
-    from .part80s import Part80, Part80Body
+    from .part78s import Part78
+    from .part80s import Part80
 
 __all__ = ["Part79", "Part79Body", "Part79s"]
 
@@ -53,8 +53,8 @@ class Part79Body(typing.TypedDict, total=False):
     tags: list[str]
     size: int | None
     price: decimal.Decimal
-    next: Part80Body | Part80 | int | str | None
-    before: list[Part78Body | Part78 | int | str]
+    next: dict[str, typing.Any] | Part80 | int | str | None
+    before: list[dict[str, typing.Any] | Part78 | int | str]
 
 
 class Part79s(

@@ -12,8 +12,8 @@ import restencil
 from ._lazy import lazy
 
 if typing.TYPE_CHECKING:
-    from .part79s import Part79, Part79Body
-    from .part81s import Part81, Part81Body
+    from .part79s import Part79
+    from .part81s import Part81
 
 __all__ = ["Part80", "Part80Body", "Part80s"]
 
@@ -53,8 +53,8 @@ class Part80Body(typing.TypedDict, total=False):
     tags: list[str]
     size: int | None
     price: decimal.Decimal
-    next: Part81Body | Part81 | int | str | None
-    before: list[Part79Body | Part79 | int | str]
+    next: dict[str, typing.Any] | Part81 | int | str | None
+    before: list[dict[str, typing.Any] | Part79 | int | str]
 
 
 class Part80s(

@@ -12,8 +12,8 @@ import restencil
 from ._lazy import lazy
 
 if typing.TYPE_CHECKING:
-    from .part80s import Part80, Part80Body
-    from .part82s import Part82, Part82Body
+    from .part80s import Part80
+    from .part82s import Part82
 
 __all__ = ["Part81", "Part81Body", "Part81s"]
 
@@ -53,8 +53,8 @@ class Part81Body(typing.TypedDict, total=False):
     tags: list[str]
     size: int | None
     price: decimal.Decimal
-    next: Part82Body | Part82 | int | str | None
-    before: list[Part80Body | Part80 | int | str]
+    next: dict[str, typing.Any] | Part82 | int | str | None
+    before: list[dict[str, typing.Any] | Part80 | int | str]
 
 
 class Part81s(

@@ -12,8 +12,8 @@ import restencil
 from ._lazy import lazy
 
 if typing.TYPE_CHECKING:
-    from .part81s import Part81, Part81Body
-    from .part83s import Part83, Part83Body
+    from .part81s import Part81
+    from .part83s import Part83
 
 __all__ = ["Part82", "Part82Body", "Part82s"]
 
@@ -53,8 +53,8 @@ class Part82Body(typing.TypedDict, total=False):
     tags: list[str]
     size: int | None
     price: decimal.Decimal
-    next: Part83Body | Part83 | int | str | None
-    before: list[Part81Body | Part81 | int | str]
+    next: dict[str, typing.Any] | Part83 | int | str | None
+    before: list[dict[str, typing.Any] | Part81 | int | str]
 
 
 class Part82s(

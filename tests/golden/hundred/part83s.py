@@ -12,8 +12,8 @@ import restencil
 from ._lazy import lazy
 
 if typing.TYPE_CHECKING:
-    from .part82s import Part82, Part82Body
-    from .part84s import Part84, Part84Body
+    from .part82s import Part82
+    from .part84s import Part84
 
 __all__ = ["Part83", "Part83Body", "Part83s"]
 
@@ -53,8 +53,8 @@ class Part83Body(typing.TypedDict, total=False):
     tags: list[str]
     size: int | None
     price: decimal.Decimal
-    next: Part84Body | Part84 | int | str | None
-    before: list[Part82Body | Part82 | int | str]
+    next: dict[str, typing.Any] | Part84 | int | str | None
+    before: list[dict[str, typing.Any] | Part82 | int | str]
 
 
 class Part83s(

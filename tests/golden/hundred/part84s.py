@@ -12,8 +12,8 @@ import restencil
 from ._lazy import lazy
 
 if typing.TYPE_CHECKING:
-    from .part83s import Part83, Part83Body
-    from .part85s import Part85, Part85Body
+    from .part83s import Part83
+    from .part85s import Part85
 
 __all__ = ["Part84", "Part84Body", "Part84s"]
 
@@ -53,8 +53,8 @@ class Part84Body(typing.TypedDict, total=False):
     tags: list[str]
     size: int | None
     price: decimal.Decimal
-    next: Part85Body | Part85 | int | str | None
-    before: list[Part83Body | Part83 | int | str]
+    next: dict[str, typing.Any] | Part85 | int | str | None
+    before: list[dict[str, typing.Any] | Part83 | int | str]
 
 
 class Part84s(

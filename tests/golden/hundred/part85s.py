@@ -12,8 +12,8 @@ import restencil
 from ._lazy import lazy
 
 if typing.TYPE_CHECKING:
-    from .part84s import Part84, Part84Body
-    from .part86s import Part86, Part86Body
+    from .part84s import Part84
+    from .part86s import Part86
 
 __all__ = ["Part85", "Part85Body", "Part85s"]
 
@@ -53,8 +53,8 @@ class Part85Body(typing.TypedDict, total=False):
     tags: list[str]
     size: int | None
     price: decimal.Decimal
-    next: Part86Body | Part86 | int | str | None
-    before: list[Part84Body | Part84 | int | str]
+    next: dict[str, typing.Any] | Part86 | int | str | None
+    before: list[dict[str, typing.Any] | Part84 | int | str]
 
 
 class Part85s(

@@ -12,8 +12,8 @@ import restencil
 from ._lazy import lazy
 
 if typing.TYPE_CHECKING:
-    from .part85s import Part85, Part85Body
-    from .part87s import Part87, Part87Body
+    from .part85s import Part85
+    from .part87s import Part87
 
 __all__ = ["Part86", "Part86Body", "Part86s"]
 
@@ -53,8 +53,8 @@ class Part86Body(typing.TypedDict, total=False):
     tags: list[str]
     size: int | None
     price: decimal.Decimal
-    next: Part87Body | Part87 | int | str | None
-    before: list[Part85Body | Part85 | int | str]
+    next: dict[str, typing.Any] | Part87 | int | str | None
+    before: list[dict[str, typing.Any] | Part85 | int | str]
 
 
 class Part86s(

@@ -12,8 +12,8 @@ import restencil
 from ._lazy import lazy
 
 if typing.TYPE_CHECKING:
-    from .part86s import Part86, Part86Body
-    from .part88s import Part88, Part88Body
+    from .part86s import Part86
+    from .part88s import Part88
 
 __all__ = ["Part87", "Part87Body", "Part87s"]
 
@@ -53,8 +53,8 @@ class Part87Body(typing.TypedDict, total=False):
     tags: list[str]
     size: int | None
     price: decimal.Decimal
-    next: Part88Body | Part88 | int | str | None
-    before: list[Part86Body | Part86 | int | str]
+    next: dict[str, typing.Any] | Part88 | int | str | None
+    before: list[dict[str, typing.Any] | Part86 | int | str]
 
 
 class Part87s(

@@ -12,8 +12,8 @@ import restencil
 from ._lazy import lazy
 
 if typing.TYPE_CHECKING:
-    from .part87s import Part87, Part87Body
-    from .part89s import Part89, Part89Body
+    from .part87s import Part87
+    from .part89s import Part89
 
 __all__ = ["Part88", "Part88Body", "Part88s"]
 
@@ -53,8 +53,8 @@ class Part88Body(typing.TypedDict, total=False):
     tags: list[str]
     size: int | None
     price: decimal.Decimal
-    next: Part89Body | Part89 | int | str | None
-    before: list[Part87Body | Part87 | int | str]
+    next: dict[str, typing.Any] | Part89 | int | str | None
+    before: list[dict[str, typing.Any] | Part87 | int | str]
 
 
 class Part88s(

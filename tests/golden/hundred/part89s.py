@@ -12,8 +12,8 @@ import restencil
 from ._lazy import lazy
 
 if typing.TYPE_CHECKING:
-    from .part88s import Part88, Part88Body
-    from .part90s import Part90, Part90Body
+    from .part88s import Part88
+    from .part90s import Part90
 
 __all__ = ["Part89", "Part89Body", "Part89s"]
 
@@ -53,8 +53,8 @@ class Part89Body(typing.TypedDict, total=False):
     tags: list[str]
     size: int | None
     price: decimal.Decimal
-    next: Part90Body | Part90 | int | str | None
-    before: list[Part88Body | Part88 | int | str]
+    next: dict[str, typing.Any] | Part90 | int | str | None
+    before: list[dict[str, typing.Any] | Part88 | int | str]
 
 
 class Part89s(

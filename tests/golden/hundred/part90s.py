@@ -12,8 +12,8 @@ import restencil
 from ._lazy import lazy
 
 if typing.TYPE_CHECKING:
-    from .part89s import Part89, Part89Body
-    from .part91s import Part91, Part91Body
+    from .part89s import Part89
+    from .part91s import Part91
 
 __all__ = ["Part90", "Part90Body", "Part90s"]
 
@@ -53,8 +53,8 @@ class Part90Body(typing.TypedDict, total=False):
     tags: list[str]
     size: int | None
     price: decimal.Decimal
-    next: Part91Body | Part91 | int | str | None
-    before: list[Part89Body | Part89 | int | str]
+    next: dict[str, typing.Any] | Part91 | int | str | None
+    before: list[dict[str, typing.Any] | Part89 | int | str]
 
 
 class Part90s(

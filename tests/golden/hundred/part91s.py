@@ -12,8 +12,8 @@ import restencil
 from ._lazy import lazy
 
 if typing.TYPE_CHECKING:
-    from .part90s import Part90, Part90Body
-    from .part92s import Part92, Part92Body
+    from .part90s import Part90
+    from .part92s import Part92
 
 __all__ = ["Part91", "Part91Body", "Part91s"]
 
@@ -53,8 +53,8 @@ class Part91Body(typing.TypedDict, total=False):
     tags: list[str]
     size: int | None
     price: decimal.Decimal
-    next: Part92Body | Part92 | int | str | None
-    before: list[Part90Body | Part90 | int | str]
+    next: dict[str, typing.Any] | Part92 | int | str | None
+    before: list[dict[str, typing.Any] | Part90 | int | str]
 
 
 class Part91s(

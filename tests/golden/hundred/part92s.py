@@ -12,8 +12,8 @@ import restencil
 from ._lazy import lazy
 
 if typing.TYPE_CHECKING:
-    from .part91s import Part91, Part91Body
-    from .part93s import Part93, Part93Body
+    from .part91s import Part91
+    from .part93s import Part93
 
 __all__ = ["Part92", "Part92Body", "Part92s"]
 
@@ -53,8 +53,8 @@ class Part92Body(typing.TypedDict, total=False):
     tags: list[str]
     size: int | None
     price: decimal.Decimal
-    next: Part93Body | Part93 | int | str | None
-    before: list[Part91Body | Part91 | int | str]
+    next: dict[str, typing.Any] | Part93 | int | str | None
+    before: list[dict[str, typing.Any] | Part91 | int | str]
 
 
 class Part92s(

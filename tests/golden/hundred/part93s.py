@@ -12,8 +12,8 @@ import restencil
 from ._lazy import lazy
 
 if typing.TYPE_CHECKING:
-    from .part92s import Part92, Part92Body
-    from .part94s import Part94, Part94Body
+    from .part92s import Part92
+    from .part94s import Part94
 
 __all__ = ["Part93", "Part93Body", "Part93s"]
 
@@ -53,8 +53,8 @@ class Part93Body(typing.TypedDict, total=False):
     tags: list[str]
     size: int | None
     price: decimal.Decimal
-    next: Part94Body | Part94 | int | str | None
-    before: list[Part92Body | Part92 | int | str]
+    next: dict[str, typing.Any] | Part94 | int | str | None
+    before: list[dict[str, typing.Any] | Part92 | int | str]
 
 
 class Part93s(

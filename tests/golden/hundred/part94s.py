@@ -12,8 +12,8 @@ import restencil
 from ._lazy import lazy
 
 if typing.TYPE_CHECKING:
-    from .part93s import Part93, Part93Body
-    from .part95s import Part95, Part95Body
+    from .part93s import Part93
+    from .part95s import Part95
 
 __all__ = ["Part94", "Part94Body", "Part94s"]
 
@@ -53,8 +53,8 @@ class Part94Body(typing.TypedDict, total=False):
     tags: list[str]
     size: int | None
     price: decimal.Decimal
-    next: Part95Body | Part95 | int | str | None
-    before: list[Part93Body | Part93 | int | str]
+    next: dict[str, typing.Any] | Part95 | int | str | None
+    before: list[dict[str, typing.Any] | Part93 | int | str]
 
 
 class Part94s(

@@ -12,8 +12,8 @@ import restencil
 from ._lazy import lazy
 
 if typing.TYPE_CHECKING:
-    from .part94s import Part94, Part94Body
-    from .part96s import Part96, Part96Body
+    from .part94s import Part94
+    from .part96s import Part96
 
 __all__ = ["Part95", "Part95Body", "Part95s"]
 
@@ -53,8 +53,8 @@ class Part95Body(typing.TypedDict, total=False):
     tags: list[str]
     size: int | None
     price: decimal.Decimal
-    next: Part96Body | Part96 | int | str | None
-    before: list[Part94Body | Part94 | int | str]
+    next: dict[str, typing.Any] | Part96 | int | str | None
+    before: list[dict[str, typing.Any] | Part94 | int | str]
 
 
 class Part95s(

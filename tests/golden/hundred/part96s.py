@@ -12,8 +12,8 @@ import restencil
 from ._lazy import lazy
 
 if typing.TYPE_CHECKING:
-    from .part95s import Part95, Part95Body
-    from .part97s import Part97, Part97Body
+    from .part95s import Part95
+    from .part97s import Part97
 
 __all__ = ["Part96", "Part96Body", "Part96s"]
 
@@ -53,8 +53,8 @@ class Part96Body(typing.TypedDict, total=False):
     tags: list[str]
     size: int | None
     price: decimal.Decimal
-    next: Part97Body | Part97 | int | str | None
-    before: list[Part95Body | Part95 | int | str]
+    next: dict[str, typing.Any] | Part97 | int | str | None
+    before: list[dict[str, typing.Any] | Part95 | int | str]
 
 
 class Part96s(

@@ -12,8 +12,8 @@ import restencil
 from ._lazy import lazy
 
 if typing.TYPE_CHECKING:
-    from .part96s import Part96, Part96Body
-    from .part98s import Part98, Part98Body
+    from .part96s import Part96
+    from .part98s import Part98
 
 __all__ = ["Part97", "Part97Body", "Part97s"]
 
@@ -53,8 +53,8 @@ class Part97Body(typing.TypedDict, total=False):
     tags: list[str]
     size: int | None
     price: decimal.Decimal
-    next: Part98Body | Part98 | int | str | None
-    before: list[Part96Body | Part96 | int | str]
+    next: dict[str, typing.Any] | Part98 | int | str | None
+    before: list[dict[str, typing.Any] | Part96 | int | str]
 
 
 class Part97s(

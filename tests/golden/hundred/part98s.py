@@ -12,8 +12,8 @@ import restencil
 from ._lazy import lazy
 
 if typing.TYPE_CHECKING:
-    from .part97s import Part97, Part97Body
-    from .part99s import Part99, Part99Body
+    from .part97s import Part97
+    from .part99s import Part99
 
 __all__ = ["Part98", "Part98Body", "Part98s"]
 
@@ -53,8 +53,8 @@ class Part98Body(typing.TypedDict, total=False):
     tags: list[str]
     size: int | None
     price: decimal.Decimal
-    next: Part99Body | Part99 | int | str | None
-    before: list[Part97Body | Part97 | int | str]
+    next: dict[str, typing.Any] | Part99 | int | str | None
+    before: list[dict[str, typing.Any] | Part97 | int | str]
 
 
 class Part98s(

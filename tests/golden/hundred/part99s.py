@@ -12,8 +12,8 @@ import restencil
 from ._lazy import lazy
 
 if typing.TYPE_CHECKING:
-    from .part00s import Part00, Part00Body
-    from .part98s import Part98, Part98Body
+    from .part00s import Part00
+    from .part98s import Part98
 
 __all__ = ["Part99", "Part99Body", "Part99s"]
 
@@ -53,8 +53,8 @@ class Part99Body(typing.TypedDict, total=False):
     tags: list[str]
     size: int | None
     price: decimal.Decimal
-    next: Part00Body | Part00 | int | str | None
-    before: list[Part98Body | Part98 | int | str]
+    next: dict[str, typing.Any] | Part00 | int | str | None
+    before: list[dict[str, typing.Any] | Part98 | int | str]
 
 
 class Part99s(

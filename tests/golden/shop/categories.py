@@ -29,7 +29,7 @@ class CategoryBody(typing.TypedDict, total=False):
 
     slug: str
     name: str
-    parent: CategoryBody | Category | int | str | None
+    parent: dict[str, typing.Any] | Category | int | str | None
 
 
 class Categories(

@@ -19,7 +19,7 @@ from ._objects import Money, Package
 if typing.TYPE_CHECKING:
     from ._enums import Currency
     from ._objects import MoneyBody, PackageBody
-    from .categories import Category, CategoryBody
+    from .categories import Category
 
 __all__ = [
     "Product",
@@ -77,13 +77,13 @@ class ProductBody(typing.TypedDict, total=False):
     sku: str
     name: str
     price: MoneyBody | Money
-    category: CategoryBody | Category | int | str | None
+    category: dict[str, typing.Any] | Category | int | str | None
     package: PackageBody | Package
     released: datetime.date
     opens_at: datetime.time
     rating: float
     stock: dict[str, int]
-    related: list[ProductBody | Product | int | str]
+    related: list[dict[str, typing.Any] | Product | int | str]
     extra: typing.Any
     legacy_code: str | None
 

@@ -1,0 +1,62 @@
+"""The calls table: what a call costs beside the bare `client.get(url).json()` of httpx."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any
+
+from measure import PLACES, Table, Worker, in_turns, python_worker
+from shapes import input_file
+
+
+def table(rounds: int) -> Table:
+    """Runs all rows."""
+    file = str(input_file("user.json"))
+    made = Table(
+        "Calls",
+        "httpx with a transport that answers from memory, one flat user as the answer; time divided by that of "
+        "`client.get(url).json()`, or of 200 of them at the same time.",
+    )
+    with python_worker("calls_worker.py") as ours, python_worker("calls_worker.py", "httpx") as plain:
+        rows = _Rows(made, ours, plain, rounds)
+        rows.compare("direct call", 0.9, "direct", "plain", file=file)
+        rows.compare("fetch through the cache", 1.05, "fetch", "plain", file=file)
+        rows.compare("direct call, async", 0.9, "direct async", "plain async", file=file)
+        rows.compare("fetch through the cache, async", 1.05, "fetch async", "plain async", file=file)
+        rows.compare("200 identical concurrent fetches", 0.15, "fetch together", "plain together", file=file)
+        server = subprocess.Popen(  # a script of this folder
+            [sys.executable, str(PLACES / "loopback.py"), file],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        try:
+            port = server.stdout.readline().strip() if server.stdout is not None else ""
+            rows.compare(
+                "the same over loopback",
+                0.03,
+                "fetch together, loopback",
+                "plain together, loopback",
+                file=file,
+                url=f"http://127.0.0.1:{port}",
+            )
+        finally:
+            if server.stdin is not None:
+                server.stdin.close()
+            server.wait(10)
+    return made
+
+
+class _Rows:
+    def __init__(self, table: Table, ours: Worker, plain: Worker, rounds: int) -> None:
+        self.table = table
+        self.ours = ours
+        self.plain = plain
+        self.rounds = rounds
+
+    def compare(self, work: str, goal: float, job: str, other: str, **parameters: Any) -> None:
+        """A row: ours beside httpx alone."""
+        mine, theirs = self.ours.job(job, **parameters), self.plain.job(other, **parameters)
+        times = in_turns([mine.run, theirs.run], self.rounds)
+        self.table.ratio(work, goal, times[0], times[1], "httpx")

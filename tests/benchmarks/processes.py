@@ -1,0 +1,79 @@
+"""Whole processes: how long they take and how much memory they need at most."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+from typing import Final
+
+from shapes import WORK
+
+PEERS: Final = (
+    "openapi-python-client==0.29.1",
+    "clientele==2.3.1",
+    "cicerone==0.3.0",
+    "datamodel-code-generator==0.89.0",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """Seconds, and MB of the largest process among it and those that it waited for."""
+
+    seconds: float
+    megabytes: float
+
+
+def run(command: Sequence[str], *, cwd: Path | None = None, env: Mapping[str, str] | None = None) -> Spent:
+    """Runs a command to its end. Raises RuntimeError where it fails."""
+    start = perf_counter()
+    process = subprocess.Popen(  # the harness's own commands
+        command, cwd=cwd, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+    output = process.stdout.read() if process.stdout is not None else ""
+    _, status, usage = os.wait4(process.pid, 0)
+    spent = perf_counter() - start
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise RuntimeError(f"{' '.join(command)} ended with {process.returncode}:\n{output[-2000:]}")
+    scale = 1024 if sys.platform != "darwin" else 1024 * 1024
+    return Spent(spent, usage.ru_maxrss / scale)
+
+
+def repeated(work: Callable[[], Spent], times: int) -> list[Spent]:
+    """The same several times."""
+    return [work() for _ in range(times)]
+
+
+class PythonPeers:
+    """The Python peers, in an environment of their own."""
+
+    def __init__(self) -> None:
+        self.folder = WORK / "peers"
+        self.absent = ""
+        self.bin = self.folder / ("Scripts" if os.name == "nt" else "bin")
+        done = self.folder / ".done"
+        wanted = "\n".join(PEERS)
+        if done.exists() and done.read_text(encoding="utf-8") == wanted:
+            return
+        print("installing the Python peers into .bench/peers", flush=True)
+        try:
+            run([sys.executable, "-m", "venv", "--clear", str(self.folder)])
+            run([str(self.bin / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *PEERS])
+        except RuntimeError as error:
+            self.absent = f"the Python peers could not be installed: {str(error)[-300:]}"
+            return
+        done.write_text(wanted, encoding="utf-8")
+
+    def env(self) -> dict[str, str]:
+        """The environment in which the peers find their own tools."""
+        return {**os.environ, "PATH": f"{self.bin}{os.pathsep}{os.environ.get('PATH', '')}"}
+
+    def command(self, name: str) -> str:
+        """Where a command of the peers lies."""
+        return str(self.bin / name)
