@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 RUNTIME = {
     0: "errors path abort codecs guard jsontext late values",
-    1: "flow flight transport records schema normalize denormalize compiled scheduler tables",
+    1: "exchange flow flight transport records schema normalize denormalize compiled scheduler tables",
     2: "auth endpoint hooks resource rest_endpoint",
     3: "actions expiry known layers retention store",
     4: "controller bound explain live managers paging retry gc",
@@ -34,7 +34,7 @@ GENERATOR = {
 """Module or subpackage → floor. The rest of a subpackage's modules stand on the floor of the package."""
 
 ONE_FILE = {
-    "httpx": "runtime/restencil/transport.py",
+    "httpx": "runtime/restencil/exchange.py",
     "yaml": "generator/restencil_generator/load.py",
     "jinja2": "generator/restencil_generator/render.py",
     "black": "generator/restencil_generator/format.py",

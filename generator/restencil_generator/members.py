@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
 from restencil_generator import declaration as d
@@ -31,6 +31,9 @@ _ROWS: Final[Mapping[str, str]] = {
     "delete": "DELETE",
 }
 """The standard members that the runtime knows by name, with their methods."""
+
+_OF_RESOURCE: Final = ("body", "collection", "non_filter_argument_keys")
+"""Options of a resource that are accounted for elsewhere."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -81,6 +84,8 @@ class _Resource:
         """The endpoints that are planned, by dotted name (as in the spec), each with all its options."""
         self.changed: set[tuple[str | None, str]] = set()
         """Lists and their `push` and the like that have options of their own."""
+        self.bodies: dict[str, Expression | None] = {}
+        """What was said about the body of those in `written`; None: nothing, so the entity of the schema counts."""
 
     def plan(self) -> ResourceClass:
         resource, scope = self.resource, self.scope
@@ -105,10 +110,12 @@ class _Resource:
         resource, scope = self.resource, self.scope
         found: Options = {"path": string(resource.path.text), "schema": scope.schema_of(resource.schema) or "None"}
         found |= {name: make() for name, make in self._common(resource).items()}
-        if resource.body is None:
-            found["body"] = "None"
-        else:
-            found |= {name: make() for name, make in self._body(resource.body, resource.schema).items()}
+        found |= {name: make() for name, make in self._body_format(resource.body).items()}
+        with scope.apart():
+            implied = self._implied_body(resource.schema)
+            wanted = self._body(resource.body)
+        if wanted not in (None, implied):
+            found["body"] = self._body(resource.body) or "None"
         collection = self._collection()
         if collection is not None:
             if collection.custom is not None:
@@ -149,12 +156,16 @@ class _Resource:
         with self.scope.apart():
             inherited, basis = self._inherited(endpoint, shared)
         self.written[endpoint.name] = endpoint, wanted
-        for name, extender in endpoint.extenders.items():
-            self.written[f"{endpoint.name}.{name}"] = extender, self._wanted(self._makers(extender))
-            if endpoint.name == "get_list":
-                self.written[name] = self.written[f"get_list.{name}"]
         given: Options = {} if basis is None else {"extends": string(basis)}
         given |= _made(_difference(wanted, inherited, endpoint), makers)
+        sender = next((one for one in (endpoint, *endpoint.extenders.values()) if one.has_body), endpoint)
+        said = shared.get("body") if basis is None else self.bodies.get(basis)
+        given |= self._given_body(sender, said)
+        self.bodies[endpoint.name] = given.get("body", said)
+        for name, extender in endpoint.extenders.items():
+            for known in (f"{endpoint.name}.{name}", *((name,) if endpoint.name == "get_list" else ())):
+                self.written[known] = extender, self._wanted(self._makers(extender))
+                self.bodies[known] = self.bodies[endpoint.name]
         if endpoint.name == "create" and basis == "get_list.push" and self._is_push(endpoint):
             del given["extends"]
             push = Call(self.scope.restencil("push_of"), ("get_list",))
@@ -203,17 +214,12 @@ class _Resource:
         if not extender.written:
             return {}
         makers = self._makers(extender)
-        derived = self._wanted(self._makers(endpoint)) | self._derived(name, extender)
+        posted: Options = {} if name == "get_page" else {"method": string("POST"), "side_effect": "True"}
+        derived = self._wanted(self._makers(endpoint)) | posted
         changed = _difference(self._wanted(makers), derived, extender)
         of_list = ("wire", "schema", "pagination", "pagination_field", "optimistic")
-        return _made({key: value for key, value in changed.items() if key not in of_list}, makers)
-
-    def _derived(self, name: str, extender: d.Endpoint) -> Options:
-        method: Options = {} if name == "get_page" else {"method": string("POST"), "side_effect": "True"}
-        return {
-            **method,
-            "pagination_field": "None" if extender.pagination_field is None else string(extender.pagination_field.wire),
-        }
+        found = _made({key: value for key, value in changed.items() if key not in of_list}, makers)
+        return found | self._given_body(extender, self.bodies[endpoint.name])
 
     def _function(self, name: str, endpoint: d.Endpoint) -> Method:
         receiver, parameters = self._signature(endpoint)
@@ -241,16 +247,13 @@ class _Resource:
             source, options = self.written[basis]
             name = basis if basis not in ("push", "unshift", "assign", "get_page") else f"get_list.{basis}"
             return options, _python_path(name, source, self.resource)
-        found = {key: value for key, value in shared.items() if key not in ("collection", "non_filter_argument_keys")}
+        found = {key: value for key, value in shared.items() if key not in _OF_RESOURCE}
         found["method"] = string(_ROWS.get(endpoint.name, "GET"))
         if endpoint.name == "get_list":
             found["path"] = string(list_path(self.resource.path.text))
         if endpoint.name in ("get_list", "delete") and "schema" not in endpoint.written:
             found["schema"] = "None" if endpoint.schema is None else self.scope.schema_of(endpoint.schema) or "None"
         found["side_effect"] = "False" if found["method"] == string("GET") else "True"
-        found.pop("deprecated", None)
-        if self.resource.deprecated is not None:
-            found["deprecated"] = string(self.resource.deprecated)
         return found, None
 
     def _wanted(self, makers: Makers) -> Options:
@@ -268,11 +271,9 @@ class _Resource:
             "schema": lambda: "None" if endpoint.schema is None else scope.schema_of(endpoint.schema) or "None",
         }
         found |= self._common(endpoint)
-        sender = next((one for one in (endpoint, *endpoint.extenders.values()) if one.has_body), None)
-        if sender is not None and sender.body is not None:
-            found |= self._body(sender.body, sender.schema)
-        elif endpoint.method not in ("GET", "DELETE"):
-            found["body"] = lambda: "None"
+        found |= self._body_format(
+            next((one.body for one in (endpoint, *endpoint.extenders.values()) if one.has_body), None)
+        )
         if endpoint.content is not None:
             content = endpoint.content
             found["content"] = lambda: string(content)
@@ -299,27 +300,49 @@ class _Resource:
             found["deprecated"] = lambda: string(deprecated)
         return found
 
-    def _body(self, body: d.Body, schema: d.Type | None) -> Makers:
-        """What tells how a body is sent and which names it has in JSON; nothing for the entity of the schema."""
+    # --------------------------------------------------------------------------------------------------------- bodies
+
+    def _body_format(self, body: d.Body | None) -> Makers:
+        kind = "json" if body is None else body.kind
+        return {} if kind in ("json", "any") else {"body_format": lambda: string(kind)}
+
+    def _given_body(self, endpoint: d.Endpoint, said: Expression | None) -> Options:
+        """The option `body`, where what was said before, or else the entity of the schema, is not what is wanted.
+
+        It names a body's members in JSON, or disables it.
+        """
+        if endpoint.method in ("GET", "DELETE"):
+            return {}
+        with self.scope.apart():
+            wanted = self._body(endpoint.body)
+            before = said or self._implied_body(endpoint.schema)
+        if wanted is None:
+            # A body without names of its own; a disabled one must be allowed again.
+            return {"body": self.scope.builtin("dict")} if said == "None" else {}
+        return {} if wanted == before else {"body": self._body(endpoint.body) or "None"}
+
+    def _body(self, body: d.Body | None) -> Expression | None:
+        """What gives a body's members their names in JSON, `"None"` for no body; None where they have no names."""
         scope = self.scope
-        if body.kind == "bytes":
-            return {"body_format": lambda: string("bytes")}
-        if body.kind == "any" or body.type is None:
-            return {"body": lambda: Call(scope.schema("Object"), (Table(()),))}
-        found: Makers = {} if body.kind == "json" else {"body_format": lambda: string(body.kind)}
+        if body is None:
+            return "None"
+        if body.kind == "any":
+            return scope.builtin("dict")
         kind = body.type
         while isinstance(kind, d.ListOf):
             kind = kind.item
-        model = kind
-        if isinstance(model, d.EntityRef) and (model.name not in self.resource.entities or schema is None):
-            name = model.name
-            found["body"] = lambda: scope.entity(name)
-        elif isinstance(model, d.ObjectRef):
-            found["body"] = lambda: scope.schema_of(model) or "None"
-        elif isinstance(model, d.ObjectType):
-            members = model.members
-            found["body"] = lambda: _body_model(members, scope)
-        return found
+        match kind:
+            case d.EntityRef() | d.ObjectRef() | d.UnionOf():
+                return scope.schema_of(kind)
+            case d.ObjectType(members):
+                return _body_model(members, scope)
+            case _:
+                return None
+
+    def _implied_body(self, schema: d.Type | None) -> Expression | None:
+        """What names the members of a body about which nothing is said: the one entity or union of the schema."""
+        found = _one_entity(schema)
+        return None if found is None else self.scope.schema_of(found)
 
     # ---------------------------------------------------------------------------------------------------------- types
 
@@ -422,7 +445,7 @@ def _difference(wanted: Options, inherited: Options, endpoint: d.Endpoint) -> Op
         del found["error_policy"]
     sends = any(one.has_body for one in (endpoint, *endpoint.extenders.values()))
     for key in sorted(inherited.keys() - wanted.keys()):
-        if key in ("body", "body_format") and not sends:
+        if key == "body_format" and not sends:
             continue
         # What has no standard payload (reads, added members) is not made optimistic by the option.
         if key != "optimistic":
@@ -562,3 +585,36 @@ def partial_body(resource: d.Resource) -> str | None:
     if endpoint is None or endpoint.body is None or "body" in endpoint.written:
         return None
     return endpoint.body.type.name if isinstance(endpoint.body.type, d.ObjectType) else None
+
+
+def _one_entity(type: d.Type | None) -> d.EntityRef | d.UnionOf | None:
+    """The only entity or union in a type, as the runtime finds it; None for several or none."""
+    match type:
+        case d.EntityRef() | d.UnionOf():
+            return type
+        case d.Optional(of) | d.ListOf(of) | d.ValuesOf(of):
+            return _one_entity(of)
+        case d.CollectionOf(of) | d.PageOf(of) | d.AllOf(of) | d.InvalidateOf(of) | d.QueryOf(of):
+            return _one_entity(of)
+        case d.AdderOf(of):
+            return _one_entity(of)
+        case d.ObjectType(members):
+            found = [member.type for member in members if any(True for _ in _named_types(member.type))]
+            return _one_entity(found[0]) if len(found) == 1 else None
+        case _:
+            return None
+
+
+def _named_types(type: d.Type) -> Iterator[d.Type]:
+    """The parts of a type that have a schema at run time."""
+    match type:
+        case d.EntityRef() | d.UnionOf() | d.ObjectRef() | d.ObjectType() | d.AllOf() | d.InvalidateOf() | d.QueryOf():
+            yield type
+        case d.Scalar("datetime" | "date" | "time" | "decimal" | "uuid"):
+            yield type
+        case d.Optional(of) | d.ListOf(of) | d.ValuesOf(of):
+            yield from _named_types(of)
+        case d.CollectionOf():
+            yield type
+        case _:
+            return

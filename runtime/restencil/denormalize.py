@@ -284,6 +284,8 @@ class Denormalization:
         self.scope = ""
         self.used_args = False
         self.reads_tables = False
+        self.asking: set[int] = set()
+        """The objects whose query keys are being asked for."""
         self._own = memo if memo is not None else Memo()
         self._shared = shared
         self._differs = differs

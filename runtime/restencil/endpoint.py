@@ -209,6 +209,8 @@ class Endpoint(Generic[P, R]):
     update: Any
     refresh: Any
 
+    lasting_test: bool = False
+    """Whether `test_key` always says the same of a key, as the library's own does."""
     decodes: bool = False
     """Whether a response is decoded by the library for this call alone, so that no one else holds its objects."""
 
@@ -525,6 +527,7 @@ _RESERVED: Final = frozenset(
         "flow",
         "get_page",
         "has_body",
+        "lasting_test",
         "move",
         "paginated",
         "push",

@@ -27,7 +27,7 @@ def known_reading(
     No hook runs here, and nothing changes.
     """
     meta = base.key_metas.get(key)
-    if meta is not None and (meta.error is not None or meta.invalidated):
+    if meta is not None and (meta.error is not None or meta.invalidated or meta.seen != base.stamped):
         return None
     stored = base.results.get(key)
     schema = endpoint.schema_node

@@ -24,8 +24,8 @@ from .flow import Flow, Outcome, current_transport, is_awaitable, run, run_async
 from .jsontext import decode_json, encode_json
 from .path import PathTemplate, is_list, is_mapping, is_sequence, path_template, search_string
 from .records import Record, RecordMeta, to_wire
-from .schema.base import Lazy, Schema, entity_of
-from .schema.collection import Collection, find_collection, paginated_schema
+from .schema.base import Lazy, Schema
+from .schema.collection import Collection, body_model, find_collection, paginated_schema
 from .schema.containers import Object
 from .transport import (
     AsyncTransport,
@@ -139,6 +139,7 @@ class RestEndpoint(Endpoint[P, R]):
                     members[name] = default
         members["_has_body"] = self.method not in ("GET", "DELETE") and self.body is not None
         members["_own_process"] = options.get("process") is not None or kind.process is not RestEndpoint.process
+        members["lasting_test"] = options.get("test_key") is None and kind.test_key is RestEndpoint.test_key
         members["decodes"] = not self._own_process and all(
             options.get(name) is None and getattr(kind, name) is getattr(RestEndpoint, name)
             for name in ("parse_response", "fetch", "flow")
@@ -466,8 +467,13 @@ class RestEndpoint(Endpoint[P, R]):
     def _params_and_body(self, args: tuple[Any, ...]) -> tuple[Mapping[str, Any], Any]:
         return self._params(args), args[-1] if args and self.has_body else None
 
+    def _as_record(self, params: Mapping[str, Any]) -> Mapping[str, Any]:
+        """URL parameters as members of a record: those of the path have Python names, the fields may not (§5.3.0)."""
+        return cast("Mapping[str, Any]", to_wire(params, entity_of(self.schema)))
+
     def _optimistic_merged(self, snapshot: Any, *args: Any) -> Any:
         params, body = self._params_and_body(args)
+        params = self._as_record(params)
         if is_sequence(body):
             return [{**params, **item} for item in body]
         return {**params, **body} if is_mapping(body) else {**params}
@@ -477,7 +483,7 @@ class RestEndpoint(Endpoint[P, R]):
         current = snapshot.get(self.schema, params)
         if current is None:
             raise snapshot.abort
-        return {**params, **to_wire(current), **(body if is_mapping(body) else {})}
+        return {**self._as_record(params), **to_wire(current), **(body if is_mapping(body) else {})}
 
     def _optimistic_params(self, snapshot: Any, *args: Any) -> Any:
         return self._params(args)
@@ -655,8 +661,8 @@ def _model_of(body: Any, schema: Any) -> Any:
     if body is dict:
         return None
     if body is not ANY and isinstance(body, Schema):
-        return entity_of(body)
-    return entity_of(schema)
+        return body_model(body)
+    return body_model(schema)
 
 
 def _multipart_to_wire(body: Mapping[str, Any], model: Any) -> dict[str, Any]:

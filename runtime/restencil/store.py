@@ -239,6 +239,7 @@ class Store:
         with self.lock:
             self._refresh()
             top, base = self._layers.top, self._base
+            base.settle()
             chain = _chain(top)
             tables = list(dict.fromkeys([*base.entities, *(table for change in chain for table in change.entities)]))
             keys = list(dict.fromkeys([*base.results, *(key for change in chain for key in change.results)]))
@@ -666,32 +667,51 @@ class Store:
         self._invalidate_keys([action.key])
 
     def _invalidate_all(self, action: actions.InvalidateAll) -> None:
+        if self._stamped(action.test, invalidates=True):
+            return
         with self._hooks():
             keys = [key for key in self._base.results if action.test(key)]
         self._invalidate_keys(keys)
+
+    def _stamped(self, test: Callable[[str], bool], *, invalidates: bool) -> bool:
+        """Whether a change of all matching keys could be left to the moment when each is looked at.
+
+        Only an endpoint's own test is sure to say then what it says now, and no one may depend on the keys meanwhile.
+        """
+        lasting = getattr(getattr(test, "__self__", None), "lasting_test", False)
+        if (
+            lasting
+            and not (len(self._layers) or self._asides or self._retention.active)
+            and self._base.stamp(test, invalidates=invalidates)
+        ):
+            self._changed()
+            return True
+        self._base.settle()
+        return False
 
     def _invalidate_keys(self, keys: Iterable[str]) -> None:
         base = self._base
         changed = set()
         for key in keys:
             self._keep_aside_key(key)
+            meta = base.key_meta(key)
             base.results.pop(key, None)
-            meta = base.key_metas.get(key)
-            base.key_metas[key] = (
-                KeyMeta(Meta(0, 0, 0), invalidated=True) if meta is None else meta.with_expiry(0, invalidated=True)
-            )
+            meta = KeyMeta(Meta(0, 0, 0), invalidated=True) if meta is None else meta.with_expiry(0, invalidated=True)
+            base.put_meta(key, meta)
             changed.add(("key", key))
             self._retention.named(key)
         self._layers.base_changed(changed)
         self._changed()
 
     def _expire_all(self, action: actions.ExpireAll) -> None:
-        metas = self._base.key_metas
+        base, test = self._base, action.test
+        if self._stamped(test, invalidates=False):
+            return
         with self._hooks():
-            keys = [key for key in metas if action.test(key)]
+            keys = [key for key in base.key_metas if test(key)]
         for key in keys:
             self._keep_aside_key(key)
-            metas[key] = metas[key].with_expiry(1)
+            base.put_meta(key, base.key_metas[key].with_expiry(1))
         self._layers.base_changed({("key", key) for key in keys})
         self._changed()
 
@@ -809,6 +829,7 @@ class Store:
     def referenced(self, cells: Iterable[Cell]) -> set[Cell]:
         """Those of the cells whose primary key stands anywhere in what is stored."""
         texts: set[str] = set()
+        self._base.settle()
         for stored in self._base.results.values():
             _collect_texts(stored, texts)
         for table in self._base.entities.values():

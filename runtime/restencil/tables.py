@@ -7,8 +7,8 @@ tables as an optimistic layer. Both answer the same questions, so normalization 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final, Protocol
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Final, NamedTuple, Protocol
 
 from .values import UNDEFINED, Meta, Sentinel, text_of
 
@@ -19,7 +19,7 @@ EMPTY: Final[Mapping[str, Any]] = {}
 class KeyMeta:
     """What the store knows of an endpoint's result besides the result: times in ms, error, invalidation (§1.2)."""
 
-    __slots__ = ("date", "error", "error_policy", "expires_at", "fetched_at", "invalidated", "prev_expires_at")
+    __slots__ = ("date", "error", "error_policy", "expires_at", "fetched_at", "invalidated", "prev_expires_at", "seen")
 
     def __init__(
         self,
@@ -35,6 +35,8 @@ class KeyMeta:
         self.error = error
         self.error_policy = error_policy
         self.invalidated = invalidated
+        self.seen = 0
+        """How many stamps it has seen (`Tables.stamp`)."""
 
     def with_expiry(self, expires_at: float, *, invalidated: bool | None = None) -> KeyMeta:
         """The same with another expiry; an invalidated one loses its error (§7.3)."""
@@ -48,7 +50,7 @@ class KeyMeta:
 
     def to_dict(self) -> dict[str, Any]:
         """The members that are set, as §1.2 names them."""
-        members = {name: getattr(self, name) for name in self.__slots__}
+        members = {name: getattr(self, name) for name in self.__slots__ if name != "seen"}
         return {name: value for name, value in sorted(members.items()) if value is not None and value is not False}
 
 
@@ -91,6 +93,17 @@ class State(Protocol):
         ...
 
 
+class Stamp(NamedTuple):
+    """A change of all keys that match a test."""
+
+    test: Callable[[str], bool]
+    invalidates: bool
+
+
+_STAMPS: Final = 32
+"""After so many stamps they are carried out, so that a look at a key costs little."""
+
+
 class Tables:
     """The base state: built from real data only, edited in place."""
 
@@ -100,6 +113,10 @@ class Tables:
         self.results: dict[str, Any] = {}
         self.key_metas: dict[str, KeyMeta] = {}
         self.indexes: dict[str, dict[str, dict[str, str]]] = {}
+        self.stamps: list[Stamp] = []
+        self.stamped = 0
+        """How many stamps there ever were."""
+        self._bare: set[str] = set()
 
     def get(self, table: str, pk: str) -> Any:
         found = self.entities.get(table)
@@ -110,10 +127,51 @@ class Tables:
         return None if found is None else found.get(pk)
 
     def result(self, key: str) -> Any:
+        if self.stamps:
+            self._settle(key)
         return self.results.get(key, UNDEFINED)
 
     def key_meta(self, key: str) -> KeyMeta | None:
+        if self.stamps:
+            self._settle(key)
         return self.key_metas.get(key)
+
+    def put_meta(self, key: str, meta: KeyMeta) -> None:
+        """Replaces what is known of a key besides its result."""
+        meta.seen = self.stamped
+        self.key_metas[key] = meta
+
+    # A change of many keys is one stamp: it is carried out for a key when that is next looked at.
+
+    def stamp(self, test: Callable[[str], bool], *, invalidates: bool) -> bool:
+        """Invalidates or expires all keys that match, whose test must always say the same; False where it cannot."""
+        if self._bare:
+            return False
+        if len(self.stamps) >= _STAMPS:
+            self.settle()
+        self.stamps.append(Stamp(test, invalidates))
+        self.stamped += 1
+        return True
+
+    def _settle(self, key: str) -> None:
+        meta = self.key_metas.get(key)
+        if meta is None or meta.seen == self.stamped:
+            return
+        for test, invalidates in self.stamps[meta.seen - self.stamped :]:
+            if test(key):
+                if not invalidates:
+                    meta = meta.with_expiry(1)
+                elif key in self.results:
+                    del self.results[key]
+                    meta = meta.with_expiry(0, invalidated=True)
+        self.put_meta(key, meta)
+
+    def settle(self) -> None:
+        """Carries all stamps out, for those who look at all keys."""
+        if self.stamps:
+            for key in list(self.key_metas):
+                self._settle(key)
+            self.stamps.clear()
 
     def by_index(self, table: str, field: str, value: str) -> str | None:
         return self.indexes.get(table, EMPTY).get(field, EMPTY).get(value)
@@ -142,8 +200,15 @@ class Tables:
             self.metas[table].update(change.metas[table])
             if len(stored) != size:
                 grown.append(table)
+        for key in change.results if not self.stamps else {**change.results, **change.key_metas}:
+            self._settle(key)
+            if key not in change.key_metas and key not in self.key_metas:
+                self._bare.add(key)
         self.results.update(change.results)
-        self.key_metas.update(change.key_metas)
+        for key, meta in change.key_metas.items():
+            self.put_meta(key, meta)
+        if self._bare:
+            self._bare.difference_update(change.key_metas)
         for (table, name), entries in change.indexes.items():
             index = self.indexes.setdefault(table, {}).setdefault(name, {})
             for text, found in entries.items():

@@ -30,10 +30,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar, TypeVarTuple, overload
 from urllib.parse import unquote, urlsplit
 
-from .scheduler import block, sleep
-from .store import Store
 from .exchange import Answer as WireAnswer
 from .exchange import Request, answering_async_client, answering_client
+from .scheduler import block, sleep
+from .store import Store
 
 if TYPE_CHECKING:
     from contextvars import Context

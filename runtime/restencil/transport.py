@@ -12,6 +12,7 @@ import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterable, Iterator, Mapping
 from contextvars import copy_context
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
+from urllib.parse import urlencode
 
 from .errors import NetworkError
 from .flow import Outcome

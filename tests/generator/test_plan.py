@@ -45,9 +45,31 @@ def test_every_endpoint_of_a_package_is_what_its_spec_declares(path: Path) -> No
         for dotted, declared in resource.all_endpoints():
             endpoint: Any = functools.reduce(getattr, dotted.split("."), classes[resource.name])
             assert facts(endpoint) == declared_facts(declared, resource), f"{spec.package}.{resource.name}.{dotted}"
+            members = body_members(declared, spec)
+            if members:
+                body = dict.fromkeys((member.python for member in members), None)
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore", DeprecationWarning)
+                    sent = endpoint.bind_args((), {"body": body})[-1]
+                assert list(sent) == [member.wire for member in members], f"{spec.package}.{resource.name}.{dotted}"
             if declared.base is not None:
                 base = getattr(importlib.import_module(declared.base.module), declared.base.name)
                 assert isinstance(endpoint, base)
+
+
+def body_members(declared: d.Endpoint, spec: d.Spec) -> list[d.Field]:
+    """The members of the body of an endpoint, where they are those of one class or mapping."""
+    if not declared.has_body or declared.body is None:
+        return []
+    match declared.body.type:
+        case d.EntityRef(name):
+            return list(spec.entities[name].all_fields)
+        case d.ObjectRef(name):
+            return list(spec.objects[name].fields)
+        case d.ObjectType(members):
+            return list(members)
+        case _:
+            return []
 
 
 def facts(endpoint: Any) -> dict[str, Any]:
@@ -385,10 +407,37 @@ def test_bodies_are_typed_and_described() -> None:
         assert piece in text, text
 
 
+def test_a_body_that_does_not_follow_from_the_schema_is_named() -> None:
+    """The body's class stands where the schema has another entity, or the resource another body."""
+    text = made("""
+        entities:
+          Thing: {fields: {id: integer}}
+          Other: {fields: {id: integer}}
+        resources:
+          things:
+            path: /t/:id
+            schema: Thing
+            body: {name: string}
+            endpoints:
+              update: {body: Thing}
+              answer: {method: POST, path: /a, schema: Other}
+              other: {method: POST, path: /b, schema: Other, body: Other}
+              quiet: {method: POST, path: /c, body: null}
+              loud: {extends: quiet, path: /d, body: any}
+              raw: {extends: quiet, path: /e, body: bytes, schema: null}
+        """)["things.py"]
+    assert text.count('body=schema.Object({"name": None})') == 1
+    assert "@restencil.rest(body=Thing)\n    def update(" in text
+    assert '@restencil.rest(method="POST", path="/a", schema=lazy("_entities", "Other"))\n    def answer(' in text
+    assert 'body=lazy("_entities", "Other"),\n    )\n    def other(' in text
+    assert 'path="/c", body=None)\n    def quiet(' in text
+    assert '@restencil.rest(extends="quiet", path="/d", body=dict)\n    def loud(' in text
+    assert "body=dict,\n    )\n    def raw(" in text
+
+
 def test_bodies_nest_where_no_ring_is() -> None:
     """A body holds the TypedDicts of related entities, but for rings and long chains: there any mapping will do."""
-    text = made(
-        """
+    text = made("""
         entities:
           Leaf: {fields: {id: integer}}
           Branch: {fields: {id: integer, leaf: Leaf, ring: Ring?}}
@@ -399,8 +448,7 @@ def test_bodies_nest_where_no_ring_is() -> None:
           trees: {path: /t/:id, schema: Tree}
           branches: {path: /b/:id, schema: Branch}
           leaves: {path: /l/:id, schema: Leaf}
-        """
-    )
+        """)
     assert "    leaf: LeafBody | Leaf | int | str\n" in text["branches.py"]
     assert "    ring: dict[str, typing.Any] | Ring | int | str | None\n" in text["branches.py"]
     assert "    leaves: list[LeafBody | Leaf | int | str]\n" in text["trees.py"]

@@ -205,6 +205,16 @@ def test_only_fields_that_are_there_are_normalized() -> None:
     assert desk.table("Article")["1"] == {"id": "1", "slug": "a"}
 
 
+def test_nothing_is_stored_as_an_abstract_entity() -> None:
+    """A response for a schema that was declared abstract is refused with the way out."""
+
+    class Base(Entity, abstract=True):
+        id: str = ""
+
+    with pytest.raises(ProcessingError, match=r"Base is abstract, so nothing can be stored as one \(GET /base\)"):
+        Desk().answer(RestEndpoint(path="/base", schema=[Base]), [{"id": "1"}])
+
+
 # -- out of tables: §5.2 ---------------------------------------------------------------------------------------------
 
 

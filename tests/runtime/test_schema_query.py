@@ -225,6 +225,47 @@ def test_invalidate_takes_a_lazy_schema() -> None:
     assert desk.data(Todos.get_list) == []
 
 
+TREE: Any = schema.Object({"todo": Todo, "children": [schema.Lazy(lambda: TREE)]})
+CHAIN: Any = schema.Object({"todo": Todo, "next": schema.Lazy(lambda: CHAIN)})
+MAP: Any = schema.Values(schema.Lazy(lambda: MAP))
+PLAIN: Any = schema.Object({"n": 0, "children": [schema.Lazy(lambda: PLAIN)]})
+LISTED: Any = schema.Object({"todos": schema.Collection([Todo]), "more": schema.Lazy(lambda: LISTED)})
+
+
+@pytest.mark.parametrize(
+    ("shape", "response"),
+    [
+        (TREE, {"todo": {"id": 1}, "children": [{"todo": {"id": 2}, "children": []}, {"todo": {"id": 1}}]}),
+        (CHAIN, {"todo": {"id": 1}, "next": {"todo": {"id": 2}, "next": None}}),
+        (MAP, {"a": {"b": {}}, "c": {}}),
+        (PLAIN, {"n": 1, "children": [{"n": 2, "children": []}]}),
+        (LISTED, {"todos": [{"id": 1}], "more": {"todos": [{"id": 1}]}}),
+    ],
+)
+def test_a_schema_may_lead_back_to_itself_without_any_entity(shape: Any, response: Any) -> None:
+    """It is named, stored, read and asked for by arguments like any other, also when it is compiled."""
+    endpoint: Any = RestEndpoint(path="/recursive", schema=shape)
+    desk = Desk()
+    assert schema.schema_name(shape)
+    assert schema.entity_of(shape) in (None, Todo)
+    assert desk.read(endpoint).suspends
+    for _ in range(40):
+        value = desk.answer(endpoint, response)
+        assert value == desk.data(endpoint)
+        desk.reset()
+
+
+def test_pages_of_a_schema_that_leads_back_to_itself() -> None:
+    """Its collections are found and replaced as far as it is written out."""
+    assert schema.find_collection(LISTED) is LISTED.members["todos"]
+    assert schema.find_collection(TREE) is None
+    endpoint: Any = RestEndpoint(path="/recursive", schema=LISTED)
+    desk = Desk()
+    desk.answer(endpoint, {"todos": [{"id": 1}]}, {})
+    desk.answer(endpoint.paginated("cursor"), {"todos": [{"id": 2}]}, {"cursor": "2"})
+    assert desk.table("[Todo]") == {"{}": ["1", "2"]}
+
+
 # -- the top level ---------------------------------------------------------------------------------------------------
 
 

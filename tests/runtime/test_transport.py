@@ -18,14 +18,8 @@ from tests.runtime.clients import Asked, as_json
 from tests.runtime.servers import Arrived, Reply, Server
 
 from restencil import AbortController, AbortError, NetworkError, RestEndpoint
-from restencil.transport import (
-    Answer,
-    AsyncTransport,
-    Request,
-    SyncTransport,
-    answering_async_client,
-    answering_client,
-)
+from restencil.exchange import Answer, Request, answering_async_client, answering_client
+from restencil.transport import AsyncTransport, SyncTransport
 
 BOTH = pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
 

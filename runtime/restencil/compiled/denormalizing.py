@@ -29,6 +29,16 @@ class CompiledDenormalization(Denormalization):
         self.memo = memo
         self.unlinked = memo.unlinked
 
+    def read(self, schema: Schema | None, stored: Any, slot: Any = None) -> Any:
+        """What a stored form is for readers; what was built before is found at once."""
+        if type(schema) is EntitySchema and type(stored) is str:
+            model = schema.model
+            homes = self.memo.entities.get(model.key)
+            node = homes[model.cls].get(stored) if homes is not None and model.cls in homes else None
+            if node is not None:
+                return node.value
+        return super().read(schema, stored, slot)
+
     def visit(self, schema: Schema | None, stored: Any) -> Any:
         """The object for one stored value (§5.1)."""
         if schema is None:
@@ -136,7 +146,7 @@ def compile_entity(schema: EntitySchema) -> Builder:
     return build
 
 
-def _deepest(schema: EntitySchema, above: tuple[EntitySchema, ...] = ()) -> int | None:
+def _deepest(schema: EntitySchema, above: tuple[Schema, ...] = ()) -> int | None:
     """How many entities it may be nested in so that nothing in it is nested too deep.
 
     None where its schema leads back to itself, or where what it leads to is not known.
@@ -152,14 +162,14 @@ def _deepest(schema: EntitySchema, above: tuple[EntitySchema, ...] = ()) -> int 
     return deepest
 
 
-def _deepest_inside(schema: Schema | None | Relation, above: tuple[EntitySchema, ...]) -> int | None:
+def _deepest_inside(schema: Schema | None | Relation, above: tuple[Schema, ...]) -> int | None:
     if isinstance(schema, EntitySchema):
         return _deepest(schema, above)
     if schema is None or isinstance(schema, Conversion):
         return 64
-    if not isinstance(schema, _TRANSPARENT):
+    if not isinstance(schema, _TRANSPARENT) or schema in above:
         return None
-    found = [_deepest_inside(child, above) for child in schema.children()]
+    found = [_deepest_inside(child, (*above, schema)) for child in schema.children()]
     return None if None in found else min((deepest for deepest in found if deepest is not None), default=64)
 
 

@@ -90,8 +90,9 @@ def _normalizer(schema: Schema, value: Any) -> Normalizer:
 
 
 def _has_default_hooks(model: EntityModel) -> bool:
-    """Whether nothing but the merge of a record that is stored already can be the user's code."""
-    return model.process is None and model.validate is None and model.pk_name is not None and not model.indexes
+    """Whether nothing but the merge of a record that is stored already can be the user's code, or goes wrong."""
+    plain = model.process is None and model.validate is None and not model.settings.get("abstract")
+    return plain and model.pk_name is not None and not model.indexes
 
 
 def compile_normalizer(schema: Schema) -> Normalizer:

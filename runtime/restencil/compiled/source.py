@@ -35,11 +35,11 @@ def resolved(relation: Relation) -> Schema | None | Relation:
         return relation
 
 
-def written_out(schema: Schema | None) -> bool:
+def written_out(schema: Schema | None, above: tuple[Schema, ...] = ()) -> bool:
     """Whether a schema consists of compiled kinds alone, up to the entities in it."""
-    if schema is None or isinstance(schema, EntitySchema):
+    if schema is None or isinstance(schema, EntitySchema) or schema in above:
         return True
-    return type(schema) in COMPILED and all(map(written_out, schema.children()))
+    return type(schema) in COMPILED and all(written_out(child, (*above, schema)) for child in schema.children())
 
 
 class Source:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..values import EVERYTHING, INVALID, UNDEFINED, ReadOnlyList
-from .base import Answer, Schema, definitions
+from .base import Answer, Schema, definitions, title_of
 from .containers import Attribute, Choice, item_schema, items_of
 from .entity import EntitySchema
 
@@ -55,7 +55,7 @@ class All(Schema):
 
     @property
     def title(self) -> str:
-        return self.item.title if self.item else "All"
+        return title_of(self.item, "All")
 
     def normalize(self, value: Any, parent: Any, key: str | None, run: Normalization) -> Any:
         for schema in self.entities():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 from weakref import WeakSet, WeakValueDictionary
 
@@ -194,7 +195,9 @@ def is_plain(schema: Schema | None, seen: frozenset[int] = frozenset()) -> bool:
     """Whether there is nothing to denormalize: no schema, or only plain values (§8.1)."""
     if schema is None:
         return True
-    if not schema.plain or id(schema) in seen:
+    if id(schema) in seen:
+        return True
+    if not schema.plain:
         return False
     return all(is_plain(child, seen | {id(schema)}) for child in schema.children())
 
@@ -204,15 +207,32 @@ def entity_of(raw: Any) -> type[Entity] | None:
     from .entity import EntitySchema
 
     schema = schema_of(raw)
-    while schema is not None:
+    seen: set[int] = set()
+    while schema is not None and id(schema) not in seen:
         if isinstance(schema, EntitySchema):
             return schema.cls
+        seen.add(id(schema))
         inner = [child for child in schema.children() if child is not None]
         schema = inner[0] if len(inner) == 1 else None
     return None
 
 
+_naming: Final[ContextVar[frozenset[int]]] = ContextVar("restencil_naming", default=frozenset())
+
+
+def title_of(schema: Schema | None, otherwise: str) -> str:
+    """The title of a schema inside another one; `otherwise` for none, and where it leads back to one around it."""
+    around = _naming.get()
+    if schema is None or id(schema) in around:
+        return otherwise
+    token = _naming.set(around | {id(schema)})
+    try:
+        return schema.title
+    finally:
+        _naming.reset(token)
+
+
 def schema_name(raw: Any) -> str:
     """The name of a schema in endpoint names (§4.2)."""
     schema = schema_of(raw)
-    return type(raw).__name__ if schema is None else schema.title
+    return title_of(schema, type(raw).__name__)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, cast
 
 from ..errors import ProcessingError
 from ..values import UNDEFINED, same_json, text_of
-from .base import Answer, Schema, schema_of
-from .containers import Choice, List, Object, Values, item_identity, items_of
+from .base import Answer, Schema, entity_of, schema_of
+from .containers import Choice, List, Object, Union, Values, item_identity, items_of, nested_model
 from .entity import EntitySchema
 
 if TYPE_CHECKING:
@@ -437,14 +437,27 @@ class PagedCollection(Collection):
         return pk
 
 
+def body_model(raw: Any) -> Any:
+    """What brings a body to wire form for an endpoint with this schema: its entity, or what chooses one (§5.3.0)."""
+    schema = schema_of(raw)
+    if isinstance(schema, Adder):
+        return nested_model(schema.collection.inner)
+    if isinstance(schema, (Collection, List, Union, Choice)):
+        return nested_model(schema)
+    return entity_of(schema)
+
+
 def find_collection(raw: Any) -> Collection | None:
     """The first collection of a schema, depth-first through dicts and `Object`s (§3.9)."""
-    schema = schema_of(raw)
+    return _first_collection(schema_of(raw), frozenset())
+
+
+def _first_collection(schema: Schema | None, above: frozenset[int]) -> Collection | None:
     if isinstance(schema, Collection):
         return schema
-    if isinstance(schema, Object):
+    if isinstance(schema, Object) and id(schema) not in above:
         for member in schema.members.values():
-            found = find_collection(member)
+            found = _first_collection(member, above | {id(schema)})
             if found is not None:
                 return found
     return None
@@ -458,15 +471,17 @@ def paginated_schema(raw: Any, remove_cursor: Callable[..., Iterable[Any]]) -> S
             f"Missing Collection: pages are appended to a Collection, and {raw!r} holds none; "
             "declare the list's schema as Collection([S])"
         )
-    return _with_pages(cast(Schema, schema), remove_cursor)
+    return _with_pages(cast(Schema, schema), remove_cursor, frozenset())
 
 
-def _with_pages(schema: Schema, remove_cursor: Callable[..., Iterable[Any]]) -> Schema:
+def _with_pages(schema: Schema, remove_cursor: Callable[..., Iterable[Any]], above: frozenset[int]) -> Schema:
     if isinstance(schema, Collection):
         return schema.paged(remove_cursor)
-    if isinstance(schema, Object):
+    if isinstance(schema, Object) and id(schema) not in above:
         members = {
-            name: _with_pages(member, remove_cursor) if (member := schema_of(raw)) is not None else raw
+            name: (
+                raw if (member := schema_of(raw)) is None else _with_pages(member, remove_cursor, above | {id(schema)})
+            )
             for name, raw in schema.definition.items()
         }
         return Object(members, schema.wire)

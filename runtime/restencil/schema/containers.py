@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..records import to_wire
 from ..values import INVALID, SCALARS, UNDEFINED, ReadOnlyDict, ReadOnlyList, read_only
-from .base import Answer, Conversion, Lazy, Schema, definitions, schema_of
+from .base import Answer, Conversion, Lazy, Schema, definitions, schema_of, title_of
 from .entity import EntitySchema, is_falsy
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class Choice(Schema):
 
     @property
     def title(self) -> str:
-        return ";".join(schema.title if schema else str(name) for name, schema in self.mapping.items())
+        return ";".join(title_of(schema, str(name)) for name, schema in self.mapping.items())
 
     def identity(self) -> Any:
         """What two choices have in common that select alike."""
@@ -67,6 +67,20 @@ class Choice(Schema):
         except (AttributeError, KeyError, TypeError):
             return None, None
         return (name, schema) if schema is not None else (None, None)
+
+    def encoded(self, members: Mapping[str, Any]) -> dict[str, Any]:
+        """Members with Python names and values in wire form, by the entity that they are of (§5.3.0)."""
+        _, schema = self.select(members, None, None)
+        if schema is None and isinstance(self.attribute, str):
+            # The attribute is a name in JSON; a body in Python form has it under the Python name.
+            for name, candidate in self.mapping.items():
+                if isinstance(candidate, EntitySchema):
+                    python = candidate.model.to_python.get(self.attribute)
+                    if python is not None and members.get(python) == name:
+                        schema = candidate
+        if isinstance(schema, EntitySchema):
+            return schema.model.encoded(members)
+        return {name: to_wire(value) for name, value in members.items()}
 
     def normalize(self, value: Any, parent: Any, key: str | None, run: Normalization) -> Any:
         name, schema = self.select(value, parent, key)
@@ -140,6 +154,8 @@ def item_schema(raw: Any, attribute: Attribute | None, owner: str) -> Schema | N
 class ItemHolder(Schema):
     """A container of items that share one schema, resolved at first use."""
 
+    plain = True  # but for its items
+
     def __init__(self, raw: Any, attribute: Attribute | None, owner: str) -> None:
         self._raw = raw
         self._attribute = attribute
@@ -199,10 +215,6 @@ class List(ItemHolder):
             )
         super().__init__(raw[0], None, "list")
 
-    @property
-    def plain(self) -> bool:  # type: ignore[override]  # a list without a schema inside is plain
-        return self.item is None
-
     def normalize(self, value: Any, parent: Any, key: str | None, run: Normalization) -> Any:
         item = self.item
         visit = run.visit
@@ -222,7 +234,7 @@ class List(ItemHolder):
 
     @property
     def title(self) -> str:
-        return self.item.title if self.item else "list"
+        return title_of(self.item, "list")
 
 
 class Array(List):
@@ -240,9 +252,10 @@ class Values(ItemHolder):
     def __init__(self, schema: Any, schema_attribute: Attribute | None = None) -> None:
         super().__init__(schema, schema_attribute, "Values")
 
-    @property
-    def plain(self) -> bool:  # type: ignore[override]  # a map without a schema inside is plain
-        return self.item is None
+    def encoded(self, members: Mapping[str, Any]) -> dict[str, Any]:
+        """Entries with their values in wire form; the keys are the user's own (§5.3.0)."""
+        model = nested_model(self.item)
+        return {name: to_wire(value, model) for name, value in members.items()}
 
     def normalize(self, value: Any, parent: Any, key: str | None, run: Normalization) -> Any:
         item = self.item
@@ -268,7 +281,7 @@ class Values(ItemHolder):
 
     @property
     def title(self) -> str:
-        return self.item.title if self.item else "map"
+        return title_of(self.item, "map")
 
 
 class Union(Schema):
@@ -314,7 +327,11 @@ def nested_model(schema: Schema | None) -> Any:
         schema = schema.inner
     if isinstance(schema, List):
         schema = schema.item
-    return schema.cls if isinstance(schema, EntitySchema) else schema if isinstance(schema, Object) else None
+    if isinstance(schema, Union):
+        return schema.choice
+    if isinstance(schema, EntitySchema):
+        return schema.cls
+    return schema if isinstance(schema, (Object, Choice, Values)) else None
 
 
 class Object(Schema):
@@ -360,7 +377,7 @@ class Object(Schema):
 
     @property
     def title(self) -> str:
-        titles = [schema.title for schema in self.members.values()]
+        titles = [title_of(schema, "Object") for schema in self.members.values()]
         return titles[0] if len(titles) == 1 else "Object"
 
     def encoded(self, members: Mapping[str, Any]) -> dict[str, Any]:
@@ -419,10 +436,13 @@ class Object(Schema):
         return ReadOnlyDict(out)
 
     def query_key(self, args: tuple[Any, ...], run: Denormalization) -> Any:
-        members = self.members
-        return {
-            self.wire.get(name, name): (
-                members[self.wire.get(name, name)].query_key(args, run) if self.wire.get(name, name) in members else raw
-            )
-            for name, raw in self.definition.items()
-        }
+        if id(self) in run.asking:
+            return UNDEFINED  # it leads back to itself: nothing says how far
+        run.asking.add(id(self))
+        found = {}
+        for name, raw in self.definition.items():
+            json_name = self.wire.get(name, name)
+            member = self.members.get(json_name)
+            found[json_name] = raw if member is None else member.query_key(args, run)
+        run.asking.discard(id(self))
+        return found

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import ProcessingError
 from ..values import INVALID, UNDEFINED, read_only, text_of
-from .base import Answer, Schema, schema_of
+from .base import Answer, Schema, schema_of, title_of
 from .containers import Attribute, Choice, item_schema
 from .entity import EntitySchema
 
@@ -38,7 +38,7 @@ class Invalidate(Schema):
 
     @property
     def title(self) -> str:
-        return self.item.title if self.item else "Invalidate"
+        return title_of(self.item, "Invalidate")
 
     def normalize(self, value: Any, parent: Any, key: str | None, run: Normalization) -> Any:
         if not isinstance(value, Mapping):
@@ -106,7 +106,7 @@ class Query(Schema):
 
     @property
     def title(self) -> str:
-        return self.inner.title if self.inner else "Query"
+        return title_of(self.inner, "Query")
 
     def normalize(self, value: Any, parent: Any, key: str | None, run: Normalization) -> Any:
         return run.visit(self.inner, value, parent, key)

@@ -56,6 +56,11 @@ class EntitySchema(Schema):
         model = self.model
         if type(value) is list or not isinstance(value, Mapping):
             raise self._no_object(value, run)
+        if model.settings.get("abstract"):
+            raise ProcessingError(
+                f"{self.title} is abstract, so nothing can be stored as one{run.where}; write the schema as the subclass, "
+                "or as a Union of them"
+            )
         if model.process is None:
             record: dict[str, Any] = {**value}
         else:
@@ -88,8 +93,8 @@ class EntitySchema(Schema):
         return pk
 
     def invalidate(self, value: Any, parent: Any, key: str | None, run: Normalization) -> str:
-        """Writes INVALID for the entity that the value names (§5.9)."""
-        pk = self.model.pk(value, parent, key, run.args)
+        """Writes INVALID for the entity that the value names, which may be the URL parameters of `delete` (§5.9)."""
+        pk = self.model.pk_of_parameters(value, parent, key, run.args)
         if pk is None:
             raise self.unusable_pk(value, run)
         run.visited(value, self.model.key, pk)
@@ -162,7 +167,7 @@ class EntitySchema(Schema):
             pk: str | None = text_of(first)
         elif isinstance(first, Mapping):
             try:
-                pk = model.pk(first, None, None, args)
+                pk = model.pk_of_parameters(first, None, None, args)
             except (AttributeError, KeyError, TypeError, ValueError, ProcessingError):
                 pk = None
             if pk is None:
@@ -227,6 +232,16 @@ class EntityModel(Model):
     def pk_name(self) -> str | None:
         """The name in JSON of the field that is the primary key, None where several fields or a function give it."""
         return _pk_name(self)
+
+    def pk_of_parameters(
+        self, params: Mapping[str, Any], parent: Any, key: str | None, args: tuple[Any, ...]
+    ) -> str | None:
+        """`pk` of what may be URL parameters: those of the path have Python names also where JSON has others (§5.3.0)."""
+        found = self.pk(params, parent, key, args)
+        if found is None and self.to_json:
+            renamed = {self.to_json.get(name, name): value for name, value in params.items()}
+            found = self.pk({**renamed, **params}, parent, key, args)
+        return found
 
     def pk_of_instance(self, instance: Record) -> str | None:
         record = stored_record(instance)

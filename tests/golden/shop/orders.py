@@ -154,9 +154,9 @@ class Orders(
     @restencil.rest(
         method="POST",
         path="/customers/:customer/orders/:id/cancel",
-        body=schema.Object({"reason": None, "refund": Money}),
         update=restencil.lazy_function("shop_hooks:after_cancel"),
         get_optimistic_response=restencil.lazy_function("shop_hooks:cancelled"),
+        body=schema.Object({"reason": None, "refund": Money}),
     )
     def cancel(
         self,
@@ -187,8 +187,8 @@ class Orders(
         method="POST",
         path="/hooks",
         schema=None,
-        body=schema.Object({}),
         side_effect=False,
+        body=dict,
     )
     def webhook(self, *, body: typing.Any) -> typing.Any:
         """`POST /hooks`"""

@@ -279,8 +279,8 @@ class Products(
         path="/products/:id/ratings",
         schema=None,
         body_format="form",
-        body=schema.Object({"stars": None, "comment": None}),
         process=restencil.lazy_function("shop_hooks:stars_of"),
+        body=schema.Object({"stars": None, "comment": None}),
     )
     def rate(self, *, id: int | str, body: ProductsRateBody) -> int:
         """`POST /products/:id/ratings`"""
