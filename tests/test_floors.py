@@ -15,7 +15,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 
 RUNTIME = {
-    0: "errors path abort codecs guard jsontext late values",
+    0: "errors path abort codecs guard frozen jsontext late values",
     1: "exchange flow flight transport records schema normalize denormalize compiled scheduler tables",
     2: "auth endpoint hooks resource rest_endpoint",
     3: "actions expiry known layers retention store",

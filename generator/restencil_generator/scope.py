@@ -222,7 +222,11 @@ class Scope:
                 body = self.spec.entities[name].body_name
                 if body and not nested:
                     return self.sibling(self._homes[name], body)
-                part = self.sibling(self._homes[name], body) if body and name in self._nested else self.dict_of(self.typing("Any"))
+                part = (
+                    self.sibling(self._homes[name], body)
+                    if body and name in self._nested
+                    else self.dict_of(self.typing("Any"))
+                )
                 return _either([part, self.type(type), self.builtin("int"), self.builtin("str")])
             case d.ObjectRef(name):
                 body = self.spec.objects[name].body_name

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from .frozen import Frozen
 from .values import Meta as Meta
 
 if TYPE_CHECKING:
     from .endpoint import Endpoint
 
 
-@dataclass(frozen=True, slots=True)
-class Fetch:
+class Fetch(Frozen):
     """A fetch starts; the store queues it when it has an optimistic response (§7.3, §10.2)."""
 
     endpoint: Endpoint[..., Any]
@@ -24,8 +23,7 @@ class Fetch:
     resets: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class SetResponse:
+class SetResponse(Frozen):
     """A response arrived, from the network or by hand (§7.3).
 
     `resets` is the store's count when its fetch started; `error_expires_at` (ms) is when the error expires that is
@@ -42,8 +40,7 @@ class SetResponse:
     error_expires_at: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class SetError:
+class SetError(Frozen):
     """A fetch failed or was aborted; `resets` is the store's count when it started (§7.3, §9.4)."""
 
     endpoint: Endpoint[..., Any]
@@ -55,8 +52,7 @@ class SetError:
     resets: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Set:
+class Set(Frozen):
     """A value is written through a schema, without an endpoint (§7.1)."""
 
     schema: Any
@@ -65,34 +61,29 @@ class Set:
     meta: Meta
 
 
-@dataclass(frozen=True, slots=True)
-class Invalidate:
+class Invalidate(Frozen):
     """The next read of this key fetches and waits (§7.3)."""
 
     key: str
 
 
-@dataclass(frozen=True, slots=True)
-class InvalidateAll:
+class InvalidateAll(Frozen):
     """The same for every key with a result that the test accepts (§7.3)."""
 
     test: Callable[[str], bool]
 
 
-@dataclass(frozen=True, slots=True)
-class ExpireAll:
+class ExpireAll(Frozen):
     """Every key that the test accepts turns stale; its data stays visible (§7.3)."""
 
     test: Callable[[str], bool]
 
 
-@dataclass(frozen=True, slots=True)
-class Reset:
+class Reset(Frozen):
     """The store starts over; what was under way before is ignored (§9.5)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Subscribe:
+class Subscribe(Frozen):
     """Someone wants this key kept up to date (§12.1)."""
 
     endpoint: Endpoint[..., Any]
@@ -100,8 +91,7 @@ class Subscribe:
     key: str
 
 
-@dataclass(frozen=True, slots=True)
-class Unsubscribe:
+class Unsubscribe(Frozen):
     """Someone no longer wants this key kept up to date (§12.1)."""
 
     endpoint: Endpoint[..., Any]
@@ -109,8 +99,7 @@ class Unsubscribe:
     key: str
 
 
-@dataclass(frozen=True, slots=True)
-class Collect:
+class Collect(Frozen):
     """Entities and keys that no one holds are deleted in place, without notification (§14)."""
 
     entities: tuple[tuple[str, str], ...]

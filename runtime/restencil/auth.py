@@ -6,13 +6,12 @@ variable. It is read anew for every request, added just before the request is se
 
 from __future__ import annotations
 
-import base64
-import inspect
 import os
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
-from urllib.parse import quote
+
+from .frozen import Frozen
+from .late import base64, inspect, urls
 
 __all__ = ["Api", "Auth", "Preparation", "Token"]
 
@@ -22,8 +21,7 @@ Token: TypeAlias = str | Callable[[], str | None] | Callable[[], Awaitable[str |
 Prepared: TypeAlias = tuple[str, dict[str, str]]
 
 
-@dataclass(frozen=True)
-class Auth:
+class Auth(Frozen):
     """How a token travels. Made by one of the class methods; `env` names the environment variable that may hold it."""
 
     kind: Literal["header", "bearer", "basic", "cookie", "query"]
@@ -59,7 +57,7 @@ class Auth:
         """The URL and headers of a request that carries the token."""
         if self.kind == "query":
             joint = "&" if "?" in url else "?"
-            return f"{url}{joint}{quote(self.name, safe='')}={quote(token, safe='')}", headers
+            return f"{url}{joint}{urls.quote(self.name, safe='')}={urls.quote(token, safe='')}", headers
         if self.kind == "cookie":
             present = next((name for name in headers if name.lower() == "cookie"), None)
             crumb = f"{self.name}={token}"
@@ -76,8 +74,7 @@ class Auth:
         return url, {**kept, self.name: value}
 
 
-@dataclass(frozen=True)
-class Api:
+class Api(Frozen):
     """The API that a generated client speaks to: `url_prefix` of its spec, and its `auth`."""
 
     url_prefix: str = ""

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import datetime
-import decimal
 import enum
 import types
 import typing
-import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 from typing import Any, NamedTuple, TypeAlias, Union
 
-from .values import ReadOnlyDict, ReadOnlyList
+from .late import decimal, uuid
+from .values import SCALARS, ReadOnlyDict, ReadOnlyList
 
 Convert: TypeAlias = Callable[[Any], Any]
 
@@ -84,6 +84,8 @@ def _encode_uuid(value: Any) -> Any:
 
 def encode_any(value: Any) -> Any:
     """The JSON form of a Python value of any of the types that convert by themselves; other values pass."""
+    if type(value) in SCALARS:
+        return value
     if isinstance(value, datetime.datetime):
         return encode_datetime(value)
     if isinstance(value, (datetime.date, datetime.time)):
@@ -105,13 +107,15 @@ def _enum_codec(kind: type[enum.Enum]) -> Codec:
     return Codec(decode, encode_any)
 
 
-_BUILT_IN: dict[Any, Codec] = {
-    datetime.datetime: Codec(decode_datetime, encode_datetime),
-    datetime.date: Codec(decode_date, _encode_iso),
-    datetime.time: Codec(decode_time, _encode_iso),
-    decimal.Decimal: Codec(decode_decimal, _encode_decimal),
-    uuid.UUID: Codec(decode_uuid, _encode_uuid),
-}
+@cache
+def _built_in() -> dict[Any, Codec]:
+    return {
+        datetime.datetime: Codec(decode_datetime, encode_datetime),
+        datetime.date: Codec(decode_date, _encode_iso),
+        datetime.time: Codec(decode_time, _encode_iso),
+        decimal.Decimal: Codec(decode_decimal, _encode_decimal),
+        uuid.UUID: Codec(decode_uuid, _encode_uuid),
+    }
 
 
 def codec_of(kind: Any) -> Codec | None:
@@ -119,14 +123,16 @@ def codec_of(kind: Any) -> Codec | None:
 
     Looks into `X | None`, `list[X]` and `dict[str, X]`; a class may bring its own as `__codec__`.
     """
-    built_in = _BUILT_IN.get(kind) if isinstance(kind, type) else None
-    if built_in is not None:
-        return built_in
+    if isinstance(kind, type) and kind.__module__ in ("datetime", "decimal", "uuid"):
+        built_in = _built_in().get(kind)
+        if built_in is not None:
+            return built_in
     origin = typing.get_origin(kind)
     if isinstance(kind, type) and origin is None:
         if issubclass(kind, enum.Enum):
             return _enum_codec(kind)
-        own = getattr(kind, "__codec__", None)
+        declared: type[Any] = kind
+        own: Callable[[], Codec] | None = getattr(declared, "__codec__", None)
         return own() if callable(own) else None
     arguments = typing.get_args(kind)
     if origin in (Union, types.UnionType):
@@ -149,12 +155,14 @@ def _list_codec(item: Codec | None) -> Codec | None:
     def decode(value: Any) -> Any:
         if not isinstance(value, list):
             return value
-        return ReadOnlyList([None if entry is None else decode_item(entry) for entry in value])
+        items: list[Any] = value
+        return ReadOnlyList([None if entry is None else decode_item(entry) for entry in items])
 
     def encode(value: Any) -> Any:
         if not isinstance(value, (list, tuple)):
             return value
-        return [None if entry is None else encode_item(entry) for entry in value]
+        items: Iterable[Any] = value
+        return [None if entry is None else encode_item(entry) for entry in items]
 
     return Codec(decode, encode)
 
@@ -167,11 +175,13 @@ def _dict_codec(item: Codec | None) -> Codec | None:
     def decode(value: Any) -> Any:
         if not isinstance(value, dict):
             return value
-        return ReadOnlyDict({key: None if entry is None else decode_item(entry) for key, entry in value.items()})
+        members: dict[str, Any] = value
+        return ReadOnlyDict({key: None if entry is None else decode_item(entry) for key, entry in members.items()})
 
     def encode(value: Any) -> Any:
         if not isinstance(value, Mapping):
             return value
-        return {key: None if entry is None else encode_item(entry) for key, entry in value.items()}
+        members: Mapping[str, Any] = value
+        return {key: None if entry is None else encode_item(entry) for key, entry in members.items()}
 
     return Codec(decode, encode)

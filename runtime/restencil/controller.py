@@ -6,12 +6,10 @@ drivers; `Controller` and `AsyncController` differ in nothing but how they run a
 
 from __future__ import annotations
 
-import logging
 import threading
 import weakref
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextvars import copy_context
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, ParamSpec, Self, TypeVar, overload
 
 from .actions import (
@@ -31,23 +29,20 @@ from .auth import Api, Preparation, Token
 from .bound import AsyncBoundEndpoint, AsyncBoundList, BoundEndpoint, BoundList
 from .errors import AbortError, InvalidDataError, ResetError
 from .expiry import ExpiryStatus
-from .explain import Explanation, explain
 from .flight import Flight, Landing, later
 from .flow import run, run_async
+from .frozen import Frozen
 from .guard import guarded
-from .late import LateAsyncio
-from .live import AnyLiveRead, AsyncLiveRead, LiveRead
+from .late import asyncio, logger
 from .managers.logout import LogoutManager
 from .managers.network import NetworkManager
 from .managers.subscription import SubscriptionManager
-from .paging import Pages
 from .scheduler import ThreadScheduler, WaitingScheduler
 from .schema import find_collection
 from .store import Store
 from .transport import AsyncTransport, SyncTransport
 
 if TYPE_CHECKING:
-    import asyncio
     from asyncio import AbstractEventLoop
     from collections.abc import Coroutine
 
@@ -56,21 +51,20 @@ if TYPE_CHECKING:
     from .actions import Action
     from .endpoint import Endpoint
     from .expiry import Reading
+    from .explain import Explanation
     from .flow import Flow
+    from .live import AnyLiveRead, AsyncLiveRead, LiveRead
     from .managers.base import Manager
+    from .paging import Pages
     from .records import Record
     from .retry import Retries
     from .scheduler import Handle, Scheduler
     from .store import Snapshot
 
     E = TypeVar("E", bound=Record)
-else:
-    asyncio = LateAsyncio()
 
 P = ParamSpec("P")
 R = TypeVar("R")
-
-logger = logging.getLogger("restencil")
 
 _OWN_MANAGERS: Final = frozenset({NetworkManager, SubscriptionManager, LogoutManager})
 
@@ -78,8 +72,7 @@ _OWN_MANAGERS: Final = frozenset({NetworkManager, SubscriptionManager, LogoutMan
 SET_EXPIRY: Final = 60_000.0
 
 
-@dataclass(frozen=True, slots=True)
-class EndpointState(Generic[R]):
+class EndpointState(Frozen, Generic[R]):
     """What a store knows of one endpoint's result at one moment (§8.3, state read).
 
     `loading`: a fetch of it is in flight. `expires_at`: milliseconds of the store's clock.
@@ -199,6 +192,8 @@ class AnyController:
 
     def explain(self, endpoint: Endpoint[P, R], /, *args: P.args, **kwargs: P.kwargs) -> Explanation:
         """Why a read of this endpoint would or would not fetch now; `str()` of it is for people."""
+        from .explain import explain
+
         return explain(self, endpoint, bind_args(endpoint, args, kwargs))
 
     # writing
@@ -501,6 +496,8 @@ class Controller(AnyController):
 
     def live(self, endpoint: Endpoint[P, R], /, *args: P.args, **kwargs: P.kwargs) -> LiveRead[R]:
         """A read that stays: context manager and iterator, subscribed while it is open, yields on change (§12.3)."""
+        from .live import LiveRead
+
         return LiveRead(self, endpoint, bind_args(endpoint, args, kwargs))
 
     def iterate(self, endpoint: Endpoint[P, R], /, *args: P.args, **kwargs: P.kwargs) -> Iterator[Any]:
@@ -508,6 +505,8 @@ class Controller(AnyController):
 
         Raises TypeError at once where the endpoint does not say how its next page is found.
         """
+        from .paging import Pages
+
         return self._items(Pages(self, endpoint, bind_args(endpoint, args, kwargs)))
 
     def all_settled(self) -> None:
@@ -663,6 +662,8 @@ class AsyncController(AnyController):
 
     def live(self, endpoint: Endpoint[P, R], /, *args: P.args, **kwargs: P.kwargs) -> AsyncLiveRead[R]:
         """A read that stays: async context manager and iterator, subscribed while open, yields on change (§12.3)."""
+        from .live import AsyncLiveRead
+
         return AsyncLiveRead(self, endpoint, bind_args(endpoint, args, kwargs))
 
     def iterate(self, endpoint: Endpoint[P, R], /, *args: P.args, **kwargs: P.kwargs) -> AsyncIterator[Any]:
@@ -670,6 +671,8 @@ class AsyncController(AnyController):
 
         Raises TypeError at once where the endpoint does not say how its next page is found.
         """
+        from .paging import Pages
+
         return self._items(Pages(self, endpoint, bind_args(endpoint, args, kwargs)))
 
     async def all_settled(self) -> None:

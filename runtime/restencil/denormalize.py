@@ -7,12 +7,11 @@ the size of the result, and a write costs what depends on it.
 
 from __future__ import annotations
 
-import json
-import logging
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from .errors import ConversionError, ProcessingError
+from .late import json, logger
 from .records import set_members, set_record
 from .schema.base import definitions
 from .schema.collection import Collection
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
     from .schema.entity import Entity, EntityModel, Relation
     from .tables import State
 
-logger = logging.getLogger("restencil")
 
 WHOLE: Final = ""
 """Where a primary key stands: all that a table holds."""
@@ -518,7 +516,7 @@ class Denormalization:
         if place is not None:
             self._building[place] = (instance, node)
         made = model.from_js is not None or model.create_if_valid is not None
-        members = instance.__dict__ if made else model.attributes(record, pk)
+        members: dict[str, Any] = vars(instance) if made else model.attributes(record, pk)
         for relation in model.relations:
             name = relation.in_json
             if name not in record:

@@ -7,16 +7,16 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import inspect
-import json
 import sys
 import warnings
 from collections.abc import Callable, Mapping
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeGuard, overload
 
 from . import flow as _flow
 from .abort import AbortSignal
 from .flow import Flow, Outcome, is_awaitable
+from .late import inspect, json
 from .records import to_wire
 from .schema.base import schema_of
 from .transport import AsyncTransport, SyncTransport, transport_for
@@ -228,7 +228,7 @@ class Endpoint(Generic[P, R]):
         super().__init_subclass__(**keywords)
         for name in ("key", "url"):
             own = cls.__dict__.get(name)
-            if inspect.isfunction(own) and not own.__code__.co_flags & inspect.CO_VARKEYWORDS:
+            if isinstance(own, FunctionType) and not own.__code__.co_flags & inspect.CO_VARKEYWORDS:
                 setattr(cls, name, _with_keywords(own, name))
         # What a class sets for all its endpoints must not be hidden by an option that is not set.
         cls._unset = {name: value for name, value in UNSET.items() if not hasattr(cls, name)}

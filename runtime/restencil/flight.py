@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from .errors import AbortError
 from .guard import Guard
-from .late import LateAsyncio
+from .late import asyncio
 from .scheduler import ThreadScheduler, block, sleep
 
 if TYPE_CHECKING:
-    import asyncio
     from asyncio import AbstractEventLoop, Future, Task
     from collections.abc import Callable
 
@@ -22,8 +21,6 @@ if TYPE_CHECKING:
     from .scheduler import Handle, Scheduler
     from .store import Store
     from .transport import AsyncTransport, SyncTransport
-else:
-    asyncio = LateAsyncio()
 
 T = TypeVar("T")
 

@@ -7,10 +7,11 @@ flow runs, the transport that it uses is found through `current_transport()`, an
 from __future__ import annotations
 
 import contextlib
-import inspect
 from collections.abc import Callable, Generator
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, cast
+
+from .late import inspect
 
 if TYPE_CHECKING:
     from .transport import AsyncTransport, SyncTransport

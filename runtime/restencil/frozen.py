@@ -14,34 +14,36 @@ class Frozen:
     """
 
     __members: ClassVar[tuple[str, ...]] = ()
-    __defaults: ClassVar[dict[str, Any]] = {}
+    __known: ClassVar[frozenset[str]] = frozenset()
+    __required: ClassVar[frozenset[str]] = frozenset()
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        names = cls.__members = cls.__match_args__ = tuple(cls.__dict__.get("__annotations__", ()))
-        cls.__defaults = {name: cls.__dict__[name] for name in names if name in cls.__dict__}
+        names = cls.__members = tuple(cls.__annotations__)
+        cls.__known = frozenset(names)
+        cls.__required = frozenset(name for name in names if name not in cls.__dict__)
 
     def __init__(self, /, *args: Any, **members: Any) -> None:
-        names = self.__members
-        values = {**self.__defaults, **dict(zip(names, args, strict=False)), **members}
-        if len(values) != len(names) or len(args) > len(names) or not members.keys().isdisjoint(names[: len(args)]):
-            self.__refuse(values, len(args))
-        self.__dict__.update(values)
+        names, given = self.__members, self.__dict__
+        given.update(zip(names, args, strict=False))
+        given.update(members)
+        if len(given) < len(args) + len(members) or not self.__required <= given.keys() <= self.__known:
+            raise TypeError(self.__mistake(len(args), members))
 
-    def __refuse(self, values: dict[str, Any], given: int) -> NoReturn:
+    def __mistake(self, by_place: int, members: dict[str, Any]) -> str:
         names = self.__members
-        missing = [name for name in names if name not in values]
-        unknown = [name for name in values if name not in names]
-        problem = (
-            f"lacks {', '.join(missing)}"
-            if missing
-            else f"has no {', '.join(unknown)}"
-            if unknown
-            else f"was given {given} members by place"
-            if given > len(names)
-            else "was given a member twice"
-        )
-        raise TypeError(f"{type(self).__name__} {problem}; its members are {', '.join(names) or 'none'}")
+        missing = [name for name in names if name in self.__required and name not in self.__dict__]
+        unknown = [name for name in members if name not in names]
+        twice = [name for name in names[:by_place] if name in members]
+        if missing:
+            problem = f"lacks {', '.join(missing)}"
+        elif unknown:
+            problem = f"has no {', '.join(unknown)}"
+        elif twice:
+            problem = f"was given {', '.join(twice)} twice"
+        else:
+            problem = f"was given {by_place} members by place"
+        return f"{type(self).__name__} {problem}; its members are: {', '.join(names) or 'none'}"
 
     def __setattr__(self, name: str, value: Any) -> NoReturn:
         raise AttributeError(f"{type(self).__name__} never changes; its member {name!r} cannot be set")
@@ -52,11 +54,14 @@ class Frozen:
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):
             return NotImplemented
-        return self.__dict__ == other.__dict__
+        return self.__values() == other.__values()
 
     def __hash__(self) -> int:
-        return hash((type(self), *(self.__dict__[name] for name in self.__members)))
+        return hash((type(self), self.__values()))
 
     def __repr__(self) -> str:
-        members = ", ".join(f"{name}={self.__dict__[name]!r}" for name in self.__members)
+        members = ", ".join(f"{name}={getattr(self, name)!r}" for name in self.__members)
         return f"{type(self).__name__}({members})"
+
+    def __values(self) -> tuple[Any, ...]:
+        return tuple([getattr(self, name) for name in self.__members])

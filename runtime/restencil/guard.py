@@ -10,14 +10,9 @@ such place and gives up there by itself.
 from __future__ import annotations
 
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import Any, Final, Protocol
 
-from .late import LateAsyncio
-
-if TYPE_CHECKING:
-    import asyncio
-else:
-    asyncio = LateAsyncio()
+from .late import asyncio
 
 #: A request that need not queue lets its connection tell something within a few rounds of the loop. A transport of
 #: which nothing was heard after so many has no pool (it answers from memory, say): its requests are simply cancelled.

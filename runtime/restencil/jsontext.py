@@ -6,19 +6,12 @@ behaves the same with and without it.
 
 from __future__ import annotations
 
-import dataclasses
-import json
 from collections.abc import Callable
+from functools import cache
 from typing import Any, Final, NoReturn
 
-from .path import is_mapping
-
-try:
-    import orjson
-except ImportError:
-    _fast: Callable[[bytes], Any] | None = None
-else:
-    _fast = orjson.loads
+from .late import dataclasses, json
+from .values import is_mapping
 
 # orjson gives floats for integers beyond 64 bits, which have 19 digits and more.
 _LONG_NUMBER: Final = b"0" * 19
@@ -29,7 +22,18 @@ def _no_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is no JSON value")
 
 
-_decoder: Final = json.JSONDecoder(parse_constant=_no_constant)
+@cache
+def _fast() -> Callable[[bytes], Any] | None:
+    try:
+        import orjson
+    except ImportError:
+        return None
+    return orjson.loads
+
+
+@cache
+def _standard() -> Callable[[str], Any]:
+    return json.JSONDecoder(parse_constant=_no_constant).decode
 
 
 def decode_json(data: bytes) -> Any:
@@ -38,9 +42,10 @@ def decode_json(data: bytes) -> Any:
     Raises ValueError for anything that is not JSON: NaN and Infinity, other encodings and bad UTF-8 included. Of a
     member given twice, the last one counts. Integers keep all their digits.
     """
-    if _fast is not None and _LONG_NUMBER not in data.translate(_DIGITS_ALIKE):
+    fast = _fast()
+    if fast is not None and _LONG_NUMBER not in data.translate(_DIGITS_ALIKE):
         try:
-            return _fast(data)
+            return fast(data)
         except ValueError:
             pass  # the standard library has the last word, so that both give the same error
     return decode_json_standard(data)
@@ -50,7 +55,7 @@ def decode_json_standard(data: bytes) -> Any:
     """`decode_json` by the standard library alone."""
     text = data.decode("utf-8-sig")
     try:
-        return _decoder.decode(text)
+        return _standard()(text)
     except RecursionError:
         raise ValueError("the JSON text is nested too deeply") from None
 
@@ -76,7 +81,7 @@ def encode_json(value: Any, convert: Callable[[Any], Any]) -> str:
 def _plain(item: Any, convert: Callable[[Any], Any]) -> Any:
     if is_mapping(item):
         return dict(item)
-    if dataclasses.is_dataclass(item) and not isinstance(item, type):
+    if hasattr(item, "__dataclass_fields__") and not isinstance(item, type):
         return {field.name: getattr(item, field.name) for field in dataclasses.fields(item)}
     converted = convert(item)
     if converted is item:

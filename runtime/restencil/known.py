@@ -41,7 +41,8 @@ def known_reading(
             first = args[0] if args else None
             if type(first) is not dict or model.pk_name is None:
                 return None
-            pk = first.get(model.pk_name)
+            params: dict[str, Any] = first
+            pk = params.get(model.pk_name)
             if type(pk) is not str or pk in UNUSABLE:
                 pk = usable_pk(pk)
         if type(pk) is not str:

@@ -1,14 +1,18 @@
-"""Modules that are imported when they are first used: each of them takes longer to import than this whole library."""
+"""Modules that are imported when they are first used: each of them takes longer than most of this library.
+
+They are taken from here as they would be imported: `from .late import asyncio, json`.
+"""
 
 from __future__ import annotations
 
 import sys
+from functools import cache
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 
 class Late:
-    """Stands for a module: `httpx = Late("httpx")`. A name that was looked up once is kept."""
+    """Stands for a module: `json = Late("json")`. A name that was looked up once is kept."""
 
     def __init__(self, module: str) -> None:
         self.__module = module
@@ -19,11 +23,8 @@ class Late:
         return found
 
 
-class LateAsyncio(Late):
+class _LateAsyncio(Late):
     """asyncio, which blocking code never needs: where it was not imported, no loop is running."""
-
-    def __init__(self) -> None:
-        super().__init__("asyncio")
 
     def __getattr__(self, name: str) -> Any:
         if name == "_get_running_loop" and "asyncio" not in sys.modules:
@@ -33,3 +34,45 @@ class LateAsyncio(Late):
 
 def _no_loop() -> None:
     return None
+
+
+class _LateLogger:
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(_logger(), name)
+        setattr(self, name, found)
+        return found
+
+
+@cache
+def _logger() -> Any:
+    found = logging.getLogger("restencil")
+    found.addHandler(logging.NullHandler())
+    return found
+
+
+if TYPE_CHECKING:
+    import asyncio as asyncio
+    import base64 as base64
+    import dataclasses as dataclasses
+    import decimal as decimal
+    import inspect as inspect
+    import json as json
+    import logging as logging
+    import unicodedata as unicodedata
+    import urllib.parse as urls
+    import uuid as uuid
+
+    logger: logging.Logger
+    """The logger of the library; what nobody asked to see is not printed (§9.7)."""
+else:
+    asyncio = _LateAsyncio("asyncio")
+    base64 = Late("base64")
+    dataclasses = Late("dataclasses")
+    decimal = Late("decimal")
+    inspect = Late("inspect")
+    json = Late("json")
+    logging = Late("logging")
+    unicodedata = Late("unicodedata")
+    urls = Late("urllib.parse")
+    uuid = Late("uuid")
+    logger = _LateLogger()

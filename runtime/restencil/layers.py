@@ -6,16 +6,14 @@ read that needs it; a layer is computed anew only if something that it read or w
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Container, Iterable, Iterator
 from typing import Any
 
 from .actions import Fetch
 from .errors import AbortOptimistic, ProcessingError
+from .late import logger
 from .tables import Cell, Change, KeyMeta, State, Tables, record_of
 from .values import UNDEFINED, Meta, Sentinel, same_json
-
-logger = logging.getLogger("restencil")
 
 Token = tuple[str, ...]
 """Something a layer can depend on: a cell, a table's membership, an entry of an index, or a key's result."""
@@ -69,7 +67,7 @@ def tokens_of(change: Change, grown: Iterable[str] = ()) -> set[Token]:
 def _grown(change: Change) -> set[str]:
     """The tables that have more members with this change than without."""
     below = change.below
-    return {table for table, written in change.entities.items() if not below.has_table(table)} | {
+    return {table for table in change.entities if not below.has_table(table)} | {
         table for table, pk in change.cells() if below.get(table, pk) is UNDEFINED
     }
 
@@ -238,8 +236,8 @@ def _keep_equal(old: Change, new: Change) -> None:
 
 def _equal(left: Any, right: Any) -> bool:
     """Whether two stored forms are equal records, or equal lists or maps of primary keys."""
-    lists = isinstance(left, list) and isinstance(right, list)
-    if isinstance(left, Sentinel) or not (lists or type(left) is type(right)):
+    same_kind = type(left) is type(right) or (isinstance(left, list) and isinstance(right, list))
+    if isinstance(left, Sentinel) or not same_kind:
         return False
     return same_json(record_of(left), record_of(right))
 

@@ -12,19 +12,16 @@ from .actions import Subscribe, Unsubscribe
 from .errors import AbortError, ResetError
 from .expiry import ExpiryStatus
 from .flight import Landing
-from .late import LateAsyncio
+from .late import asyncio
 from .scheduler import block
 
 if TYPE_CHECKING:
-    import asyncio
     from collections.abc import Generator
 
     from .controller import AnyController, AsyncController, Controller, EndpointState
     from .endpoint import Endpoint
     from .expiry import Reading
     from .flow import Step
-else:
-    asyncio = LateAsyncio()
 
 R = TypeVar("R")
 

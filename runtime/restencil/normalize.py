@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast
 
+from .late import logger
 from .records import Record, to_wire
 from .tables import EMPTY, Change, record_of
 from .values import INVALID, SCALARS, UNDEFINED, Meta, same_json
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from .schema.base import Schema
     from .schema.entity import EntityModel
     from .tables import State
-
-logger = logging.getLogger("restencil")
 
 
 def _guarded(record: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -61,7 +59,7 @@ class Normalization:
         self._creating = 0
         self._placeholder_id = placeholder_id
         self._placeholders = 0
-        self._passed: dict[tuple[str, str], Any] = {}
+        self._passed: dict[str, dict[str, Any]] = {}
         self._reborn: set[tuple[str, str]] = set()
         self._nested: set[tuple[str, str]] = set()
 
@@ -78,7 +76,7 @@ class Normalization:
         """The stored form of one value (§5.1: first match)."""
         if schema is None or value is None:
             return value
-        kind = type(value)
+        kind: type[Any] = type(value)
         if kind is dict or kind is list:
             return schema.normalize(value, parent, key, self)
         if kind in SCALARS:
@@ -93,13 +91,14 @@ class Normalization:
                 self.written[id(value), table] = pk
             return stored
         if isinstance(value, tuple):
-            return schema.normalize(list(value), parent, key, self)
+            items: tuple[Any, ...] = value
+            return schema.normalize(list(items), parent, key, self)
         if isinstance(value, (Mapping, list)):
             return schema.normalize(value, parent, key, self)
         return value
 
     @contextmanager
-    def creating(self) -> Iterator[None]:
+    def creating(self) -> Generator[None, None, None]:
         """Inside, a record without a primary key gets a placeholder (§5.8.3)."""
         self._creating += 1
         try:
@@ -154,11 +153,19 @@ class Normalization:
         found = self.change.get(table, pk)
         return None if found is UNDEFINED or found is INVALID else record_of(found)
 
+    def passed(self, table: str) -> dict[str, Any]:
+        """What this response brought of the entities of a table, by itself."""
+        found = self._passed.get(table)
+        if found is None:
+            found = self._passed[table] = {}
+        return found
+
     def write_entity(self, model: EntityModel, pk: str, record: dict[str, Any]) -> None:
         """Merges a record into the table by the rules of §5.4."""
         table = model.key
         change = self.change
-        passed = self._passed.get((table, pk))
+        earlier = self.passed(table)
+        passed = earlier.get(pk)
         if passed is None:
             found = change.entities.get(table, EMPTY).get(pk)
             if found is not None:
@@ -174,7 +181,7 @@ class Normalization:
                 record = {**passed, **record} if merge is None else {**merge(_guarded(passed), record)}
             if (table, pk) in self._reborn:
                 before = UNDEFINED  # invalidated by this very response and written again: a new record
-        self._passed[table, pk] = record
+        earlier[pk] = record
         former = change.get(table, pk) if model.indexes else UNDEFINED
         meta = self.meta
         stored: Any
@@ -206,7 +213,7 @@ class Normalization:
 
     def write_invalid(self, model: EntityModel, pk: str) -> None:
         """Marks an entity as deleted or unusable; that wins over whatever is stored (§5.9)."""
-        self._passed[model.key, pk] = INVALID
+        self.passed(model.key)[pk] = INVALID
         self._reborn.discard((model.key, pk))
         self.change.write(model.key, pk, INVALID, self.meta)
 

@@ -15,13 +15,13 @@ from __future__ import annotations
 import enum
 import linecache
 import re
-import unicodedata
 from collections.abc import Callable, Mapping
 from functools import lru_cache
-from typing import Any, Final, NamedTuple, NoReturn, TypeAlias, TypeGuard
-from urllib.parse import quote, quote_plus
+from typing import Any, Final, NamedTuple, NoReturn, TypeAlias
 
 from .errors import MissingParameterError, PathTemplateError
+from .late import unicodedata, urls
+from .values import is_sequence
 
 RESERVED: Final = frozenset("(){}*+")
 PATH_SAFE: Final = "-_.!~*'()"
@@ -122,26 +122,6 @@ def shorten_path(path: str) -> str:
     return shortened or ("/" if path.startswith("/") else "")
 
 
-def is_sequence(value: Any) -> TypeGuard[list[Any] | tuple[Any, ...]]:
-    """True for a list or tuple."""
-    return isinstance(value, list | tuple)
-
-
-def is_dict(value: Any) -> TypeGuard[dict[str, Any]]:
-    """True for a dict that is no subclass."""
-    return type(value) is dict
-
-
-def is_list(value: Any) -> TypeGuard[list[Any]]:
-    """True for a list."""
-    return isinstance(value, list)
-
-
-def is_mapping(value: Any) -> TypeGuard[Mapping[str, Any]]:
-    """True for a dict and its like."""
-    return isinstance(value, Mapping)
-
-
 def scalar_text(value: Any) -> str | None:
     """The text of a value in a path, a search string or a collection's pk (§2.2); None for containers."""
     if isinstance(value, enum.Enum):
@@ -174,7 +154,7 @@ def _search_quoted(name: str, text: str) -> str:
     if _plain_search(text):
         return text
     try:
-        return quote_plus(text, safe="*").replace("~", "%7E")
+        return urls.quote_plus(text, safe="*").replace("~", "%7E")
     except UnicodeEncodeError:
         raise ValueError(
             f"search parameter {name!r} holds a lone surrogate, which has no UTF-8 form: {text!r}"
@@ -319,7 +299,7 @@ def encode_value(value: Any, name: str, template: str) -> str:
                 f"parameter {name!r} of {template!r} holds the control character {character!r}; remove it from {text!r}"
             )
     try:
-        return quote(text, safe=PATH_SAFE)
+        return urls.quote(text, safe=PATH_SAFE)
     except UnicodeEncodeError:
         raise ValueError(
             f"parameter {name!r} of {template!r} holds a lone surrogate, which has no UTF-8 form: {text!r}"

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar, dataclass_trans
 
 from .codecs import Codec, codec_of, encode_any
 from .errors import MissingFieldError, ProcessingError
-from .values import SCALARS, UNDEFINED, read_only
+from .values import SCALARS, UNDEFINED, is_dict, is_list, is_mapping, read_only
 
 if TYPE_CHECKING:
     from typing import Self
@@ -140,7 +140,7 @@ class _Made:
 
     def __get__(self, instance: Record | None, owner: type[Record]) -> Any:
         value = self._field.default_value()
-        return value if instance is None else instance.__dict__.setdefault(self._field.name, value)
+        return value if instance is None else vars(instance).setdefault(self._field.name, value)
 
 
 def identity_of(instance: Record) -> str | None:
@@ -334,18 +334,22 @@ def to_wire(value: Any, model: Any = None) -> Any:
     members that were set, without defaults.
     """
     if isinstance(value, Record):
-        return value._wire_form()
+        record = stored_record(value)
+        return dict(record) if record is not None else type(value).__model__.encoded(value.__dict__)
     if isinstance(model, list):
-        model = model[0] if model else None
+        models: list[Any] = model
+        model = models[0] if models else None
     if isinstance(value, Mapping):
+        members: Mapping[str, Any] = value
         encoder = getattr(model, "__model__", model)
         if hasattr(encoder, "encoded"):
-            return encoder.encoded(value)
-        if all(type(item) in SCALARS for item in value.values()):
-            return value
-        return {name: to_wire(item) for name, item in value.items()}
+            return encoder.encoded(members)
+        if all(type(item) in SCALARS for item in members.values()):
+            return members
+        return {name: to_wire(item) for name, item in members.items()}
     if isinstance(value, (list, tuple)):
-        return [item if type(item) in SCALARS else to_wire(item, model) for item in value]
+        items: Iterable[Any] = value
+        return [item if type(item) in SCALARS else to_wire(item, model) for item in items]
     return encode_any(value)
 
 
@@ -531,16 +535,12 @@ class Record(metaclass=RecordMeta):
     @classmethod
     def __codec__(cls) -> Codec:
         def decode(value: Any) -> Any:
-            return cls.from_js(value) if isinstance(value, Mapping) else value
+            return cls.from_js(value) if is_mapping(value) else value
 
         def encode(value: Any) -> Any:
             return to_wire(value, cls)
 
         return Codec(decode, encode)
-
-    def _wire_form(self) -> dict[str, Any]:
-        record = stored_record(self)
-        return dict(record) if record is not None else type(self).__model__.encoded(self.__dict__)
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(
@@ -565,7 +565,7 @@ class Record(metaclass=RecordMeta):
     def __eq__(self, other: object) -> bool:
         if self is other:
             return True
-        if type(self) is not type(other):
+        if type(other) is not type(self):
             return NotImplemented
         return _equal_members(self.to_dict(), other.to_dict())
 
@@ -627,14 +627,14 @@ def _equal_members(left: Any, right: Any) -> bool:
             return False
         pk = identity_of(left)
         return left == right if pk is None else pk == identity_of(right)
-    if isinstance(left, dict):
+    if is_dict(left):
         return (
-            isinstance(right, dict)
+            is_dict(right)
             and left.keys() == right.keys()
             and all(_equal_members(value, right[name]) for name, value in left.items())
         )
-    if isinstance(left, list):
-        return isinstance(right, list) and len(left) == len(right) and all(map(_equal_members, left, right))
+    if is_list(left):
+        return is_list(right) and len(left) == len(right) and all(map(_equal_members, left, right))
     return bool(left == right)
 
 
@@ -642,11 +642,11 @@ def _shown(value: Any, limit: int = 5) -> str:
     if isinstance(value, Record):
         pk = identity_of(value)
         return f"<{type(value).__name__}>" if pk is None else f"<{type(value).__name__} {pk}>"
-    if isinstance(value, list):
+    if is_list(value):
         shown = [_shown(item) for item in value[:limit]]
         more = [f"… {len(value) - limit} more"] if len(value) > limit else []
         return f"[{', '.join(shown + more)}]"
-    if isinstance(value, dict):
+    if is_dict(value):
         pairs = [f"{name!r}: {_shown(item)}" for name, item in list(value.items())[:limit]]
         more = [f"… {len(value) - limit} more"] if len(value) > limit else []
         return f"{{{', '.join(pairs + more)}}}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, Generic, NotRequired, TypedDict, cast, overload
 
@@ -22,9 +21,10 @@ from .endpoint import (
 from .errors import ParseError, UnexpectedContentError
 from .flow import Flow, Outcome, current_transport, is_awaitable, run, run_async
 from .jsontext import decode_json, encode_json
-from .path import PathTemplate, is_list, is_mapping, is_sequence, path_template, search_string
+from .late import dataclasses
+from .path import PathTemplate, path_template, search_string
 from .records import Record, RecordMeta, to_wire
-from .schema.base import Lazy, Schema
+from .schema.base import Lazy, Schema, entity_of
 from .schema.collection import Collection, body_model, find_collection, paginated_schema
 from .schema.containers import Object
 from .transport import (
@@ -40,6 +40,7 @@ from .transport import (
     text_of,
     url_of,
 )
+from .values import is_list, is_mapping, is_sequence
 
 if TYPE_CHECKING:
     from typing import Self
@@ -223,7 +224,7 @@ class RestEndpoint(Endpoint[P, R]):
     def _to_wire(self, body: Any) -> Any:
         if isinstance(body, str | bytes):
             return body
-        if dataclasses.is_dataclass(body) and not isinstance(body, type):
+        if hasattr(body, "__dataclass_fields__") and not isinstance(body, type):
             body = {field.name: getattr(body, field.name) for field in dataclasses.fields(body)}
         if not isinstance(body, Mapping | list | tuple | Record):
             return body

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import heapq
 import itertools
-import logging
 import os
 import threading
 import time
@@ -17,10 +16,9 @@ import weakref
 from collections.abc import Callable
 from typing import Final, Protocol, runtime_checkable
 
-__all__ = ["Handle", "Scheduler", "ThreadScheduler", "WaitingScheduler", "block", "sleep"]
+from .late import logger
 
-logger = logging.getLogger("restencil")
-logger.addHandler(logging.NullHandler())  # what nobody asked to see is not printed (§9.7)
+__all__ = ["Handle", "Scheduler", "ThreadScheduler", "WaitingScheduler", "block", "sleep"]
 
 #: How long a thread without work waits for the next one.
 IDLE_SECONDS: Final = 2.0

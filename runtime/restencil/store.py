@@ -7,14 +7,13 @@ optimistic updates laid over it.
 
 from __future__ import annotations
 
-import logging
 import sys
 import threading
 import time
 import weakref
 from collections import deque
 from collections.abc import Callable, Collection, Container, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from . import actions
 from .compiled import CompiledNormalization, normalization, reader_of
@@ -22,7 +21,8 @@ from .denormalize import WHOLE, Denormalization, Memo, args_text
 from .errors import AbortError, AbortOptimistic, ProcessingError
 from .expiry import INFINITE, ExpiryStatus, Reading, inactive
 from .known import known_reading
-from .layers import Layers, tokens_of
+from .late import logger
+from .layers import Layers, Token, tokens_of
 from .normalize import Normalization
 from .records import Record
 from .retention import Retention
@@ -31,7 +31,7 @@ from .schema.base import Answer, Schema, is_plain, schema_of
 from .schema.derived import Invalidate
 from .schema.entity import EntitySchema
 from .tables import EMPTY, Cell, Change, KeyMeta, State, Tables, record_of
-from .values import INVALID, UNDEFINED, Meta, Sentinel, copy_in, read_only, same_json
+from .values import INVALID, UNDEFINED, Meta, Sentinel, copy_in, is_mapping, is_sequence, read_only, same_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from .gc import ImmortalGCPolicy
     from .scheduler import Scheduler
 
-logger = logging.getLogger("restencil")
 
 Clock = Callable[[], float]
 
@@ -52,7 +51,8 @@ def _system_clock() -> float:
 def usable(query_key: Any) -> bool:
     """Whether a query key can be read: it and, in a dict, all its members are known (§5.1)."""
     if isinstance(query_key, dict):
-        return all(usable(member) for member in query_key.values())
+        members: dict[str, Any] = query_key
+        return all(usable(member) for member in members.values())
     return query_key is not UNDEFINED
 
 
@@ -131,8 +131,9 @@ class Snapshot:
 
     def __init__(self, store: Store, state: State, fetched_at: float, base: Tables | None = None) -> None:
         self._store = store
-        self._aside = _Aside(base) if base is not None else None
-        self._state = _rebased(state, base, self._aside) if base is not None and self._aside is not None else state
+        self.aside = _Aside(base) if base is not None else None
+        """Where the store keeps what it changes from now on, None where the state itself stays."""
+        self._state = _rebased(state, base, self.aside) if base is not None and self.aside is not None else state
         self._memo = Memo()
         self.fetched_at = fetched_at
 
@@ -144,28 +145,22 @@ class Snapshot:
     def get(self, schema: Any, *args: Any) -> Any:
         """The entity, collection or query value of this state, `None` if absent (§10.4)."""
         with self._store.lock:
-            return self._store._query(self._reading(args), schema, args)
+            return self._store.value_in(self._reading(args), schema, args)
 
     def get_response(self, endpoint: Endpoint[..., Any], *args: Any, **kwargs: Any) -> Reading:
         """What a read of the endpoint finds in this state (§8.1)."""
         args = endpoint.bind_args(args, kwargs)
         with self._store.lock:
-            return self._store._read(self._state, self._reading(args), endpoint, args, None)
+            return self._store.reading_in(self._state, self._reading(args), endpoint, args, None)
 
     def get_error(self, endpoint: Endpoint[..., Any], *args: Any, **kwargs: Any) -> BaseException | None:
         """The error that a read of the endpoint raises in this state, or None (§8.5)."""
         return self.get_response(endpoint, *args, **kwargs).error
 
     def _reading(self, args: tuple[Any, ...]) -> Denormalization:
-        store, aside = self._store, self._aside
-        if aside is None:
+        if self.aside is None:
             return Denormalization(self._state, args, self._memo)
-        store._refresh()
-
-        def differs(table: str, pk: str) -> bool:
-            return self._state.get(table, pk) is not store._layers.top.get(table, pk)
-
-        return Denormalization(self._state, args, self._memo, shared=store._memo, differs=differs)
+        return self._store.reader_beside(self._state, args, self._memo)
 
 
 def _rebased(state: State, base: Tables, aside: _Aside) -> State:
@@ -298,7 +293,9 @@ class Store:
                 known = known_reading(self._base, self._memo, endpoint, args, key, self.clock())
                 if known is not None:
                     return known
-            return self._read(state, reader_of(state, args, self._memo), endpoint, args, key, uses=retention.active)
+            return self.reading_in(
+                state, reader_of(state, args, self._memo), endpoint, args, key, uses=retention.active
+            )
 
     def read_base(self, endpoint: Endpoint[..., Any], args: tuple[Any, ...], key: str | None = None) -> Reading:
         """The same in the base state, without optimistic updates (`fetch_if_stale`, §7.1)."""
@@ -314,13 +311,13 @@ class Store:
                 return layers.holds(table, pk) and self._base.get(table, pk) is not layers.top.get(table, pk)
 
             run = Denormalization(self._base, args, shared=self._memo, differs=differs)
-            return self._read(self._base, run, endpoint, args, key)
+            return self.reading_in(self._base, run, endpoint, args, key)
 
     def query(self, schema: Any, args: tuple[Any, ...]) -> Any:
         """The value of a schema from the tables alone, None where it is missing or invalid (§7.1)."""
         with self.lock:
             self._refresh()
-            return self._query(reader_of(self._layers.top, args, self._memo), schema, args)
+            return self.value_in(reader_of(self._layers.top, args, self._memo), schema, args)
 
     def paths(self, endpoint: Endpoint[..., Any], args: tuple[Any, ...]) -> set[Cell]:
         """Every entity and collection that a read of the endpoint touches, nested ones included (§8.1)."""
@@ -341,11 +338,21 @@ class Store:
         with self.lock:
             self._refresh()
             snapshot = Snapshot(self, self._layers.top, self.now() if fetched_at is None else fetched_at, self._base)
-            if snapshot._aside is not None:
-                self._asides.add(snapshot._aside)
+            if snapshot.aside is not None:
+                self._asides.add(snapshot.aside)
             return snapshot
 
-    def _query(self, run: Denormalization, raw: Any, args: tuple[Any, ...]) -> Any:
+    def reader_beside(self, state: State, args: tuple[Any, ...], memo: Memo) -> Denormalization:
+        """A reader of a state beside the view, which takes what they have in common from what the view has built."""
+        self._refresh()
+
+        def differs(table: str, pk: str) -> bool:
+            return state.get(table, pk) is not self._layers.top.get(table, pk)
+
+        return Denormalization(state, args, memo, shared=self._memo, differs=differs)
+
+    def value_in(self, run: Denormalization, raw: Any, args: tuple[Any, ...]) -> Any:
+        """The value of a schema in the state that the reader sees, None where it is missing or invalid (locked)."""
         schema = schema_of(raw)
         if schema is None:
             return None
@@ -361,7 +368,7 @@ class Store:
                     return None
         return None if found is UNDEFINED or found is INVALID else found
 
-    def _read(
+    def reading_in(
         self,
         state: State,
         run: Denormalization,
@@ -371,6 +378,7 @@ class Store:
         *,
         uses: bool = False,
     ) -> Reading:
+        """What a read of the endpoint finds in a state, through a reader of that state (§8.1); under the lock."""
         if key is None:
             key = endpoint.key(*args)
         retention = self._retention
@@ -467,7 +475,7 @@ class Store:
         self.check_hook(type(action).__name__)
         try:
             with self.lock:
-                return _REDUCERS[type(action)](self, action)
+                return self._reducers[type(action)](self, action)
         finally:
             self._notify()
 
@@ -649,7 +657,7 @@ class Store:
         try:
             with self._hooks():
                 if callable(value):
-                    before = self._query(reader_of(self._layers.top, args, self._memo), schema, args)
+                    before = self.value_in(reader_of(self._layers.top, args, self._memo), schema, args)
                     if before is None:
                         return
                     value = value(before)
@@ -691,7 +699,7 @@ class Store:
 
     def _invalidate_keys(self, keys: Iterable[str]) -> None:
         base = self._base
-        changed = set()
+        changed: set[Token] = set()
         for key in keys:
             self._keep_aside_key(key)
             meta = base.key_meta(key)
@@ -739,11 +747,10 @@ class Store:
         for aside in self._asides:
             for table in {table for table, _ in gone}:
                 aside.keep_order(table)
-                for name, entries in base.indexes.get(table, {}).items():
-                    for text in entries:
-                        aside.keep_index(table, name, text)
-            for cell in gone:
-                aside.keep_cell(*cell)
+            for table, pk in gone:
+                aside.keep_cell(table, pk)
+                for name, text in base.indexed(table, pk):
+                    aside.keep_index(table, name, text)
         base.remove(gone)
         for key in keys:
             self._keep_aside_key(key)
@@ -775,12 +782,11 @@ class Store:
             self._keep_aside(change)
         pending = len(layers)
         changed = [cell for table in change.entities if memo.knows(table) for cell in base.differing(table, change)]
+        known: set[str] = set()
         if layers.covers:
             # What a layer held, the view had already; bringing the view up to date finds what changed for it.
             changed = [cell for cell in changed if not layers.holds(*cell)]
             known = {table for table, written in change.entities.items() if layers.had_already(table, written)}
-        else:
-            known = set()
         memo.drop_cells(changed, fresh=not any(pk in base.entities.get(table, EMPTY) for table, pk in changed))
         grown = base.commit(change)
         for table in grown:
@@ -843,16 +849,31 @@ class Store:
         with self.lock:
             return self._memo.dependents(table, pk)
 
+    _reducers: ClassVar[dict[type, Callable[[Any, Any], Any]]] = {
+        actions.Fetch: _fetch,
+        actions.SetResponse: _set_response,
+        actions.SetError: _set_error,
+        actions.Set: _set,
+        actions.Invalidate: _invalidate,
+        actions.InvalidateAll: _invalidate_all,
+        actions.ExpireAll: _expire_all,
+        actions.Reset: _reset,
+        actions.Subscribe: _subscription,
+        actions.Unsubscribe: _subscription,
+        actions.Collect: _collect,
+    }
+
 
 def _copied(value: Any) -> Any:
-    if isinstance(value, Mapping):
+    if is_mapping(value):
         return {name: _copied(item) for name, item in value.items()}
-    if isinstance(value, (list, tuple)):
+    if is_sequence(value):
         return [_copied(item) for item in value]
     return value
 
 
 def _collect_texts(value: Any, texts: set[str]) -> None:
+    item: Any
     if isinstance(value, str):
         texts.add(value)
     elif isinstance(value, dict):
@@ -945,22 +966,7 @@ def _error_meta(action: actions.SetResponse) -> Meta:
 
 
 def _calling_hook() -> str:
-    frame = sys._getframe(1)
+    frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage] - the hook is a caller of the library
     while str(frame.f_globals.get("__name__", "")).startswith("restencil.") and frame.f_back is not None:
         frame = frame.f_back
     return f"the hook {frame.f_code.co_qualname!r}"
-
-
-_REDUCERS: Final[dict[type, Callable[[Store, Any], Any]]] = {
-    actions.Fetch: Store._fetch,
-    actions.SetResponse: Store._set_response,
-    actions.SetError: Store._set_error,
-    actions.Set: Store._set,
-    actions.Invalidate: Store._invalidate,
-    actions.InvalidateAll: Store._invalidate_all,
-    actions.ExpireAll: Store._expire_all,
-    actions.Reset: Store._reset,
-    actions.Subscribe: Store._subscription,
-    actions.Unsubscribe: Store._subscription,
-    actions.Collect: Store._collect,
-}

@@ -54,11 +54,12 @@ class KeyMeta:
         return {name: value for name, value in sorted(members.items()) if value is not None and value is not False}
 
 
+_NO_INSTANCE: Final[tuple[type[Any], ...]] = (dict, list, Sentinel)
+
+
 def record_of(stored: Any) -> Any:
     """The record (or list of primary keys) of what a table holds, in wire form; sentinels as they are."""
-    if isinstance(stored, (dict, list, Sentinel)):
-        return stored
-    return stored.__dict__
+    return stored if isinstance(stored, _NO_INSTANCE) else stored.__dict__
 
 
 class State(Protocol):
@@ -221,15 +222,22 @@ class Tables:
     def remove(self, cells: Iterable[Cell]) -> None:
         """Takes entities and collections out, with their times and what leads to them."""
         for table, pk in cells:
-            stored = self.entities[table].pop(pk)
+            for name, text in self.indexed(table, pk):
+                del self.indexes[table][name][text]
+            del self.entities[table][pk]
             self.metas[table].pop(pk, None)
-            indexes = self.indexes.get(table)
-            if indexes and not isinstance(stored, Sentinel):
-                record = record_of(stored)
-                for name, entries in indexes.items():
-                    text = text_of(record.get(name))
-                    if entries.get(text) == pk:
-                        del entries[text]
+
+    def indexed(self, table: str, pk: str) -> list[tuple[str, str]]:
+        """The index entries that lead to an entity, as field and value."""
+        indexes = self.indexes.get(table)
+        if not indexes:
+            return []
+        stored = self.get(table, pk)
+        if isinstance(stored, Sentinel):  # what was deleted keeps its entries, and says nothing of them any more
+            return [(name, text) for name, entries in indexes.items() for text, found in entries.items() if found == pk]
+        record = record_of(stored)
+        texts = [(name, text_of(record.get(name))) for name in indexes]
+        return [(name, text) for name, text in texts if indexes[name].get(text) == pk]
 
 
 class Change:
@@ -313,7 +321,7 @@ class Change:
 
     def write_index(self, table: str, names: Iterable[str], pk: str, old: Any, new: Any) -> list[str]:
         """Keeps the index entries of a record that changes (§5.3.2); returns the indexed fields that it lacks."""
-        lacking = []
+        lacking: list[str] = []
         was: Mapping[str, Any] = EMPTY if isinstance(old, Sentinel) else record_of(old)
         comes: Mapping[str, Any] = record_of(new)
         for name in names:

@@ -12,11 +12,12 @@ import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterable, Iterator, Mapping
 from contextvars import copy_context
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
-from urllib.parse import urlencode
 
 from .errors import NetworkError
 from .flow import Outcome
-from .path import is_list, is_sequence, scalar_text
+from .late import urls
+from .path import scalar_text
+from .values import is_list, is_sequence
 
 if TYPE_CHECKING:
     from typing import Self
@@ -41,7 +42,7 @@ class Form(dict[str, Any]):
 
     def encoded(self) -> bytes:
         """The body's bytes. Raises TypeError for a nested dict."""
-        return urlencode(self._pairs()).encode("ascii")
+        return urls.urlencode(self._pairs()).encode("ascii")
 
     def _pairs(self) -> list[tuple[str, str]]:
         pairs: list[tuple[str, str]] = []

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final, NamedTuple, NoReturn, TypeVar
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, NamedTuple, NoReturn, TypeGuard, TypeVar
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -69,7 +69,7 @@ class ReadOnlyList(list[V]):
         return type(self), (), list(self)
 
     def __setstate__(self, items: list[V]) -> None:
-        list.extend(self, items)
+        super().extend(items)
 
 
 class ReadOnlyDict(dict[K, V]):
@@ -92,15 +92,35 @@ class ReadOnlyDict(dict[K, V]):
         return type(self), (), dict(self)
 
     def __setstate__(self, members: dict[K, V]) -> None:
-        dict.update(self, members)
+        super().update(members)
 
 
 SCALARS: Final = frozenset({str, int, float, bool, type(None)})
 
 
+def is_sequence(value: Any) -> TypeGuard[list[Any] | tuple[Any, ...]]:
+    """True for a list or tuple."""
+    return isinstance(value, list | tuple)
+
+
+def is_list(value: Any) -> TypeGuard[list[Any]]:
+    """True for a list."""
+    return isinstance(value, list)
+
+
+def is_dict(value: Any) -> TypeGuard[dict[str, Any]]:
+    """True for a dict."""
+    return isinstance(value, dict)
+
+
+def is_mapping(value: Any) -> TypeGuard[Mapping[str, Any]]:
+    """True for a dict and its like."""
+    return isinstance(value, Mapping)
+
+
 def read_only(value: Any) -> Any:
     """The value with every plain list and dict in it replaced by its read-only kind (§6.1)."""
-    kind = type(value)
+    kind: type[Any] = type(value)
     if kind is list:
         return ReadOnlyList([item if type(item) in SCALARS else read_only(item) for item in value])
     if kind is dict:
@@ -111,9 +131,11 @@ def read_only(value: Any) -> Any:
 def copy_in(value: Any) -> Any:
     """A deep copy of what a user handed in: containers are copied, everything else is kept (§6.1)."""
     if isinstance(value, Mapping):
-        return {key: item if type(item) in SCALARS else copy_in(item) for key, item in value.items()}
+        members: Mapping[Any, Any] = value
+        return {key: item if type(item) in SCALARS else copy_in(item) for key, item in members.items()}
     if isinstance(value, (list, tuple)):
-        return [item if type(item) in SCALARS else copy_in(item) for item in value]
+        items: Iterable[Any] = value
+        return [item if type(item) in SCALARS else copy_in(item) for item in items]
     return value
 
 
@@ -129,6 +151,9 @@ def same_json(left: Any, right: Any) -> bool:
 
 def _alike(left: Any, right: Any) -> bool:
     """Whether two values that are equal in Python are so in JSON, where booleans are no numbers."""
+    key: Any
+    value: Any
+    other: Any
     if isinstance(left, dict):
         if not isinstance(right, dict):
             return False

@@ -5,17 +5,23 @@ from __future__ import annotations
 import dataclasses
 import functools
 import importlib
+import itertools
+import sys
 import textwrap
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import assume, given, settings
+from tests.generator.specs_at_random import loaded, specs
 
 from restencil_generator import declaration as d
 from restencil_generator.failure import Failure
 from restencil_generator.generate import build
 from restencil_generator.load import load_spec, load_text
+from restencil_generator.write import publish
 
 ROOT = Path(__file__).parents[2]
 SPECS = sorted((ROOT / "specs").glob("*.yaml"))
@@ -45,16 +51,51 @@ def test_every_endpoint_of_a_package_is_what_its_spec_declares(path: Path) -> No
         for dotted, declared in resource.all_endpoints():
             endpoint: Any = functools.reduce(getattr, dotted.split("."), classes[resource.name])
             assert facts(endpoint) == declared_facts(declared, resource), f"{spec.package}.{resource.name}.{dotted}"
-            members = body_members(declared, spec)
-            if members:
-                body = dict.fromkeys((member.python for member in members), None)
-                with warnings.catch_warnings():
-                    warnings.simplefilter("ignore", DeprecationWarning)
-                    sent = endpoint.bind_args((), {"body": body})[-1]
-                assert list(sent) == [member.wire for member in members], f"{spec.package}.{resource.name}.{dotted}"
+            check_body(endpoint, declared, spec)
             if declared.base is not None:
                 base = getattr(importlib.import_module(declared.base.module), declared.base.name)
                 assert isinstance(endpoint, base)
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder from which packages are imported."""
+    folder = tmp_path_factory.mktemp("random")
+    sys.path.insert(0, str(folder))
+    yield folder
+    sys.path.remove(str(folder))
+
+
+@settings(max_examples=30)
+@given(specs())
+def test_every_endpoint_of_any_spec_is_what_it_declares(place: Path, data: dict[str, Any]) -> None:
+    """For specs at random, the imported endpoints have the declared settings and names of body members."""
+    spec = loaded({**data, "package": f"random{next(_numbers)}"})
+    assume(spec is not None)
+    assert spec is not None
+    publish(build(spec, "random.yaml"), place / spec.package)
+    importlib.invalidate_caches()
+    package = importlib.import_module(spec.package)
+    for resource in spec.resources.values():
+        for dotted, declared in resource.all_endpoints():
+            endpoint: Any = functools.reduce(getattr, dotted.split("."), getattr(package, resource.class_name))
+            # What hangs on a deprecated list is deprecated with it.
+            found = facts(endpoint) | ({"deprecated": declared.deprecated} if "." in dotted else {})
+            assert found == declared_facts(declared, resource), f"{resource.name}.{dotted}"
+            check_body(endpoint, declared, spec)
+
+
+_numbers = itertools.count()
+
+
+def check_body(endpoint: Any, declared: d.Endpoint, spec: d.Spec) -> None:
+    """The members of a body get their names in JSON."""
+    members = body_members(declared, spec)
+    if members:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
+            sent = endpoint.bind_args((), {"body": dict.fromkeys((member.python for member in members), None)})[-1]
+        assert list(sent) == [member.wire for member in members], endpoint.name
 
 
 def body_members(declared: d.Endpoint, spec: d.Spec) -> list[d.Field]:

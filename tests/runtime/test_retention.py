@@ -193,6 +193,16 @@ def test_a_deleted_entity_counts_until_its_time_has_come() -> None:
     assert let_go(desk, plain)
 
 
+def test_index_entries_go_with_their_entity() -> None:
+    """Also those that a deleted one kept."""
+    desk = Desk(max_entities=2)
+    fill(desk, 1, 2)
+    desk.answer(Users.delete, "2", {"id": "2"})
+    assert desk.store.state["indexes"]["User"]["slug"] == {"s1": "1", "s2": "2"}
+    fill(desk, 3, 4)
+    assert desk.store.state["indexes"]["User"]["slug"] == {"s3": "3", "s4": "4"}
+
+
 def test_identity_holds_in_a_bounded_store() -> None:
     """What stays is the object that it was."""
     desk = Desk(max_entities=10)

@@ -93,8 +93,8 @@ def _routes(spec: Spec) -> Iterator[Route]:
     for resource in spec.resources.values():
         for name, endpoint in resource.all_endpoints():
             prefix = urlsplit(endpoint.url_prefix).path.rstrip("/")
-            # The path of url_prefix may stand before it or not, so that url_prefix="http://127.0.0.1:8000" will do; of a
-            # resource's own one the part behind the spec's.
+            # The path of url_prefix may stand before it or not, so that url_prefix="http://127.0.0.1:8000" will do; of
+            # a resource's own one the part behind the spec's.
             own = endpoint.url_prefix.removeprefix(spec.url_prefix) if spec.url_prefix else ""
             behind = own.rstrip("/") if own != endpoint.url_prefix else ""
             for before in dict.fromkeys(("", behind, prefix)):

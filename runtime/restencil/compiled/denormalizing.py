@@ -33,10 +33,17 @@ class CompiledDenormalization(Denormalization):
         """What a stored form is for readers; what was built before is found at once."""
         if type(schema) is EntitySchema and type(stored) is str:
             model = schema.model
-            homes = self.memo.entities.get(model.key)
-            node = homes[model.cls].get(stored) if homes is not None and model.cls in homes else None
+            home = self.memo.home(model.key, model.cls)
+            node = home.get(stored)
             if node is not None:
                 return node.value
+            record = self.tables.get(model.key, EMPTY).get(stored)
+            if type(record) is dict and schema.builder is not None and schema.ends:
+                try:
+                    return schema.builder(self, stored, record, home, None)
+                except BaseException:
+                    self._abandon()
+                    raise
         return super().read(schema, stored, slot)
 
     def visit(self, schema: Schema | None, stored: Any) -> Any:
@@ -94,7 +101,8 @@ def _denormalizer(schema: Schema, stored: Any) -> Denormalizer:
     if type(schema) not in COMPILED or type(schema) is EntitySchema:
         schema.denormalizer = schema.denormalize
         return schema.denormalize
-    schema.reads += len(stored) if type(stored) is list else 1
+    kind: type[Any] = type(stored)
+    schema.reads += len(stored) if kind is list else 1
     if schema.reads < PAYS:
         return schema.denormalize
     found = schema.denormalizer = compile_denormalizer(schema)
@@ -135,6 +143,7 @@ def compile_entity(schema: EntitySchema) -> Builder:
         with source.block("def build(run, pk, record, home, current):"):
             source.put(f"return run.interpreted({name}, pk)")
     else:
+        schema.ends = True
         with source.block("def build(run, pk, record, home, current):"):
             with source.block(f"if run.depth > {deepest}:"):
                 source.put(f"return run.interpreted({name}, pk)")
@@ -183,6 +192,7 @@ class _Denormalizing:
         self.source = source
         self._inside: list[Schema] = []
         source.scope.update(
+            CONTAINERS=frozenset({list, dict}),
             EMPTY=EMPTY,
             INVALID=INVALID,
             Node=Node,
@@ -358,16 +368,18 @@ class _Denormalizing:
             source.put("members = {**record}")
             with source.block("if holds_containers(members):"):
                 for in_json in sorted(relations):
-                    source.put(f"members.pop({in_json!r}, None)")
-                with source.block("if SCALARS.issuperset(map(type, members.values())):"):
-                    source.put("members = {**record}")
-                with source.block("else:"):
+                    with source.block(f"if {in_json!r} in members:"):
+                        source.put(f"members[{in_json!r}] = None")
+                with source.block("if not CONTAINERS.isdisjoint(map(type, members.values())):"):
                     source.put(f"members = {everything}")
             self._decode(model, known)
 
     def _decode(self, model: EntityModel, known: str) -> None:
         source = self.source
+        nested = {relation.name for relation in model.relations}
         for name, codec in model.codecs.items():
+            if name in nested:
+                continue  # its value is not what is stored
             entry = source.variable("entry")
             source.put(f"{entry} = members.get({name!r})")
             with source.block(f"if {entry} is not None:"):

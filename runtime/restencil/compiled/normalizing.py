@@ -33,43 +33,29 @@ class CompiledNormalization(Normalization):
 
     def visit(self, schema: Schema | None, value: Any, parent: Any, key: str | None) -> Any:
         """The stored form of one value (§5.1: first match)."""
-        kind = type(value)
+        kind: type[Any] = type(value)
         if (kind is dict or kind is list) and schema is not None:
             return (schema.normalizer or _normalizer(schema, value))(value, parent, key, self)
         return super().visit(schema, value, parent, key)
 
-    def write_entity(self, model: EntityModel, pk: str, record: dict[str, Any]) -> None:
-        """Merges a record into the table by the rules of §5.4: without hooks, a newer one lies over the stored one."""
-        table = model.key
-        before = self.below.entities.get(table, EMPTY).get(pk)
-        written = self.change.entities.get(table)
-        if (
-            before is None
-            or before is INVALID
-            or model.merges
-            or model.indexes
-            or (written and pk in written)
-            or self.meta.fetched_at < self.below.metas[table][pk].fetched_at
-        ):
-            super().write_entity(model, pk, record)
-            return
-        existing = before if type(before) is dict else before.__dict__
-        stored = before
-        if not same_json(existing, record):
-            merged = {**existing, **record}
-            if len(merged) == len(record) or not same_json(existing, merged):
-                stored = model.stored(merged)
-        self._passed[table, pk] = record
-        self.change.write(table, pk, stored, self.meta)
-
-    def opened(self, model: EntityModel) -> tuple[dict[str, Any], dict[str, Any], Any]:
-        """Of a table that is about to be written to: what this pass writes, its times, and what is stored."""
+    def opened(self, model: EntityModel) -> tuple[Any, ...]:
+        """Of a table that is written to: what this pass writes, its times, what is stored and its, what came before."""
         table, change = model.key, self.change
         written = change.entities.get(table)
         if written is None:
             written = change.entities[table] = {}
             change.metas[table] = {}
-        return written, change.metas[table], self.below.entities.get(table, EMPTY)
+        below = self.below
+        stored, times = below.entities.get(table, EMPTY), below.metas.get(table, EMPTY)
+        return written, change.metas[table], stored, times, self.passed(table)
+
+
+def _laid_over(model: EntityModel, before: Any, existing: dict[str, Any], record: dict[str, Any]) -> Any:
+    """What is stored where a record that differs is laid over the one before (§5.4)."""
+    merged = {**existing, **record}
+    if len(merged) != len(record) and same_json(existing, merged):
+        return before
+    return model.stored(merged)
 
 
 def normalization(below: State) -> type[Normalization]:
@@ -81,7 +67,8 @@ def _normalizer(schema: Schema, value: Any) -> Normalizer:
     if type(schema) not in COMPILED or (isinstance(schema, EntitySchema) and not _has_default_hooks(schema.model)):
         schema.normalizer = schema.normalize
         return schema.normalize
-    schema.uses += len(value) if type(value) is list else 1
+    kind: type[Any] = type(value)
+    schema.uses += len(value) if kind is list else 1
     if schema.uses < PAYS:
         return schema.normalize
     found = schema.normalizer = compile_normalizer(schema)
@@ -101,6 +88,7 @@ def compile_normalizer(schema: Schema) -> Normalizer:
     body = _Normalizing(source)
     with source.block("def normalize(value, parent, key, run):"):
         source.put("visit, written, meta, adopts = run.visit, run.written, run.meta, run.adopts")
+        source.put("fetched_at = meta.fetched_at")
         opened = source.mark()
         body.value(schema, "value", "parent", "key", "return {}")
         source.insert(opened, [f"{table} = None" for table in body.tables.values()])
@@ -117,8 +105,11 @@ class _Normalizing:
         self._inside: list[Schema] = []
         scope = source.scope
         scope.update(
-            UNUSABLE=UNUSABLE,
+            INVALID=INVALID,
             UNDEFINED=UNDEFINED,
+            UNUSABLE=UNUSABLE,
+            laid_over=_laid_over,
+            same_json=same_json,
             usable_pk=usable_pk,
             new=object.__new__,
             set_members=set_members,
@@ -259,13 +250,18 @@ class _Normalizing:
     def _write(self, model: EntityModel, record: str, pk: str, *, copied: bool) -> None:
         source = self.source
         table = self.tables.setdefault(model, f"table_{len(self.tables)}")
-        times, stored = f"times_{table}", f"stored_{table}"
+        times, stored, dates, passed = f"times_{table}", f"stored_{table}", f"dates_{table}", f"passed_{table}"
         known = source.name(model, "model")
         own = record if copied else f"{record} if adopts else {{**{record}}}"
         with source.block(f"if {table} is None:"):
-            source.put(f"{table}, {times}, {stored} = run.opened({known})")
-        with source.block(f"if {pk} in {table} or {pk} in {stored}:"):
+            source.put(f"{table}, {times}, {stored}, {dates}, {passed} = run.opened({known})")
+        again = f"{pk} in {table}"
+        if model.merges:
+            again += f" or {pk} in {stored}"
+        with source.block(f"if {again}:"):
             source.put(f"run.write_entity({known}, {pk}, {own})")
+        if not model.merges:
+            self._merge(model, record, pk, own)
         with source.block("else:"):
             if model.direct:
                 hidden = source.name(model.members, "hidden")
@@ -278,6 +274,24 @@ class _Normalizing:
             else:
                 source.put(f"{table}[{pk}] = {own}")
             source.put(f"{times}[{pk}] = meta")
+
+    def _merge(self, model: EntityModel, record: str, pk: str, own: str) -> None:
+        """The branch for a record that is stored already; the usual one is stored just so."""
+        source = self.source
+        table = self.tables[model]
+        known = source.name(model, "model")
+        before, existing = source.variable("before"), source.variable("existing")
+        with source.block(f"elif {pk} in stored_{table}:"):
+            source.put(f"{before} = stored_{table}[{pk}]")
+            with source.block(f"if {before} is INVALID or fetched_at < dates_{table}[{pk}].fetched_at:"):
+                source.put(f"run.write_entity({known}, {pk}, {own})")
+            with source.block("else:"):
+                source.put(f"{existing} = {before} if type({before}) is dict else {before}.__dict__")
+                with source.block(f"if same_json({existing}, {record}):"):
+                    source.put(f"{table}[{pk}] = {before}")
+                with source.block("else:"):
+                    source.put(f"{table}[{pk}] = laid_over({known}, {before}, {existing}, {record})")
+                source.put(f"passed_{table}[{pk}] = {own}", f"times_{table}[{pk}] = meta")
 
 
 def _has_cycle(model: EntityModel) -> bool:

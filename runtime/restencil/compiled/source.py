@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import linecache
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import Any, Final
 
@@ -72,7 +72,7 @@ class Source:
         return self._indent > 40
 
     @contextmanager
-    def block(self, header: str) -> Iterator[None]:
+    def block(self, header: str) -> Generator[None, None, None]:
         """What is put inside stands one level deeper."""
         self.put(header)
         self._indent += 1

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import logging
-import uuid
 from collections.abc import Generator
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final
@@ -12,7 +10,7 @@ from ..actions import Fetch, Meta, Reset, SetError, SetResponse
 from ..errors import AbortError, NetworkError, ResetError
 from ..flight import Flight, Pause, Promise, Wait, orphan_error
 from ..flow import Hook
-from ..retry import Retries, repeatable
+from ..late import logger, logging, uuid
 from .base import Manager, Next, serves_one
 
 if TYPE_CHECKING:
@@ -20,9 +18,9 @@ if TYPE_CHECKING:
     from ..controller import AnyController
     from ..endpoint import Endpoint
     from ..flow import Step
+    from ..retry import Retries
     from ..store import Store
 
-logger = logging.getLogger("restencil")
 
 #: The `resets` of a response that must not reach the store: no store was ever reset so often.
 DROPPED: Final = -1
@@ -206,6 +204,8 @@ class NetworkManager(Manager):
         if retries is None and endpoint.refresh is None:
             return (yield from endpoint.flow(flight.args))
         if retries is not None:
+            from ..retry import repeatable
+
             if not repeatable(endpoint):
                 endpoint = _with_idempotency_key(endpoint)
             if retries.budget is not None:
@@ -241,6 +241,8 @@ class NetworkManager(Manager):
         if isinstance(asked, int):
             policy = self._policies.get(asked)
             if policy is None:
+                from ..retry import Retries
+
                 policy = self._policies[asked] = Retries(asked)
             asked = policy
         return asked if asked.applies_to(endpoint) else None

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ..actions import Subscribe, Unsubscribe
+from ..late import logger
 from .base import Manager, Next, serves_one
 
 if TYPE_CHECKING:
@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from ..controller import AnyController
     from ..endpoint import Endpoint
     from ..scheduler import Handle
-
-logger = logging.getLogger("restencil")
 
 
 class ConnectionListener(Protocol):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ..values import EVERYTHING, INVALID, UNDEFINED, ReadOnlyList
+from ..values import EVERYTHING, INVALID, UNDEFINED, ReadOnlyList, is_mapping
 from .base import Answer, Schema, definitions, title_of
 from .containers import Attribute, Choice, item_schema, items_of
 from .entity import EntitySchema
@@ -23,9 +23,9 @@ class All(Schema):
     """
 
     def __init__(self, definition: Any, schema_attribute: Attribute | None = None) -> None:
-        self._definition = definition
+        self._definition: Any = definition
         self._attribute = schema_attribute
-        if isinstance(definition, Mapping) or schema_attribute is not None:
+        if is_mapping(definition) or schema_attribute is not None:
             item_schema(definition, schema_attribute, "All")  # its errors belong to the construction
             self._definition = dict(definition)
         self._item: Schema | None = None
@@ -83,7 +83,7 @@ class All(Schema):
         entities = self.entities()
         if not any(run.table_exists(schema.model.key) for schema in entities):
             return INVALID
-        found = []
+        found: list[Any] = []
         for schema in entities:
             for pk in run.table(schema.model.key):
                 entity = run.entity(schema, pk)

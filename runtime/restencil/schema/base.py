@@ -101,7 +101,10 @@ class Answer:
             return value if type(value) in SCALARS else read_only(value)
         if value is None:
             return None
-        return schema.answer(list(value) if isinstance(value, tuple) else value, self)
+        if isinstance(value, tuple):
+            items: tuple[Any, ...] = value
+            value = list(items)
+        return schema.answer(value, self)
 
 
 class Conversion(Schema):
@@ -180,11 +183,12 @@ def schema_of(raw: Any) -> Schema | None:
     if isinstance(raw, (list, dict)):
         from .containers import List, Object
 
-        known = _shorthands.get(id(raw))
+        shorthand: list[Any] | dict[str, Any] = raw
+        known = _shorthands.get(id(shorthand))
         if known is None:
-            known = List(raw) if isinstance(raw, list) else Object(raw)
-            known.written_as = raw  # held, so that the id stays this object's
-            _shorthands[id(raw)] = known
+            known = List(shorthand) if isinstance(shorthand, list) else Object(shorthand)
+            known.written_as = shorthand  # held, so that the id stays this object's
+            _shorthands[id(shorthand)] = known
         return known
     if callable(raw):
         return Conversion(raw)

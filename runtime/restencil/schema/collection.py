@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, cast
 
 from ..errors import ProcessingError
-from ..values import UNDEFINED, same_json, text_of
+from ..late import json
+from ..values import UNDEFINED, is_dict, is_list, is_mapping, same_json, text_of
 from .base import Answer, Schema, entity_of, schema_of
 from .containers import Choice, List, Object, Union, Values, item_identity, items_of, nested_model
 from .entity import EntitySchema
@@ -30,7 +30,8 @@ def search_text(value: Any) -> Any:
     if isinstance(value, (bool, int, float)):
         return text_of(value)
     if isinstance(value, (list, tuple)):
-        return ",".join("" if item is None else str(search_text(item)) for item in value)
+        items: Iterable[Any] = value
+        return ",".join("" if item is None else str(search_text(item)) for item in items)
     return value
 
 
@@ -51,7 +52,7 @@ def identity_of_text(pk: str) -> Identity:
 
 def first_argument(*args: Any) -> Mapping[str, Any]:
     """The default identity of a collection: a copy of the first argument, `{}` without one (§5.8.1)."""
-    return dict(args[0]) if args and isinstance(args[0], Mapping) else {}
+    return dict(args[0]) if args and is_mapping(args[0]) else {}
 
 
 class Collection(Schema):
@@ -156,7 +157,7 @@ class Collection(Schema):
         """Tells which collections an addition joins: every member matches its arguments or is no filter (§5.8.4)."""
         if self._filter is not None and self._non_filter is None:
             return self._filter(*args)
-        sources = [argument for argument in args[:2] if isinstance(argument, Mapping)]
+        sources = [argument for argument in args[:2] if is_mapping(argument)]
 
         def accepts(identity: Identity) -> bool:
             for name, value in identity.items():
@@ -268,7 +269,7 @@ class Keys(list[Any]):
             known = set(map(_entry_key, existing))
         else:
             existing._known = None  # type: ignore[attr-defined]  # a list without an index was asked for one above
-        more = []
+        more: list[Any] = []
         for entry in new:
             key = _entry_key(entry)
             if key not in known:
@@ -303,7 +304,7 @@ def _of_copies(merge: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     """A user's merge gets copies, since what is stored is never edited in place (§1.2)."""
 
     def merged(existing: Any, new: Any) -> Any:
-        kind = dict if isinstance(existing, dict) else list
+        kind: type[Any] = dict if is_dict(existing) else list
         found = merge(kind(existing), kind(new))
         return existing if same_json(existing, found) else found
 
@@ -313,7 +314,7 @@ def _of_copies(merge: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
 def without(existing: Any, new: Any) -> Any:
     """Existing without the new entries (§5.8.5)."""
     gone = {_entry_key(entry) for entry in items_of(new)}
-    if isinstance(existing, dict):
+    if is_dict(existing):
         kept: Any = {name: entry for name, entry in existing.items() if _entry_key(entry) not in gone}
     else:
         kept = [entry for entry in existing if _entry_key(entry) not in gone]
@@ -338,7 +339,7 @@ class Adder(Schema):
         return self.collection.title
 
     def _wrapped(self, value: Any) -> Any:
-        return value if self.collection.is_map or isinstance(value, list) else [value]
+        return value if self.collection.is_map or is_list(value) else [value]
 
     def normalize(self, value: Any, parent: Any, key: str | None, run: Normalization) -> Any:
         collection = self.collection
@@ -381,7 +382,7 @@ class Mover(Adder):
         for pk, existing in run.collections(collection.table_key):
             identity = identity_of_text(pk)
             changed = existing
-            for name, entry in new.items() if isinstance(new, dict) else ((None, entry) for entry in new):
+            for name, entry in new.items() if is_dict(new) else ((None, entry) for entry in new):
                 one: Any = [entry] if name is None else {name: entry}
                 was, now = self._records(entry, run)
                 matched = was is not None and collection.create_collection_filter(was)(identity)
@@ -398,8 +399,8 @@ class Mover(Adder):
         """The record of an item as it was before this response, and as it is now."""
         item = self.collection.item
         if isinstance(item, Choice):
-            item = item.mapping.get(entry.get("schema")) if isinstance(entry, dict) else None
-            entry = entry.get("id") if isinstance(entry, dict) else None
+            item = item.mapping.get(entry.get("schema")) if is_dict(entry) else None
+            entry = entry.get("id") if is_dict(entry) else None
         if not isinstance(item, EntitySchema) or not isinstance(entry, str):
             return None, None
         return run.record_before(item.model.key, entry), run.stored_record(item.model.key, entry)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from ..late import logger
 from ..records import to_wire
-from ..values import INVALID, SCALARS, UNDEFINED, ReadOnlyDict, ReadOnlyList, read_only
+from ..values import INVALID, SCALARS, UNDEFINED, ReadOnlyDict, ReadOnlyList, is_mapping, read_only
 from .base import Answer, Conversion, Lazy, Schema, definitions, schema_of, title_of
 from .entity import EntitySchema, is_falsy
 
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from ..denormalize import Denormalization
     from ..normalize import Normalization
 
-logger = logging.getLogger("restencil")
 
 Attribute: TypeAlias = str | Callable[[Any, Any, str | None], Any]
 """What tells the kind of an item: a field's name, or a function of value, parent and key (§5.7)."""
@@ -89,7 +88,7 @@ class Choice(Schema):
                 "%s: no schema for an item whose attribute %r is %r; it is kept as it came. Known: %s",
                 self.owner,
                 getattr(self.attribute, "__name__", self.attribute),
-                value.get(self.attribute) if isinstance(value, Mapping) and isinstance(self.attribute, str) else "?",
+                value.get(self.attribute) if is_mapping(value) and isinstance(self.attribute, str) else "?",
                 ", ".join(map(str, self.raw)),
             )
             return value
@@ -102,7 +101,7 @@ class Choice(Schema):
         """The schema of a stored `{"id", "schema"}`; None for an item that was kept as it came."""
         if not isinstance(stored, dict) or stored.keys() != _REFERENCE:
             return None
-        name = stored["schema"]
+        name: Any = stored["schema"]
         try:
             return self.mapping.get(name)
         except TypeError:
@@ -139,10 +138,10 @@ class Choice(Schema):
 def item_schema(raw: Any, attribute: Attribute | None, owner: str) -> Schema | None:
     """The schema of a container's items; a `Union` inside is hoisted (§5.5). Raises TypeError as §5.7 says."""
     if attribute is not None:
-        if not isinstance(raw, Mapping):
+        if not is_mapping(raw):
             raise TypeError(f"{owner}: schema_attribute goes with a mapping from its values to schemas, found {raw!r}")
         return Choice(raw, attribute, owner)
-    if isinstance(raw, Mapping) and owner in ("All", "Union", "Values", "Array", "Invalidate"):
+    if is_mapping(raw) and owner in ("All", "Union", "Values", "Array", "Invalidate"):
         raise TypeError(
             f"{owner}: a mapping needs schema_attribute, the field (or function) that tells which of "
             f"{', '.join(map(str, raw))} an item is"
@@ -198,7 +197,8 @@ def item_identity(schema: Schema | None) -> Any:
 
 def items_of(value: Any) -> Iterator[Any]:
     """The items of a list; a dict is treated as the list of its values (§5.5)."""
-    return iter(value.values()) if isinstance(value, Mapping) else iter(value)
+    items: Iterable[Any] = value.values() if isinstance(value, Mapping) else value
+    return iter(items)
 
 
 class List(ItemHolder):
@@ -224,7 +224,8 @@ class List(ItemHolder):
     def denormalize(self, stored: Any, run: Denormalization) -> Any:
         if not isinstance(stored, list):
             return read_only(stored)
-        return run.items(self.item, stored)
+        entries: list[Any] = stored
+        return run.items(self.item, entries)
 
     def answer(self, value: Any, run: Answer) -> Any:
         if not isinstance(value, (list, Mapping)):
@@ -259,6 +260,7 @@ class Values(ItemHolder):
 
     def normalize(self, value: Any, parent: Any, key: str | None, run: Normalization) -> Any:
         item = self.item
+        entries: Iterable[tuple[str, Any]]
         entries = value.items() if isinstance(value, Mapping) else zip(map(str, range(len(value))), value, strict=True)
         return {name: run.visit(item, entry, value, name) for name, entry in entries if entry is not None}
 
@@ -266,7 +268,9 @@ class Values(ItemHolder):
         if not isinstance(stored, dict):
             return read_only(stored)
         item = self.item
-        out = {}
+        out: dict[str, Any] = {}
+        name: str
+        entry: Any
         for name, entry in stored.items():
             found = run.visit(item, entry)
             if found is not UNDEFINED and found is not INVALID and (item is None or not is_falsy(found)):
@@ -276,7 +280,8 @@ class Values(ItemHolder):
     def answer(self, value: Any, run: Answer) -> Any:
         if not isinstance(value, Mapping):
             return read_only(value)
-        found = {name: run.visit(self.item, entry) for name, entry in value.items()}
+        entries: Mapping[str, Any] = value
+        found = {name: run.visit(self.item, entry) for name, entry in entries.items()}
         return ReadOnlyDict({name: entry for name, entry in found.items() if entry is not UNDEFINED})
 
     @property
@@ -288,7 +293,7 @@ class Union(Schema):
     """One of several entities, told apart by a field or a function (§5.7)."""
 
     def __init__(self, schema: Any, schema_attribute: Attribute | None = None) -> None:
-        if not isinstance(schema, Mapping) or schema_attribute is None:
+        if not is_mapping(schema) or schema_attribute is None:
             raise TypeError(
                 "Union needs a mapping from values to entities and schema_attribute, the field (or function) that "
                 "gives the value"
@@ -397,7 +402,7 @@ class Object(Schema):
     def normalize(self, value: Any, parent: Any, key: str | None, run: Normalization) -> Any:
         if not isinstance(value, Mapping):
             return value
-        record = {**value}
+        record: dict[str, Any] = {**value}
         for name, schema in self.members.items():
             if name in record:
                 found = run.visit(schema, record[name], value, name)
@@ -411,7 +416,9 @@ class Object(Schema):
         if not isinstance(stored, dict):
             return read_only(stored)
         members, names = self.members, self._names
-        out = {}
+        out: dict[str, Any] = {}
+        name: str
+        entry: Any
         for name, entry in stored.items():
             schema = members.get(name)
             if schema is None:
@@ -429,7 +436,9 @@ class Object(Schema):
         if not isinstance(value, Mapping):
             return read_only(value)
         members, names = self.members, self._names
-        out = {}
+        out: dict[str, Any] = {}
+        name: str
+        entry: Any
         for name, entry in value.items():
             found = run.visit(members.get(name), entry)
             out[names.get(name, name)] = None if found is UNDEFINED else found

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ProcessingError
-from ..values import INVALID, UNDEFINED, read_only, text_of
+from ..values import INVALID, UNDEFINED, is_mapping, read_only, text_of
 from .base import Answer, Schema, schema_of, title_of
 from .containers import Attribute, Choice, item_schema
 from .entity import EntitySchema
@@ -41,7 +41,7 @@ class Invalidate(Schema):
         return title_of(self.item, "Invalidate")
 
     def normalize(self, value: Any, parent: Any, key: str | None, run: Normalization) -> Any:
-        if not isinstance(value, Mapping):
+        if not is_mapping(value):
             raise ProcessingError(
                 f"expected one object or primary key to invalidate, found a list{run.where}; for several write "
                 f"[Invalidate({self.title})]"
@@ -79,10 +79,10 @@ class Invalidate(Schema):
 
     def answer(self, value: Any, run: Answer) -> Any:
         item = self.item
-        if isinstance(item, Choice) and isinstance(value, Mapping):
+        if isinstance(item, Choice) and is_mapping(value):
             item = item.chosen(value, run)
         if isinstance(item, EntitySchema):
-            return item.built_from(value, run) if isinstance(value, Mapping) else UNDEFINED
+            return item.built_from(value, run) if is_mapping(value) else UNDEFINED
         return read_only(value)
 
     def query_key(self, args: tuple[Any, ...], run: Denormalization) -> Any:

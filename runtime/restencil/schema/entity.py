@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
-import inspect
-import json
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, ClassVar, Final, cast, dataclass_transform
 
 from ..errors import ProcessingError
+from ..late import inspect, json
 from ..records import Field, Model, Record, RecordMeta, field, set_members, set_record, stored_record
-from ..values import INVALID, SCALARS, UNDEFINED, Meta, Sentinel, read_only, text_of
+from ..values import (
+    INVALID,
+    SCALARS,
+    UNDEFINED,
+    Meta,
+    Sentinel,
+    is_dict,
+    is_list,
+    is_mapping,
+    is_sequence,
+    read_only,
+    text_of,
+)
 from .base import Answer, Conversion, Schema, schema_of
 
 if TYPE_CHECKING:
@@ -33,12 +44,15 @@ class EntitySchema(Schema):
 
     builder: Callable[..., Any] | None = None
     """The compiled function that builds an entity of the class with all that is nested in it."""
+    ends: bool = False
+    """Whether that function needs no help of the interpreter's: nothing in the schema leads back to the class."""
     filler: Callable[..., Any] | None = None
     """The compiled function that fills one instance in, where the class leads back to itself."""
 
     def drop_compiled(self) -> None:
         super().drop_compiled()
         self.builder = self.filler = None
+        self.ends = False
 
     def __init__(self, cls: type[Entity], model: EntityModel) -> None:
         self.cls = cls
@@ -58,8 +72,8 @@ class EntitySchema(Schema):
             raise self._no_object(value, run)
         if model.settings.get("abstract"):
             raise ProcessingError(
-                f"{self.title} is abstract, so nothing can be stored as one{run.where}; write the schema as the subclass, "
-                "or as a Union of them"
+                f"{self.title} is abstract, so nothing can be stored as one{run.where}; write the schema as the "
+                "subclass, or as a Union of them"
             )
         if model.process is None:
             record: dict[str, Any] = {**value}
@@ -67,7 +81,8 @@ class EntitySchema(Schema):
             processed = model.process(value, parent, key, run.args)
             if processed is None:
                 return self.invalidate(value, parent, key, run)
-            run.keep(value, processed, model.key)
+            response: Mapping[str, Any] = value
+            run.keep(response, processed, model.key)
             record = dict(processed)
         pk = model.pk(record, parent, key, run.args)
         if pk is None:
@@ -94,7 +109,7 @@ class EntitySchema(Schema):
 
     def invalidate(self, value: Any, parent: Any, key: str | None, run: Normalization) -> str:
         """Writes INVALID for the entity that the value names, which may be the URL parameters of `delete` (§5.9)."""
-        pk = self.model.pk_of_parameters(value, parent, key, run.args)
+        pk = self.model.pk(self.model.with_pk(value), parent, key, run.args)
         if pk is None:
             raise self.unusable_pk(value, run)
         run.visited(value, self.model.key, pk)
@@ -113,7 +128,7 @@ class EntitySchema(Schema):
     def unusable_pk(self, record: Mapping[str, Any], run: Normalization) -> ProcessingError:
         """The error for a record that has no primary key."""
         setting = self.model.setting("pk")
-        fields = [setting] if isinstance(setting, str) else setting if isinstance(setting, (list, tuple)) else ["id"]
+        fields = [setting] if isinstance(setting, str) else setting if is_sequence(setting) else ["id"]
         shown = {name: record.get(self.model.to_json.get(name, name)) for name in fields}
         if setting is None or isinstance(setting, (str, list, tuple)):
             found = ", ".join(f"{name!r} is {value!r}" for name, value in shown.items())
@@ -126,7 +141,8 @@ class EntitySchema(Schema):
 
     def denormalize(self, stored: Any, run: Denormalization) -> Any:
         if isinstance(stored, dict):
-            return run.entity_from_record(self, stored)
+            record: dict[str, Any] = stored
+            return run.entity_from_record(self, record)
         return run.entity(self, stored)
 
     def answer(self, value: Any, run: Answer) -> Any:
@@ -134,18 +150,19 @@ class EntitySchema(Schema):
             found = run.reader.read(self, text_of(value)) if value and type(value) in SCALARS else None
             return UNDEFINED if found is INVALID else found
         model = self.model
-        pk = run.written.get((id(value), model.key))
-        if pk is None and model.process is None and model.pk_name is not None and isinstance(value, Mapping):
-            pk = usable_pk(value.get(model.pk_name))
+        given: Mapping[str, Any] | Record = value
+        pk = run.written.get((id(given), model.key))
+        if pk is None and model.process is None and model.pk_name is not None and isinstance(given, Mapping):
+            pk = usable_pk(given.get(model.pk_name))
         found = UNDEFINED if pk is None else run.reader.read(self, pk)
-        return self.built_from(value, run) if found is UNDEFINED or found is INVALID else found
+        return self.built_from(given, run) if found is UNDEFINED or found is INVALID else found
 
     def built_from(self, value: Mapping[str, Any] | Record, run: Answer) -> Any:
         """The entity as the response shows it, for one that the store does not hold (§7.2)."""
         model = self.model
         if isinstance(value, Record):
             return value
-        record = run.processed.get((id(value), model.key), value)
+        record = run.processed.get((id(value), model.key), model.with_pk(value))
         instance = self.cls.from_js(record) if not model.abstract else None
         if instance is None:
             return None
@@ -165,9 +182,9 @@ class EntitySchema(Schema):
         table = model.key
         if isinstance(first, (str, int, float)):
             pk: str | None = text_of(first)
-        elif isinstance(first, Mapping):
+        elif is_mapping(first):
             try:
-                pk = model.pk_of_parameters(first, None, None, args)
+                pk = model.pk(model.with_pk(first), None, None, args)
             except (AttributeError, KeyError, TypeError, ValueError, ProcessingError):
                 pk = None
             if pk is None:
@@ -233,15 +250,11 @@ class EntityModel(Model):
         """The name in JSON of the field that is the primary key, None where several fields or a function give it."""
         return _pk_name(self)
 
-    def pk_of_parameters(
-        self, params: Mapping[str, Any], parent: Any, key: str | None, args: tuple[Any, ...]
-    ) -> str | None:
-        """`pk` of what may be URL parameters: those of the path have Python names also where JSON has others (§5.3.0)."""
-        found = self.pk(params, parent, key, args)
-        if found is None and self.to_json:
-            renamed = {self.to_json.get(name, name): value for name, value in params.items()}
-            found = self.pk({**renamed, **params}, parent, key, args)
-        return found
+    def with_pk(self, value: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The value as a record where it may be URL parameters: those of a path keep their Python names (§5.3.0)."""
+        if not self.to_json or self.pk(value, None, None, ()) is not None:
+            return value
+        return {**{self.to_json.get(name, name): item for name, item in value.items()}, **value}
 
     def pk_of_instance(self, instance: Record) -> str | None:
         record = stored_record(instance)
@@ -398,7 +411,11 @@ def _reads_one_field(function: Callable[..., Any]) -> str | None:
     return code.co_names[0] if same else None
 
 
-_RETURNS_FIELD: Final = (lambda self: self.x).__code__
+def _returns_field(self: Any) -> Any:
+    return self.x
+
+
+_RETURNS_FIELD: Final = _returns_field.__code__
 
 
 def _pk_name(model: EntityModel) -> str | None:
@@ -454,7 +471,7 @@ def _view_class(model: EntityModel) -> type[Entity]:
 class EntityMeta(RecordMeta):
     """The metaclass of entities; its class record is an `EntityModel`."""
 
-    __model__: EntityModel
+    __model__: EntityModel  # pyright: ignore[reportIncompatibleVariableOverride] - set once, when a class is made
 
     def __make_model__(cls, settings: dict[str, Any], own: dict[str, Field]) -> EntityModel:
         model = EntityModel(cast("type[Entity]", cls), settings, own)
@@ -614,7 +631,7 @@ class Entity(Record, metaclass=EntityMeta):
     def __eq__(self, other: object) -> bool:
         if self is other:
             return True
-        if type(self) is not type(other):
+        if type(other) is not type(self):
             return NotImplemented
         model = type(self).__model__
         same_pk = model.pk_of_instance(self) == model.pk_of_instance(other)
@@ -639,15 +656,14 @@ def validate_required(record: Mapping[str, Any], defaults: Mapping[str, Any]) ->
 
 def nested_instance(schema: Schema | None, value: Any) -> Any:
     """A nested value in wire form as instances, without a store (`from_js`, and responses the store does not keep)."""
-    if isinstance(schema, EntitySchema) and isinstance(value, Mapping):
+    if isinstance(schema, EntitySchema) and is_mapping(value):
         return schema.cls.from_js(value)
     if isinstance(schema, Conversion):
         return None if value is None else schema.convert(value)
-    if schema is None or not isinstance(value, (list, dict)):
-        return read_only(value)
-    items = [child for child in schema.children() if child is not None]
+    items = [] if schema is None else [child for child in schema.children() if child is not None]
     if len(items) == 1:
-        if isinstance(value, list):
-            return read_only([nested_instance(items[0], item) for item in value])
-        return read_only({name: nested_instance(items[0], item) for name, item in value.items()})
+        if is_list(value):
+            value = [nested_instance(items[0], item) for item in value]
+        elif is_dict(value):
+            value = {name: nested_instance(items[0], item) for name, item in value.items()}
     return read_only(value)
