@@ -119,10 +119,10 @@ class Preparation:
             return url
         prefix = self._api.url_prefix
         if not prefix:
-            return url if "://" in url else given + url
+            return url if "://" in url else _joined(given, url)
         rest = url[len(prefix) :]
         if url.startswith(prefix) and (not rest or rest[0] in "/?#" or prefix.endswith("/")):
-            return given + rest
+            return _joined(given, rest)
         return url
 
     async def _signed_later(self, token: Awaitable[str | None], url: str, headers: dict[str, str]) -> Prepared:
@@ -133,3 +133,10 @@ class Preparation:
         if auth is not None and not token and auth.env is not None:
             token = os.environ.get(auth.env)
         return auth.apply(token, url, headers) if auth is not None and token else (url, headers)
+
+
+def _joined(prefix: str, rest: str) -> str:
+    # People give addresses with a slash at their end and without.
+    if not rest or rest[0] in "?#":
+        return prefix + rest
+    return f"{prefix.removesuffix('/')}/{rest.removeprefix('/')}"

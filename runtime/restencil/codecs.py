@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import datetime
 import enum
 import types
 import typing
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple, TypeAlias, Union
 
-from .late import decimal, uuid
-from .values import SCALARS, ReadOnlyDict, ReadOnlyList
+from .late import datetime, decimal, uuid
+from .values import DICT, LIST, MAPPING, SCALARS, SEQUENCE, ReadOnlyDict, ReadOnlyList
 
 Convert: TypeAlias = Callable[[Any], Any]
 
@@ -131,8 +130,7 @@ def codec_of(kind: Any) -> Codec | None:
     if isinstance(kind, type) and origin is None:
         if issubclass(kind, enum.Enum):
             return _enum_codec(kind)
-        declared: type[Any] = kind
-        own: Callable[[], Codec] | None = getattr(declared, "__codec__", None)
+        own: Callable[[], Codec] | None = getattr(typing.cast("type[Any]", kind), "__codec__", None)
         return own() if callable(own) else None
     arguments = typing.get_args(kind)
     if origin in (Union, types.UnionType):
@@ -153,16 +151,14 @@ def _list_codec(item: Codec | None) -> Codec | None:
     decode_item, encode_item = item
 
     def decode(value: Any) -> Any:
-        if not isinstance(value, list):
+        if not isinstance(value, LIST):
             return value
-        items: list[Any] = value
-        return ReadOnlyList([None if entry is None else decode_item(entry) for entry in items])
+        return ReadOnlyList([None if entry is None else decode_item(entry) for entry in value])
 
     def encode(value: Any) -> Any:
-        if not isinstance(value, (list, tuple)):
+        if not isinstance(value, SEQUENCE):
             return value
-        items: Iterable[Any] = value
-        return [None if entry is None else encode_item(entry) for entry in items]
+        return [None if entry is None else encode_item(entry) for entry in value]
 
     return Codec(decode, encode)
 
@@ -173,15 +169,13 @@ def _dict_codec(item: Codec | None) -> Codec | None:
     decode_item, encode_item = item
 
     def decode(value: Any) -> Any:
-        if not isinstance(value, dict):
+        if not isinstance(value, DICT):
             return value
-        members: dict[str, Any] = value
-        return ReadOnlyDict({key: None if entry is None else decode_item(entry) for key, entry in members.items()})
+        return ReadOnlyDict({key: None if entry is None else decode_item(entry) for key, entry in value.items()})
 
     def encode(value: Any) -> Any:
-        if not isinstance(value, Mapping):
+        if not isinstance(value, MAPPING):
             return value
-        members: Mapping[str, Any] = value
-        return {key: None if entry is None else encode_item(entry) for key, entry in members.items()}
+        return {key: None if entry is None else encode_item(entry) for key, entry in value.items()}
 
     return Codec(decode, encode)

@@ -125,6 +125,9 @@ UNSET: Final[dict[str, Any]] = {
 """How options read that are not set."""
 
 
+_TAKES_KEYWORDS: Final = 8
+"""The flag of code with a `**` parameter, as in `inspect.CO_VARKEYWORDS`."""
+
 _PLAIN: Final = frozenset({str, int, float, bool})
 
 
@@ -228,7 +231,7 @@ class Endpoint(Generic[P, R]):
         super().__init_subclass__(**keywords)
         for name in ("key", "url"):
             own = cls.__dict__.get(name)
-            if isinstance(own, FunctionType) and not own.__code__.co_flags & inspect.CO_VARKEYWORDS:
+            if isinstance(own, FunctionType) and not own.__code__.co_flags & _TAKES_KEYWORDS:
                 setattr(cls, name, _with_keywords(own, name))
         # What a class sets for all its endpoints must not be hidden by an option that is not set.
         cls._unset = {name: value for name, value in UNSET.items() if not hasattr(cls, name)}

@@ -9,7 +9,7 @@ from .schema.base import definitions
 from .schema.collection import Collection
 from .schema.entity import UNUSABLE, EntitySchema, usable_pk
 from .tables import EMPTY, KeyMeta, Tables
-from .values import INVALID, UNDEFINED
+from .values import INVALID, UNDEFINED, kind_of
 
 if TYPE_CHECKING:
     from .denormalize import Memo, Node
@@ -38,11 +38,9 @@ def known_reading(
         pk = stored
         if pk is None:
             # The primary key stands in the parameters, or it takes a closer look to find it.
-            first = args[0] if args else None
-            if type(first) is not dict or model.pk_name is None:
+            if not args or kind_of(args[0]) is not dict or model.pk_name is None:
                 return None
-            params: dict[str, Any] = first
-            pk = params.get(model.pk_name)
+            pk = args[0].get(model.pk_name)
             if type(pk) is not str or pk in UNUSABLE:
                 pk = usable_pk(pk)
         if type(pk) is not str:

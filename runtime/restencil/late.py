@@ -10,6 +10,23 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+__all__ = [
+    "Late",
+    "asyncio",
+    "base64",
+    "dataclasses",
+    "datetime",
+    "decimal",
+    "inspect",
+    "json",
+    "linecache",
+    "logger",
+    "logging",
+    "unicodedata",
+    "urls",
+    "uuid",
+]
+
 
 class Late:
     """Stands for a module: `json = Late("json")`. A name that was looked up once is kept."""
@@ -51,16 +68,18 @@ def _logger() -> Any:
 
 
 if TYPE_CHECKING:
-    import asyncio as asyncio
-    import base64 as base64
-    import dataclasses as dataclasses
-    import decimal as decimal
-    import inspect as inspect
-    import json as json
-    import logging as logging
-    import unicodedata as unicodedata
+    import asyncio
+    import base64
+    import dataclasses
+    import datetime
+    import decimal
+    import inspect
+    import json
+    import linecache
+    import logging
+    import unicodedata
     import urllib.parse as urls
-    import uuid as uuid
+    import uuid
 
     logger: logging.Logger
     """The logger of the library; what nobody asked to see is not printed (§9.7)."""
@@ -68,9 +87,11 @@ else:
     asyncio = _LateAsyncio("asyncio")
     base64 = Late("base64")
     dataclasses = Late("dataclasses")
+    datetime = Late("datetime")
     decimal = Late("decimal")
     inspect = Late("inspect")
     json = Late("json")
+    linecache = Late("linecache")
     logging = Late("logging")
     unicodedata = Late("unicodedata")
     urls = Late("urllib.parse")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 from .late import logger
 from .records import Record, to_wire
 from .tables import EMPTY, Change, record_of
-from .values import INVALID, SCALARS, UNDEFINED, Meta, same_json
+from .values import INVALID, SCALARS, TUPLE, UNDEFINED, Meta, kind_of, same_json
 
 if TYPE_CHECKING:
     from .schema.base import Schema
@@ -76,7 +76,7 @@ class Normalization:
         """The stored form of one value (§5.1: first match)."""
         if schema is None or value is None:
             return value
-        kind: type[Any] = type(value)
+        kind = kind_of(value)
         if kind is dict or kind is list:
             return schema.normalize(value, parent, key, self)
         if kind in SCALARS:
@@ -90,9 +90,8 @@ class Normalization:
             if pk is not None:
                 self.written[id(value), table] = pk
             return stored
-        if isinstance(value, tuple):
-            items: tuple[Any, ...] = value
-            return schema.normalize(list(items), parent, key, self)
+        if isinstance(value, TUPLE):
+            return schema.normalize(list(value), parent, key, self)
         if isinstance(value, (Mapping, list)):
             return schema.normalize(value, parent, key, self)
         return value

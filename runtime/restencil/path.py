@@ -13,14 +13,13 @@ turned once into a Python function that fills it; tracebacks show its source.
 from __future__ import annotations
 
 import enum
-import linecache
 import re
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any, Final, NamedTuple, NoReturn, TypeAlias
 
 from .errors import MissingParameterError, PathTemplateError
-from .late import unicodedata, urls
+from .late import linecache, unicodedata, urls
 from .values import is_sequence
 
 RESERVED: Final = frozenset("(){}*+")

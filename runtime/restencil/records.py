@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar, dataclass_trans
 
 from .codecs import Codec, codec_of, encode_any
 from .errors import MissingFieldError, ProcessingError
-from .values import SCALARS, UNDEFINED, is_dict, is_list, is_mapping, read_only
+from .values import LIST, MAPPING, SCALARS, SEQUENCE, UNDEFINED, is_dict, is_list, is_mapping, kind_of, read_only
 
 if TYPE_CHECKING:
     from typing import Self
@@ -336,20 +336,17 @@ def to_wire(value: Any, model: Any = None) -> Any:
     if isinstance(value, Record):
         record = stored_record(value)
         return dict(record) if record is not None else type(value).__model__.encoded(value.__dict__)
-    if isinstance(model, list):
-        models: list[Any] = model
-        model = models[0] if models else None
-    if isinstance(value, Mapping):
-        members: Mapping[str, Any] = value
+    if isinstance(model, LIST):
+        model = model[0] if model else None
+    if isinstance(value, MAPPING):
         encoder = getattr(model, "__model__", model)
         if hasattr(encoder, "encoded"):
-            return encoder.encoded(members)
-        if all(type(item) in SCALARS for item in members.values()):
-            return members
-        return {name: to_wire(item) for name, item in members.items()}
-    if isinstance(value, (list, tuple)):
-        items: Iterable[Any] = value
-        return [item if type(item) in SCALARS else to_wire(item, model) for item in items]
+            return encoder.encoded(value)
+        if all(type(item) in SCALARS for item in value.values()):
+            return value
+        return {name: to_wire(item) for name, item in value.items()}
+    if isinstance(value, SEQUENCE):
+        return [item if type(item) in SCALARS else to_wire(item, model) for item in value]
     return encode_any(value)
 
 
@@ -444,7 +441,7 @@ def _class_default(known: Field) -> Any:
         except TypeError:
             known.factory = lambda: deepcopy(default)
         else:
-            if not hasattr(type(default), "__get__"):
+            if not hasattr(kind_of(default), "__get__"):
                 return default  # a function would be bound to the instance that it is read from
     return _Made(known)
 

@@ -31,7 +31,19 @@ from .schema.base import Answer, Schema, is_plain, schema_of
 from .schema.derived import Invalidate
 from .schema.entity import EntitySchema
 from .tables import EMPTY, Cell, Change, KeyMeta, State, Tables, record_of
-from .values import INVALID, UNDEFINED, Meta, Sentinel, copy_in, is_mapping, is_sequence, read_only, same_json
+from .values import (
+    DICT,
+    INVALID,
+    LIST,
+    UNDEFINED,
+    Meta,
+    Sentinel,
+    copy_in,
+    is_mapping,
+    is_sequence,
+    read_only,
+    same_json,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -50,9 +62,8 @@ def _system_clock() -> float:
 
 def usable(query_key: Any) -> bool:
     """Whether a query key can be read: it and, in a dict, all its members are known (§5.1)."""
-    if isinstance(query_key, dict):
-        members: dict[str, Any] = query_key
-        return all(usable(member) for member in members.values())
+    if isinstance(query_key, DICT):
+        return all(usable(member) for member in query_key.values())
     return query_key is not UNDEFINED
 
 
@@ -873,13 +884,12 @@ def _copied(value: Any) -> Any:
 
 
 def _collect_texts(value: Any, texts: set[str]) -> None:
-    item: Any
     if isinstance(value, str):
         texts.add(value)
-    elif isinstance(value, dict):
+    elif isinstance(value, DICT):
         for item in value.values():
             _collect_texts(item, texts)
-    elif isinstance(value, list):
+    elif isinstance(value, LIST):
         for item in value:
             _collect_texts(item, texts)
 

@@ -54,7 +54,7 @@ class KeyMeta:
         return {name: value for name, value in sorted(members.items()) if value is not None and value is not False}
 
 
-_NO_INSTANCE: Final[tuple[type[Any], ...]] = (dict, list, Sentinel)
+_NO_INSTANCE: tuple[type[Any], ...] = (dict, list, Sentinel)
 
 
 def record_of(stored: Any) -> Any:

@@ -318,27 +318,25 @@ class _Transport:
         limit = init.get("timeout")
         if limit is None:
             limit = timeout if timeout is not None else self.timeout
-        if _SCHEME(address):
-            absolute, public = address, url
-        else:
-            absolute = _resolved(address, base)
-            public = absolute if prepared is None else url
-        shown = None
+        absolute = public = address if _SCHEME(address) else _resolved(address, base)
         if prepared is not None:
+            # What was added to the query may be a secret; where the request really goes is none.
             path, _, query = absolute.partition("?")
             given = url.partition("?")[2]
             if query != given:
-                shown = public_url(f"{path}?{given}" if given else path)
+                public = f"{path}?{given}" if given else path
+        if "@" in public:
+            public = public_url(public)
         return sender.order(
             absolute,
-            public_url(public) if "@" in public else public,
+            public,
             init,
             headers,
             limit,
             self.max_response_bytes,
             stream,
             base,
-            shown,
+            None if prepared is None or public == absolute else public,
         )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple, NoReturn, TypeGuard, TypeVar
 
 K = TypeVar("K")
@@ -97,6 +97,14 @@ class ReadOnlyDict(dict[K, V]):
 
 SCALARS: Final = frozenset({str, int, float, bool, type(None)})
 
+# For type checkers these say nothing of what is inside, where `dict` would make it unknown; they cost no call.
+DICT: type[Any] = dict
+LIST: type[Any] = list
+MAPPING: type[Any] = Mapping
+TUPLE: type[Any] = tuple
+SEQUENCE: tuple[type[Any], ...] = (list, tuple)
+kind_of: Callable[[Any], type[Any]] = type
+
 
 def is_sequence(value: Any) -> TypeGuard[list[Any] | tuple[Any, ...]]:
     """True for a list or tuple."""
@@ -120,7 +128,7 @@ def is_mapping(value: Any) -> TypeGuard[Mapping[str, Any]]:
 
 def read_only(value: Any) -> Any:
     """The value with every plain list and dict in it replaced by its read-only kind (§6.1)."""
-    kind: type[Any] = type(value)
+    kind = kind_of(value)
     if kind is list:
         return ReadOnlyList([item if type(item) in SCALARS else read_only(item) for item in value])
     if kind is dict:
@@ -130,12 +138,10 @@ def read_only(value: Any) -> Any:
 
 def copy_in(value: Any) -> Any:
     """A deep copy of what a user handed in: containers are copied, everything else is kept (§6.1)."""
-    if isinstance(value, Mapping):
-        members: Mapping[Any, Any] = value
-        return {key: item if type(item) in SCALARS else copy_in(item) for key, item in members.items()}
-    if isinstance(value, (list, tuple)):
-        items: Iterable[Any] = value
-        return [item if type(item) in SCALARS else copy_in(item) for item in items]
+    if isinstance(value, MAPPING):
+        return {key: item if type(item) in SCALARS else copy_in(item) for key, item in value.items()}
+    if isinstance(value, SEQUENCE):
+        return [item if type(item) in SCALARS else copy_in(item) for item in value]
     return value
 
 
@@ -151,11 +157,8 @@ def same_json(left: Any, right: Any) -> bool:
 
 def _alike(left: Any, right: Any) -> bool:
     """Whether two values that are equal in Python are so in JSON, where booleans are no numbers."""
-    key: Any
-    value: Any
-    other: Any
-    if isinstance(left, dict):
-        if not isinstance(right, dict):
+    if isinstance(left, DICT):
+        if not isinstance(right, DICT):
             return False
         for key, value in left.items():
             if type(value) is not str:
@@ -163,8 +166,8 @@ def _alike(left: Any, right: Any) -> bool:
                 if value is not other and not _alike(value, other):
                     return False
         return True
-    if isinstance(left, list):
-        if not isinstance(right, list):
+    if isinstance(left, LIST):
+        if not isinstance(right, LIST):
             return False
         for value, other in zip(left, right, strict=True):
             if type(value) is not str and value is not other and not _alike(value, other):

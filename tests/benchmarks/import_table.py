@@ -46,7 +46,12 @@ def _spent(code: str) -> float:
 
 
 def _env() -> dict[str, str]:
-    return {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE")}
+    """The environment without what would keep byte code from being written, or trace the program."""
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith("COVERAGE") and name != "PYTHONDONTWRITEBYTECODE"
+    }
 
 
 def table(rounds: int) -> Table:

@@ -53,11 +53,14 @@ class Worker:
             raise WorkerError(f"{self.name}: {answer['error']}")
         return answer
 
-    def job(self, name: str, **parameters: Any) -> Job:
-        """A job, prepared and warmed up, with the number of turns that fills a batch."""
+    def job(self, name: str, *, once: bool = False, **parameters: Any) -> Job:
+        """A job, prepared and warmed up, with the number of turns that fills a batch; `once`: a batch is one turn."""
         self.ask(do="prepare", job=name, parameters=parameters)
         job = Job(self, name)
-        job.calibrate()
+        if once:
+            job.run()
+        else:
+            job.calibrate()
         return job
 
     def close(self) -> None:

@@ -237,16 +237,34 @@ def _keys(count: int) -> Controller:
 
 
 def invalidate_all(count: int) -> Run:
-    def fresh() -> Callable[[int], object]:
-        controller = _keys(count)
-        return lambda _: controller.invalidate_all(get_item)
+    return in_fresh(lambda: _changing_all(count, "invalidate_all"), 1)
 
-    return in_fresh(fresh, 1)
+
+def invalidate_each(count: int) -> Run:
+    return in_fresh(lambda: _changing_all(count, "invalidate_all", look=True), 1)
 
 
 def expire_all(count: int) -> Run:
+    return in_fresh(lambda: _changing_all(count, "expire_all"), 1)
+
+
+def expire_each(count: int) -> Run:
+    return in_fresh(lambda: _changing_all(count, "expire_all", look=True), 1)
+
+
+def _changing_all(count: int, operation: str, *, look: bool = False) -> Callable[[int], object]:
+    """The operation on keys that were just written; with `look` it has been carried out for each of them at the end."""
     controller = _keys(count)
-    return timed(lambda: controller.expire_all(get_item))
+    change = getattr(controller, operation)
+    names = [f"GET /items/{number}" for number in range(count)] if look else []
+    known = controller.store.endpoint_meta
+
+    def turn(_: int) -> None:
+        change(get_item)
+        for name in names:
+            known(name)
+
+    return turn
 
 
 if __name__ == "__main__":
@@ -267,6 +285,8 @@ if __name__ == "__main__":
             "push": push,
             "push and read": push_and_read,
             "invalidate_all": invalidate_all,
+            "invalidate each": invalidate_each,
             "expire_all": expire_all,
+            "expire each": expire_each,
         }
     )

@@ -29,13 +29,13 @@ words = st.sampled_from(
 
 
 def _deeper(inner: st.SearchStrategy[Expression]) -> st.SearchStrategy[Expression]:
-    keywords = st.lists(
-        st.tuples(words.map(lambda word: word.replace(".", "_")), inner), max_size=3, unique_by=lambda pair: pair[0]
-    )
+    named = st.lists(inner, max_size=3).map(lambda values: tuple(zip(("a", "keyword_of_some_length", "c"), values)))
     some = st.lists(inner, max_size=4).map(tuple)
     return st.one_of(
-        st.builds(Call, words, some, keywords.map(tuple)),
-        st.builds(Items, some, st.just(""), st.sampled_from(["[]", "()"])),
+        st.builds(Call, words, some, named),
+        st.builds(Items, some, st.just(""), st.just("[]")),
+        # Tuples are of names and texts alone; black breaks one of a single call earlier than it must.
+        st.builds(Items, st.lists(leaves, max_size=4).map(tuple), st.just(""), st.just("()")),
         st.builds(
             Table,
             st.lists(st.tuples(st.text(st.sampled_from(HOSTILE), max_size=9).map(string), inner), max_size=3).map(

@@ -154,6 +154,13 @@ def test_another_url_prefix_moves_the_requests_and_leaves_the_keys() -> None:
         assert server.urls[1] == PREFIX + "0/users/1"
 
 
+def test_a_slash_at_the_end_of_another_url_prefix_is_not_doubled() -> None:
+    server = Server()
+    with Blog(client=server.client(), url_prefix="http://127.0.0.1:8000/v2/") as blog:
+        blog.users.get(id="1")
+    assert server.urls == ["http://127.0.0.1:8000/v2/users/1"]
+
+
 def test_a_spec_without_a_prefix_takes_the_client_s() -> None:
     server = Server()
 

@@ -133,7 +133,7 @@ def test_secrets_of_a_url_show_in_no_error() -> None:
 
 @BOTH
 def test_what_prepare_adds_is_sent_and_never_shown(asynchronous: bool, caplog: pytest.LogCaptureFixture) -> None:
-    """A token in the URL shows in no error and in no log line, those of the HTTP library included."""
+    """A token in the URL shows in no error and no log line, the HTTP library's included; where it went does show."""
     caplog.set_level(logging.DEBUG)
     asked = Asked(httpx.Response(500))
 
@@ -145,7 +145,8 @@ def test_what_prepare_adds_is_sent_and_never_shown(asynchronous: bool, caplog: p
         sent("/a", {"method": "GET", "headers": {"A": "1"}}, asynchronous, client=client, prepare=prepare)
     assert (str(asked.last.url), asked.last.headers["x"]) == ("http://other.test/a?token=s3cret", "s3cret")
     assert "s3cret" not in str(caught.value) + str(caught.value.to_dict()) + caplog.text
-    assert "GET /a: 500" in caplog.text
+    assert caught.value.url == "http://other.test/a"
+    assert "GET http://other.test/a: 500" in caplog.text
     assert "HTTP Request: GET http://other.test/a " in caplog.text
 
 

@@ -13,7 +13,7 @@ from ..schema.containers import Choice, List, Object, Union, Values
 from ..schema.derived import Query
 from ..schema.entity import EntityModel, EntitySchema, Relation
 from ..tables import EMPTY, State, Tables
-from ..values import INVALID, SCALARS, UNDEFINED, ReadOnlyDict, ReadOnlyList, read_only
+from ..values import INVALID, SCALARS, UNDEFINED, ReadOnlyDict, ReadOnlyList, kind_of, read_only
 from .source import COMPILED, PAYS, Source, holds_containers, resolved, written_out
 
 Denormalizer: TypeAlias = Callable[[Any, Denormalization], Any]
@@ -101,7 +101,7 @@ def _denormalizer(schema: Schema, stored: Any) -> Denormalizer:
     if type(schema) not in COMPILED or type(schema) is EntitySchema:
         schema.denormalizer = schema.denormalize
         return schema.denormalize
-    kind: type[Any] = type(stored)
+    kind = kind_of(stored)
     schema.reads += len(stored) if kind is list else 1
     if schema.reads < PAYS:
         return schema.denormalize

@@ -11,7 +11,7 @@ from ..schema.base import Schema, definitions
 from ..schema.containers import List, Object
 from ..schema.entity import UNUSABLE, EntityModel, EntitySchema, Relation, usable_pk
 from ..tables import EMPTY, Tables
-from ..values import INVALID, UNDEFINED, same_json
+from ..values import INVALID, UNDEFINED, kind_of, same_json
 from .source import COMPILED, PAYS, Source, holds_containers, resolved, written_out
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class CompiledNormalization(Normalization):
 
     def visit(self, schema: Schema | None, value: Any, parent: Any, key: str | None) -> Any:
         """The stored form of one value (§5.1: first match)."""
-        kind: type[Any] = type(value)
+        kind = kind_of(value)
         if (kind is dict or kind is list) and schema is not None:
             return (schema.normalizer or _normalizer(schema, value))(value, parent, key, self)
         return super().visit(schema, value, parent, key)
@@ -67,7 +67,7 @@ def _normalizer(schema: Schema, value: Any) -> Normalizer:
     if type(schema) not in COMPILED or (isinstance(schema, EntitySchema) and not _has_default_hooks(schema.model)):
         schema.normalizer = schema.normalize
         return schema.normalize
-    kind: type[Any] = type(value)
+    kind = kind_of(value)
     schema.uses += len(value) if kind is list else 1
     if schema.uses < PAYS:
         return schema.normalize

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import gc
-import linecache
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import Any, Final
 
+from ..late import linecache
 from ..schema.base import Schema
 from ..schema.containers import Array, List, Object
 from ..schema.entity import EntitySchema, Relation

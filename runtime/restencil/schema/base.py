@@ -10,7 +10,7 @@ from weakref import WeakSet, WeakValueDictionary
 from ..codecs import encode_any
 from ..errors import ConversionError, ProcessingError
 from ..records import RecordMeta
-from ..values import SCALARS, UNDEFINED, read_only
+from ..values import LIST, SCALARS, TUPLE, UNDEFINED, read_only
 
 if TYPE_CHECKING:
     from ..denormalize import Denormalization
@@ -101,10 +101,7 @@ class Answer:
             return value if type(value) in SCALARS else read_only(value)
         if value is None:
             return None
-        if isinstance(value, tuple):
-            items: tuple[Any, ...] = value
-            value = list(items)
-        return schema.answer(value, self)
+        return schema.answer(list(value) if isinstance(value, TUPLE) else value, self)
 
 
 class Conversion(Schema):
@@ -163,6 +160,7 @@ class Lazy(Schema):
         return f"Lazy({self._raw if self._raw is not UNDEFINED else self._resolve!r})"
 
 
+_SHORTHAND: tuple[type[Any], ...] = (list, dict)
 _shorthands: Final[WeakValueDictionary[int, Schema]] = WeakValueDictionary()
 
 
@@ -180,15 +178,14 @@ def schema_of(raw: Any) -> Schema | None:
     if isinstance(raw, RecordMeta):
         node: Schema | None = getattr(raw.__model__, "node", None)
         return node if node is not None else Conversion(raw.__model__.cls.from_js)
-    if isinstance(raw, (list, dict)):
+    if isinstance(raw, _SHORTHAND):
         from .containers import List, Object
 
-        shorthand: list[Any] | dict[str, Any] = raw
-        known = _shorthands.get(id(shorthand))
+        known = _shorthands.get(id(raw))
         if known is None:
-            known = List(shorthand) if isinstance(shorthand, list) else Object(shorthand)
-            known.written_as = shorthand  # held, so that the id stays this object's
-            _shorthands[id(shorthand)] = known
+            known = List(raw) if isinstance(raw, LIST) else Object(raw)
+            known.written_as = raw  # held, so that the id stays this object's
+            _shorthands[id(raw)] = known
         return known
     if callable(raw):
         return Conversion(raw)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, cast
 
 from ..errors import ProcessingError
 from ..late import json
-from ..values import UNDEFINED, is_dict, is_list, is_mapping, same_json, text_of
+from ..values import SEQUENCE, UNDEFINED, is_dict, is_list, is_mapping, same_json, text_of
 from .base import Answer, Schema, entity_of, schema_of
 from .containers import Choice, List, Object, Union, Values, item_identity, items_of, nested_model
 from .entity import EntitySchema
@@ -29,9 +29,8 @@ def search_text(value: Any) -> Any:
     """A member of a collection's identity: numbers, booleans and lists as they stand in a URL, others as they are."""
     if isinstance(value, (bool, int, float)):
         return text_of(value)
-    if isinstance(value, (list, tuple)):
-        items: Iterable[Any] = value
-        return ",".join("" if item is None else str(search_text(item)) for item in items)
+    if isinstance(value, SEQUENCE):
+        return ",".join("" if item is None else str(search_text(item)) for item in value)
     return value
 
 

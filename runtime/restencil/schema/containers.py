@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..late import logger
 from ..records import to_wire
-from ..values import INVALID, SCALARS, UNDEFINED, ReadOnlyDict, ReadOnlyList, is_mapping, read_only
+from ..values import DICT, INVALID, LIST, MAPPING, SCALARS, UNDEFINED, ReadOnlyDict, ReadOnlyList, is_mapping, read_only
 from .base import Answer, Conversion, Lazy, Schema, definitions, schema_of, title_of
 from .entity import EntitySchema, is_falsy
 
@@ -99,9 +99,9 @@ class Choice(Schema):
 
     def _reference(self, stored: Any) -> Schema | None:
         """The schema of a stored `{"id", "schema"}`; None for an item that was kept as it came."""
-        if not isinstance(stored, dict) or stored.keys() != _REFERENCE:
+        if not isinstance(stored, DICT) or stored.keys() != _REFERENCE:
             return None
-        name: Any = stored["schema"]
+        name = stored["schema"]
         try:
             return self.mapping.get(name)
         except TypeError:
@@ -197,8 +197,7 @@ def item_identity(schema: Schema | None) -> Any:
 
 def items_of(value: Any) -> Iterator[Any]:
     """The items of a list; a dict is treated as the list of its values (§5.5)."""
-    items: Iterable[Any] = value.values() if isinstance(value, Mapping) else value
-    return iter(items)
+    return iter(value.values()) if isinstance(value, MAPPING) else iter(value)
 
 
 class List(ItemHolder):
@@ -222,10 +221,9 @@ class List(ItemHolder):
         return stored if self.keeps_null else [entry for entry in stored if entry is not None]
 
     def denormalize(self, stored: Any, run: Denormalization) -> Any:
-        if not isinstance(stored, list):
+        if not isinstance(stored, LIST):
             return read_only(stored)
-        entries: list[Any] = stored
-        return run.items(self.item, entries)
+        return run.items(self.item, stored)
 
     def answer(self, value: Any, run: Answer) -> Any:
         if not isinstance(value, (list, Mapping)):
@@ -260,17 +258,14 @@ class Values(ItemHolder):
 
     def normalize(self, value: Any, parent: Any, key: str | None, run: Normalization) -> Any:
         item = self.item
-        entries: Iterable[tuple[str, Any]]
-        entries = value.items() if isinstance(value, Mapping) else zip(map(str, range(len(value))), value, strict=True)
+        entries = value.items() if isinstance(value, MAPPING) else zip(map(str, range(len(value))), value, strict=True)
         return {name: run.visit(item, entry, value, name) for name, entry in entries if entry is not None}
 
     def denormalize(self, stored: Any, run: Denormalization) -> Any:
-        if not isinstance(stored, dict):
+        if not isinstance(stored, DICT):
             return read_only(stored)
         item = self.item
         out: dict[str, Any] = {}
-        name: str
-        entry: Any
         for name, entry in stored.items():
             found = run.visit(item, entry)
             if found is not UNDEFINED and found is not INVALID and (item is None or not is_falsy(found)):
@@ -278,10 +273,9 @@ class Values(ItemHolder):
         return ReadOnlyDict(out)
 
     def answer(self, value: Any, run: Answer) -> Any:
-        if not isinstance(value, Mapping):
+        if not isinstance(value, MAPPING):
             return read_only(value)
-        entries: Mapping[str, Any] = value
-        found = {name: run.visit(self.item, entry) for name, entry in entries.items()}
+        found = {name: run.visit(self.item, entry) for name, entry in value.items()}
         return ReadOnlyDict({name: entry for name, entry in found.items() if entry is not UNDEFINED})
 
     @property
@@ -413,12 +407,11 @@ class Object(Schema):
         return record
 
     def denormalize(self, stored: Any, run: Denormalization) -> Any:
-        if not isinstance(stored, dict):
+        if not isinstance(stored, DICT):
             return read_only(stored)
         members, names = self.members, self._names
         out: dict[str, Any] = {}
         name: str
-        entry: Any
         for name, entry in stored.items():
             schema = members.get(name)
             if schema is None:
@@ -433,12 +426,11 @@ class Object(Schema):
         return ReadOnlyDict(out)
 
     def answer(self, value: Any, run: Answer) -> Any:
-        if not isinstance(value, Mapping):
+        if not isinstance(value, MAPPING):
             return read_only(value)
         members, names = self.members, self._names
         out: dict[str, Any] = {}
         name: str
-        entry: Any
         for name, entry in value.items():
             found = run.visit(members.get(name), entry)
             out[names.get(name, name)] = None if found is UNDEFINED else found
@@ -448,7 +440,7 @@ class Object(Schema):
         if id(self) in run.asking:
             return UNDEFINED  # it leads back to itself: nothing says how far
         run.asking.add(id(self))
-        found = {}
+        found: dict[str, Any] = {}
         for name, raw in self.definition.items():
             json_name = self.wire.get(name, name)
             member = self.members.get(json_name)

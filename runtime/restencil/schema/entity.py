@@ -11,7 +11,9 @@ from ..errors import ProcessingError
 from ..late import inspect, json
 from ..records import Field, Model, Record, RecordMeta, field, set_members, set_record, stored_record
 from ..values import (
+    DICT,
     INVALID,
+    MAPPING,
     SCALARS,
     UNDEFINED,
     Meta,
@@ -37,6 +39,9 @@ Stored = Mapping[str, Any] | Sentinel
 UNUSABLE: Final = frozenset({"", "None", "undefined"})
 """Texts that are no primary key (§5.3)."""
 PkFunction = Callable[[Mapping[str, Any], Any, str | None, tuple[Any, ...]], str | None]
+
+
+_OBJECT: tuple[type[Any], ...] = (Mapping, Record)
 
 
 class EntitySchema(Schema):
@@ -68,7 +73,7 @@ class EntitySchema(Schema):
 
     def normalize(self, value: Any, parent: Any, key: str | None, run: Normalization) -> Any:
         model = self.model
-        if type(value) is list or not isinstance(value, Mapping):
+        if type(value) is list or not isinstance(value, MAPPING):
             raise self._no_object(value, run)
         if model.settings.get("abstract"):
             raise ProcessingError(
@@ -81,8 +86,7 @@ class EntitySchema(Schema):
             processed = model.process(value, parent, key, run.args)
             if processed is None:
                 return self.invalidate(value, parent, key, run)
-            response: Mapping[str, Any] = value
-            run.keep(response, processed, model.key)
+            run.keep(value, processed, model.key)
             record = dict(processed)
         pk = model.pk(record, parent, key, run.args)
         if pk is None:
@@ -140,22 +144,20 @@ class EntitySchema(Schema):
         )
 
     def denormalize(self, stored: Any, run: Denormalization) -> Any:
-        if isinstance(stored, dict):
-            record: dict[str, Any] = stored
-            return run.entity_from_record(self, record)
+        if isinstance(stored, DICT):
+            return run.entity_from_record(self, stored)
         return run.entity(self, stored)
 
     def answer(self, value: Any, run: Answer) -> Any:
-        if not isinstance(value, (Mapping, Record)):
+        if not isinstance(value, _OBJECT):
             found = run.reader.read(self, text_of(value)) if value and type(value) in SCALARS else None
             return UNDEFINED if found is INVALID else found
         model = self.model
-        given: Mapping[str, Any] | Record = value
-        pk = run.written.get((id(given), model.key))
-        if pk is None and model.process is None and model.pk_name is not None and isinstance(given, Mapping):
-            pk = usable_pk(given.get(model.pk_name))
+        pk = run.written.get((id(value), model.key))
+        if pk is None and model.process is None and model.pk_name is not None and isinstance(value, MAPPING):
+            pk = usable_pk(value.get(model.pk_name))
         found = UNDEFINED if pk is None else run.reader.read(self, pk)
-        return self.built_from(given, run) if found is UNDEFINED or found is INVALID else found
+        return self.built_from(value, run) if found is UNDEFINED or found is INVALID else found
 
     def built_from(self, value: Mapping[str, Any] | Record, run: Answer) -> Any:
         """The entity as the response shows it, for one that the store does not hold (§7.2)."""
@@ -206,7 +208,8 @@ class EntityModel(Model):
         super().__init__(cls, settings, own)
         self.key: str = self.setting("key") or cls.__name__
         self.node = EntitySchema(cls, self)
-        self.indexes: tuple[str, ...] = tuple(self.to_json.get(name, name) for name in self.setting("indexes", ()))
+        indexed: Iterable[str] = self.setting("indexes", ())
+        self.indexes = tuple(self.to_json.get(name, name) for name in indexed)
         self.max_depth: int = self.setting("max_entity_depth", 64)
         self._pk: PkFunction | None = None
         self._relations: tuple[Relation, ...] | None = None

@@ -1,0 +1,105 @@
+"""What takes long to import is imported when it is first used: a program that starts pays for what it does."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from restencil.late import Late
+
+GOLDEN = Path(__file__).resolve().parents[1] / "golden"
+
+HEAVY = (
+    "asyncio",
+    "dataclasses",
+    "decimal",
+    "http.cookiejar",
+    "httpx",
+    "inspect",
+    "logging",
+    "orjson",
+    "restencil.exchange",
+    "restencil.explain",
+    "restencil.live",
+    "restencil.paging",
+    "restencil.retry",
+    "ssl",
+    "urllib.parse",
+    "uuid",
+)
+
+
+def loaded(code: str) -> set[str]:
+    """The modules that are there after this code has run in an interpreter of its own."""
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-W",
+            "error",
+            "-c",
+            f"import sys; before = set(sys.modules); {code}; print(*set(sys.modules) - before)",
+        ],
+        cwd=GOLDEN,
+        env={**os.environ, "PYTHONPATH": str(GOLDEN)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    return set(done.stdout.split())
+
+
+def test_importing_the_library_imports_none_of_its_modules() -> None:
+    """`import restencil` costs next to nothing."""
+    assert {name for name in loaded("import restencil") if name.startswith("restencil.")} == set()
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import blog; blog.Blog().articles.get.cached(id=1)",
+        "import blog; blog.Blog().articles.get_list.cached(author='1')",
+        "import blog; blog.AsyncBlog().articles.get.cached(id=1)",
+        "import restencil; restencil.RestEndpoint(path='/a/:id').key(id=1)",
+    ],
+)
+def test_nothing_heavy_is_imported_before_the_first_request(code: str) -> None:
+    """Client, key and cached read cost no HTTP client, no event loop and nothing else that a request needs."""
+    assert loaded(code).intersection(HEAVY) == set()
+
+
+def test_blocking_code_never_imports_asyncio_by_itself() -> None:
+    """Writing to a store and reading from it ask for the running loop, which is not there without asyncio."""
+    written = "import blog; b = blog.Blog(); b.set(blog.User, {'id': '1', 'name': 'Ann'}); b.users.get.cached(id=1)"
+    assert "asyncio" not in loaded(written)
+
+
+def test_a_request_imports_what_it_needs() -> None:
+    """The first client of a transport brings httpx with it."""
+    assert "httpx" in loaded("from restencil.transport import SyncTransport; SyncTransport().client.close()")
+
+
+def test_of_a_package_only_the_resource_in_use_is_imported() -> None:
+    """A client of a hundred resources imports the one that is asked for, and those whose data it reads."""
+    there = loaded("import hundred; hundred.Everything().part07s.get.cached(id=1)")
+    assert {name for name in there if name.startswith("hundred.part")} == {"hundred.part07s"}
+
+
+def test_a_late_module_gives_what_the_module_has() -> None:
+    """Names are looked up once and kept; a wrong one is the module's own error."""
+    text = Late("string")
+    assert text.digits == "0123456789"
+    assert "digits" in vars(text)
+    with pytest.raises(AttributeError, match="module 'string' has no attribute 'nothing'"):
+        _ = text.nothing
+
+
+def test_the_logger_is_quiet_where_nobody_asked_to_see() -> None:
+    """Records of the library go nowhere by themselves (§9.7)."""
+    code = "from restencil.late import logger; logger.error('seen by no one'); logger.warning('nor this')"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert (done.stdout, done.stderr) == ("", "")
