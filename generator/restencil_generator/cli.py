@@ -291,7 +291,7 @@ def generate(
 def _generate(paths: Sequence[Path], settings: Config, form: Format, *, diff: bool, dry_run: bool, force: bool) -> int:
     from restencil_generator import write
 
-    made = _make(_not_settled(paths, settings, form), settings, form)
+    made = _make(paths, settings, form)
     if made is None:
         return NO_ANSWER
     if dry_run or diff:
@@ -356,7 +356,7 @@ def check(
     from restencil_generator import write
 
     paths, settings = _settle(config, specs, out, templates)
-    made = _make(_not_settled(paths, settings, form), settings, form)
+    made = _make(paths, settings, form)
     if made is None:
         return NO_ANSWER
     found = [(directory, write.compare(package, directory)) for package, directory in made]
@@ -535,8 +535,8 @@ def _show_problems(problems: Sequence[Problem], loaded: Sequence[Loaded], form: 
         _say(text, end="")
 
 
-def _not_settled(paths: Sequence[Path], settings: Config, form: Format) -> list[Path]:
-    """The specs whose packages must be looked at; of the others it is known, and said, that they are up to date."""
+def _settled(paths: Sequence[Path], settings: Config) -> dict[Path, tuple[Path, int]]:
+    """The specs of which it is known that their packages are up to date, with folder and number of files."""
     from restencil_generator import cache
     from restencil_generator.write import as_recorded
 
@@ -547,35 +547,35 @@ def _not_settled(paths: Sequence[Path], settings: Config, form: Format) -> list[
         count = None if entry is None else as_recorded(settings.out / entry.package, entry.manifest)
         if entry is not None and count is not None:
             settled[path] = settings.out / entry.package, count
-    if len({directory for directory, _ in settled.values()}) < len(settled):
-        return list(paths)
-    for directory, count in settled.values():
-        if form == "text":
-            _say(f"{directory}: {_style('up to date', 'green')} ({_files(count)})")
-    return [path for path in paths if path not in settled]
+    return settled if len({directory for directory, _ in settled.values()}) == len(settled) else {}
 
 
 def _make(paths: Sequence[Path], settings: Config, form: Format) -> list[tuple[Package, Path]] | None:
-    """The packages of these specs with the folders they belong in; None when a spec has errors (they are printed)."""
-    if not paths:
-        return []
+    """The packages of these specs with the folders they belong in; None when a spec has errors (they are printed).
+
+    Those that are known to be up to date are not among them; it is said of them that they are.
+    """
     from restencil_generator import cache
     from restencil_generator.generate import build
     from restencil_generator.package import MANIFEST
     from restencil_generator.write import read_manifest, read_text
 
-    loaded = _valid(paths, form)
+    settled = _settled(paths, settings)
+    rest = [path for path in paths if path not in settled]
+    loaded = _valid(rest, form) if rest else []
     if loaded is None:
         return None
-    made: dict[Path, tuple[Package, Path]] = {}
-    for path, one in zip(paths, loaded, strict=True):
+    specs = {directory: str(path) for path, (directory, _) in settled.items()}
+    made: list[tuple[Package, Path]] = []
+    for path, one in zip(rest, loaded, strict=True):
         assert one.declaration is not None
         directory = settings.out / one.declaration.package
-        if directory in made:
+        if directory in specs:
             raise Failure(
-                f"{path}: the package '{one.declaration.package}' is also that of {made[directory][0].source}; "
+                f"{path}: the package '{one.declaration.package}' is also that of {specs[directory]}; "
                 "give one of them another `package`"
             )
+        specs[directory] = str(path)
         package = build(
             one.declaration,
             str(path),
@@ -584,17 +584,22 @@ def _make(paths: Sequence[Path], settings: Config, form: Format) -> list[tuple[P
             read=partial(read_text, directory),
             progress=_Progress(f"rendering {one.declaration.package}"),
         )
-        made[directory] = package, directory
+        made.append((package, directory))
         key = cache.key_of(path, settings.templates)
         if key is not None and not one.problems:
             cache.remember(key, cache.Entry(package.name, package.files[MANIFEST]))
-    return list(made.values())
+    if form == "text":
+        for directory, count in settled.values():
+            _say(f"{directory}: {_style('up to date', 'green')} ({_files(count)})")
+    return made
 
 
 def _way_out(differences: Sequence[Difference]) -> str:
-    """What writes the files, `--force` where some of them were edited."""
-    from restencil_generator.write import refused
+    """What writes the files, `--force` where some of them were edited; foreign files it does not touch."""
+    from restencil_generator.write import Cause, refused
 
+    if any(found.cause is Cause.FOREIGN for found in differences):
+        return "move the foreign files away"
     return f"`restencil generate{' --force' if refused(differences) else ''}` writes them"
 
 

@@ -45,7 +45,7 @@ class Cause(enum.StrEnum):
 _REASONS: dict[Cause, str] = {
     Cause.SPEC_CHANGED: "the spec changed since it was generated",
     Cause.EDITED: "not as it was generated",
-    Cause.FORMATTING: "same code, other layout or comments: not as it was generated",
+    Cause.FORMATTING: "edited by hand: same code, other layout or comments",
     Cause.MISSING: "the spec gives this file, and it is not there",
     Cause.ORPHAN: "the spec gives this file no more",
     Cause.GENERATOR_CHANGED: "the same spec gives another text with this version of restencil or these templates",

@@ -14,12 +14,11 @@ WORK: Final = ROOT / ".bench"
 
 PROJECTS: Final = 709
 BUILDS: Final = 2117
-_WORDS: Final = tuple(
-    (
-        "Auto Build Check Commons Compile Coverage Deploy Docs Gradle Integration Java Kotlin Linux Master Nightly "
-        "Package Performance Platform Plugin Publish Release Scala Snapshot Staging Test Trunk Unit Update Verify"
-    ).split(" ")
+_TEXT: Final = (
+    "Auto Build Check Commons Compile Coverage Deploy Docs Gradle Integration Java Kotlin Linux Master Nightly "
+    "Package Performance Platform Plugin Publish Release Scala Snapshot Staging Test Trunk Unit Update Verify"
 )
+_WORDS: Final = tuple(_TEXT.split(" "))
 
 
 def input_file(name: str) -> Path:

@@ -29,7 +29,8 @@ words = st.sampled_from(
 
 
 def _deeper(inner: st.SearchStrategy[Expression]) -> st.SearchStrategy[Expression]:
-    named = st.lists(inner, max_size=3).map(lambda values: tuple(zip(("a", "keyword_of_some_length", "c"), values)))
+    names = ("a", "keyword_of_some_length", "c")
+    named = st.lists(inner, max_size=3).map(lambda values: tuple(zip(names, values, strict=False)))
     some = st.lists(inner, max_size=4).map(tuple)
     return st.one_of(
         st.builds(Call, words, some, named),
