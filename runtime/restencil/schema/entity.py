@@ -407,11 +407,13 @@ def _reads_one_field(function: Callable[..., Any]) -> str | None:
     model = _RETURNS_FIELD
     same = (
         code.co_code == model.co_code
-        and code.co_argcount == 1
-        and len(code.co_names) == 1
-        and code.co_flags == model.co_flags
+        and (code.co_argcount, code.co_kwonlyargcount, len(code.co_names)) == (1, 0, 1)
+        and not code.co_flags & _TAKES_MORE
     )
     return code.co_names[0] if same else None
+
+
+_TAKES_MORE: Final = 0x04 | 0x08  # *args and **kwargs, as inspect.CO_VARARGS and CO_VARKEYWORDS have it
 
 
 def _returns_field(self: Any) -> Any:
