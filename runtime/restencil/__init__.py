@@ -30,17 +30,19 @@ if TYPE_CHECKING:
         UnexpectedContentError,
     )
     from .expiry import ExpiryStatus
+    from .explain import Explanation
     from .gc import GCPolicy, ImmortalGCPolicy
     from .hooks import hook_scope, hookify_resource, use_endpoint
     from .live import AsyncLiveRead, LiveRead
     from .managers.base import Manager
     from .managers.logout import LogoutManager
     from .managers.network import NetworkManager
-    from .managers.subscription import PollingSubscription, SubscriptionManager
+    from .managers.subscription import ConnectionListener, PollingSubscription, SubscriptionManager
     from .records import Record, field
     from .resource import Resource, ResourceClass, create_resource, push_of, rest, rest_list
     from .rest_endpoint import ListEndpoint, RestEndpoint, RestGenerics, always_soft, soft_on_server_error
-    from .retry import Retries
+    from .retry import Retries, RetryBudget
+    from .scheduler import Scheduler, ThreadScheduler
     from .schema.entity import Entity, validate_required
     from .store import Snapshot, Store
     from .transport import Form, Multipart, StreamedResponse
@@ -61,11 +63,13 @@ __all__ = [
     "BoundEndpoint",
     "BoundList",
     "C",
+    "ConnectionListener",
     "Controller",
     "Endpoint",
     "EndpointState",
     "Entity",
     "ExpiryStatus",
+    "Explanation",
     "Form",
     "GCPolicy",
     "Has",
@@ -93,10 +97,13 @@ __all__ = [
     "RestGenerics",
     "RestencilError",
     "Retries",
+    "RetryBudget",
+    "Scheduler",
     "Snapshot",
     "Store",
     "StreamedResponse",
     "SubscriptionManager",
+    "ThreadScheduler",
     "UnexpectedContentError",
     "always_soft",
     "create_resource",
@@ -145,6 +152,7 @@ _MODULES: Final[dict[str, str]] = {
     "RestencilError": "errors",
     "UnexpectedContentError": "errors",
     "ExpiryStatus": "expiry",
+    "Explanation": "explain",
     "GCPolicy": "gc",
     "ImmortalGCPolicy": "gc",
     "hook_scope": "hooks",
@@ -155,6 +163,7 @@ _MODULES: Final[dict[str, str]] = {
     "Manager": "managers.base",
     "LogoutManager": "managers.logout",
     "NetworkManager": "managers.network",
+    "ConnectionListener": "managers.subscription",
     "PollingSubscription": "managers.subscription",
     "SubscriptionManager": "managers.subscription",
     "Record": "records",
@@ -171,6 +180,9 @@ _MODULES: Final[dict[str, str]] = {
     "always_soft": "rest_endpoint",
     "soft_on_server_error": "rest_endpoint",
     "Retries": "retry",
+    "RetryBudget": "retry",
+    "Scheduler": "scheduler",
+    "ThreadScheduler": "scheduler",
     "Entity": "schema.entity",
     "validate_required": "schema.entity",
     "Snapshot": "store",
