@@ -44,6 +44,7 @@ Shell completion (bash; zsh and fish alike):
 
 def run(arguments: Sequence[str] | None = None) -> int:
     """Runs the command with these arguments (default: those of the process) and returns its exit code."""
+    _open_streams()
     try:
         code = _answer(arguments)
     except (KeyboardInterrupt, click.Abort):
@@ -85,6 +86,13 @@ def _answer(arguments: Sequence[str] | None) -> int:
 
 
 # --------------------------------------------------------------------------------------------------------------- output
+
+
+def _open_streams() -> None:
+    """A stream that the caller closed (`>&-`) is None: nobody listens, and the exit code is the answer."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 - for the rest of the process
 
 
 def _error(message: str) -> None:
@@ -389,7 +397,7 @@ def _show_differences(found: Sequence[tuple[Path, Sequence[Difference]]], form: 
             difference.cause.value.replace(" ", "-"),
             f"{difference.cause.value}: {difference.reason}",
             Place((directory / difference.path).as_posix()),
-            "run `restencil generate`",
+            _way_out([difference], "it"),
         )
         for directory, differences in found
         for difference in differences
@@ -594,13 +602,13 @@ def _make(paths: Sequence[Path], settings: Config, form: Format) -> list[tuple[P
     return made
 
 
-def _way_out(differences: Sequence[Difference]) -> str:
+def _way_out(differences: Sequence[Difference], them: str = "them") -> str:
     """What writes the files, `--force` where some of them were edited; foreign files it does not touch."""
     from restencil_generator.write import Cause, refused
 
     if any(found.cause is Cause.FOREIGN for found in differences):
-        return "move the foreign files away"
-    return f"`restencil generate{' --force' if refused(differences) else ''}` writes them"
+        return "move what is foreign away, then `restencil generate`"
+    return f"`restencil generate{' --force' if refused(differences) else ''}` writes {them}"
 
 
 def _files(count: int) -> str:

@@ -314,12 +314,12 @@ class _Resource:
         if endpoint.method in ("GET", "DELETE"):
             return {}
         with self.scope.apart():
-            wanted = self._body(endpoint.body)
+            wanted = self._body(_sent(endpoint))
             before = said or self._implied_body(endpoint.schema)
         if wanted is None:
             # A body without names of its own; a disabled one must be allowed again.
             return {"body": self.scope.builtin("dict")} if said == "None" else {}
-        return {} if wanted == before else {"body": self._body(endpoint.body) or "None"}
+        return {} if wanted == before else {"body": self._body(_sent(endpoint)) or "None"}
 
     def _body(self, body: d.Body | None) -> Expression | None:
         """What gives a body's members their names in JSON, `"None"` for no body; None where they have no names."""
@@ -332,7 +332,7 @@ class _Resource:
         while isinstance(kind, d.ListOf):
             kind = kind.item
         match kind:
-            case d.EntityRef() | d.ObjectRef() | d.UnionOf():
+            case d.EntityRef() | d.ObjectRef() | d.UnionOf() | d.ValuesOf():
                 return scope.schema_of(kind)
             case d.ObjectType(members):
                 return _body_model(members, scope)
@@ -340,8 +340,8 @@ class _Resource:
                 return None
 
     def _implied_body(self, schema: d.Type | None) -> Expression | None:
-        """What names the members of a body about which nothing is said: the one entity or union of the schema."""
-        found = _one_entity(schema)
+        """What names the members of a body about which nothing is said: it follows from the schema."""
+        found = _implied(schema)
         return None if found is None else self.scope.schema_of(found)
 
     # ---------------------------------------------------------------------------------------------------------- types
@@ -379,8 +379,7 @@ class _Resource:
         if body.type is None:
             return self.scope.typing("Any")
         text = self.scope.body_type(body.type)
-        adds_entries = isinstance(endpoint.schema, d.AdderOf) and endpoint.schema.how == "assign"
-        return self.scope.dict_of(text) if adds_entries and isinstance(body.type, d.EntityRef | d.UnionOf) else text
+        return self.scope.dict_of(text) if _sent(endpoint) != body else text
 
     def _returns(self, endpoint: d.Endpoint) -> str:
         scope = self.scope
@@ -587,20 +586,48 @@ def partial_body(resource: d.Resource) -> str | None:
     return endpoint.body.type.name if isinstance(endpoint.body.type, d.ObjectType) else None
 
 
-def _one_entity(type: d.Type | None) -> d.EntityRef | d.UnionOf | None:
-    """The only entity or union in a type, as the runtime finds it; None for several or none."""
+def _sent(endpoint: d.Endpoint) -> d.Body | None:
+    """The body of an endpoint as it is sent: `assign` takes entries by their keys."""
+    body = endpoint.body
+    adds_entries = isinstance(endpoint.schema, d.AdderOf) and endpoint.schema.how == "assign"
+    if body is None or not adds_entries or not isinstance(body.type, d.EntityRef | d.UnionOf):
+        return body
+    return d.Body(body.kind, d.ValuesOf(body.type))
+
+
+def _implied(schema: d.Type | None) -> d.Type | None:
+    """What the runtime takes a body for when nothing is said: the items of a list, or the one entity of the schema."""
+    match schema:
+        case d.AdderOf(d.CollectionOf(of)) | d.CollectionOf(of):
+            return _items(of)
+        case d.ListOf() | d.UnionOf():
+            return _items(schema)
+        case d.Optional(of) | d.PageOf(of):
+            return _implied(of)
+        case _:
+            return _only_entity(schema)
+
+
+def _items(type: d.Type) -> d.Type | None:
+    while isinstance(type, d.ListOf | d.Optional):
+        type = type.item
+    return type if isinstance(type, d.EntityRef | d.UnionOf | d.ObjectType | d.ValuesOf) else None
+
+
+def _only_entity(type: d.Type | None) -> d.EntityRef | None:
+    """The only entity in a type; None for several or none."""
     match type:
-        case d.EntityRef() | d.UnionOf():
+        case d.EntityRef():
             return type
         case d.Optional(of) | d.ListOf(of) | d.ValuesOf(of):
-            return _one_entity(of)
-        case d.CollectionOf(of) | d.PageOf(of) | d.AllOf(of) | d.InvalidateOf(of) | d.QueryOf(of):
-            return _one_entity(of)
-        case d.AdderOf(of):
-            return _one_entity(of)
+            return _only_entity(of)
+        case d.CollectionOf(of) | d.AllOf(of) | d.InvalidateOf(of) | d.QueryOf(of):
+            return _only_entity(of)
         case d.ObjectType(members):
             found = [member.type for member in members if any(True for _ in _named_types(member.type))]
-            return _one_entity(found[0]) if len(found) == 1 else None
+            return _only_entity(found[0]) if len(found) == 1 else None
+        case d.UnionOf([choice]):
+            return d.EntityRef(choice.entity)
         case _:
             return None
 

@@ -121,8 +121,11 @@ def read_text(directory: Path, path: str) -> str | None:
 
 def compare(package: Package, directory: Path) -> list[Difference]:
     """What is not as the spec gives it in the folder of a package, by path, each with its cause. Writes nothing."""
-    if directory.exists() and not directory.is_dir():
-        raise Failure(f"{directory} is a file; the package '{package.name}' needs a folder there")
+    for place in (directory, *directory.parents):
+        if place.exists():
+            if not place.is_dir():
+                raise Failure(f"{place} is a file; the package '{package.name}' needs a folder there")
+            break
     manifest = read_manifest(directory)
     same_spec = manifest.spec == package.spec
     found: list[Difference] = []

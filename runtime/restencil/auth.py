@@ -132,7 +132,21 @@ class Preparation:
         auth = self._api.auth
         if auth is not None and not token and auth.env is not None:
             token = os.environ.get(auth.env)
-        return auth.apply(token, url, headers) if auth is not None and token else (url, headers)
+        if auth is None or not token:
+            return url, headers
+        _check_text(token)
+        return auth.apply(token, url, headers)
+
+
+def _check_text(token: Any) -> None:
+    """Raises TypeError or ValueError for a token that is no text, without showing it."""
+    if not isinstance(token, str):
+        raise TypeError(
+            f"the token of this client is of type {type(token).__name__}; give a text (for basic auth "
+            "'user:password'), or a function that gives one"
+        )
+    if any("\ud800" <= character <= "\udfff" for character in token):
+        raise ValueError("the token of this client, not shown here, has a lone surrogate; decode it as UTF-8")
 
 
 def _joined(prefix: str, rest: str) -> str:

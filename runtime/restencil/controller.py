@@ -323,11 +323,10 @@ class AnyController:
 
     def cached_args(self, endpoint: Endpoint[..., Any], args: tuple[Any, ...]) -> Any:
         """`cached` for bound args; every cached read passes here, so mistakes are looked for where nothing is found."""
-        reading = self.store.read(endpoint, args)
-        if reading.found:
-            return reading.data
-        refuse_empty(endpoint, args)
-        return None
+        data = self.store.cached(endpoint, args)
+        if data is None:
+            refuse_empty(endpoint, args)
+        return data
 
     def _state(self, endpoint: Endpoint[..., Any], args: tuple[Any, ...]) -> EndpointState[Any]:
         store = self.store

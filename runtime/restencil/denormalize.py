@@ -16,7 +16,7 @@ from .records import set_members, set_record
 from .schema.base import definitions
 from .schema.collection import Collection
 from .schema.entity import EntitySchema
-from .tables import Cell, record_of
+from .tables import EMPTY, Cell, record_of
 from .values import INVALID, SCALARS, UNDEFINED, ReadOnlyList, Sentinel, read_only, same_json, text_of
 
 if TYPE_CHECKING:
@@ -265,6 +265,18 @@ class Denormalization:
     state are not the view's: what depends on none of them is taken from the view, so that it is one object in both.
     """
 
+    scope: Any = ""
+    used_args = False
+    reads_tables = False
+    current: Node | None = None
+    """What is being built."""
+    depth = 0
+    """How many entities are being built in each other."""
+    _shared: Memo | None = None
+    _differs: Callable[[str, str], bool] | None = None
+    _trace: dict[Cell, None] | None = None
+    _truncated = False
+
     def __init__(
         self,
         state: State,
@@ -279,23 +291,19 @@ class Denormalization:
         self.args = args
         if memo is not None and memo.definitions != definitions.count:
             memo.clear()
-        self.scope = ""
-        self.used_args = False
-        self.reads_tables = False
         self.asking: set[int] = set()
         """The objects whose query keys are being asked for."""
         self._own = memo if memo is not None else Memo()
-        self._shared = shared
-        self._differs = differs
-        self._trace = trace
-        self.current: Node | None = None
+        if shared is not None:
+            self._shared = shared
+            self._differs = differs
+        if trace is not None:
+            self._trace = trace
         self._building: dict[tuple[Any, str], Any] = {}
         self._closed: set[tuple[Any, str]] = set()
         self._unusable: set[tuple[Any, str]] = set()
         self._built: list[Node] = []
         self._cut: list[Node] = []
-        self.depth = 0
-        self._truncated = False
 
     # -- entrances -------------------------------------------------------------------------------------------------
 
@@ -333,6 +341,10 @@ class Denormalization:
         if isinstance(schema, Collection):
             return own.home(schema.table_key, schema.identity()).get(stored) if type(stored) is str else None
         return own.results.get((slot, schema))
+
+    def ready(self, table: str) -> Mapping[str, Any]:
+        """What lies in a table, where this read may hand instances out as they lie there."""
+        return EMPTY
 
     def _abandon(self) -> None:
         """Forgets what this read built: some of it was built with an instance that will never be complete."""

@@ -267,6 +267,7 @@ class _MergedHeaders:
     def __call__(self, default: list[tuple[bytes, bytes]], own: Headers, host: bytes) -> httpx.Headers:
         last = self._last
         if last is None or last[2] != host or last[1] != own or last[0] != default:
+            _check_values(own)
             names = {name.lower() for name in own}
             defaults = [pair for pair in default if pair[0].lower().decode() not in names]
             merged = httpx.Headers([*cast("list[tuple[Any, Any]]", defaults), *own.items()])
@@ -274,6 +275,22 @@ class _MergedHeaders:
                 merged = httpx.Headers([(b"Host", host), *merged.raw])
             self._last = last = default, dict(own), host, merged
         return last[3]
+
+
+def _check_values(headers: Mapping[str, Any]) -> None:
+    """Raises ValueError for a value that no header can have: httpx would show it, and it may be a secret."""
+    for name, value in headers.items():
+        if not isinstance(value, str):
+            continue
+        if not value.isascii():
+            found = "a character outside ASCII"
+        elif not value.replace("\t", " ").isprintable():
+            found = "a line break or another control character"
+        elif value.strip() != value:
+            found = "space at its beginning or end"
+        else:
+            continue
+        raise ValueError(f"the header {name!r} cannot be sent: its value, not shown here, has {found}; remove it")
 
 
 _Origin: TypeAlias = tuple[str, str, int | None]

@@ -20,7 +20,7 @@ from .compiled import CompiledNormalization, normalization, reader_of
 from .denormalize import WHOLE, Denormalization, Memo, args_text
 from .errors import AbortError, AbortOptimistic, ProcessingError
 from .expiry import INFINITE, ExpiryStatus, Reading, inactive
-from .known import known_reading
+from .known import known_data, known_reading
 from .late import logger
 from .layers import Layers, Token, tokens_of
 from .normalize import Normalization
@@ -308,6 +308,20 @@ class Store:
                 state, reader_of(state, args, self._memo), endpoint, args, key, uses=retention.active
             )
 
+    def cached(self, endpoint: Endpoint[..., Any], args: tuple[Any, ...]) -> Any:
+        """The data that a reader of the endpoint finds now, None where nothing usable is there (§8.3)."""
+        key = None
+        if args and args[0] is not None:
+            key = endpoint.key(*args)
+            layers, retention = self._layers, self._retention
+            with self.lock:
+                if not layers.stale and layers.top is self._base and not (retention.active or retention.evicted):
+                    known = known_data(self._base, self._memo, endpoint, args, key)
+                    if known is not None:
+                        return known[0]
+        reading = self.read(endpoint, args, key)
+        return reading.data if reading.found else None
+
     def read_base(self, endpoint: Endpoint[..., Any], args: tuple[Any, ...], key: str | None = None) -> Reading:
         """The same in the base state, without optimistic updates (`fetch_if_stale`, §7.1)."""
         if not len(self._layers):
@@ -549,7 +563,7 @@ class Store:
     def _set_response(self, action: actions.SetResponse) -> Any:
         current = action.resets is None or action.resets == self.resets
         endpoint, args, key = action.endpoint, action.args, action.key
-        schema = schema_of(endpoint.schema)
+        schema = endpoint.schema_node
         fetched = action.fetch_id is not None
         response = action.response if fetched else copy_in(action.response)
         adopts = endpoint.decodes or not fetched

@@ -142,7 +142,48 @@ def test_two_specs_of_one_package_are_a_mistake(capsys: pytest.CaptureFixture[st
     assert "the package 'blog' is also that of specs/blog.yaml" in capsys.readouterr().err
 
 
+def test_two_specs_of_one_package_are_a_mistake_also_where_one_is_known_to_be_up_to_date(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What earlier runs remembered of one spec does not let another one write its package."""
+    monkeypatch.setenv("RESTENCIL_CACHE_DIR", str(tmp_path / "cache"))
+    run(["generate", "specs/blog.yaml"])
+    shutil.copy("specs/blog.yaml", "specs/copy.yaml")
+    for command in ("generate", "check"):
+        assert run([command, "specs/blog.yaml", "specs/copy.yaml"]) == 2
+        assert "the package 'blog' is also that of specs/blog.yaml" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("out", ["taken", "taken/below/it"])
+def test_out_below_a_file_is_said_to_be_one(out: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """A file where `--out` needs a folder: no package can stand there, for `generate` and for `check`."""
+    Path("taken").write_text("a file")
+    for command in ("generate", "check"):
+        assert run([command, "specs/blog.yaml", "--out", out]) == 2
+        assert "taken is a file; the package 'blog' needs a folder there" in capsys.readouterr().err
+
+
+def test_closed_streams_change_no_exit_code() -> None:
+    """Who closes stdout or stderr wants the exit code alone."""
+    command = " ".join([*COMMAND, "check", "specs/blog.yaml"])
+    variables = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    for closed in (">&-", ">&- 2>&-"):
+        assert subprocess.run(f"{command} {closed}", shell=True, env=variables, check=False, timeout=60).returncode == 1
+    run(["generate", "specs/blog.yaml"])
+    assert subprocess.run(f"{command} >&-", shell=True, env=variables, check=False, timeout=60).returncode == 0
+
+
 # ---------------------------------------------------------------------------------------------------------------- check
+
+
+def test_a_comment_added_by_hand_is_said_to_be_of_a_hand(capsys: pytest.CaptureFixture[str]) -> None:
+    """The code is the same, and still it was edited by hand: both are said."""
+    run(["generate", "specs/blog.yaml"])
+    capsys.readouterr()
+    with Path("blog/posts.py").open("a") as file:
+        file.write("# mine\n")
+    assert run(["check", "specs/blog.yaml"]) == 1
+    assert "blog/posts.py: formatting only: edited by hand: same code" in capsys.readouterr().out
 
 
 def test_check_says_yes_and_no(capsys: pytest.CaptureFixture[str]) -> None:

@@ -112,7 +112,12 @@ def test_every_file_begins_with_the_same_line(name: str) -> None:
 )
 def test_a_tool_has_nothing_to_say(command: list[str]) -> None:
     """mypy --strict, ruff and black with their defaults, as in a user's project."""
-    variables = {**os.environ, "MYPYPATH": os.pathsep.join(map(str, (GOLDEN, ROOT / "runtime")))}
+    variables = {
+        **os.environ,
+        "MYPYPATH": os.pathsep.join(map(str, (GOLDEN, ROOT / "runtime"))),
+        "MYPY_CACHE_DIR": str(ROOT / ".mypy_cache" / "golden"),
+        "RUFF_NO_CACHE": "true",
+    }
     done = subprocess.run(
         [sys.executable, "-m", *command],
         cwd=GOLDEN,

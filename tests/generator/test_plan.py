@@ -276,6 +276,19 @@ def test_relations_are_fields_with_a_schema() -> None:
     assert "if typing.TYPE_CHECKING:\n    from .leaves import Leaf\n" in text
 
 
+def test_maps_of_objects_name_their_schema() -> None:
+    """`Values` takes a bare mapping for a choice of schemas, so an object in it is written as one."""
+    text = made("""
+        resources:
+          nodes:
+            path: /n/:id
+            schema: {entity: Node, fields: {id: integer}}
+            endpoints:
+              facets: {path: /f, schema: {values: {object: {count: integer, newest: Node}}}}
+        """)["nodes.py"]
+    assert 'schema.Values(schema.Object({"count":None,"newest":Node})' in "".join(text.split()).replace(",)", ")")
+
+
 def test_defaults_are_python_values() -> None:
     """Dates, decimals, UUIDs and objects are made; what a list or dict is by default belongs to each instance."""
     text = made("""

@@ -227,3 +227,24 @@ def test_resources_hang_on_the_client_and_their_bound_endpoints_are_made_once() 
         assert blog.users is blog.users
         assert blog.users.get is blog.users.get
         assert repr(blog.users.get).endswith("of <Blog open>>")
+
+
+@pytest.mark.parametrize(
+    ("token", "text"),
+    [
+        ("sekret\n", "a line break or another control character"),
+        ("sekret\x00", "a line break or another control character"),
+        ("sekrét", "a character outside ASCII"),
+        (" sekret", "space at its beginning or end"),
+        ("sekret\ud800", "has a lone surrogate"),
+        (b"sekret", "is of type bytes; give a text"),
+    ],
+)
+def test_a_token_that_cannot_be_sent_shows_in_no_error_nor_in_what_led_to_it(token: Any, text: str) -> None:
+    with Blog(token=token, client=Server().client()) as blog, pytest.raises((ValueError, TypeError)) as caught:
+        blog.users.get(id="7")
+    assert text in str(caught.value)
+    error: BaseException | None = caught.value
+    while error is not None:
+        assert "sekr" not in repr(error)
+        error = error.__cause__ or error.__context__

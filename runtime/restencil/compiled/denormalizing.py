@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeAlias
 
 from ..denormalize import Denormalization, Memo, Node, linked
@@ -38,6 +38,8 @@ class CompiledDenormalization(Denormalization):
             if node is not None:
                 return node.value
             record = self.tables.get(model.key, EMPTY).get(stored)
+            if type(record) is model.cls:
+                return record
             if type(record) is dict and schema.builder is not None and schema.ends:
                 try:
                     return schema.builder(self, stored, record, home, None)
@@ -45,6 +47,10 @@ class CompiledDenormalization(Denormalization):
                     self._abandon()
                     raise
         return super().read(schema, stored, slot)
+
+    def ready(self, table: str) -> Mapping[str, Any]:
+        """What lies in a table, where this read may hand instances out as they lie there."""
+        return self.tables.get(table, EMPTY)
 
     def visit(self, schema: Schema | None, stored: Any) -> Any:
         """The object for one stored value (§5.1)."""

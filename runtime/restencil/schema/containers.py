@@ -228,7 +228,10 @@ class List(ItemHolder):
     def answer(self, value: Any, run: Answer) -> Any:
         if not isinstance(value, (list, Mapping)):
             return value
-        found = (run.visit(self.item, entry) for entry in items_of(value))
+        item = self.item
+        if isinstance(item, EntitySchema):
+            return ReadOnlyList(item.answers(items_of(value), run))
+        found = (run.visit(item, entry) for entry in items_of(value))
         return ReadOnlyList([entry for entry in found if entry is not UNDEFINED])
 
     @property

@@ -159,6 +159,26 @@ class EntitySchema(Schema):
         found = UNDEFINED if pk is None else run.reader.read(self, pk)
         return self.built_from(value, run) if found is UNDEFINED or found is INVALID else found
 
+    def answers(self, values: Iterable[Any], run: Answer) -> list[Any]:
+        """The answers for the items of a list; most lie in the table as they are handed out."""
+        model, cls = self.model, self.cls
+        name = model.pk_name if model.process is None else None
+        ready: Mapping[str, Any] = {} if name is None else run.reader.ready(model.key)
+        found: list[Any] = []
+        for value in values:
+            if ready and kind_of(value) is dict:
+                pk = value.get(name)
+                if type(pk) is int:
+                    pk = str(pk)
+                instance = ready.get(pk) if type(pk) is str else None
+                if type(instance) is cls:
+                    found.append(instance)
+                    continue
+            answer = run.visit(self, value)
+            if answer is not UNDEFINED:
+                found.append(answer)
+        return found
+
     def built_from(self, value: Mapping[str, Any] | Record, run: Answer) -> Any:
         """The entity as the response shows it, for one that the store does not hold (§7.2)."""
         model = self.model
