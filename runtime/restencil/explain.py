@@ -89,7 +89,10 @@ def explain(controller: AnyController, endpoint: Endpoint[..., Any], args: tuple
         reasons.append(f"its last fetch failed with {type(reading.raw_error).__name__}; the policy is {policy}")
     elif not reading.found:
         reasons.append("its response is there, but something that the schema requires was deleted or is missing")
-    if expires_in < 0:
+    if reading.expires_at <= 1:
+        # Not a time but a mark: nothing was fetched, or what was is expired by order (§8.1, §7.3).
+        reasons.append("so it counts as stale" if meta is None else "it was expired, so it counts as stale")
+    elif expires_in < 0:
         reasons.append(f"it is stale since {_span(-expires_in)}")
     elif reading.expires_at == float("inf"):
         reasons.append("it never turns stale")

@@ -631,3 +631,14 @@ def test_a_logout_manager_resets_once_when_several_requests_fail_together(make: 
         errors.append(getattr(task.error, "status", 0))
     assert world.store.resets == 1
     assert errors[0] == 401
+
+
+def test_explain_tells_no_time_for_what_was_never_fetched_or_was_expired() -> None:
+    """§8.1, §7.3: an `expires_at` of 1 is a mark, so nothing is said to be stale since 1970."""
+    with Controller(Store(clock=lambda: 1_000_000.0)) as controller:
+        endpoint: Any = RestEndpoint(path="/never/:id", schema=User)
+        assert "so it counts as stale" in str(controller.explain(endpoint, {"id": "1"}))
+        controller.set_response(endpoint, {"id": "1"}, {"id": "1"})
+        controller.expire_all(endpoint)
+        shown = str(controller.explain(endpoint, {"id": "1"}))
+        assert "it was expired, so it counts as stale" in shown and "stale since" not in shown

@@ -166,7 +166,7 @@ class EntitySchema(Schema):
         ready: Mapping[str, Any] = {} if name is None else run.reader.ready(model.key)
         found: list[Any] = []
         for value in values:
-            if ready and kind_of(value) is dict:
+            if name is not None and ready and is_dict(value):
                 pk = value.get(name)
                 if type(pk) is int:
                     pk = str(pk)
