@@ -109,13 +109,13 @@ class Exchange:
         threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
 
     def stream(self, handler: BaseHTTPRequestHandler, symbol: str) -> None:
-        handler.send_response(200)
-        handler.send_header("Content-Type", "text/event-stream")
-        handler.end_headers()
         events: queue.Queue[float | None] = queue.Queue()
         self.streams.setdefault(symbol, []).append(events)
         self.opened += 1
         try:
+            handler.send_response(200)
+            handler.send_header("Content-Type", "text/event-stream")
+            handler.end_headers()  # from here the client goes on, and its test may publish
             while (value := events.get(timeout=10)) is not None:
                 data = json.dumps({"symbol": symbol, "value": value})
                 handler.wfile.write(f"event: price\ndata: {data}\n\n".encode())
