@@ -27,7 +27,8 @@ class SetResponse(Frozen):
     """A response arrived, from the network or by hand (§7.3).
 
     `resets` is the store's count when its fetch started; `error_expires_at` (ms) is when the error expires that is
-    recorded where the response does not fit its schema.
+    recorded where the response does not fit its schema. The value of a response by hand that is not `wanted` is made
+    only where a fetch may wait for it, or where making it may fail.
     """
 
     endpoint: Endpoint[..., Any]
@@ -38,6 +39,7 @@ class SetResponse(Frozen):
     fetch_id: int | None = None
     resets: int | None = None
     error_expires_at: float | None = None
+    wanted: bool = True
 
 
 class SetError(Frozen):

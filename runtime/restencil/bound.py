@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterator
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, overload
 
-from .endpoint import Assigns, Has, P, PageP, PageR, PushP, PushR, R
+from .endpoint import Assigns, Has, P, PageP, PageR, PushP, PushR, R, UnshiftP, UnshiftR
 
 if TYPE_CHECKING:
     from .controller import AsyncController, Controller, EndpointState
@@ -148,7 +148,7 @@ class AsyncBoundEndpoint(AnyBoundEndpoint["AsyncController", P, R]):
         return self.controller.live(self.endpoint, *args, **kwargs)
 
 
-class BoundList(BoundEndpoint[P, R], Generic[P, R, PushP, PushR, PageP, PageR]):
+class BoundList(BoundEndpoint[P, R], Generic[P, R, PushP, PushR, PageP, PageR, UnshiftP, UnshiftR]):
     """A list endpoint of a Controller: with what adds to the list, and with its pages (§3.9)."""
 
     def __init__(self, controller: Controller, endpoint: Endpoint[..., Any]) -> None:
@@ -162,7 +162,7 @@ class BoundList(BoundEndpoint[P, R], Generic[P, R, PushP, PushR, PageP, PageR]):
         return bound
 
     @property
-    def unshift(self: BoundList[..., Any, P2, Has[R2], ..., Any]) -> BoundEndpoint[P2, R2]:
+    def unshift(self: BoundList[..., Any, ..., Any, ..., Any, P2, Has[R2]]) -> BoundEndpoint[P2, R2]:
         """Creates an entity at the start of the list."""
         bound: BoundEndpoint[P2, R2] = extender(self, "unshift")
         return bound
@@ -205,7 +205,7 @@ class BoundList(BoundEndpoint[P, R], Generic[P, R, PushP, PushR, PageP, PageR]):
         return items
 
 
-class AsyncBoundList(AsyncBoundEndpoint[P, R], Generic[P, R, PushP, PushR, PageP, PageR]):
+class AsyncBoundList(AsyncBoundEndpoint[P, R], Generic[P, R, PushP, PushR, PageP, PageR, UnshiftP, UnshiftR]):
     """A list endpoint of an AsyncController: with what adds to the list, and with its pages (§3.9)."""
 
     def __init__(self, controller: AsyncController, endpoint: Endpoint[..., Any]) -> None:
@@ -219,7 +219,7 @@ class AsyncBoundList(AsyncBoundEndpoint[P, R], Generic[P, R, PushP, PushR, PageP
         return bound
 
     @property
-    def unshift(self: AsyncBoundList[..., Any, P2, Has[R2], ..., Any]) -> AsyncBoundEndpoint[P2, R2]:
+    def unshift(self: AsyncBoundList[..., Any, ..., Any, ..., Any, P2, Has[R2]]) -> AsyncBoundEndpoint[P2, R2]:
         """Creates an entity at the start of the list."""
         bound: AsyncBoundEndpoint[P2, R2] = extender(self, "unshift")
         return bound

@@ -345,9 +345,8 @@ class AnyController:
         now = self.store.now()
         meta = Meta(now if fetched_at is None else fetched_at, now, now + self._lifetimes.data_length(endpoint))
         error_expires_at = now + self._lifetimes.error_length(endpoint)
-        self._dispatch(
-            SetResponse(endpoint, args, endpoint.key(*args), response, meta, error_expires_at=error_expires_at)
-        )
+        key = endpoint.key(*args)
+        self._dispatch(SetResponse(endpoint, args, key, response, meta, None, None, error_expires_at, wanted=False))
 
     def _set_error(
         self, endpoint: Endpoint[..., Any], error: BaseException, args: tuple[Any, ...], fetched_at: float | None = None
@@ -572,6 +571,9 @@ class Controller(AnyController):
 
     def read_args(self, endpoint: Endpoint[..., Any], args: tuple[Any, ...]) -> Any:
         """`read` for bound args."""
+        data = self.store.fresh(endpoint, args)
+        if data is not None:
+            return data
         reading = self.store.read(endpoint, args)
         if reading.needs_fetch or reading.error is not None:
             return run(self.read_anew(endpoint, args, reading), self._transport)
@@ -751,6 +753,9 @@ class AsyncController(AnyController):
 
     async def read_args(self, endpoint: Endpoint[..., Any], args: tuple[Any, ...]) -> Any:
         """`read` for bound args."""
+        data = self.store.fresh(endpoint, args)
+        if data is not None:
+            return data
         reading = self.store.read(endpoint, args)
         if reading.needs_fetch or reading.error is not None:
             return await run_async(self.read_anew(endpoint, args, reading), self._transport)

@@ -97,7 +97,8 @@ class Memo:
         self._readers: dict[str, dict[str, Node | list[Node]]] = {}
         self._links = 0
         self._sweep_at = 1024
-        self.unlinked: dict[str, list[tuple[Node, list[Any]]]] = {}
+        self.unlinked: dict[str, list[Any]] = {}
+        """By table: in turns a node, and the primary keys of all cells that it was built with (`waiting`)."""
         self._dropped = 0
         self._table_readers: dict[str, Node | list[Node]] = {}
 
@@ -150,8 +151,8 @@ class Memo:
         self._links = sum(map(len, self._readers.values()))
         self._sweep_at = max(1024, 2 * self._links)
 
-    def waiting(self, table: str) -> list[tuple[Node, list[Any]]]:
-        """Nodes with the keys of all cells of a table that each was built with, all of which hold something.
+    def waiting(self, table: str) -> list[Any]:
+        """Nodes, each before the keys of all cells of a table that it was built with, all of which hold something.
 
         They are linked when one of these cells changes: until then a long list costs one entry.
         """
@@ -161,7 +162,8 @@ class Memo:
         return found
 
     def _link(self, table: str) -> None:
-        for node, pks in self.unlinked.pop(table, ()):
+        waiting = self.unlinked.pop(table, ())
+        for node, pks in zip(waiting[::2], waiting[1::2], strict=True):
             if node.alive:
                 for pk in pks:
                     if type(pk) is str:
@@ -220,7 +222,8 @@ class Memo:
         """Dead nodes do not wait to be linked; looked for as rarely as there are few of them."""
         self._dropped = -sum(map(len, self.unlinked.values()))
         for waiting in self.unlinked.values():
-            waiting[:] = [(node, pks) for node, pks in waiting if node.alive]
+            pairs = zip(waiting[::2], waiting[1::2], strict=True)
+            waiting[:] = [place for pair in pairs if pair[0].alive for place in pair]
 
     def bound_results(self) -> None:
         """Keeps the number of composed results bounded."""

@@ -9,7 +9,7 @@ import contextlib
 import functools
 import sys
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeGuard, overload
 
@@ -20,6 +20,7 @@ from .late import inspect, json
 from .records import to_wire
 from .schema.base import schema_of
 from .transport import AsyncTransport, SyncTransport, transport_for
+from .values import described
 
 if TYPE_CHECKING:
     from typing import Self
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
     PushR = TypeVar("PushR", default=Any, covariant=True)
     PageP = ParamSpec("PageP", default=...)
     PageR = TypeVar("PageR", default=Any, covariant=True)
+    UnshiftP = ParamSpec("UnshiftP", default=...)
+    UnshiftR = TypeVar("UnshiftR", default=Any, covariant=True)
     C = TypeVar("C", bound="Controller | AsyncController", default="Controller", covariant=True)
 else:
     from typing import ParamSpec, TypeVar
@@ -46,6 +49,8 @@ else:
     PushR = TypeVar("PushR", covariant=True)
     PageP = ParamSpec("PageP")
     PageR = TypeVar("PageR", covariant=True)
+    UnshiftP = ParamSpec("UnshiftP")
+    UnshiftR = TypeVar("UnshiftR", covariant=True)
     C = TypeVar("C", covariant=True)
 
 
@@ -311,7 +316,7 @@ class Endpoint(Generic[P, R]):
         if isinstance(value, str):
             return value
         refuse_awaitable(value, self.name, hook)
-        raise TypeError(f"{hook} of endpoint {self.name!r} returned a {type(value).__name__}, not a string")
+        raise TypeError(f"{hook} of endpoint {self.name!r} returned {described(value)}, not a string")
 
     def extend(self, **options: Any) -> Self:
         """A new endpoint of the same class with these options over this one's; this one is unchanged (§3.8).
@@ -411,6 +416,14 @@ class Endpoint(Generic[P, R]):
             value = yield Outcome(self.name, "fetch", value)
         return value
 
+    def perform(self, args: tuple[Any, ...], transport: SyncTransport) -> Any:
+        """Runs the whole lifecycle for bound arguments, blocking where it waits."""
+        return _flow.run(self.flow(args), transport)
+
+    def perform_async(self, args: tuple[Any, ...], transport: AsyncTransport) -> Coroutine[Any, Any, Any]:
+        """Runs the whole lifecycle for bound arguments, awaiting where it waits."""
+        return _flow.run_async(self.flow(args), transport)
+
     def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> Any:
         """Performs the operation and returns its value; touches no cache (§3.1).
 
@@ -427,12 +440,12 @@ class Endpoint(Generic[P, R]):
             if client is not None:
                 self.__dict__["_direct"] = client, transport
         if isinstance(transport, AsyncTransport):
-            return _flow.run_async(self.flow(bound), transport)
+            return self.perform_async(bound, transport)
         if client is not None:
-            return _flow.run(self.flow(bound), transport)
+            return self.perform(bound, transport)
         with contextlib.ExitStack() as stack:
             stack.callback(transport.close)
-            value = _flow.run(self.flow(bound), transport)
+            value = self.perform(bound, transport)
             if transport.handed_over:
                 stack.pop_all()  # a streamed answer closes it
         return value
@@ -533,6 +546,8 @@ _RESERVED: Final = frozenset(
         "lasting_test",
         "move",
         "paginated",
+        "perform",
+        "perform_async",
         "push",
         "remove",
         "request_url",

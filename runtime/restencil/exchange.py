@@ -40,8 +40,11 @@ _SHOWN_HEADERS: Final = frozenset(
 )
 """Headers whose values hold no secret."""
 _PIECE: Final = 4096
-_REDIRECTS: Final = (None, "follow", "error", "manual")
-_CREDENTIALS: Final = (None, "omit", "same-origin", "include")
+_REDIRECTS: Final = ("follow", "error", "manual")
+_CREDENTIALS: Final = ("omit", "same-origin", "include")
+_WITH_LENGTH: Final = ("POST", "PUT", "PATCH")
+"""Methods whose requests tell their length even where it is none."""
+_NO_CONTENT: Final = httpx.ByteStream(b"")
 RequestError: Final = httpx.RequestError
 _FAILURES: Final = (httpx.RequestError, httpx.StreamError, OSError)
 
@@ -81,7 +84,7 @@ def _own_cookies() -> CookieJar:
 
 
 def _has_cookies(client: httpx.Client | httpx.AsyncClient) -> bool:
-    return any(True for _ in client.cookies.jar)
+    return next(iter(client.cookies.jar), None) is not None
 
 
 # --- secrets in the query --------------------------------------------------------------------------------------------
@@ -227,30 +230,34 @@ _Operation: TypeAlias = _Send | _Read | _Close
 _Exchange: TypeAlias = Generator[_Operation, Any, httpx.Response]
 
 
-@dataclass(slots=True)
 class Order:
-    """What is to be sent, and how."""
+    """What is to be sent, and how; `timeout` is in milliseconds, `sender` the one that carries it out."""
 
-    url: str
-    public: str
-    init: Mapping[str, Any]
-    headers: Headers
-    timeout: float | None
-    limit: int | None
-    stream: bool
-    base: str
-    own_client: bool
-    merged_headers: _MergedHeaders
-    shown: str | None
-    """The URL for logs and messages where the one that is sent holds more."""
-    deadline: float | None = None
-    apart: bool = False
-    """Whether the body is read in a step of its own: streamed, or within limits."""
+    __slots__ = ("apart", "deadline", "headers", "init", "public", "sender", "shown", "stream", "timeout", "url")
 
-    def __post_init__(self) -> None:
-        if self.timeout is not None:
-            self.deadline = time.monotonic() + self.timeout / 1000
-        self.apart = self.stream or self.limit is not None or self.timeout is not None
+    def __init__(
+        self,
+        sender: _Sender,
+        url: str,
+        public: str,
+        shown: str | None,
+        init: Mapping[str, Any],
+        headers: Headers,
+        timeout: float | None,
+        stream: bool,
+    ) -> None:
+        self.sender = sender
+        self.url = url
+        self.public = public
+        self.shown = shown
+        """The URL for logs and messages where the one that is sent holds more."""
+        self.init = init
+        self.headers = headers
+        self.timeout = timeout
+        self.stream = stream
+        self.deadline = None if timeout is None else time.monotonic() + timeout / 1000
+        self.apart = stream or timeout is not None or sender.limit is not None
+        """Whether the body is read in a step of its own: streamed, or within limits."""
 
 
 class _MergedHeaders:
@@ -299,10 +306,11 @@ _Origin: TypeAlias = tuple[str, str, int | None]
 def _first(client: httpx.Client | httpx.AsyncClient, order: Order) -> httpx.Request:
     """The first request of an exchange. Raises ValueError for an order that cannot be."""
     init = order.init
-    if init.get("redirect") not in _REDIRECTS:
-        raise ValueError(f"redirect is 'follow', 'error' or 'manual', not {init['redirect']!r}")
-    if init.get("credentials") not in _CREDENTIALS:
-        raise ValueError(f"credentials is 'omit', 'same-origin' or 'include', not {init['credentials']!r}")
+    redirect, credentials = init.get("redirect"), init.get("credentials")
+    if redirect is not None and redirect not in _REDIRECTS:
+        raise ValueError(f"redirect is 'follow', 'error' or 'manual', not {redirect!r}")
+    if credentials is not None and credentials not in _CREDENTIALS:
+        raise ValueError(f"credentials is 'omit', 'same-origin' or 'include', not {credentials!r}")
     request = _request(client, order)
     _give_cookies(client, order, request, at_home=True)
     return request
@@ -352,7 +360,7 @@ def _settled(client: httpx.Client | httpx.AsyncClient, order: Order, response: h
         response.extensions[URL_EXTENSION] = order.public
     accepted = 200 <= response.status_code < 300
     if order.apart and not (accepted and order.stream):
-        response = yield _Read(response, order.limit, order.deadline)
+        response = yield _Read(response, order.sender.limit, order.deadline)
     if not accepted:
         raise NetworkError(
             f"{order.public}: {response.reason_phrase or response.status_code}",
@@ -372,8 +380,10 @@ def _origin(url: httpx.URL) -> _Origin:
 
 
 @lru_cache(maxsize=512)
-def _parsed(url: str) -> httpx.URL:
-    return httpx.URL(url)
+def _parsed(url: str) -> tuple[httpx.URL, bytes]:
+    """A URL, and the host header that goes with it; taking it apart takes a tenth of a whole call."""
+    parsed = httpx.URL(url)
+    return parsed, parsed.netloc
 
 
 def _give_cookies(
@@ -381,10 +391,11 @@ def _give_cookies(
 ) -> None:
     """Adds the cookies that this request may carry, and tells the jar whether to keep those of its answer (§13.1)."""
     has_cookies = _has_cookies(client)
-    if not has_cookies and not order.own_client:
+    owns = order.sender.owns
+    if not has_cookies and not owns:
         return
-    use_jar = _uses_cookies(order.init.get("credentials") or "same-origin", order.base, request.url)
-    if order.own_client:
+    use_jar = _uses_cookies(order.init.get("credentials") or "same-origin", order.sender.base, request.url)
+    if owns:
         _with_cookies.set(use_jar)
     if use_jar and has_cookies:
         _add_cookies(client, request, everywhere=at_home)
@@ -392,7 +403,7 @@ def _give_cookies(
 
 def _uses_cookies(credentials: str, base: str, url: httpx.URL) -> bool:
     if credentials == "same-origin":
-        return not base or _origin(url) == _origin(_parsed(base))
+        return not base or _origin(url) == _origin(_parsed(base)[0])
     return credentials == "include"
 
 
@@ -434,21 +445,21 @@ def _redirect_headers(request: httpx.Request, given: Headers, *, same_origin: bo
 def _request(client: httpx.Client | httpx.AsyncClient, order: Order) -> httpx.Request:
     """The request as the client itself would build it, but for cookies, which the exchange adds (§13.1)."""
     try:
-        url = _parsed(order.url)
+        url, host = _parsed(order.url)
     except httpx.InvalidURL as error:
         raise ValueError(f"not a URL that can be requested: {order.public!r} ({error})") from error
     if client.params:
         url = _with_params(url, client.params)
-    headers = order.merged_headers(client.headers.raw, order.headers, url.netloc)
-    extensions: dict[str, Any] = {}
+    headers = order.sender.merged_headers(client.headers.raw, order.headers, host)
+    extensions: dict[str, Any] | None = None
     if order.timeout is not None:
-        extensions["timeout"] = httpx.Timeout(order.timeout / 1000).as_dict()
+        extensions = {"timeout": httpx.Timeout(order.timeout / 1000).as_dict()}
     method: str = order.init.get("method") or "GET"
     body = order.init.get("body")
     added: Headers = {}
-    content: bytes
+    content = b""
     if body is None or body == "":
-        content = b""
+        pass
     elif isinstance(body, bytes | bytearray | memoryview):
         content = bytes(cast("bytes | bytearray", body))
     elif isinstance(body, Form):
@@ -459,14 +470,15 @@ def _request(client: httpx.Client | httpx.AsyncClient, order: Order) -> httpx.Re
         added["Content-Type"] = "text/plain; charset=utf-8"
     else:
         return _streaming_request(client, method, url, headers, body, extensions)
-    if content or method in ("POST", "PUT", "PATCH"):
+    if content or method in _WITH_LENGTH:
         added["Content-Length"] = str(len(content))
     if added:
         headers = headers.copy()
         for name, value in added.items():
             headers.setdefault(name, value)
     # The stream is given, so that httpx does not look for what is known here: that takes a tenth of the whole call.
-    request = httpx.Request(method, url, headers=headers, stream=httpx.ByteStream(content), extensions=extensions)
+    stream = httpx.ByteStream(content) if content else _NO_CONTENT
+    request = httpx.Request(method, url, headers=headers, stream=stream, extensions=extensions)
     request.headers.encoding = headers.encoding
     request.read()
     return request
@@ -478,7 +490,7 @@ def _streaming_request(
     url: httpx.URL,
     headers: httpx.Headers,
     body: Any,
-    extensions: dict[str, Any],
+    extensions: dict[str, Any] | None,
 ) -> httpx.Request:
     if not isinstance(body, Multipart):
         if hasattr(body, "read") and isinstance(client, httpx.AsyncClient):
@@ -510,33 +522,28 @@ async def _read_file(file: Any) -> AsyncIterator[bytes]:
 
 
 class _Sender:
-    """What both senders know: who opened the client, and the headers that were merged last."""
+    """What both senders know: who opened the client, base URL, limit of size, and the headers that were merged last."""
 
-    def __init__(self, owns: bool) -> None:
-        self._owns = owns
-        self._merged_headers = _MergedHeaders()
+    order: Final = Order
 
-    def order(
-        self,
-        url: str,
-        public: str,
-        init: Mapping[str, Any],
-        headers: Headers,
-        timeout: float | None,
-        limit: int | None,
-        stream: bool,
-        base: str,
-        shown: str | None,
-    ) -> Order:
-        """An order for this sender; `timeout` is in milliseconds."""
-        return Order(url, public, init, headers, timeout, limit, stream, base, self._owns, self._merged_headers, shown)
+    def __init__(self, given: httpx.Client | httpx.AsyncClient | None, base: str, limit: int | None) -> None:
+        self.owns = given is None
+        self.limit = limit
+        self.merged_headers = _MergedHeaders()
+        self._given = given
+        self._base = base
+
+    @property
+    def base(self) -> str:
+        """Where relative URLs lead: the base URL of the transport, else that of the user's client."""
+        return self._base or ("" if self._given is None else str(self._given.base_url))
 
 
 class SyncSender(_Sender):
     """Carries orders out through an `httpx.Client`: the given one, never closed here, or one opened when needed."""
 
-    def __init__(self, given: httpx.Client | None) -> None:
-        super().__init__(given is None)
+    def __init__(self, given: httpx.Client | None, base: str, limit: int | None) -> None:
+        super().__init__(given, base, limit)
         self._client = given
         self._lock = threading.Lock()
 
@@ -551,7 +558,7 @@ class SyncSender(_Sender):
     def carry_out(self, order: Order) -> httpx.Response:
         """The answer to an order. Raises NetworkError, ValueError."""
         client = self._client or self.client
-        kept = _with_cookies.set(True) if self._owns else None
+        kept = _with_cookies.set(True) if self.owns else None
         hidden = _hidden(order.shown) if order.shown is not None else None
         try:
             response = client.send(_first(client, order), stream=order.apart, follow_redirects=False)
@@ -579,7 +586,7 @@ class SyncSender(_Sender):
     def close(self) -> None:
         """Closes the client if it was opened here; the next request opens another one."""
         with self._lock:
-            client, self._client = (self._client, None) if self._owns else (None, self._client)
+            client, self._client = (self._client, None) if self.owns else (None, self._client)
         if client is not None:
             client.close()
 
@@ -587,8 +594,8 @@ class SyncSender(_Sender):
 class AsyncSender(_Sender):
     """`SyncSender` for an `httpx.AsyncClient`; `owner` is the transport, which learns whether its client has a pool."""
 
-    def __init__(self, given: httpx.AsyncClient | None, owner: Traced) -> None:
-        super().__init__(given is None)
+    def __init__(self, given: httpx.AsyncClient | None, base: str, limit: int | None, owner: Traced) -> None:
+        super().__init__(given, base, limit)
         self._client = given
         self._own: WeakKeyDictionary[asyncio.AbstractEventLoop, httpx.AsyncClient] = WeakKeyDictionary()
         self._jar = _own_cookies()
@@ -608,7 +615,7 @@ class AsyncSender(_Sender):
     async def carry_out(self, order: Order) -> httpx.Response:
         """The answer to an order. Raises NetworkError, ValueError."""
         client = self._client or self.client
-        kept = _with_cookies.set(True) if self._owns else None
+        kept = _with_cookies.set(True) if self.owns else None
         hidden = _hidden(order.shown) if order.shown is not None else None
         try:
             request = _first(client, order)

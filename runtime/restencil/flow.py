@@ -87,6 +87,10 @@ class Hook:
         return await Outcome(self._owner, self._hook, self._function(*self._args)).run_async(transport)
 
 
+PLAIN: Final = frozenset({dict, list, str, bytes, int, float, bool, type(None)})
+"""Types of which `is_awaitable` need not be asked, which takes four times as long."""
+
+
 def is_awaitable(value: Any) -> bool:
     """True for what a driver has to await."""
     return hasattr(cast(Any, type(value)), "__await__")

@@ -11,7 +11,7 @@ from functools import cache
 from typing import Any, Final, NoReturn
 
 from .late import dataclasses, json
-from .values import is_mapping
+from .values import described, is_mapping
 
 # orjson gives floats for integers beyond 64 bits, which have 19 digits and more.
 _LONG_NUMBER: Final = b"0" * 19
@@ -85,5 +85,5 @@ def _plain(item: Any, convert: Callable[[Any], Any]) -> Any:
         return {field.name: getattr(item, field.name) for field in dataclasses.fields(item)}
     converted = convert(item)
     if converted is item:
-        raise TypeError(f"a {type(item).__name__} has no JSON form; convert it first: {item!r:.100}")
+        raise TypeError(f"{described(item)} has no JSON form; convert it first: {item!r:.100}")
     return converted

@@ -82,11 +82,33 @@ def known_reading(
         return Reading(data, status, meta.expires_at, True, None, None, now, meta.date, meta.fetched_at)
     if cells is None:
         return None
+    expires_at = _oldest(base, cells)
+    if meta is None:
+        return Reading(data, status, expires_at, True, None, None, now)
+    return Reading(data, status, expires_at, True, None, None, now, meta.date, meta.fetched_at)
+
+
+def fresh_data(
+    base: Tables, memo: Memo, endpoint: Endpoint[..., Any], args: tuple[Any, ...], key: str, now: float
+) -> Any:
+    """The data of a read that finds it fresh and without an error; None where the store must look closer."""
+    meta = base.key_metas.get(key)
+    if meta is not None and (meta.error is not None or meta.invalidated):
+        return None
+    known = known_data(base, memo, endpoint, args, key)
+    if known is None:
+        return None
+    data, cells = known
+    if meta is not None and meta.expires_at:
+        return data if now <= meta.expires_at else None
+    return data if cells is not None and now <= _oldest(base, cells) else None
+
+
+def _oldest(base: Tables, cells: Sequence[Cell]) -> float:
+    """When the first of these cells turns stale."""
     expires_at = INFINITE
     for table, pk in cells:
         times = base.metas.get(table, EMPTY).get(pk)
         if times is not None and times.expires_at < expires_at:
             expires_at = times.expires_at
-    if meta is None:
-        return Reading(data, status, expires_at, True, None, None, now)
-    return Reading(data, status, expires_at, True, None, None, now, meta.date, meta.fetched_at)
+    return expires_at

@@ -165,7 +165,7 @@ class Layers:
                     layer.change = self._computed(layer, below, old)
                     self._changed |= _differences(old, layer.change)
                 elif old is not None and old.below is not below:
-                    layer.change = _moved(old, below)
+                    layer.change = old.over(below)
                 below = layer.change if layer.change is not None else below
         except BaseException:
             self.stale = True
@@ -203,7 +203,7 @@ class Layers:
         try:
             change = self._respond(action, seen)
         except AbortOptimistic:
-            change = Change(below)
+            change = Change(below, action.meta)
         except Exception as error:
             # An optimistic response that fails is shown at the mutation's key; the request goes on (§10.5).
             logger.exception("%s: the optimistic response failed; the request goes on", action.key)
@@ -211,7 +211,7 @@ class Layers:
             if failure is None:
                 failure = ProcessingError(f"{action.key}: the optimistic response failed: {error}")
                 failure.__cause__ = error
-            change = Change(below)
+            change = Change(below, action.meta)
             change.key_metas[action.key] = KeyMeta(action.meta, error=failure)
         change.below = below
         layer.reads |= tokens_of(change)
@@ -249,17 +249,10 @@ def _differences(old: Change | None, new: Change) -> set[Token]:
     for table, cells in new.entities.items():
         former = old.entities.get(table, {})
         tokens.update(("cell", table, pk) for pk, stored in cells.items() if former.get(pk) is not stored)
-        tokens.update(("cell", table, pk) for pk in cells if old.metas.get(table, {}).get(pk) != new.metas[table][pk])
+        tokens.update(("cell", table, pk) for pk in cells if old.times_of(table, pk) != new.times_of(table, pk))
     tokens.update(("key", key) for key, result in new.results.items() if old.results.get(key) is not result)
     tokens.update(("key", key) for key in new.key_metas)
     for place, entries in new.indexes.items():
         were = old.indexes.get(place, {})
         tokens.update(("index", *place, text) for text, pk in entries.items() if were.get(text) != pk)
     return tokens
-
-
-def _moved(change: Change, below: State) -> Change:
-    moved = Change(below)
-    moved.entities, moved.metas, moved.indexes = change.entities, change.metas, change.indexes
-    moved.results, moved.key_metas = change.results, change.key_metas
-    return moved

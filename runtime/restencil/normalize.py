@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast
 
@@ -44,7 +43,7 @@ class Normalization:
         self.below = below
         self.args = args
         self.meta = meta
-        self.change = Change(below)
+        self.change = Change(below, meta)
         self.where = where
         self.adopts = adopts
         self.written: dict[tuple[int, str], str] = {}
@@ -96,12 +95,11 @@ class Normalization:
             return schema.normalize(value, parent, key, self)
         return value
 
-    @contextmanager
-    def creating(self) -> Generator[None, None, None]:
-        """Inside, a record without a primary key gets a placeholder (§5.8.3)."""
+    def created(self, normalize: Callable[..., Any], *args: Any) -> Any:
+        """Normalizes what a creation brought: a record without a primary key gets a placeholder (§5.8.3)."""
         self._creating += 1
         try:
-            yield
+            return normalize(*args)
         finally:
             self._creating -= 1
 

@@ -20,7 +20,7 @@ from typing import Any, Final, NamedTuple, NoReturn, TypeAlias
 
 from .errors import MissingParameterError, PathTemplateError
 from .late import linecache, unicodedata, urls
-from .values import is_sequence
+from .values import described, is_sequence, text_of
 
 RESERVED: Final = frozenset("(){}*+")
 PATH_SAFE: Final = "-_.!~*'()"
@@ -123,27 +123,18 @@ def shorten_path(path: str) -> str:
 
 def scalar_text(value: Any) -> str | None:
     """The text of a value in a path, a search string or a collection's pk (§2.2); None for containers."""
-    if isinstance(value, enum.Enum):
-        value = value.value
-    if isinstance(value, str):
-        return value if type(value) is str else str.__str__(value)
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, float) and value.is_integer() and abs(value) < 1e21:
-        return str(int(value))
-    if isinstance(value, list | tuple | Mapping | set | frozenset):
-        return None
-    return str(value)
+    plain = value.value if isinstance(value, enum.Enum) else value
+    return None if isinstance(plain, list | tuple | Mapping | set | frozenset) else text_of(plain)
 
 
 def search_text(name: str, value: Any) -> str:
     """The text of a search value: a list is its elements joined with commas (§2.4). Raises TypeError for a dict."""
     if is_sequence(value):
-        return ",".join(search_text(name, item) for item in value if item is not None)
+        return ",".join("" if item is None else search_text(name, item) for item in value)
     text = scalar_text(value)
     if text is None:
         raise TypeError(
-            f"search parameter {name!r} is a {type(value).__name__}, which has no text in a search string; "
+            f"search parameter {name!r} is {described(value)}, which has no text in a search string; "
             "override search_to_string to encode nested values"
         )
     return text
@@ -230,7 +221,11 @@ class PathTemplate:
         """Raises ValueError where a required parameter that is a whole segment has no text: `/a/` is another route."""
         for name in self.whole:
             value = params.get(name)
-            if value is not None and type(value) is not int and scalar_text(value) == "":
+            if type(value) is str:
+                empty = not value
+            else:
+                empty = value is not None and type(value) is not int and scalar_text(value) == ""
+            if empty:
                 raise ValueError(
                     f"parameter {name!r} of {self.template!r} is empty, which would address another route; give a value"
                 )
@@ -281,7 +276,7 @@ class PathTemplate:
 def path_template(template: str) -> PathTemplate:
     """The parsed template, kept by its text. Raises PathTemplateError."""
     if not isinstance(template, str):  # pyright: ignore[reportUnnecessaryIsInstance] - it comes from users
-        raise TypeError(f"a path template is a string, not {type(template).__name__}")
+        raise TypeError(f"a path template is a string, not {described(template)}")
     return PathTemplate(template)
 
 
@@ -290,7 +285,7 @@ def encode_value(value: Any, name: str, template: str) -> str:
     text = scalar_text(value)
     if text is None:
         raise TypeError(
-            f"parameter {name!r} of {template!r} is a {type(value).__name__}; expected a string or a number"
+            f"parameter {name!r} of {template!r} is {described(value)}; expected a string or a number"
         )
     for character in text:
         if not character.isprintable() and unicodedata.category(character) == "Cc":
@@ -346,7 +341,7 @@ def _compiled(template: PathTemplate, segments: list[list[str | Param]]) -> Fill
             f"        {variable} = encode({variable}, {name}, template)",
         ]
 
-    def text_of(parts: list[str | Param], slashes: bool) -> str:
+    def expression(parts: list[str | Param], slashes: bool) -> str:
         pieces: list[str] = []
         for part in parts:
             if isinstance(part, str):
@@ -364,11 +359,11 @@ def _compiled(template: PathTemplate, segments: list[list[str | Param]]) -> Fill
         names = tuple(part.name for part in segment if isinstance(part, Param))
         head = "head + " if number == 0 and template.leads else ""
         lines += [
-            f"    segment = {head}{text_of(segment, slashes=False)}",
+            f"    segment = {head}{expression(segment, slashes=False)}",
             "    if segment in DOTS:",
             f"        dots({names!r}, template, segment)",
         ]
-    lines.append(f"    return {text_of(template.parts, slashes=True)}")
+    lines.append(f"    return {expression(template.parts, slashes=True)}")
     source = "\n".join(lines) + "\n"
     filename = f"<path template {template.template!r}>"
     scope: dict[str, Any] = {

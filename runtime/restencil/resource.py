@@ -7,7 +7,21 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, Final, Generic, cast, overload
 
-from .endpoint import Absent, Assigns, Binder, C, Endpoint, Has, PageP, PageR, PushP, PushR, is_binder
+from .endpoint import (
+    Absent,
+    Assigns,
+    Binder,
+    C,
+    Endpoint,
+    Has,
+    PageP,
+    PageR,
+    PushP,
+    PushR,
+    UnshiftP,
+    UnshiftR,
+    is_binder,
+)
 from .path import path_template, shorten_path
 from .rest_endpoint import P2, R2, ListEndpoint, RestEndpoint
 from .schema.base import schema_name, schema_of
@@ -15,6 +29,7 @@ from .schema.collection import Collection
 from .schema.containers import Union
 from .schema.derived import Invalidate
 from .schema.entity import EntitySchema
+from .values import described
 
 if TYPE_CHECKING:
     from typing_extensions import ParamSpec, TypeVar
@@ -30,6 +45,8 @@ else:
 
 AddP = ParamSpec("AddP")
 AddR = TypeVar("AddR")
+FirstP = ParamSpec("FirstP")
+FirstR = TypeVar("FirstR")
 NextP = ParamSpec("NextP")
 NextR = TypeVar("NextR")
 
@@ -229,15 +246,16 @@ def rest(**options: Any) -> Callable[[Callable[Concatenate[Any, P2], R2]], RestE
     return declare
 
 
-class _ListDeclarator(Generic[PushP, PushR, PageP, PageR]):
+class _ListDeclarator(Generic[PushP, PushR, PageP, PageR, UnshiftP, UnshiftR]):
     def __init__(self, options: dict[str, Any]) -> None:
         self._options = options
 
     def __call__(
         self, function: Callable[Concatenate[Any, P2], R2], /
-    ) -> ListEndpoint[P2, R2, PushP, PushR, PageP, PageR]:
+    ) -> ListEndpoint[P2, R2, PushP, PushR, PageP, PageR, UnshiftP, UnshiftR]:
         return cast(
-            "ListEndpoint[P2, R2, PushP, PushR, PageP, PageR]", _declared(dict(self._options), function, is_list=True)
+            "ListEndpoint[P2, R2, PushP, PushR, PageP, PageR, UnshiftP, UnshiftR]",
+            _declared(dict(self._options), function, is_list=True),
         )
 
 
@@ -246,41 +264,109 @@ def rest_list(
     *,
     push: Callable[Concatenate[Any, AddP], AddR],
     get_page: Callable[Concatenate[Any, NextP], NextR],
+    unshift: types.EllipsisType = ...,
     **options: Any,
-) -> _ListDeclarator[AddP, Has[AddR], NextP, Has[NextR]]: ...
+) -> _ListDeclarator[AddP, Has[AddR], NextP, Has[NextR], AddP, Has[AddR]]: ...
 @overload
 def rest_list(
-    *, push: Callable[Concatenate[Any, AddP], AddR], get_page: None = None, **options: Any
-) -> _ListDeclarator[AddP, Has[AddR], ..., Absent]: ...
+    *,
+    push: Callable[Concatenate[Any, AddP], AddR],
+    unshift: types.EllipsisType = ...,
+    get_page: None = None,
+    **options: Any,
+) -> _ListDeclarator[AddP, Has[AddR], ..., Absent, AddP, Has[AddR]]: ...
+@overload
+def rest_list(
+    *,
+    push: Callable[Concatenate[Any, AddP], AddR],
+    unshift: Callable[Concatenate[Any, FirstP], FirstR],
+    get_page: Callable[Concatenate[Any, NextP], NextR],
+    **options: Any,
+) -> _ListDeclarator[AddP, Has[AddR], NextP, Has[NextR], FirstP, Has[FirstR]]: ...
+@overload
+def rest_list(
+    *,
+    push: Callable[Concatenate[Any, AddP], AddR],
+    unshift: Callable[Concatenate[Any, FirstP], FirstR],
+    get_page: None = None,
+    **options: Any,
+) -> _ListDeclarator[AddP, Has[AddR], ..., Absent, FirstP, Has[FirstR]]: ...
+@overload
+def rest_list(
+    *,
+    push: Callable[Concatenate[Any, AddP], AddR],
+    unshift: None,
+    get_page: Callable[Concatenate[Any, NextP], NextR],
+    **options: Any,
+) -> _ListDeclarator[AddP, Has[AddR], NextP, Has[NextR], ..., Absent]: ...
+@overload
+def rest_list(
+    *,
+    push: Callable[Concatenate[Any, AddP], AddR],
+    unshift: None,
+    get_page: None = None,
+    **options: Any,
+) -> _ListDeclarator[AddP, Has[AddR], ..., Absent, ..., Absent]: ...
+@overload
+def rest_list(
+    *,
+    unshift: Callable[Concatenate[Any, FirstP], FirstR],
+    get_page: Callable[Concatenate[Any, NextP], NextR],
+    push: None = None,
+    **options: Any,
+) -> _ListDeclarator[..., Absent, NextP, Has[NextR], FirstP, Has[FirstR]]: ...
+@overload
+def rest_list(
+    *,
+    unshift: Callable[Concatenate[Any, FirstP], FirstR],
+    push: None = None,
+    get_page: None = None,
+    **options: Any,
+) -> _ListDeclarator[..., Absent, ..., Absent, FirstP, Has[FirstR]]: ...
 @overload
 def rest_list(
     *,
     assign: Callable[Concatenate[Any, AddP], AddR],
     get_page: Callable[Concatenate[Any, NextP], NextR],
     **options: Any,
-) -> _ListDeclarator[AddP, Assigns[AddR], NextP, Has[NextR]]: ...
+) -> _ListDeclarator[AddP, Assigns[AddR], NextP, Has[NextR], ..., Absent]: ...
 @overload
 def rest_list(
-    *, assign: Callable[Concatenate[Any, AddP], AddR], get_page: None = None, **options: Any
-) -> _ListDeclarator[AddP, Assigns[AddR], ..., Absent]: ...
+    *,
+    assign: Callable[Concatenate[Any, AddP], AddR],
+    get_page: None = None,
+    **options: Any,
+) -> _ListDeclarator[AddP, Assigns[AddR], ..., Absent, ..., Absent]: ...
 @overload
 def rest_list(
-    *, get_page: Callable[Concatenate[Any, NextP], NextR], push: None = None, assign: None = None, **options: Any
-) -> _ListDeclarator[..., Absent, NextP, Has[NextR]]: ...
+    *,
+    get_page: Callable[Concatenate[Any, NextP], NextR],
+    push: None = None,
+    unshift: None = None,
+    assign: None = None,
+    **options: Any,
+) -> _ListDeclarator[..., Absent, NextP, Has[NextR], ..., Absent]: ...
 @overload
 def rest_list(
-    *, push: None = None, assign: None = None, get_page: None = None, **options: Any
-) -> _ListDeclarator[..., Absent, ..., Absent]: ...
+    *,
+    push: None = None,
+    unshift: None = None,
+    assign: None = None,
+    get_page: None = None,
+    **options: Any,
+) -> _ListDeclarator[..., Absent, ..., Absent, ..., Absent]: ...
 def rest_list(**options: Any) -> Any:
     """`rest` for a list endpoint: `push` (or `assign`, for a collection of values) and `get_page` are methods whose
     signatures type the endpoints derived from it; what is not given does not exist for type checkers.
 
-    `push_options`, `unshift_options`, `assign_options` and `get_page_options` are options of those endpoints.
+    `unshift` is like `push` where nothing is said; it may have a method of its own, or be None. `push_options`,
+    `unshift_options`, `assign_options` and `get_page_options` are options of those endpoints.
     """
-    signatures = {name: options.pop(name, None) for name in ("push", "unshift", "assign", "get_page")}
-    signatures["unshift"] = signatures["unshift"] or signatures["push"]
+    signatures = {name: options.pop(name, None) for name in ("push", "assign", "get_page")}
+    unshift = options.pop("unshift", ...)
+    signatures["unshift"] = signatures["push"] if unshift is ... else unshift
     options["signatures"] = signatures
-    return _ListDeclarator[Any, Any, Any, Any](options)
+    return _ListDeclarator[Any, Any, Any, Any, Any, Any](options)
 
 
 def push_of(endpoint: ListEndpoint[Any, Any, P2, Has[R2], Any, Any]) -> RestEndpoint[P2, R2]:
@@ -379,7 +465,7 @@ class Resource(Binder[C]):
                 raise TypeError("extend takes a function alone")
             made = first(cls)
             if not isinstance(made, Mapping):
-                raise TypeError(f"the function given to extend returned a {type(made).__name__}, not a dict of members")
+                raise TypeError(f"the function given to extend returned {described(made)}, not a dict of members")
             return cls._with(dict(cast("Mapping[str, Any]", made)))
         batch: dict[str, Any] = {**(first or {}), **keywords}
         known = endpoints_of(cls)

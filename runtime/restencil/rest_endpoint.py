@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from typing import TYPE_CHECKING, Any, Final, Generic, NotRequired, TypedDict, cast, overload
 
 from .endpoint import (
@@ -17,9 +17,11 @@ from .endpoint import (
     PushP,
     PushR,
     R,
+    UnshiftP,
+    UnshiftR,
 )
 from .errors import ParseError, UnexpectedContentError
-from .flow import Flow, Outcome, current_transport, is_awaitable, run, run_async
+from .flow import PLAIN, Flow, Outcome, current_transport, is_awaitable, run, run_async
 from .jsontext import decode_json, encode_json
 from .late import dataclasses
 from .path import PathTemplate, path_template, search_string
@@ -40,7 +42,7 @@ from .transport import (
     text_of,
     url_of,
 )
-from .values import is_list, is_mapping, is_sequence
+from .values import described, is_list, is_mapping, is_sequence
 
 if TYPE_CHECKING:
     from typing import Self
@@ -59,6 +61,20 @@ JSON_TYPE: Final = "application/json"
 _CONTENTS: Final = (None, "json", "text", "bytes", "stream")
 _BODY_FORMATS: Final = (None, "json", "form", "multipart", "bytes", "text")
 _SERVER_ERROR: Final = 500
+_PARTS: Final = (
+    "fetch",
+    "fetch_response",
+    "flow",
+    "get_headers",
+    "get_request_init",
+    "has_body",
+    "parse_response",
+    "process",
+    "request_url",
+    "search_to_string",
+    "url",
+)
+"""What the lifecycle calls, and users may override."""
 
 
 class RestGenerics(TypedDict):
@@ -113,6 +129,7 @@ class RestEndpoint(Endpoint[P, R]):
 
     _template: PathTemplate
     _quick: PathTemplate | None
+    _plain: bool
     _has_body: bool
     _head: str
     _own_process: bool
@@ -144,6 +161,10 @@ class RestEndpoint(Endpoint[P, R]):
         members["decodes"] = not self._own_process and all(
             options.get(name) is None and getattr(kind, name) is getattr(RestEndpoint, name)
             for name in ("parse_response", "fetch", "flow")
+        )
+        # Where nobody overrides a part of the lifecycle, it is gone through without asking each part what it gives.
+        members["_plain"] = options.get("content") != "stream" and all(
+            options.get(name) is None and getattr(kind, name) is getattr(RestEndpoint, name) for name in _PARTS
         )
         members["_model"] = ANY
         plain = "url" not in members and kind.url is RestEndpoint.url
@@ -245,7 +266,7 @@ class RestEndpoint(Endpoint[P, R]):
     def _params(self, args: tuple[Any, ...]) -> Any:
         """The URL parameters among bound arguments (§3.3)."""
         params = args[0] if args else None
-        return {} if params is None or (len(args) == 1 and self.has_body) else params
+        return {} if not params or (len(args) == 1 and self.has_body) else params
 
     # -- URL and key --------------------------------------------------------------------------------------------------
 
@@ -261,7 +282,7 @@ class RestEndpoint(Endpoint[P, R]):
             url_params = self.bind_args(args if url_params is not None else (), keywords)[0]
         params = cast("dict[str, Any]", {} if url_params is None else url_params)
         if type(params) is not dict and not is_mapping(params):
-            raise TypeError(f"the parameters of endpoint {self.name!r} are a dict, not a {type(url_params).__name__}")
+            raise TypeError(f"the parameters of endpoint {self.name!r} are a dict, not {described(url_params)}")
         template = self._template
         prefix = self.url_prefix
         url = prefix + (template.filler or template.fill)(params, prefix.rpartition("/")[2] if template.leads else "")
@@ -283,7 +304,7 @@ class RestEndpoint(Endpoint[P, R]):
         if kwargs or (not args and self._defaults):
             bound = self.bind_args(args, kwargs)
         given: Any = bound[0] if bound else None
-        params: dict[str, Any] = {} if given is None or (len(bound) == 1 and self.has_body) else given
+        params: dict[str, Any] = {} if not given or (len(bound) == 1 and self.has_body) else given
         quick = self._quick
         if quick is not None and quick.filler is not None and type(given) is dict and len(params) == quick.exact:
             # Every parameter fills the template, and nobody overrides how: what `url` would come to.
@@ -303,7 +324,15 @@ class RestEndpoint(Endpoint[P, R]):
 
         Raises what `url` raises, and ValueError for `""` where a required parameter is a whole segment (§2.2).
         """
-        params = self._params(args)
+        params = args[0] if args and (len(args) != 1 or not self.has_body) else None
+        quick = self._quick
+        if quick is not None and quick.filler is not None and type(params) is dict and len(params) == quick.exact:
+            # As in `key`: what `url` would come to.
+            if quick.whole:
+                quick.refuse_empty(params)
+            return self.url_prefix + quick.filler(params, "")
+        if params is None:
+            params = {}
         template = self._template
         if template.whole and is_mapping(params):
             template.refuse_empty(params)
@@ -329,32 +358,56 @@ class RestEndpoint(Endpoint[P, R]):
     def _lifecycle(self, args: tuple[Any, ...]) -> Flow:
         url = self.request_url(args)
         init = self.get_request_init(args[-1] if args and self.has_body else None)
-        if is_awaitable(init):
+        if type(init) not in PLAIN and is_awaitable(init):
             init = yield Outcome(self.name, "get_request_init", init)
         response = self.fetch_response(url, init)
         if is_awaitable(response):
             response = yield Outcome(self.name, "fetch_response", response)
         value = self.parse_response(response)
-        if is_awaitable(value):
+        if type(value) not in PLAIN and is_awaitable(value):
             value = yield Outcome(self.name, "parse_response", value)
         value = self.process(value, *args)
-        if is_awaitable(value):
+        if type(value) not in PLAIN and is_awaitable(value):
             value = yield Outcome(self.name, "process", value)
         return value
+
+    def perform(self, args: tuple[Any, ...], transport: SyncTransport) -> Any:
+        """Runs the whole lifecycle for bound arguments, blocking where it waits (§3.4)."""
+        if not self._plain:
+            return super().perform(args, transport)
+        url, init = self._request(args)
+        return self._answer(transport.send(url, init, timeout=self.timeout))
+
+    def perform_async(self, args: tuple[Any, ...], transport: AsyncTransport) -> Coroutine[Any, Any, Any]:
+        """Runs the whole lifecycle for bound arguments, awaiting where it waits (§3.4)."""
+        if not self._plain:
+            return super().perform_async(args, transport)
+        return self._perform_async(args, transport)
+
+    async def _perform_async(self, args: tuple[Any, ...], transport: AsyncTransport) -> Any:
+        url, init = self._request(args)
+        return self._answer(await transport.send(url, init, timeout=self.timeout))
+
+    def _request(self, args: tuple[Any, ...]) -> tuple[str, dict[str, Any]]:
+        """What is sent where no hook is overridden."""
+        return self.request_url(args), self.get_request_init(args[-1] if args and self._has_body else None)
+
+    def _answer(self, response: Any) -> Any:
+        """The value of an answer that was read, where no hook is overridden."""
+        return None if response.status_code == 204 else self._parsed(response, response.content)
 
     def get_request_init(self, body: Any = None) -> Any:
         """What is sent: `request_init` overlaid with `method`, `signal` and `body`, and the headers (§3.4).
 
         A JSON body is encoded to text. Raises TypeError for a body that has no JSON form.
         """
-        init: dict[str, Any] = {**self.request_init, "method": self.method, "signal": self.signal}
-        if body is None or (type(body) is str and not body):
-            init["body"] = None
-            as_json = True
-        else:
+        request_init = self.request_init
+        init: dict[str, Any] = {**request_init, "method": self.method, "signal": self.signal, "body": None}
+        as_json = True
+        if body is not None and not (type(body) is str and not body):
             as_json = self._is_json(body)
             init["body"] = self._encoded(body) if as_json else body
-        own = self.request_init.get("headers")
+        own = request_init.get("headers")
         headers: dict[str, str] = {"Content-Type": JSON_TYPE} if as_json else {}
         if own:
             own = dict(own)
@@ -590,8 +643,9 @@ class RestEndpoint(Endpoint[P, R]):
         return f"<{type(self).__name__} {self.name}: {self.method} {self.path}>"
 
 
-class ListEndpoint(RestEndpoint[P, R], Generic[P, R, PushP, PushR, PageP, PageR]):
-    """A `RestEndpoint` whose schema holds a Collection, typed: what `push`, `assign` and `get_page` take and give.
+class ListEndpoint(RestEndpoint[P, R], Generic[P, R, PushP, PushR, PageP, PageR, UnshiftP, UnshiftR]):
+    """A `RestEndpoint` whose schema holds a Collection, typed: what `push` (or `assign`), `get_page` and `unshift` take
+    and give.
 
     At run time it is a `RestEndpoint`; each has what its schema and options allow.
     """
@@ -601,7 +655,7 @@ class ListEndpoint(RestEndpoint[P, R], Generic[P, R, PushP, PushR, PageP, PageR]
         @property
         def push(self: ListEndpoint[Any, Any, P2, Has[R2], Any, Any]) -> RestEndpoint[P2, R2]: ...
         @property
-        def unshift(self: ListEndpoint[Any, Any, P2, Has[R2], Any, Any]) -> RestEndpoint[P2, R2]: ...
+        def unshift(self: ListEndpoint[Any, Any, Any, Any, Any, Any, P2, Has[R2]]) -> RestEndpoint[P2, R2]: ...
         @property
         def assign(self: ListEndpoint[Any, Any, P2, Assigns[R2], Any, Any]) -> RestEndpoint[P2, R2]: ...
         @property
@@ -611,11 +665,11 @@ class ListEndpoint(RestEndpoint[P, R], Generic[P, R, PushP, PushR, PageP, PageR]
         @overload
         def __get__(
             self, instance: Binder[Controller], owner: Any, /
-        ) -> BoundList[P, R, PushP, PushR, PageP, PageR]: ...
+        ) -> BoundList[P, R, PushP, PushR, PageP, PageR, UnshiftP, UnshiftR]: ...
         @overload
         def __get__(
             self, instance: Binder[AsyncController], owner: Any, /
-        ) -> AsyncBoundList[P, R, PushP, PushR, PageP, PageR]: ...
+        ) -> AsyncBoundList[P, R, PushP, PushR, PageP, PageR, UnshiftP, UnshiftR]: ...
         @overload
         def __get__(self, instance: object, owner: Any, /) -> Self: ...
         def __get__(self, instance: Any, owner: Any = None, /) -> Any: ...

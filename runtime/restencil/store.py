@@ -20,7 +20,7 @@ from .compiled import CompiledNormalization, normalization, reader_of
 from .denormalize import WHOLE, Denormalization, Memo, args_text
 from .errors import AbortError, AbortOptimistic, ProcessingError
 from .expiry import INFINITE, ExpiryStatus, Reading, inactive
-from .known import known_data, known_reading
+from .known import fresh_data, known_data, known_reading
 from .late import logger
 from .layers import Layers, Token, tokens_of
 from .normalize import Normalization
@@ -133,6 +133,18 @@ class _Aside:
             self.tables[table] = tuple(self.pks(table))
 
 
+class _Asides(set["weakref.ref[_Aside]"]):
+    """What the snapshots that are still held keep; empty where there is none, which every write asks."""
+
+    def keep(self, aside: _Aside) -> None:
+        """From now on, for as long as it is held."""
+        self.add(weakref.ref(aside, self.discard))
+
+    def held(self) -> list[_Aside]:
+        """All of them."""
+        return [aside for known in self.copy() if (aside := known()) is not None]
+
+
 class Snapshot:
     """A state as it stays while it is held; optimistic responses are computed from one (§10.4).
 
@@ -177,10 +189,7 @@ class Snapshot:
 def _rebased(state: State, base: Tables, aside: _Aside) -> State:
     if state is base or not isinstance(state, Change):
         return aside
-    copied = Change(_rebased(state.below, base, aside))
-    copied.entities, copied.metas, copied.indexes = state.entities, state.metas, state.indexes
-    copied.results, copied.key_metas = state.results, state.key_metas
-    return copied
+    return state.over(_rebased(state.below, base, aside))
 
 
 class Store:
@@ -219,7 +228,7 @@ class Store:
         self._listeners: dict[int, Callable[[], object]] = {}
         self._notifications: deque[None] = deque()
         self._notifying = False
-        self._asides: weakref.WeakSet[_Aside] = weakref.WeakSet()
+        self._asides = _Asides()
         self.busy: int | None = None
         """The thread in which hooks run under the lock."""
         self._retention = Retention(self, max_entities)
@@ -300,7 +309,7 @@ class Store:
             if layers.stale:
                 self._refresh()
             state = layers.top
-            if state is self._base and not (retention.active or retention.evicted):
+            if self._is_plain():
                 known = known_reading(self._base, self._memo, endpoint, args, key, self.clock())
                 if known is not None:
                     return known
@@ -313,14 +322,27 @@ class Store:
         key = None
         if args and args[0] is not None:
             key = endpoint.key(*args)
-            layers, retention = self._layers, self._retention
             with self.lock:
-                if not layers.stale and layers.top is self._base and not (retention.active or retention.evicted):
-                    known = known_data(self._base, self._memo, endpoint, args, key)
-                    if known is not None:
-                        return known[0]
+                known = known_data(self._base, self._memo, endpoint, args, key) if self._is_plain() else None
+            if known is not None:
+                return known[0]
         reading = self.read(endpoint, args, key)
         return reading.data if reading.found else None
+
+    def fresh(self, endpoint: Endpoint[..., Any], args: tuple[Any, ...]) -> Any:
+        """The data that a reader of the endpoint finds now, fresh and without an error; else None, and `read` says why."""
+        if not args or args[0] is None:
+            return None
+        key = endpoint.key(*args)
+        with self.lock:
+            if self._is_plain():
+                return fresh_data(self._base, self._memo, endpoint, args, key, self.clock())
+        return None
+
+    def _is_plain(self) -> bool:
+        """Whether the view is the base, and no one minds what is read."""
+        layers, retention = self._layers, self._retention
+        return not layers.stale and layers.top is self._base and not (retention.active or retention.evicted)
 
     def read_base(self, endpoint: Endpoint[..., Any], args: tuple[Any, ...], key: str | None = None) -> Reading:
         """The same in the base state, without optimistic updates (`fetch_if_stale`, §7.1)."""
@@ -364,7 +386,7 @@ class Store:
             self._refresh()
             snapshot = Snapshot(self, self._layers.top, self.now() if fetched_at is None else fetched_at, self._base)
             if snapshot.aside is not None:
-                self._asides.add(snapshot.aside)
+                self._asides.keep(snapshot.aside)
             return snapshot
 
     def reader_beside(self, state: State, args: tuple[Any, ...], memo: Memo) -> Denormalization:
@@ -569,18 +591,21 @@ class Store:
         adopts = endpoint.decodes or not fetched
         placeholder = action.fetch_id if action.fetch_id is not None else self.next_id()
         change: Change
+        outside, self.busy = self.busy, threading.get_ident()
         try:
-            with self._hooks():
-                run = self._normalized(
-                    self._base, endpoint, schema, args, key, response, action.meta, placeholder, adopts=adopts
-                )
+            run = self._normalized(
+                self._base, endpoint, schema, args, key, response, action.meta, placeholder, adopts=adopts
+            )
         except Exception as error:
+            self.busy = outside
             failure = _processing_error(error, key, schema, response)
             logger.warning("%s", failure, exc_info=failure)
             if current:
                 self._ended(action.fetch_id)
                 self._record_error(endpoint, key, failure, _error_meta(action))
             raise failure from error
+        finally:
+            self.busy = outside
         if not current:
             self._ended(action.fetch_id)
             return self._answer(run, schema, response, args)
@@ -590,6 +615,8 @@ class Store:
         self._ended(action.fetch_id)
         self._commit(change)
         self._changed()
+        if not (fetched or action.wanted or self.flights) and (schema is None or schema.inert):
+            return None
         return self._answer(run, schema, response, args) if schema is not None else self._base.result(key)
 
     def _normalized(
@@ -637,7 +664,7 @@ class Store:
         snapshot = Snapshot(self, below, action.meta.fetched_at)
         respond = endpoint.get_optimistic_response
         if respond is None:
-            return Change(below)
+            return Change(below, action.meta)
         payload = copy_in(_not_awaitable(respond(snapshot, *action.args), endpoint, "get_optimistic_response"))
         schema = schema_of(endpoint.schema)
         run = self._normalized(below, endpoint, schema, action.args, action.key, payload, action.meta, action.fetch_id)
@@ -668,7 +695,7 @@ class Store:
                     policy = _not_awaitable(endpoint.error_policy(error), endpoint, "error_policy")
             except Exception:
                 logger.exception("%s: error_policy failed; the error counts as hard", key)
-        change = Change(self._base)
+        change = Change(self._base, meta)
         change.key_metas[key] = KeyMeta(meta, error=error, error_policy=policy)
         self._commit(change)
         self._changed()
@@ -769,7 +796,7 @@ class Store:
         """Deletes entities and keys in place, without notification (§7.3, §14)."""
         base = self._base
         gone = [cell for cell in dict.fromkeys(cells) if base.get(*cell) is not UNDEFINED]
-        for aside in self._asides:
+        for aside in self._asides.held():
             for table in {table for table, _ in gone}:
                 aside.keep_order(table)
             for table, pk in gone:
@@ -797,7 +824,7 @@ class Store:
     # -- committing --------------------------------------------------------------------------------------------------
 
     def _keep_aside_key(self, key: str) -> None:
-        for aside in self._asides:
+        for aside in self._asides.held():
             aside.keep_result(key)
 
     def _commit(self, change: Change) -> None:
@@ -823,7 +850,7 @@ class Store:
             self._retention.written(change)
 
     def _keep_aside(self, change: Change) -> None:
-        for aside in self._asides:
+        for aside in self._asides.held():
             for table, written in change.entities.items():
                 aside.keep_table(table)
                 for pk in written:

@@ -111,6 +111,8 @@ class Tables:
     def __init__(self) -> None:
         self.entities: dict[str, dict[str, Any]] = {}
         self.metas: dict[str, dict[str, Meta]] = {}
+        self.latest: dict[str, float] = {}
+        """The last moment (ms) that anything in a table was fetched at: what is fetched later overtakes nothing."""
         self.results: dict[str, Any] = {}
         self.key_metas: dict[str, KeyMeta] = {}
         self.indexes: dict[str, dict[str, dict[str, str]]] = {}
@@ -189,16 +191,25 @@ class Tables:
         return [(table, pk) for pk, value in change.entities[table].items() if stored.get(pk) is not value]
 
     def commit(self, change: Change) -> list[str]:
-        """Takes a change over; returns the tables that are new or have more members now."""
+        """Takes a change over, whose dicts may become the tables; returns those that are new or have more members now."""
         grown: list[str] = []
         for table, written in change.entities.items():
+            times = dict.fromkeys(written, change.times)
+            latest = change.times.fetched_at
+            others = change.metas.get(table)
+            if others:
+                times.update(others)
+                latest = max(meta.fetched_at for meta in times.values())
             stored = self.entities.get(table)
-            size = -1 if stored is None else len(stored)
             if stored is None:
-                stored = self.entities[table] = {}
-                self.metas[table] = {}
+                self.entities[table], self.metas[table], self.latest[table] = written, times, latest
+                grown.append(table)
+                continue
+            size = len(stored)
             stored.update(written)
-            self.metas[table].update(change.metas[table])
+            self.metas[table].update(times)
+            if latest > self.latest[table]:
+                self.latest[table] = latest
             if len(stored) != size:
                 grown.append(table)
         for key in change.results if not self.stamps else {**change.results, **change.key_metas}:
@@ -241,18 +252,29 @@ class Tables:
 
 
 class Change:
-    """What one action writes, over the state that it was computed from."""
+    """What one action writes, over the state that it was computed from.
 
-    __slots__ = ("below", "entities", "indexes", "key_metas", "listed", "metas", "results")
+    `times` are the action's; they are those of all that it writes, except where `metas` has others.
+    """
 
-    def __init__(self, below: State) -> None:
+    __slots__ = ("below", "entities", "indexes", "key_metas", "listed", "metas", "results", "times")
+
+    def __init__(self, below: State, times: Meta) -> None:
         self.below = below
+        self.times = times
         self.entities: dict[str, dict[str, Any]] = {}
         self.metas: dict[str, dict[str, Meta]] = {}
         self.results: dict[str, Any] = {}
         self.key_metas: dict[str, KeyMeta] = {}
         self.indexes: dict[tuple[str, str], dict[str, str | None]] = {}
         self.listed: set[str] = set()
+
+    def over(self, below: State) -> Change:
+        """The same change over another state."""
+        moved = Change(below, self.times)
+        moved.entities, moved.metas, moved.indexes = self.entities, self.metas, self.indexes
+        moved.results, moved.key_metas = self.results, self.key_metas
+        return moved
 
     def get(self, table: str, pk: str) -> Any:
         found = self.entities.get(table)
@@ -263,10 +285,14 @@ class Change:
         return self.below.get(table, pk)
 
     def meta(self, table: str, pk: str) -> Meta | None:
-        found = self.metas.get(table)
-        if found is not None and pk in found:
-            return found[pk]
+        if pk in self.entities.get(table, EMPTY):
+            return self.times_of(table, pk)
         return self.below.meta(table, pk)
+
+    def times_of(self, table: str, pk: str) -> Meta:
+        """The times of an entity or collection that it writes."""
+        found: Meta = self.metas.get(table, EMPTY).get(pk, self.times)
+        return found
 
     def result(self, key: str) -> Any:
         return self.results[key] if key in self.results else self.below.result(key)
@@ -307,17 +333,18 @@ class Change:
         written = self.entities.get(table)
         if written is None:
             self.entities[table] = {pk: stored}
-            self.metas[table] = {pk: meta}
         else:
             written[pk] = stored
-            self.metas[table][pk] = meta
+        if meta is not self.times:
+            self.metas.setdefault(table, {})[pk] = meta
+        elif table in self.metas:
+            self.metas[table].pop(pk, None)
 
     def open_table(self, table: str) -> None:
         """Makes the table known, whether or not anything is in it: a list of all that it holds was answered."""
         self.listed.add(table)
         if table not in self.entities:
             self.entities[table] = {}
-            self.metas[table] = {}
 
     def write_index(self, table: str, names: Iterable[str], pk: str, old: Any, new: Any) -> list[str]:
         """Keeps the index entries of a record that changes (§5.3.2); returns the indexed fields that it lacks."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import re
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Generator, Iterable, Iterator, Mapping
 from contextvars import copy_context
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
@@ -17,7 +17,7 @@ from .errors import NetworkError
 from .flow import Outcome
 from .late import urls
 from .path import scalar_text
-from .values import is_list, is_sequence
+from .values import described, is_list, is_sequence
 
 if TYPE_CHECKING:
     from typing import Self
@@ -52,7 +52,7 @@ class Form(dict[str, Any]):
                     continue
                 text = scalar_text(item)
                 if text is None:
-                    raise TypeError(f"form field {name!r} is a {type(item).__name__}, which has no text in a form")
+                    raise TypeError(f"form field {name!r} is {described(item)}, which has no text in a form")
                 pairs.append((name, text))
         return pairs
 
@@ -75,7 +75,7 @@ class Multipart(dict[str, Any]):
                 elif item is not None:
                     text = scalar_text(item)
                     if text is None:
-                        raise TypeError(f"multipart field {name!r} is a {type(item).__name__}; expected text or a file")
+                        raise TypeError(f"multipart field {name!r} is {described(item)}; expected text or a file")
                     fields.setdefault(name, []).append(text)
         return fields, files
 
@@ -301,24 +301,20 @@ class _Transport:
         """True once a streamed answer has taken over the closing of a transport that serves one call."""
         self.for_one_call = False
 
-    def _base(self, client: httpx.Client | httpx.AsyncClient | None) -> str:
-        return self.base_url or (str(client.base_url) if client is not None else "")
-
     def _order(
         self,
-        base: str,
+        sender: SyncSender | AsyncSender,
         url: str,
         init: Mapping[str, Any],
         prepared: tuple[str, Headers] | None,
         timeout: float | None,
         stream: bool,
-        sender: SyncSender | AsyncSender,
     ) -> Order:
         address, headers = prepared if prepared is not None else (url, _headers(init))
         limit = init.get("timeout")
         if limit is None:
             limit = timeout if timeout is not None else self.timeout
-        absolute = public = address if _SCHEME(address) else _resolved(address, base)
+        absolute = public = address if _SCHEME(address) else _resolved(address, sender.base)
         if prepared is not None:
             # What was added to the query may be a secret; where the request really goes is none.
             path, _, query = absolute.partition("?")
@@ -327,17 +323,8 @@ class _Transport:
                 public = f"{path}?{given}" if given else path
         if "@" in public:
             public = public_url(public)
-        return sender.order(
-            absolute,
-            public,
-            init,
-            headers,
-            limit,
-            self.max_response_bytes,
-            stream,
-            base,
-            None if prepared is None or public == absolute else public,
-        )
+        shown = None if prepared is None or public == absolute else public
+        return sender.order(sender, absolute, public, shown, init, headers, limit, stream)
 
 
 def _headers(init: Mapping[str, Any]) -> Headers:
@@ -391,7 +378,7 @@ class SyncTransport(_Transport):
 
         with self._lock:
             if self._sender is None:
-                self._sender = SyncSender(self._given)
+                self._sender = SyncSender(self._given, self.base_url, self.max_response_bytes)
             return self._sender
 
     def send(
@@ -409,7 +396,7 @@ class SyncTransport(_Transport):
         if self._prepare is not None:
             prepared = Outcome(public_url(url), "prepare", self._prepare(url, _headers(init))).run(self)
         sender = self._sender or self._sending()
-        order = self._order(self._base(self._given), url, init, prepared, timeout, stream, sender)
+        order = self._order(sender, url, init, prepared, timeout, stream)
         if signal is not None:
             return _Abortable(lambda: sender.carry_out(order), signal).wait()
         return sender.carry_out(order)
@@ -514,17 +501,12 @@ class AsyncTransport(_Transport):
 
         with self._lock:
             if self._sender is None:
-                self._sender = AsyncSender(self._given, self)
+                self._sender = AsyncSender(self._given, self.base_url, self.max_response_bytes, self)
             return self._sender
 
-    async def send(
-        self,
-        url: str,
-        init: Mapping[str, Any],
-        *,
-        timeout: float | None = None,  # noqa: ASYNC109 - milliseconds, of the request
-        stream: bool = False,
-    ) -> httpx.Response:
+    def send(
+        self, url: str, init: Mapping[str, Any], *, timeout: float | None = None, stream: bool = False
+    ) -> Coroutine[Any, Any, httpx.Response]:
         """Sends what `init` says and returns the answer, its body read unless `stream`.
 
         Raises what `SyncTransport.send` raises.
@@ -532,11 +514,19 @@ class AsyncTransport(_Transport):
         signal = cast("AbortSignal | None", init.get("signal"))
         if signal is not None:
             signal.raise_if_aborted()
+        if signal is not None or self._prepare is not None:
+            return self._send_prepared(url, init, timeout, stream, signal)
+        sender = self._sender or self._sending()
+        return sender.carry_out(self._order(sender, url, init, None, timeout, stream))
+
+    async def _send_prepared(
+        self, url: str, init: Mapping[str, Any], timeout: float | None, stream: bool, signal: AbortSignal | None
+    ) -> httpx.Response:
         prepared: tuple[str, Headers] | None = None
         if self._prepare is not None:
             prepared = await Outcome(public_url(url), "prepare", self._prepare(url, _headers(init))).run_async(self)
         sender = self._sender or self._sending()
-        order = self._order(self._base(self._given), url, init, prepared, timeout, stream, sender)
+        order = self._order(sender, url, init, prepared, timeout, stream)
         if signal is None:
             return await sender.carry_out(order)
         return await sender.carry_out_unless_aborted(order, signal)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple, NoReturn, TypeGuard, TypeVar
 
@@ -138,7 +139,7 @@ def read_only(value: Any) -> Any:
 
 def copy_in(value: Any) -> Any:
     """A deep copy of what a user handed in: containers are copied, everything else is kept (§6.1)."""
-    if isinstance(value, MAPPING):
+    if kind_of(value) is dict or isinstance(value, MAPPING):
         return {key: item if type(item) in SCALARS else copy_in(item) for key, item in value.items()}
     if isinstance(value, SEQUENCE):
         return [item if type(item) in SCALARS else copy_in(item) for item in value]
@@ -150,27 +151,28 @@ def same_json(left: Any, right: Any) -> bool:
     if left is right:
         return True
     try:
-        return bool(left == right) and _alike(left, right)
+        return bool(left == right) and alike(left, right)
     except Exception:  # a foreign object's own comparison failed: then it is not known to be equal
         return False
 
 
-def _alike(left: Any, right: Any) -> bool:
+def alike(left: Any, right: Any) -> bool:
     """Whether two values that are equal in Python are so in JSON, where booleans are no numbers."""
-    if isinstance(left, DICT):
-        if not isinstance(right, DICT):
+    kind = kind_of(left)
+    if kind is dict or isinstance(left, DICT):
+        if kind_of(right) is not dict and not isinstance(right, DICT):
             return False
         for key, value in left.items():
             if type(value) is not str:
                 other = right[key]
-                if value is not other and not _alike(value, other):
+                if value is not other and not alike(value, other):
                     return False
         return True
-    if isinstance(left, LIST):
+    if kind is list or isinstance(left, LIST):
         if not isinstance(right, LIST):
             return False
         for value, other in zip(left, right, strict=True):
-            if type(value) is not str and value is not other and not _alike(value, other):
+            if type(value) is not str and value is not other and not alike(value, other):
                 return False
         return True
     return (left is True or left is False) is (right is True or right is False)
@@ -178,15 +180,38 @@ def _alike(left: Any, right: Any) -> bool:
 
 def text_of(value: Any) -> str:
     """The text that a value has as a URL parameter and in a collection's identity (§2.2, §5.8.1)."""
+    if isinstance(value, enum.Enum):
+        value = value.value
     if isinstance(value, str):
-        return value
+        return value if type(value) is str else str.__str__(value)
     if value is True:
         return "true"
     if value is False:
         return "false"
-    if isinstance(value, float) and value.is_integer():
+    return _float_text(value) if isinstance(value, float) else str(value)
+
+
+def _float_text(value: float) -> str:
+    """A number as JSON's own language writes it: no `.0`, and an exponent below 1e-6 and from 1e21 on only (§2.2)."""
+    if value.is_integer() and abs(value) < 1e21:
         return str(int(value))
-    return str(value)
+    digits, _, exponent = repr(value).partition("e")
+    if not exponent:
+        return digits
+    power = int(exponent)
+    if power < -6 or power > 0:
+        return f"{digits}e{power:+}"
+    return f"{value:.{len(digits.partition('.')[2]) - power}f}"
+
+
+def with_article(noun: str) -> str:
+    """A noun behind its article, by its first letter: `a User`, `an Article`."""
+    return f"{'an' if noun[:1] in 'aeioAEIO' else 'a'} {noun}"
+
+
+def described(value: Any) -> str:
+    """What a value is, for messages: `a list`, `an int`, `None`."""
+    return "None" if value is None else with_article(type(value).__name__)
 
 
 class Meta(NamedTuple):

@@ -63,6 +63,10 @@ class Worker:
             job.calibrate()
         return job
 
+    def forget(self) -> None:
+        """Lets go of all jobs: what one left behind is no burden to the next."""
+        self.ask(do="forget")
+
     def close(self) -> None:
         """Ends the worker."""
         if self._process.stdin is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import sys
 import traceback
@@ -52,11 +53,15 @@ def serve(jobs: Mapping[str, Prepare]) -> None:
     prepared: dict[str, Run] = {}
     for line in sys.stdin:
         request: dict[str, Any] = json.loads(line)
-        name = request["job"]
+        name = request.get("job", "")
         try:
-            if request["do"] == "prepare":
-                prepared[name] = jobs[name](**request["parameters"])
+            if request["do"] == "forget":
+                prepared.clear()
+                gc.collect()
                 answer: dict[str, Any] = {"ready": name}
+            elif request["do"] == "prepare":
+                prepared[name] = jobs[name](**request["parameters"])
+                answer = {"ready": name}
             else:
                 answer = {"seconds": prepared[name](request["count"])}
         except Exception:

@@ -88,6 +88,7 @@ class _Rows:
         self, work: str, goal: float | None, job: str, peers: dict[str, str], *, once: bool = False, **parameters: Any
     ) -> None:
         """A row that compares: the goal counts against the fastest of data-client's packages."""
+        self._forget()
         mine = self.ours.job(job, once=once, **parameters)
         others: dict[str, Job] = {}
         if self.theirs is not None:
@@ -107,8 +108,14 @@ class _Rows:
         if rest:
             self.table.notes.append(f"{work}: also {', '.join(rest)}")
 
+    def _forget(self) -> None:
+        self.ours.forget()
+        if self.theirs is not None:
+            self.theirs.forget()
+
     def absolute(self, work: str, goal: float | None, job: str, **parameters: Any) -> list[float]:
         """A row with a bound of its own."""
+        self._forget()
         times = in_turns([self.ours.job(job, **parameters).run], self.rounds)[0]
         self.table.value(work, goal, times)
         return times

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from tests.conformance.compare import differences, plain, step_differences
 from tests.conformance.run import Case, cases, problems, worlds_of
+from tests.patience import PATIENCE
 
 FOLDER = Path(__file__).parent
 ALL = list(cases([FOLDER / "cases", FOLDER / "own_cases"]))
@@ -89,7 +90,7 @@ def test_the_command_reports_failures_and_goes_on(tmp_path: Path) -> None:
     broken = {"id": "x/3", "kind": "store", "title": "broken", "steps": [{"op": "no such step"}]}
     (tmp_path / "cases.json").write_text(json.dumps({"suite": "x", "format": 1, "cases": [wrong, broken, right]}))
     command = [sys.executable, str(FOLDER / "run.py"), str(tmp_path)]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=60, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=PATIENCE, check=False)
     lines = done.stdout.splitlines()
     assert done.returncode == 1
     assert lines[-1] == "1 passed, 2 failed"
@@ -103,5 +104,5 @@ def test_the_command_passes(tmp_path: Path) -> None:
     case = {"id": "x/1", "kind": "key", "title": "key", "endpoint": {"path": "/a"}, "expect": {"value": "GET /a"}}
     (tmp_path / "cases.json").write_text(json.dumps({"suite": "x", "format": 1, "cases": [case]}))
     command = [sys.executable, str(FOLDER / "run.py"), str(tmp_path)]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=60, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=PATIENCE, check=False)
     assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "1 passed, 0 failed")

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
+from tests.patience import PATIENCE
 
 
 class _Users(BaseHTTPRequestHandler):
@@ -43,4 +44,4 @@ def loopback() -> Iterator[str]:
     yield f"http://127.0.0.1:{server.server_port}"
     server.shutdown()
     server.server_close()
-    thread.join(5)
+    thread.join(PATIENCE)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import socket
 import threading
-import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -24,13 +23,13 @@ class Arrived:
 
 @dataclass
 class Reply:
-    """What the server says; `raw` is sent instead of everything else, `pause` seconds pass before the body."""
+    """What the server says; `raw` is sent instead of everything else, a `held` body not before the server ends."""
 
     status: int = 200
     body: bytes = b"{}"
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
     raw: bytes | None = None
-    pause: float = 0
+    held: bool = False
 
 
 Handler = Callable[[Arrived], Reply]
@@ -44,6 +43,7 @@ class Server:
         self._handler = handler or (lambda request: Reply())
         self._listener = socket.create_server(("127.0.0.1", 0))
         self._connections: list[socket.socket] = []
+        self._ended = threading.Event()
         self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
 
     def __enter__(self) -> Self:
@@ -51,6 +51,7 @@ class Server:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._ended.set()
         for opened in (self._listener, *self._connections):
             with suppress(OSError):
                 opened.shutdown(socket.SHUT_RDWR)
@@ -79,7 +80,10 @@ class Server:
                 headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
                 length = int(headers.get("content-length", 0))
                 while len(buffer) < length:
-                    buffer += connection.recv(1 << 20)
+                    chunk = connection.recv(1 << 20)
+                    if not chunk:
+                        return
+                    buffer += chunk
                 body, buffer = buffer[:length], buffer[length:]
                 request = Arrived(method, target, headers, body)
                 self.arrived.append(request)
@@ -90,15 +94,13 @@ class Server:
     def _answer(self, connection: socket.socket, reply: Reply) -> bool:
         if reply.raw is not None:
             connection.sendall(reply.raw)
-            time.sleep(reply.pause)
             return False
         headers = {"Content-Type": "application/json", "Content-Length": str(len(reply.body)), **reply.headers}
         head = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
         start = f"HTTP/1.1 {reply.status} Status\r\n{head}\r\n".encode("latin-1")
-        if reply.pause:
+        if reply.held:
             connection.sendall(start)
-            time.sleep(reply.pause)
-            connection.sendall(reply.body)
-        else:
-            connection.sendall(start + reply.body)
+            self._ended.wait()
+            return False
+        connection.sendall(start + reply.body)
         return True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -277,6 +278,17 @@ def test_a_response_that_does_not_fit_raises_a_processing_error_with_the_respons
         world.do("fetch", Users.get, id="1")
     assert caught.value.status == 400 and caught.value.response == {"name": "no id"}
     assert world.store.pending == {} and world.store.flights == {}
+
+
+class Dated(Entity, key="Dated"):
+    id: str = ""
+    day: datetime.date | None = None
+
+
+def test_a_response_by_hand_that_does_not_decode_is_told_where_it_is_set(world: World) -> None:
+    days: Any = create_resource(path="/days/:id", schema=Dated)
+    with pytest.raises(ProcessingError, match="field 'day' of Dated '1' does not decode: 'soon'"):
+        world.controller.set_response(days.get, {"id": "1", "day": "soon"}, id="1")
 
 
 def test_a_mutation_is_always_sent_and_identical_reads_are_not(world: World) -> None:

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.patience import PATIENCE
 
 from restencil.late import Late
 
@@ -47,7 +48,7 @@ def loaded(code: str) -> set[str]:
         env={**os.environ, "PYTHONPATH": str(GOLDEN)},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE,
         check=True,
     )
     return set(done.stdout.split())
@@ -101,5 +102,5 @@ def test_a_late_module_gives_what_the_module_has() -> None:
 def test_the_logger_is_quiet_where_nobody_asked_to_see() -> None:
     """Records of the library go nowhere by themselves (§9.7)."""
     code = "from restencil.late import logger; logger.error('seen by no one'); logger.warning('nor this')"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=PATIENCE, check=True)
     assert (done.stdout, done.stderr) == ("", "")

@@ -11,6 +11,7 @@ from typing import Any
 
 import httpx
 import pytest
+from tests.patience import eventually_async
 
 from restencil import (
     AsyncController,
@@ -298,7 +299,9 @@ def test_when_the_caller_that_refreshes_is_cancelled_the_next_one_takes_over() -
         began = asyncio.Event()
 
         async def refresh(error: Any) -> bool:
-            began.set()
+            if not began.is_set():
+                began.set()
+                await asyncio.Event().wait()  # until its caller is cancelled
             return await session.renew_later(error)
 
         endpoint = session.endpoint(refresh=refresh)
@@ -306,10 +309,10 @@ def test_when_the_caller_that_refreshes_is_cancelled_the_next_one_takes_over() -
             first = asyncio.create_task(controller.fetch(endpoint, id="1"))
             await began.wait()
             others = [asyncio.create_task(controller.fetch(endpoint, id=str(n))) for n in range(2, 6)]
-            await asyncio.sleep(0.005)
+            await eventually_async(lambda: session.requests == 5)
             first.cancel()
             assert [user.id for user in await asyncio.gather(*others)] == ["2", "3", "4", "5"]
-            assert session.refreshes == 2
+            assert session.refreshes == 1
 
     asyncio.run(main())
 

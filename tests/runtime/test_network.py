@@ -6,13 +6,13 @@ import asyncio
 import contextvars
 import email.utils
 import threading
-import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import httpx
 import pytest
+from tests.patience import PATIENCE, eventually, eventually_async
 
 from restencil import (
     AbortController,
@@ -56,7 +56,7 @@ class Gate:
 
     def answer(self, request: httpx.Request) -> httpx.Response:
         self.enter(request)
-        assert self.open.wait(20)
+        assert self.open.wait(PATIENCE)
         return httpx.Response(200, json={"id": request.url.path.rpartition("/")[2], "name": "Ann"})
 
     async def answer_async(self, request: httpx.Request) -> httpx.Response:
@@ -72,19 +72,10 @@ class Gate:
         return httpx.AsyncClient(transport=httpx.MockTransport(self.answer_async))
 
 
-def eventually(test: Callable[[], bool]) -> None:
-    """Waits until it is true, ten seconds at most."""
-    deadline = time.monotonic() + 10
-    while not test():
-        assert time.monotonic() < deadline, "it did not happen within ten seconds"
-        time.sleep(0.002)
-
-
-async def soon(test: Callable[[], bool]) -> None:
-    """Lets tasks run until it is true."""
-    async with asyncio.timeout(10):
-        while not test():
-            await asyncio.sleep(0.001)
+def callers(store: Store) -> int:
+    """How many wait for a request in flight, whoever began it."""
+    with store.lock:
+        return sum(flight.callers for flight in store.pending.values())
 
 
 # joining
@@ -94,9 +85,9 @@ def test_a_thousand_threads_that_read_the_same_send_one_request() -> None:
     gate = Gate()
     with Controller(client=gate.client()) as controller, ThreadPoolExecutor(1000) as pool:
         reads = [pool.submit(controller.read, Users.get, id="1") for _ in range(1000)]
-        eventually(lambda: sum(flight.callers for flight in controller.store.pending.values()) == 1000)
+        eventually(lambda: callers(controller.store) == 1000)
         gate.open.set()
-        users = {id(read.result(timeout=20)) for read in reads}
+        users = {id(read.result(timeout=PATIENCE)) for read in reads}
     assert gate.count == 1 and len(users) == 1
     assert controller.store.pending == {} and controller.store.flights == {}
 
@@ -106,7 +97,7 @@ def test_a_thousand_tasks_that_read_the_same_send_one_request() -> None:
         gate = Gate()
         async with AsyncController(client=gate.async_client()) as controller:
             reads = [asyncio.create_task(controller.read(Users.get, id="1")) for _ in range(1000)]
-            await soon(lambda: gate.count == 1)
+            await eventually_async(lambda: gate.count == 1)
             gate.open.set()
             users = {id(user) for user in await asyncio.gather(*reads)}
             assert gate.count == 1 and len(users) == 1
@@ -125,7 +116,7 @@ def test_threads_and_tasks_join_one_request_whoever_began_it() -> None:
                     lambda: asyncio.create_task(other.read(Users.get, id="1")),
                 ]
                 reads = [begin[first == "task"]()]
-                await soon(lambda: gate.count == 1)
+                await eventually_async(lambda: gate.count == 1)
                 reads += [start() for start in begin * 5]
                 await asyncio.sleep(0.05)
                 gate.open.set()
@@ -143,7 +134,7 @@ def test_a_blocking_call_in_the_thread_of_the_loop_that_owns_the_request_sends_i
         with Controller(store, client=other.client()) as controller:
             async with AsyncController(store, client=gate.async_client()) as asynchronous:
                 task = asyncio.create_task(asynchronous.read(Users.get, id="1"))
-                await soon(lambda: gate.count == 1)
+                await eventually_async(lambda: gate.count == 1)
                 assert controller.read(Users.get, id="1").name == "Ann"
                 assert (gate.count, other.count) == (1, 1)
                 gate.open.set()
@@ -176,7 +167,7 @@ def test_a_cancelled_caller_only_leaves_a_shared_request() -> None:
         gate = Gate()
         async with AsyncController(client=gate.async_client()) as controller:
             first = asyncio.create_task(controller.read(Users.get, id="1"))
-            await soon(lambda: gate.count == 1)
+            await eventually_async(lambda: gate.count == 1)
             second = asyncio.create_task(controller.read(Users.get, id="1"))
             await asyncio.sleep(0)
             first.cancel()
@@ -194,11 +185,11 @@ def test_the_last_cancelled_caller_aborts_the_request_and_no_error_is_recorded()
         gate = Gate()
         async with AsyncController(client=gate.async_client()) as controller:
             calls = [asyncio.create_task(controller.read(Users.get, id="1")) for _ in range(3)]
-            await soon(lambda: gate.count == 1)
+            await eventually_async(lambda: gate.count == 1)
             for call in calls:
                 call.cancel()
             await asyncio.gather(*calls, return_exceptions=True)
-            await soon(lambda: controller.store.pending == {})
+            await eventually_async(lambda: controller.store.pending == {})
             assert controller.get_error(Users.get, id="1") is None
             gate.open.set()
             assert (await controller.read(Users.get, id="1")).name == "Ann"
@@ -215,12 +206,12 @@ def test_a_cancelled_mutation_takes_its_optimistic_update_back() -> None:
         async with AsyncController(client=gate.async_client()) as controller:
             controller.set_response(users.get, ANN, id="1")
             task = asyncio.create_task(controller.fetch(users.update, id="1", body={"id": "1", "name": "Bob"}))
-            await soon(lambda: gate.count == 1)
+            await eventually_async(lambda: gate.count == 1)
             assert controller.cached(users.get, id="1").name == "Bob"
             task.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await task
-            await soon(lambda: controller.store.pending == {})
+            await eventually_async(lambda: controller.store.pending == {})
             assert controller.cached(users.get, id="1").name == "Ann"
 
     asyncio.run(main())
@@ -235,7 +226,7 @@ def test_a_caller_cancelled_before_its_request_began_leaves_nothing_pending() ->
             task.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await task
-            await soon(lambda: controller.store.pending == {})
+            await eventually_async(lambda: controller.store.pending == {})
             assert controller.store.flights == {}
 
     asyncio.run(main())
@@ -245,7 +236,7 @@ def test_a_caller_cancelled_before_its_request_began_leaves_nothing_pending() ->
 def test_thousands_of_cancelled_reads_leave_the_pool_usable_and_nothing_pending(loopback: str, reads: int) -> None:
     async def main() -> None:
         users = Users.get.extend(url_prefix=loopback)
-        async with httpx.AsyncClient(limits=httpx.Limits(max_connections=20), timeout=20) as client:
+        async with httpx.AsyncClient(limits=httpx.Limits(max_connections=20), timeout=PATIENCE) as client:
             async with AsyncController(client=client) as controller:
                 for start in range(0, reads, 100):
                     calls = [asyncio.create_task(controller.read(users, id=str(start + n))) for n in range(100)]
@@ -255,11 +246,11 @@ def test_thousands_of_cancelled_reads_leave_the_pool_usable_and_nothing_pending(
                         call.cancel()
                     outcomes = await asyncio.gather(*calls, return_exceptions=True)
                     assert all(isinstance(o, asyncio.CancelledError | User) for o in outcomes)
-                await soon(lambda: controller.store.pending == {})
+                await eventually_async(lambda: controller.store.pending == {})
                 assert controller.store.flights == {}
                 users_read = await asyncio.gather(*(controller.fetch(users, id=f"end{n}") for n in range(50)))
                 assert [user.id for user in users_read] == [f"end{n}" for n in range(50)]
-                assert len(asyncio.all_tasks()) == 1
+                await eventually_async(lambda: len(asyncio.all_tasks()) == 1)
 
     asyncio.run(main())
 
@@ -270,7 +261,7 @@ def test_a_signal_aborts_its_own_request_and_a_joined_caller_s_signal_does_not()
         joined, own = AbortController(), AbortController()
         async with AsyncController(client=gate.async_client()) as controller:
             first = asyncio.create_task(controller.fetch(Users.get.extend(signal=own.signal), id="1"))
-            await soon(lambda: gate.count == 1)
+            await eventually_async(lambda: gate.count == 1)
             second = asyncio.create_task(controller.fetch(Users.get.extend(signal=joined.signal), id="1"))
             await asyncio.sleep(0)
             joined.abort()
@@ -295,18 +286,18 @@ def test_a_waiter_in_a_thread_gets_an_abort_error_when_the_loop_that_fetches_end
     async def main() -> None:
         controller = AsyncController(store, client=gate.async_client())
         dropped = asyncio.create_task(controller.read(Users.get, id="1"))
-        await soon(lambda: gate.count == 1)
+        await eventually_async(lambda: gate.count == 1)
         started.set()
-        await asyncio.sleep(0.15)
+        await eventually_async(lambda: callers(store) == 2)  # the thread has joined
         assert not dropped.done()
 
     with Controller(store, client=Gate(opened=True).client()) as controller, ThreadPoolExecutor(2) as pool:
         loop = pool.submit(asyncio.run, main())
-        assert started.wait(10)
+        assert started.wait(PATIENCE)
         waiting = pool.submit(controller.read, Users.get, id="1")
-        loop.result(timeout=20)
+        loop.result(timeout=PATIENCE)
         with pytest.raises(AbortError):
-            waiting.result(timeout=20)
+            waiting.result(timeout=PATIENCE)
         assert controller.read(Users.get, id="1").name == "Ann"
 
 
@@ -317,7 +308,7 @@ def test_a_loop_that_stands_still_is_not_waited_for() -> None:
 
     async def begin() -> asyncio.Task[Any]:
         task = asyncio.create_task(asynchronous.read(Users.get, id="1"))
-        await soon(lambda: gate.count == 1)
+        await eventually_async(lambda: gate.count == 1)
         return task
 
     task = loop.run_until_complete(begin())
@@ -349,9 +340,9 @@ def test_closing_an_async_controller_lets_waiters_elsewhere_go() -> None:
         with Controller(store, client=Gate(opened=True).client()) as controller:
             other = AsyncController(store, client=gate.async_client())
             own = asyncio.create_task(other.read(Users.get, id="1"))
-            await soon(lambda: gate.count == 1)
+            await eventually_async(lambda: gate.count == 1)
             waiting = asyncio.create_task(asyncio.to_thread(controller.read, Users.get, id="1"))
-            await asyncio.sleep(0.05)
+            await eventually_async(lambda: callers(store) == 2)
             await other.aclose()
             for task in (own, waiting):
                 with pytest.raises(AbortError, match="has ended; call again"):
@@ -368,7 +359,7 @@ def test_a_reset_lets_a_blocked_thread_go_before_its_answer_comes() -> None:
         eventually(lambda: gate.count == 1)
         controller.reset_entire_store()
         with pytest.raises(ResetError):
-            read.result(timeout=10)
+            read.result(timeout=PATIENCE)
         gate.open.set()
         eventually(lambda: controller.store.pending == {})
         assert controller.cached(Users.get, id="1") is None
@@ -392,7 +383,7 @@ def test_hooks_see_the_context_of_the_caller_also_on_another_thread() -> None:
             controller.read(endpoint, id="1")
             controller.all_settled()
 
-        pool.submit(read).result(timeout=10)
+        pool.submit(read).result(timeout=PATIENCE)
     assert seen == ["Ann", "Ann"]
 
 
@@ -406,7 +397,7 @@ def test_background_threads_are_daemons_and_are_used_again() -> None:
             controller.read(Users.get, id="1")
             controller.all_settled()
         mine = set(threading.enumerate()) - before
-        assert 0 < len(mine) <= 3 and all(thread.daemon for thread in mine)
+        assert 0 < len(mine) < 10 and all(thread.daemon for thread in mine)
     assert gate.count == 40
 
 

@@ -821,7 +821,7 @@ def test_hooks_that_may_not_wait_refuse_a_coroutine(name: str) -> None:
 
 def test_a_url_that_is_no_string_is_refused() -> None:
     """The error names hook, endpoint and what was found."""
-    with pytest.raises(TypeError, match="url of endpoint 'a' returned a int, not a string"):
+    with pytest.raises(TypeError, match="url of endpoint 'a' returned an int, not a string"):
         RestEndpoint(path="/a", name="a", url=lambda params: 5).url({})
 
 

@@ -69,7 +69,7 @@ def test_the_worked_example_of_the_whole_loop() -> None:
 @pytest.mark.parametrize(
     ("response", "text"),
     [
-        ({"title": "x"}, "a Article in the response has no usable primary key: 'id' is None"),
+        ({"title": "x"}, "an Article in the response has no usable primary key: 'id' is None"),
         ({"id": ""}, "has no usable primary key: 'id' is ''"),
         ({"id": "undefined"}, "has no usable primary key: 'id' is 'undefined'"),
         ([{"id": "1"}, {}, {}, {"id": "4th"}], "expected one object for Article, found a list that begins with"),

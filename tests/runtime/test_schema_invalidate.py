@@ -66,7 +66,7 @@ def test_the_value_of_a_fetch(desk: Desk) -> None:
 
 def test_an_unusable_pk_is_an_error(desk: Desk) -> None:
     """An object without the primary key, or a value that is none, is a processing error."""
-    with pytest.raises(ProcessingError, match="a Article in the response has no usable primary key"):
+    with pytest.raises(ProcessingError, match="an Article in the response has no usable primary key"):
         desk.answer(Articles.delete, {"title": "x"}, {"id": 1})
     for answer in ("", None, True):
         with pytest.raises(ProcessingError):

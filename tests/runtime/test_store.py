@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
+from tests.patience import PATIENCE
 from tests.runtime.doubles import AnyEndpoint, Desk
 
 from restencil import (
@@ -672,7 +673,7 @@ def test_listeners_run_outside_of_the_lock(desk: Desk) -> None:
     def listen() -> None:
         thread = threading.Thread(target=lambda: found.append(desk.data(bare, {})))
         thread.start()
-        thread.join(5)
+        thread.join(PATIENCE)
 
     desk.store.add_listener(listen)
     desk.answer(bare, 7, {})
@@ -808,7 +809,7 @@ def test_no_reader_sees_half_of_an_answer() -> None:
         store.apply(SetResponse(both, (), both.key(), response, Meta(number, number, number + 1), fetch_id=number + 1))
     stop.set()
     for reader in readers:
-        reader.join(5)
+        reader.join(PATIENCE)
     assert torn == []
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.patience import PATIENCE
 
 from restencil import AsyncController, Controller, Entity, NetworkError, create_resource
 from restencil.testing import Answer, FakeClock, Fixture, MockServer, NetworkDown
@@ -242,9 +243,9 @@ def test_the_plugin_s_fixtures_drive_controllers_of_both_kinds(tmp_path: Path) -
         capture_output=True,
         text=True,
         check=True,
-        timeout=60,
+        timeout=PATIENCE,
     ).stdout
     if "restencil.pytest_plugin" not in installed:
         command[3:3] = ["-p", "restencil.pytest_plugin"]
-    run = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=120, check=False)
+    run = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=PATIENCE, check=False)
     assert run.returncode == 0 and "3 passed" in run.stdout, run.stdout + run.stderr

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
+from tests.patience import PATIENCE
 
 ROOT = Path(__file__).resolve().parents[2]
 TYPING = ROOT / "tests" / "typing"
@@ -22,7 +23,7 @@ Errors = dict[str, dict[int, list[str]]]
 
 def _run(command: Sequence[str], folder: Path) -> str:
     done = subprocess.run(
-        [sys.executable, "-m", *command], cwd=folder, capture_output=True, text=True, timeout=300, check=False
+        [sys.executable, "-m", *command], cwd=folder, capture_output=True, text=True, timeout=PATIENCE, check=False
     )
     assert done.returncode in (0, 1), done.stderr + done.stdout
     return done.stdout

@@ -17,9 +17,11 @@ from restencil.values import (
     ReadOnlyDict,
     ReadOnlyList,
     copy_in,
+    described,
     read_only,
     same_json,
     text_of,
+    with_article,
 )
 
 LIST_CHANGES: list[Callable[[Any], object]] = [
@@ -176,3 +178,17 @@ def test_what_a_user_hands_in_is_copied_deeply() -> None:
 def test_texts_of_values(value: Any, text: str) -> None:
     """Numbers, booleans and texts have the text that they have in a URL."""
     assert text_of(value) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [([], "a list"), (1, "an int"), (object(), "an object"), (None, "None"), (True, "a bool")],
+)
+def test_a_value_is_described_with_the_right_article(value: Any, text: str) -> None:
+    """Messages read as English: `an int`, and None is called by its name."""
+    assert described(value) == text
+
+
+def test_an_article_follows_the_first_letter() -> None:
+    """Names of entities that begin with u are mostly said with `a`: a User, a UUID."""
+    assert [with_article(noun) for noun in ("Article", "User", "enum")] == ["an Article", "a User", "an enum"]

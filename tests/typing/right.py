@@ -34,6 +34,11 @@ def synchronous(blog: Blog) -> None:
     assert_type(blog.articles.get_list(), list[Article])
     assert_type(blog.articles.get_list.push(body={"title": "t"}, author="bob"), Article)
     assert_type(blog.articles.get_list.unshift(body={}), Article)
+    assert_type(blog.articles.first.push(body={}), Article)
+    assert_type(blog.articles.first.unshift(body={}, pinned=True), Article)
+    assert_type(blog.articles.top.unshift(body={}, pinned=True), Article)
+    assert_type(blog.articles.top.get_page(cursor="c"), list[Article])
+    assert_type(blog.articles.log.push(body={}), Article)
     assert_type(blog.articles.get_list.get_page(cursor="c"), list[Article])
     for article in blog.articles.get_list.iterate(author="bob"):
         assert_type(article, Article)
@@ -57,6 +62,7 @@ def synchronous(blog: Blog) -> None:
 async def asynchronous(blog: AsyncBlog) -> None:
     assert_type(await blog.articles.get(id=1), Article)
     assert_type(await blog.articles.get_list.push(body={"title": "t"}), Article)
+    assert_type(await blog.articles.top.unshift(body={}, pinned=True), Article)
     assert_type(await blog.articles.get_list.get_page(cursor="c"), list[Article])
     async for article in blog.articles.get_list.iterate(author="bob"):
         assert_type(article, Article)
@@ -71,6 +77,7 @@ def unbound() -> None:
     assert_type(Articles.get.url(id=1), str)
     assert_type(Articles.get.method, str)
     assert_type(Articles.get_list.push.key(body={}), str)
+    assert_type(Articles.top.unshift.key(body={}, pinned=True), str)
     Articles.get(id=1)
     extended = Articles.get.extend(data_expiry_length=1, access_token="t")
     assert_type(extended.key(id=1), str)

@@ -117,6 +117,21 @@ class Articles(
     def by_name(self) -> dict[str, Article]:
         raise NotImplementedError
 
+    def _unshift(self, *, body: ArticleBody, pinned: bool) -> Article:
+        raise NotImplementedError
+
+    @rest_list(path="/first", push=_push, unshift=_unshift)
+    def first(self) -> list[Article]:
+        raise NotImplementedError
+
+    @rest_list(path="/top", unshift=_unshift, get_page=_get_page)
+    def top(self) -> list[Article]:
+        raise NotImplementedError
+
+    @rest_list(path="/log", push=_push, unshift=None)
+    def log(self) -> list[Article]:
+        raise NotImplementedError
+
     @rest_list(path="/plain", schema=[Article])
     def plain(self) -> list[Article]:
         raise NotImplementedError

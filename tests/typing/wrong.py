@@ -36,6 +36,10 @@ def absent(blog: Blog) -> None:
     blog.articles.plain.iterate()  # error: no pages
     blog.articles.plain.push(body={})  # error: no collection
     blog.articles.get.push(body={})  # error: no list
+    blog.articles.top.push(body={})  # error: only unshift was declared
+    blog.articles.log.unshift(body={})  # error: it was taken away
+    blog.articles.first.unshift(body={})  # error: it has a keyword of its own
+    Articles.log.unshift(body={}, pinned=True)  # error: unbound alike
     Articles.plain.push(body={})  # error: unbound alike
     Articles.get_list.assign(body={})  # error: unbound alike
 

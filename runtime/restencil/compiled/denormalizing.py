@@ -28,12 +28,15 @@ class CompiledDenormalization(Denormalization):
         self.tables = state.entities
         self.memo = memo
         self.unlinked = memo.unlinked
+        self._homes: dict[EntitySchema, dict[str, Node]] = {}
 
     def read(self, schema: Schema | None, stored: Any, slot: Any = None) -> Any:
         """What a stored form is for readers; what was built before is found at once."""
         if type(schema) is EntitySchema and type(stored) is str:
             model = schema.model
-            home = self.memo.home(model.key, model.cls)
+            home = self._homes.get(schema)
+            if home is None:
+                home = self._homes[schema] = self.memo.home(model.key, model.cls)
             node = home.get(stored)
             if node is not None:
                 return node.value
@@ -84,6 +87,16 @@ class CompiledDenormalization(Denormalization):
     def interpreted(self, schema: EntitySchema, pk: str) -> Any:
         """The entity by the interpreter, which minds cycles and depth."""
         return super().entity(schema, pk)
+
+    def inside(self, node: Node, operation: Callable[..., Any], *args: Any) -> Any:
+        """What is read while the entity of a node is being built by a function that keeps no account of that."""
+        outside, self.current = self.current, node
+        self.depth += 1
+        try:
+            return operation(*args)
+        finally:
+            self.current = outside
+            self.depth -= 1
 
     def _instance(self, model: EntityModel, pk: str | None, record: Any, place: Any, node: Any) -> Any:
         fill = model.node.filler
@@ -155,6 +168,7 @@ def compile_entity(schema: EntitySchema) -> Builder:
                 source.put(f"return run.interpreted({name}, pk)")
             source.put("node = new(Node)", "node.home = home", "node.slot = pk", "node.parents = current")
             source.put("node.alive = True")
+            body.outside = "node"
             body.instance(model, cyclic=False)
     build: Builder = source.function("build")
     schema.builder = build
@@ -196,9 +210,10 @@ class _Denormalizing:
 
     def __init__(self, source: Source) -> None:
         self.source = source
+        self.outside = ""
+        """The node that a call out of the function has to be told of, where the reader does not know it."""
         self._inside: list[Schema] = []
         source.scope.update(
-            CONTAINERS=frozenset({list, dict}),
             EMPTY=EMPTY,
             INVALID=INVALID,
             Node=Node,
@@ -224,19 +239,26 @@ class _Denormalizing:
             elif isinstance(schema, Object):
                 self._object(schema, value, node, sink)
             else:
-                self.source.put(sink.format(f"run.visit({self.source.name(schema, 'schema')}, {value})"))
+                self.source.put(sink.format(self._out("run.visit", self.source.name(schema, "schema"), value)))
             self._inside.pop()
         elif schema is None:
             self.source.put(sink.format(f"{value} if type({value}) in SCALARS else read_only({value})"))
         else:
-            self.source.put(sink.format(f"run.visit({self.source.name(schema, 'schema')}, {value})"))
+            self.source.put(sink.format(self._out("run.visit", self.source.name(schema, "schema"), value)))
+
+    def _out(self, *call: str) -> str:
+        """A call, as an operation and its arguments, that leaves the function."""
+        operation, *arguments = call
+        if self.outside:
+            return f"run.inside({self.outside}, {', '.join(call)})"
+        return f"{operation}({', '.join(arguments)})"
 
     def _otherwise(self, schema: Schema, value: str, sink: str) -> None:
         source, name = self.source, self.source.name(schema, "schema")
         with source.block(f"elif {value} is None or {value} is UNDEFINED or {value} is INVALID:"):
             source.put(sink.format(value))
         with source.block("else:"):
-            source.put(sink.format(f"{name}.denormalize({value}, run)"))
+            source.put(sink.format(self._out(f"{name}.denormalize", value, "run")))
 
     def _list(self, schema: List, value: str, node: str, sink: str) -> None:
         source, item = self.source, schema.item
@@ -265,9 +287,9 @@ class _Denormalizing:
                     source.put(f"{found} = {table}.get({entry})")
                     with source.block(f"if type({found}) is {cls}:"):
                         source.put(f"{out}.append({found})", "continue")
-                    source.put(f"{found} = run.entity({schema}, {entry})")
+                    source.put(f"{found} = {self._out('run.entity', schema, entry)}")
                 with source.block("else:"):
-                    source.put(f"{found} = run.visit({schema}, {entry})")
+                    source.put(f"{found} = {self._out('run.visit', schema, entry)}")
                 with source.block(f"if {found} is not UNDEFINED and {found} is not INVALID:"):
                     source.put(f"{out}.append({found})")
             with source.block(f"if {node} is not None and {value}:"):
@@ -275,7 +297,7 @@ class _Denormalizing:
                 source.put(f"{waiting} = run.unlinked.get({model.key!r})")
                 with source.block(f"if {waiting} is None:"):
                     source.put(f"{waiting} = run.memo.waiting({model.key!r})")
-                source.put(f"{waiting}.append(({node}, {value}))")
+                source.put(f"{waiting} += ({node}, {value})")
             return
         home, known = source.variable("home"), source.variable("known")
         source.put(f"{home} = run.memo.home({model.key!r}, {cls})")
@@ -293,9 +315,9 @@ class _Denormalizing:
                     with source.block(f"if type({found}) is dict:"):
                         source.put(f"{found} = {build}(run, {entry}, {found}, {home}, {node})")
                     with source.block("else:"):
-                        source.put(f"{found} = run.entity({schema}, {entry})")
+                        source.put(f"{found} = {self._out('run.entity', schema, entry)}")
             with source.block("else:"):
-                source.put(f"{found} = run.visit({schema}, {entry})")
+                source.put(f"{found} = {self._out('run.visit', schema, entry)}")
             with source.block(f"if {found} is not UNDEFINED and {found} is not INVALID:"):
                 source.put(f"{out}.append({found})")
 
@@ -340,15 +362,13 @@ class _Denormalizing:
             with source.block("if place is not None:"):
                 source.put("run.register(place, instance, node)")
         self._members(model)
-        if not cyclic:
-            source.put("run.current = node", "run.depth += 1")
         # As in an object: what makes the entity unusable leaves the loop that runs once.
         with source.block("while True:"):
             for relation in model.relations:
                 self._relation(relation, model)
             source.put("set_members(instance, members)", "break")
         if not cyclic:
-            source.put("run.current = current", "run.depth -= 1", "node.value = instance", "home[pk] = node")
+            source.put("node.value = instance", "home[pk] = node")
         source.put("return instance")
 
     def _members(self, model: EntityModel) -> None:
@@ -373,10 +393,16 @@ class _Denormalizing:
         with source.block("else:"):
             source.put("members = {**record}")
             with source.block("if holds_containers(members):"):
-                for in_json in sorted(relations):
-                    with source.block(f"if {in_json!r} in members:"):
-                        source.put(f"members[{in_json!r}] = None")
-                with source.block("if not CONTAINERS.isdisjoint(map(type, members.values())):"):
+                if relations:
+                    # A dict knows whether any container was put into it: this one is filled anew without the relations.
+                    source.put("others, members = members, {}")
+                    for in_json in sorted(relations):
+                        with source.block(f"if {in_json!r} in others:"):
+                            source.put(f"del others[{in_json!r}]")
+                    source.put("members.update(others)")
+                    with source.block("if holds_containers(members):"):
+                        source.put(f"members = {everything}")
+                else:
                     source.put(f"members = {everything}")
             self._decode(model, known)
 
@@ -402,7 +428,8 @@ class _Denormalizing:
             if isinstance(schema, Schema) and written_out(schema):
                 self.value(schema, entry, "node", f"{found} = {{}}")
             else:
-                source.put(f"{found} = run.related({source.name(relation, 'relation')}, {entry}, {cls}, pk)")
+                related = self._out("run.related", source.name(relation, "relation"), entry, cls, "pk")
+                source.put(f"{found} = {related}")
             with source.block(f"if {found} is INVALID:"):
                 if relation.needed:
                     source.put("instance = INVALID", "break")

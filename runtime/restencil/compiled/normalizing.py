@@ -11,7 +11,7 @@ from ..schema.base import Schema, definitions
 from ..schema.containers import List, Object
 from ..schema.entity import UNUSABLE, EntityModel, EntitySchema, Relation, usable_pk
 from ..tables import EMPTY, Tables
-from ..values import INVALID, UNDEFINED, kind_of, same_json
+from ..values import INVALID, UNDEFINED, alike, kind_of, same_json
 from .source import COMPILED, PAYS, Source, holds_containers, resolved, written_out
 
 if TYPE_CHECKING:
@@ -39,15 +39,18 @@ class CompiledNormalization(Normalization):
         return super().visit(schema, value, parent, key)
 
     def opened(self, model: EntityModel) -> tuple[Any, ...]:
-        """Of a table that is written to: what this pass writes, its times, what is stored and its, what came before."""
-        table, change = model.key, self.change
-        written = change.entities.get(table)
+        """Of a table that is written to: what this pass writes, what is stored, what came before, and the times stored.
+
+        These are None where nothing in the table was fetched later than this response.
+        """
+        table, below = model.key, self.below
+        entities = self.change.entities
+        written = entities.get(table)
         if written is None:
-            written = change.entities[table] = {}
-            change.metas[table] = {}
-        below = self.below
-        stored, times = below.entities.get(table, EMPTY), below.metas.get(table, EMPTY)
-        return written, change.metas[table], stored, times, self.passed(table)
+            written = entities[table] = {}
+        overtakes = below.latest.get(table, 0) <= self.meta.fetched_at
+        times = None if overtakes else below.metas.get(table, EMPTY)
+        return written, below.entities.get(table, EMPTY), self.passed(table), times
 
 
 def _laid_over(model: EntityModel, before: Any, existing: dict[str, Any], record: dict[str, Any]) -> Any:
@@ -87,8 +90,7 @@ def compile_normalizer(schema: Schema) -> Normalizer:
     source = Source(schema)
     body = _Normalizing(source)
     with source.block("def normalize(value, parent, key, run):"):
-        source.put("visit, written, meta, adopts = run.visit, run.written, run.meta, run.adopts")
-        source.put("fetched_at = meta.fetched_at")
+        source.put("visit, written, adopts, fetched_at = run.visit, run.written, run.adopts, run.meta.fetched_at")
         opened = source.mark()
         body.value(schema, "value", "parent", "key", "return {}")
         source.insert(opened, [f"{table} = None" for table in body.tables.values()])
@@ -107,9 +109,9 @@ class _Normalizing:
         scope.update(
             INVALID=INVALID,
             UNDEFINED=UNDEFINED,
-            UNUSABLE=UNUSABLE,
+            UNUSABLE=UNUSABLE | {None},
             laid_over=_laid_over,
-            same_json=same_json,
+            alike=alike,
             usable_pk=usable_pk,
             new=object.__new__,
             set_members=set_members,
@@ -195,13 +197,9 @@ class _Normalizing:
         self._inside.append(schema)
         with source.block(f"if type({value}) is dict:"):
             source.put(f"{pk} = {value}.get({model.pk_name!r})")
-            with source.block(f"if type({pk}) is str:"), source.block(f"if {pk} in UNUSABLE:"):
-                source.put(f"{pk} = None")
-            with source.block(f"elif type({pk}) is int:"):
-                source.put(f"{pk} = str({pk})")
-            with source.block("else:"):
-                source.put(f"{pk} = usable_pk({pk})")
-            with source.block(f"if {pk} is None:"):
+            with source.block(f"if type({pk}) is not str:"):
+                source.put(f"{pk} = str({pk}) if type({pk}) is int else usable_pk({pk})")
+            with source.block(f"if {pk} in UNUSABLE:"):
                 source.put(sink.format(f"{node}.normalize({value}, {parent}, {key}, run)"))
             if _has_cycle(model):
                 place = source.variable("place")
@@ -250,11 +248,11 @@ class _Normalizing:
     def _write(self, model: EntityModel, record: str, pk: str, *, copied: bool) -> None:
         source = self.source
         table = self.tables.setdefault(model, f"table_{len(self.tables)}")
-        times, stored, dates, passed = f"times_{table}", f"stored_{table}", f"dates_{table}", f"passed_{table}"
+        stored = f"stored_{table}"
         known = source.name(model, "model")
         own = record if copied else f"{record} if adopts else {{**{record}}}"
         with source.block(f"if {table} is None:"):
-            source.put(f"{table}, {times}, {stored}, {dates}, {passed} = run.opened({known})")
+            source.put(f"{table}, {stored}, passed_{table}, dates_{table} = run.opened({known})")
         again = f"{pk} in {table}"
         if model.merges:
             again += f" or {pk} in {stored}"
@@ -273,7 +271,6 @@ class _Normalizing:
                     source.put(f"{table}[{pk}] = {made} = new({cls})", f"set_members({made}, {own})")
             else:
                 source.put(f"{table}[{pk}] = {own}")
-            source.put(f"{times}[{pk}] = meta")
 
     def _merge(self, model: EntityModel, record: str, pk: str, own: str) -> None:
         """The branch for a record that is stored already; the usual one is stored just so."""
@@ -281,17 +278,29 @@ class _Normalizing:
         table = self.tables[model]
         known = source.name(model, "model")
         before, existing = source.variable("before"), source.variable("existing")
-        with source.block(f"elif {pk} in stored_{table}:"):
+        with source.block(f"elif stored_{table} and {pk} in stored_{table}:"):
             source.put(f"{before} = stored_{table}[{pk}]")
-            with source.block(f"if {before} is INVALID or fetched_at < dates_{table}[{pk}].fetched_at:"):
+            overtaken = f"dates_{table} and fetched_at < dates_{table}[{pk}].fetched_at"
+            with source.block(f"if {before} is INVALID or {overtaken}:"):
                 source.put(f"run.write_entity({known}, {pk}, {own})")
             with source.block("else:"):
                 source.put(f"{existing} = {before} if type({before}) is dict else {before}.__dict__")
-                with source.block(f"if same_json({existing}, {record}):"):
+                same, name, value = source.variable("same"), source.variable("name"), source.variable("value")
+                with source.block("try:"):
+                    # As `same_json` does it.
+                    source.put(f"{same} = {existing} == {record}")
+                    with source.block(f"if {same}:"), source.block(f"for {name}, {value} in {existing}.items():"):
+                        other = f"{record}[{name}]"
+                        differs = f"type({value}) is not str and {value} is not {other} and not alike({value}, {other})"
+                        with source.block(f"if {differs}:"):
+                            source.put(f"{same} = False", "break")
+                with source.block("except Exception:"):
+                    source.put(f"{same} = False")
+                with source.block(f"if {same}:"):
                     source.put(f"{table}[{pk}] = {before}")
                 with source.block("else:"):
                     source.put(f"{table}[{pk}] = laid_over({known}, {before}, {existing}, {record})")
-                source.put(f"passed_{table}[{pk}] = {own}", f"times_{table}[{pk}] = meta")
+                source.put(f"passed_{table}[{pk}] = {own}")
 
 
 def _has_cycle(model: EntityModel) -> bool:

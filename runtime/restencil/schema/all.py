@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ..values import EVERYTHING, INVALID, UNDEFINED, ReadOnlyList, is_mapping
+from ..tables import record_of
+from ..values import EVERYTHING, INVALID, UNDEFINED, ReadOnlyList, Sentinel, is_mapping
 from .base import Answer, Schema, definitions, title_of
 from .containers import Attribute, Choice, item_schema, items_of
 from .entity import EntitySchema
@@ -42,6 +43,9 @@ class All(Schema):
 
         Raises TypeError where one form meets the other.
         """
+        item = self.item if self._attribute is None and isinstance(definition, Mapping) else None
+        if isinstance(item, Choice):  # a union inside: as if its mapping had been given (§5.5)
+            self._definition, self._attribute = dict(item.raw), item.attribute
         has_mapping = self._attribute is not None
         if has_mapping != isinstance(definition, Mapping):
             have, got = ("a mapping", "a single entity") if has_mapping else ("a single entity", "a mapping")
@@ -80,13 +84,24 @@ class All(Schema):
         return EVERYTHING
 
     def denormalize(self, stored: Any, run: Denormalization) -> Any:
-        entities = self.entities()
-        if not any(run.table_exists(schema.model.key) for schema in entities):
+        tables: dict[str, list[EntitySchema]] = {}
+        for schema in self.entities():
+            tables.setdefault(schema.model.key, []).append(schema)
+        if not [table for table in tables if run.table_exists(table)]:
             return INVALID
         found: list[Any] = []
-        for schema in entities:
-            for pk in run.table(schema.model.key):
+        for table, schemas in tables.items():
+            for pk in run.table(table):
+                schema = schemas[0] if len(schemas) == 1 else self._shown_as(schemas, run.state.get(table, pk))
                 entity = run.entity(schema, pk)
                 if entity is not UNDEFINED and entity is not INVALID:
                     found.append(entity)
         return ReadOnlyList(found)
+
+    def _shown_as(self, schemas: list[EntitySchema], stored: Any) -> EntitySchema:
+        """Which of the types that share a table a record is of; each record is listed once."""
+        item = self.item
+        chosen = None
+        if isinstance(item, Choice) and not isinstance(stored, Sentinel):
+            chosen = item.select(record_of(stored), None, None)[1]
+        return chosen if isinstance(chosen, EntitySchema) and chosen in schemas else schemas[0]

@@ -62,6 +62,11 @@ class Schema:
         return ()
 
     @property
+    def inert(self) -> bool:
+        """Whether it hands out what lies in the tables: nothing is checked, converted or computed that could fail."""
+        return False
+
+    @property
     def title(self) -> str:
         """The name that endpoints and errors use for it (§4.2)."""
         return type(self).__name__

@@ -90,6 +90,11 @@ class Collection(Schema):
         return self.inner.item
 
     @property
+    def inert(self) -> bool:
+        item = self.item
+        return item is not None and item.inert
+
+    @property
     def table_key(self) -> str:
         """The table: `[Key]` for lists, `{Key}` for maps; several types joined by `;` (§5.8.1)."""
         item = self.item
@@ -337,13 +342,16 @@ class Adder(Schema):
     def title(self) -> str:
         return self.collection.title
 
+    @property
+    def inert(self) -> bool:
+        return self.collection.inert
+
     def _wrapped(self, value: Any) -> Any:
         return value if self.collection.is_map or is_list(value) else [value]
 
     def normalize(self, value: Any, parent: Any, key: str | None, run: Normalization) -> Any:
         collection = self.collection
-        with run.creating():
-            new = collection.normalize_items(self._wrapped(value), parent, key, run)
+        new = run.created(collection.normalize_items, self._wrapped(value), parent, key, run)
         self.change_collections(new, run)
         return new
 
@@ -376,8 +384,7 @@ class Mover(Adder):
 
     def normalize(self, value: Any, parent: Any, key: str | None, run: Normalization) -> Any:
         collection = self.collection
-        with run.creating():
-            new = collection.normalize_items(self._wrapped(value), parent, key, run)
+        new = run.created(collection.normalize_items, self._wrapped(value), parent, key, run)
         for pk, existing in run.collections(collection.table_key):
             identity = identity_of_text(pk)
             changed = existing

@@ -84,18 +84,31 @@ class Choice(Schema):
     def normalize(self, value: Any, parent: Any, key: str | None, run: Normalization) -> Any:
         name, schema = self.select(value, parent, key)
         if schema is None:
-            logger.warning(
-                "%s: no schema for an item whose attribute %r is %r; it is kept as it came. Known: %s",
-                self.owner,
-                getattr(self.attribute, "__name__", self.attribute),
-                value.get(self.attribute) if is_mapping(value) and isinstance(self.attribute, str) else "?",
-                ", ".join(map(str, self.raw)),
-            )
+            self.warn_of(value)
             return value
         if callable(self.attribute):
             # The choice may depend on the place, which an answer does not know.
             run.chosen[id(value), id(self)] = schema
         return {"id": run.visit(schema, value, parent, key), "schema": name}
+
+    def undecided(self, value: Any, parent: Any, key: str | None) -> bool:
+        """Whether the attribute says nothing of an item, because the item lacks it."""
+        attribute = self.attribute
+        try:
+            name = attribute(value, parent, key) if callable(attribute) else value.get(attribute)
+        except (AttributeError, KeyError, TypeError):
+            return True
+        return name is None
+
+    def warn_of(self, value: Any) -> None:
+        """Logs that an item has no mapping entry (§5.7)."""
+        logger.warning(
+            "%s: no schema for an item whose attribute %r is %r; it is kept as it came. Known: %s",
+            self.owner,
+            getattr(self.attribute, "__name__", self.attribute),
+            value.get(self.attribute) if is_mapping(value) and isinstance(self.attribute, str) else "?",
+            ", ".join(map(str, self.raw)),
+        )
 
     def _reference(self, stored: Any) -> Schema | None:
         """The schema of a stored `{"id", "schema"}`; None for an item that was kept as it came."""
@@ -116,9 +129,8 @@ class Choice(Schema):
 
     def chosen(self, value: Any, run: Answer) -> Schema | None:
         """The schema that an item of the response was normalized with."""
-        if callable(self.attribute):
-            return run.chosen.get((id(value), id(self)))
-        return self.select(value, None, None)[1]
+        found = run.chosen.get((id(value), id(self)))
+        return self.select(value, None, None)[1] if found is None and not callable(self.attribute) else found
 
     def answer(self, value: Any, run: Answer) -> Any:
         return run.visit(self.chosen(value, run), value)

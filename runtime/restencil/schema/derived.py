@@ -49,7 +49,10 @@ class Invalidate(Schema):
         item = self.item
         if isinstance(item, Choice):
             name, chosen = item.select(value, parent, key)
+            if chosen is None and item.undecided(value, parent, key):
+                return self._invalidate_held(item, value, lambda schema: schema.lenient_pk(value, run.args), run)
             if not isinstance(chosen, EntitySchema):
+                item.warn_of(value)
                 return value
             run.chosen[id(value), id(item)] = chosen
             return {"id": self._invalidate(chosen, value, parent, key, run), "schema": name}
@@ -66,13 +69,38 @@ class Invalidate(Schema):
         run.visited(value, schema.model.key, pk)
         return pk
 
+    def _invalidate_held(
+        self, item: Choice, value: Any, pk_of: Callable[[EntitySchema], str | None], run: Normalization
+    ) -> Any:
+        """Invalidates what a value that does not tell its type names: in each table that holds this primary key.
+
+        So a `delete` that is answered by nothing, or by the bare key, removes the entity of a polymorphic resource.
+        """
+        found: dict[str, Any] | None = None
+        for name, schema in item.mapping.items():
+            pk = pk_of(schema) if isinstance(schema, EntitySchema) else None
+            if pk is None or not isinstance(schema, EntitySchema):
+                continue
+            if run.change.get(schema.model.key, pk) is not UNDEFINED:
+                run.write_invalid(schema.model, pk)
+                if found is None:
+                    found = {"id": pk, "schema": name}
+                    run.chosen[id(value), id(item)] = schema
+        if found is None:
+            item.warn_of(value)
+        return value if found is None else found
+
     def normalize_scalar(self, value: Any, run: Normalization) -> Any:
         item = self.item
-        if isinstance(value, bool) or value == "" or not isinstance(item, EntitySchema):
+        if isinstance(value, bool) or value == "":
             return value
         pk = text_of(value)
-        run.write_invalid(item.model, pk)
-        return pk
+        if isinstance(item, Choice):
+            return self._invalidate_held(item, value, lambda schema: pk, run)
+        if isinstance(item, EntitySchema):
+            run.write_invalid(item.model, pk)
+            return pk
+        return value
 
     def denormalize(self, stored: Any, run: Denormalization) -> Any:
         return run.visit(self.item, stored)
@@ -82,8 +110,8 @@ class Invalidate(Schema):
         if isinstance(item, Choice) and is_mapping(value):
             item = item.chosen(value, run)
         if isinstance(item, EntitySchema):
-            return item.built_from(value, run) if is_mapping(value) else UNDEFINED
-        return read_only(value)
+            return item.built_from(value, run) if is_mapping(value) else None
+        return read_only(value) if is_mapping(value) else None
 
     def query_key(self, args: tuple[Any, ...], run: Denormalization) -> Any:
         return UNDEFINED

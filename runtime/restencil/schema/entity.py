@@ -24,6 +24,7 @@ from ..values import (
     is_sequence,
     read_only,
     text_of,
+    with_article,
 )
 from .base import Answer, Conversion, Schema, schema_of
 
@@ -66,6 +67,10 @@ class EntitySchema(Schema):
     @property
     def title(self) -> str:
         return self.cls.__name__
+
+    @property
+    def inert(self) -> bool:
+        return self.model.direct
 
     def normalize_scalar(self, value: Any, run: Normalization) -> Any:
         # A scalar is a reference by primary key.
@@ -139,7 +144,7 @@ class EntitySchema(Schema):
         else:
             found = "pk() gave nothing"
         return ProcessingError(
-            f"a {self.model.key} in the response has no usable primary key: {found} in "
+            f"{with_article(self.model.key)} in the response has no usable primary key: {found} in "
             f"{json.dumps(record, default=str)[:200]}{run.where}; check the entity's pk, or give one in process()"
         )
 
@@ -196,6 +201,13 @@ class EntitySchema(Schema):
         set_members(instance, members)
         return instance
 
+    def lenient_pk(self, params: Mapping[str, Any], args: tuple[Any, ...]) -> str | None:
+        """The primary key that URL parameters give, None where they give none; what `pk` raises counts so (§5.3)."""
+        try:
+            return self.model.pk(self.model.with_pk(params), None, None, args)
+        except (AttributeError, KeyError, TypeError, ValueError, ProcessingError):
+            return None
+
     def query_key(self, args: tuple[Any, ...], run: Denormalization) -> Any:
         if not args or is_falsy(args[0]):
             return UNDEFINED
@@ -205,10 +217,7 @@ class EntitySchema(Schema):
         if isinstance(first, (str, int, float)):
             pk: str | None = text_of(first)
         elif is_mapping(first):
-            try:
-                pk = model.pk(model.with_pk(first), None, None, args)
-            except (AttributeError, KeyError, TypeError, ValueError, ProcessingError):
-                pk = None
+            pk = self.lenient_pk(first, args)
             if pk is None:
                 for name in model.indexes:
                     if first.get(name) is not None:

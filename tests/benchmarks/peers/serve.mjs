@@ -10,12 +10,15 @@ export function timed(turn) {
 }
 
 export async function serve(jobs) {
-  const prepared = {};
+  let prepared = {};
   for await (const line of createInterface({ input: process.stdin })) {
     const request = JSON.parse(line);
     let answer;
     try {
-      if (request.do === "prepare") {
+      if (request.do === "forget") {
+        prepared = {};
+        answer = { ready: "" };
+      } else if (request.do === "prepare") {
         prepared[request.job] = jobs[request.job](request.parameters);
         answer = { ready: request.job };
       } else {
