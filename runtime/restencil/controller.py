@@ -32,8 +32,7 @@ from .expiry import ExpiryStatus
 from .flight import Flight, Landing, later
 from .flow import run, run_async
 from .frozen import Frozen
-from .guard import guarded
-from .late import asyncio, logger
+from .late import Late, asyncio, logger
 from .managers.logout import LogoutManager
 from .managers.network import NetworkManager
 from .managers.subscription import SubscriptionManager
@@ -48,6 +47,7 @@ if TYPE_CHECKING:
 
     import httpx
 
+    from . import eager
     from .actions import Action
     from .endpoint import Endpoint
     from .expiry import Reading
@@ -62,6 +62,9 @@ if TYPE_CHECKING:
     from .store import Snapshot
 
     E = TypeVar("E", bound=Record)
+
+else:
+    eager = Late("restencil.eager")
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -129,6 +132,13 @@ class AnyController:
         self._dispatch: Callable[[Action], Any] = self.store.apply
         for manager in reversed(self.managers):
             self._dispatch = _link(manager, self._dispatch)
+        looking = [manager for manager in self.managers if looks_at_requests(manager)]
+        #: No manager but the library's own one sees fetches and responses pass.
+        self.is_direct = (
+            self._network is not None
+            and looking == [self._network]
+            and type(self._network).handle is NetworkManager.handle
+        )
         self.open()
 
     def __repr__(self) -> str:
@@ -298,6 +308,11 @@ class AnyController:
         """Starts a fetch, or joins one of the same identity: the flight to wait for (§9.2)."""
         store = self.store
         store.check_hook("fetch")
+        network = self._network
+        simulated = endpoint.side_effect and endpoint.get_optimistic_response is not None
+        if self.is_direct and network is not None and not simulated:
+            identity = endpoint.address(args) if key is None else (key, endpoint.request_url(args))
+            return network.start(endpoint, args, identity, store.next_id(), store.clock())
         if key is None:
             key = endpoint.key(*args)
         now = store.clock()
@@ -370,6 +385,8 @@ class AnyController:
         except (AbortError, ResetError):
             raise
         except Exception as error:
+            if self.store.resets != resets:
+                raise  # the store was emptied meanwhile, by a logout say, and holds the error no more
             failure = error
         reading = self.store.read(endpoint, args)
         if reading.error is not None:
@@ -447,6 +464,7 @@ class Controller(AnyController):
             timeout=timeout,
             max_response_bytes=max_response_bytes,
             prepare=self._preparation,
+            scheduler=self._threads,
         )
 
     def __enter__(self) -> Self:
@@ -527,7 +545,7 @@ class Controller(AnyController):
                 self._send_off(flight)
             elif flight.claim():
                 flight.own(blocking=True)
-                return run(flight.manager.flow(flight), self._transport)
+                return flight.manager.run(flight, self._transport)
         return flight.wait()
 
     def run_in_background(self, flight: Any) -> None:
@@ -563,11 +581,9 @@ class Controller(AnyController):
             return  # a caller who did not want to wait for this thread runs it
         flight.own(blocking=True)
         try:
-            run(flight.manager.flow(flight), self._transport)
+            flight.manager.run(flight, self._transport)
         except Exception as error:
-            if flight.detached:
-                log_background(flight, error)
-            flight.settle(error=error)
+            flight.fail(error)
 
     def read_args(self, endpoint: Endpoint[..., Any], args: tuple[Any, ...]) -> Any:
         """`read` for bound args."""
@@ -691,7 +707,19 @@ class AsyncController(AnyController):
         if not isinstance(flight, Flight):
             return flight  # a manager answered the fetch itself
         if flight.manager is self._network and flight.claim():
-            self._launch(flight, running_loop())
+            self._loop = flight.loop = loop = running_loop()
+            try:
+                if not eager.is_alone(loop):
+                    await eager.turn()  # all who are about to ask for the same do so first
+            except BaseException:
+                if flight.is_left() or not loop.is_running():
+                    flight.manager.abandon(flight)
+                else:
+                    self._launch(flight, loop)
+                raise
+            self._begin(flight, loop)
+        if flight.done:
+            return flight.result()
         try:
             return await flight.wait_async()
         finally:
@@ -732,24 +760,27 @@ class AsyncController(AnyController):
             )
         return loop
 
+    def _begin(self, flight: Flight, loop: AbstractEventLoop) -> None:
+        """Starts the request in a task of its own, its first step now."""
+        if not flight.done:
+            task = eager.start(flight.manager.run_async(flight, self._transport), loop)
+            if task is not None:
+                task.add_done_callback(flight.ended)
+            elif not flight.done:
+                flight.manager.abandon(flight)
+        elif flight.resets == self.store.resets:
+            # Answered from elsewhere meanwhile: the network's own answer is still wanted in the store (§9.2).
+            self._launch(flight, loop)
+
     def _launch(self, flight: Flight, loop: AbstractEventLoop) -> None:
         self._loop = loop
         flight.loop = loop
-        flight.task = loop.create_task(self._run(flight))
+        flight.task = loop.create_task(flight.manager.run_async(flight, self._transport))
         flight.task.add_done_callback(flight.ended)
 
     def _launch_detached(self, flight: Flight, loop: AbstractEventLoop) -> None:
         if flight.claim():
             self._launch(flight, loop)
-
-    async def _run(self, flight: Flight) -> None:
-        flight.guard = guarded()
-        try:
-            await run_async(flight.manager.flow(flight), self._transport)
-        except Exception as error:
-            if flight.detached:
-                log_background(flight, error)
-            flight.settle(error=error)
 
     async def read_args(self, endpoint: Endpoint[..., Any], args: tuple[Any, ...]) -> Any:
         """`read` for bound args."""
@@ -839,11 +870,6 @@ def is_list(endpoint: Endpoint[..., Any]) -> bool:
     return endpoint.schema is not None and find_collection(endpoint.schema) is not None
 
 
-def log_background(flight: Flight, error: Exception) -> None:
-    """Nobody waited for this request: its error is in the store, and in the log (§9.7)."""
-    logger.warning("background fetch of %s failed: %s", flight.identity[0], error)
-
-
 def running_loop() -> AbstractEventLoop:
     """The running asyncio loop; a clear error under anything else (§9.7)."""
     try:
@@ -853,6 +879,12 @@ def running_loop() -> AbstractEventLoop:
             "AsyncController runs on asyncio, and no asyncio event loop is running here; "
             "use asyncio.run(…), or Controller in code without a loop"
         ) from None
+
+
+def looks_at_requests(manager: Manager) -> bool:
+    """Fetches and responses mean something to this manager; those of the library for other things hand them on."""
+    own = "handle" not in getattr(manager, "__dict__", ())
+    return not own or getattr(type(manager), "handle", None) not in (SubscriptionManager.handle, LogoutManager.handle)
 
 
 def _link(manager: Manager, following: Callable[[Action], Any]) -> Callable[[Action], Any]:

@@ -410,6 +410,7 @@ class Denormalization:
 
     def table_exists(self, table: str) -> bool:
         """Whether anything was ever written to the table."""
+        self.reads_tables = True
         if self.current is not None:
             self._own.link_table(table, self.current)
         return self.state.has_table(table)
@@ -494,6 +495,8 @@ class Denormalization:
             self._building.pop(place, None)
         if place in self._unusable:
             value = INVALID
+            if self._trace is None:
+                self._link_all(schema, pk, node)
         elif value is INVALID and place in self._closed:
             self._unusable.add(place)
             raise _Restart
@@ -501,6 +504,16 @@ class Denormalization:
         self._keep(node, model.key, pk)
         self._truncated = self._truncated or truncated_outside
         return value
+
+    def _link_all(self, schema: EntitySchema, pk: str, node: Node) -> None:
+        """Links an unusable member of a ring to all that it is about: why it is unusable was met before the restart."""
+        cells: dict[Cell, None] = {}
+        Denormalization(self.state, self.args, trace=cells).read(schema, pk)
+        for table, key in cells:
+            if key == WHOLE:
+                self._own.link_table(table, node)
+            else:
+                self._own.link_cell(table, key, node)
 
     def _keep(self, node: Node, table: str, pk: str) -> None:
         if self._truncated and self.depth:
@@ -564,7 +577,7 @@ class Denormalization:
 
     def entity_from_record(self, schema: EntitySchema, record: Mapping[str, Any]) -> Any:
         """The instance for an un-normalized value (§5.3)."""
-        return self._instance(schema.model, None, record, None, None)
+        return self._instance(schema.model, None, record, None, self.current)
 
     def collection(self, schema: Collection, pk: str) -> Any:
         """The list or dict of a stored collection; collections over one entity share it (§6.2)."""
@@ -588,7 +601,11 @@ class Denormalization:
             truncated_outside, self._truncated = self._truncated, False
             node.value = self.visit(schema.inner, stored)
             self.current = current
-            self._keep(node, table, pk)
+            again = home.get(pk)
+            if again is None:
+                self._keep(node, table, pk)
+            else:
+                node = again  # its items led back to it, and it was built there
             self._truncated = self._truncated or truncated_outside
         if current is not None and node.parents is not current:
             node.parents = linked(node.parents, current)

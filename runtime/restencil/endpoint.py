@@ -9,16 +9,16 @@ import contextlib
 import functools
 import sys
 import warnings
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Mapping
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeGuard, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeGuard, cast, overload
 
 from . import flow as _flow
 from .abort import AbortSignal
 from .flow import Flow, Outcome, is_awaitable
 from .late import inspect, json
 from .records import to_wire
-from .schema.base import schema_of
+from .schema.base import check_shorthand, schema_of
 from .transport import AsyncTransport, SyncTransport, transport_for
 from .values import described
 
@@ -264,6 +264,7 @@ class Endpoint(Generic[P, R]):
                 del members[name]
         members["side_effect"] = self._resolve_side_effect(given, base)
         self._resolve_name(options, given, base)
+        check_shorthand(self.schema)
         for name in ("data_expiry_length", "error_expiry_length"):
             length = getattr(self, name)
             if length is not None and length < 0:
@@ -403,6 +404,10 @@ class Endpoint(Generic[P, R]):
         """What tells requests under one key apart (§9.2): nothing, where there is no URL."""
         return ""
 
+    def address(self, args: tuple[Any, ...]) -> tuple[str, str]:
+        """`key` and `request_url` of a call with these bound arguments: together, the identity of a request (§9.2)."""
+        return cast("Endpoint[..., Any]", self).key(*args), self.request_url(args)
+
     # -- running -----------------------------------------------------------------------------------------------------
 
     def fetch(self, *args: Any) -> Any:
@@ -416,13 +421,13 @@ class Endpoint(Generic[P, R]):
             value = yield Outcome(self.name, "fetch", value)
         return value
 
-    def perform(self, args: tuple[Any, ...], transport: SyncTransport) -> Any:
-        """Runs the whole lifecycle for bound arguments, blocking where it waits."""
+    def perform(self, args: tuple[Any, ...], transport: SyncTransport, url: str | None = None) -> Any:
+        """Runs the whole lifecycle for bound arguments, blocking where it waits; `url` is `request_url`, if known."""
         return _flow.run(self.flow(args), transport)
 
-    def perform_async(self, args: tuple[Any, ...], transport: AsyncTransport) -> Coroutine[Any, Any, Any]:
-        """Runs the whole lifecycle for bound arguments, awaiting where it waits."""
-        return _flow.run_async(self.flow(args), transport)
+    async def perform_async(self, args: tuple[Any, ...], transport: AsyncTransport, url: str | None = None) -> Any:
+        """Runs the whole lifecycle for bound arguments, awaiting where it waits; `url` is `request_url`, if known."""
+        return await _flow.run_async(self.flow(args), transport)
 
     def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> Any:
         """Performs the operation and returns its value; touches no cache (§3.1).
@@ -535,6 +540,7 @@ _HOOKS: Final = frozenset(
 
 _RESERVED: Final = frozenset(
     {
+        "address",
         "assembled",
         "assign",
         "bind_args",

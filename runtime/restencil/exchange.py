@@ -10,16 +10,17 @@ import asyncio
 import contextlib
 import inspect
 import logging
+import os
 import threading
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Generator, Iterator, KeysView, Mapping
 from contextvars import ContextVar, Token
 from dataclasses import dataclass, field
 from functools import lru_cache
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 from urllib.parse import urlencode
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, WeakSet
 
 import httpx
 
@@ -45,6 +46,8 @@ _CREDENTIALS: Final = ("omit", "same-origin", "include")
 _WITH_LENGTH: Final = ("POST", "PUT", "PATCH")
 """Methods whose requests tell their length even where it is none."""
 _NO_CONTENT: Final = httpx.ByteStream(b"")
+_OWN_KINDS: Final = (httpx.Client, httpx.AsyncClient)
+"""Clients whose methods nobody overrides."""
 RequestError: Final = httpx.RequestError
 _FAILURES: Final = (httpx.RequestError, httpx.StreamError, OSError)
 
@@ -81,10 +84,6 @@ class _CookiePolicy(DefaultCookiePolicy):
 
 def _own_cookies() -> CookieJar:
     return CookieJar(_CookiePolicy())
-
-
-def _has_cookies(client: httpx.Client | httpx.AsyncClient) -> bool:
-    return next(iter(client.cookies.jar), None) is not None
 
 
 # --- secrets in the query --------------------------------------------------------------------------------------------
@@ -260,18 +259,44 @@ class Order:
         """Whether the body is read in a step of its own: streamed, or within limits."""
 
 
-class _MergedHeaders:
-    """The client's headers with those of the endpoint over them; the last ones are kept, as they seldom change.
+class _SentHeaders(httpx.Headers):
+    """The headers of a request, which httpx looks up one by one: what they are is known until one is changed."""
 
-    What it gives is shared: a request makes a copy of its own.
-    """
+    def __init__(self, headers: httpx.Headers, known: dict[str, str] | None) -> None:
+        super().__init__(headers, headers.encoding if known is None else "ascii")
+        self._known = known
+
+    def keys(self) -> KeysView[str]:
+        return super().keys() if self._known is None else self._known.keys()
+
+    def __getitem__(self, key: str) -> str:
+        if self._known is not None and key in self._known:
+            return self._known[key]
+        return super().__getitem__(key)
+
+    def __setitem__(self, key: str, value: str) -> None:
+        self._known = None
+        super().__setitem__(key, value)
+
+    def __delitem__(self, key: str) -> None:
+        self._known = None
+        super().__delitem__(key)
+
+    def update(self, headers: Any = None) -> None:  # type: ignore[override]  # as httpx has it
+        self._known = None
+        super().update(headers)
+
+
+class _MergedHeaders:
+    """The client's headers with those of the endpoint over them; the last ones are kept, as they seldom change."""
 
     __slots__ = ("_last",)
 
     def __init__(self) -> None:
-        self._last: tuple[list[tuple[bytes, bytes]], Headers, bytes, httpx.Headers] | None = None
+        self._last: tuple[list[tuple[bytes, bytes]], Headers, bytes, httpx.Headers, dict[str, str] | None] | None = None
 
     def __call__(self, default: list[tuple[bytes, bytes]], own: Headers, host: bytes) -> httpx.Headers:
+        """Headers of one's own, for one request."""
         last = self._last
         if last is None or last[2] != host or last[1] != own or last[0] != default:
             _check_values(own)
@@ -280,8 +305,9 @@ class _MergedHeaders:
             merged = httpx.Headers([*cast("list[tuple[Any, Any]]", defaults), *own.items()])
             if "host" not in merged:
                 merged = httpx.Headers([(b"Host", host), *merged.raw])
-            self._last = last = default, dict(own), host, merged
-        return last[3]
+            known = dict(merged) if merged.encoding == "ascii" else None
+            self._last = last = default, dict(own), host, merged, known
+        return _SentHeaders(last[3], last[4])
 
 
 def _check_values(headers: Mapping[str, Any]) -> None:
@@ -301,6 +327,26 @@ def _check_values(headers: Mapping[str, Any]) -> None:
 
 
 _Origin: TypeAlias = tuple[str, str, int | None]
+
+
+class _NoAuth(httpx.Auth):
+    """What httpx comes to by itself where nobody is to be authenticated, with fewer steps."""
+
+    def sync_auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response]:
+        yield request
+
+    async def async_auth_flow(self, request: httpx.Request) -> AsyncGenerator[httpx.Request, httpx.Response]:
+        yield request
+
+
+_no_auth: Final = _NoAuth()
+
+
+def _auth(client: httpx.Client | httpx.AsyncClient, order: Order) -> Any:
+    """The `auth` of a request that goes where the order says: the client's own."""
+    if client.auth is None and type(client) in _OWN_KINDS and "@" not in order.url:
+        return _no_auth
+    return httpx.USE_CLIENT_DEFAULT
 
 
 def _first(client: httpx.Client | httpx.AsyncClient, order: Order) -> httpx.Request:
@@ -379,18 +425,28 @@ def _origin(url: httpx.URL) -> _Origin:
     return url.scheme, url.host, url.port or {"http": 80, "https": 443}.get(url.scheme)
 
 
+class _KnownURL(httpx.URL):
+    """A URL that was put into words once: httpx asks for its text more than once for each request."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__(url)
+        self._text = super().__str__()
+        self.host_header = self.netloc
+
+    def __str__(self) -> str:
+        return self._text
+
+
 @lru_cache(maxsize=512)
-def _parsed(url: str) -> tuple[httpx.URL, bytes]:
-    """A URL, and the host header that goes with it; taking it apart takes a tenth of a whole call."""
-    parsed = httpx.URL(url)
-    return parsed, parsed.netloc
+def _parsed(url: str) -> _KnownURL:
+    return _KnownURL(url)
 
 
 def _give_cookies(
     client: httpx.Client | httpx.AsyncClient, order: Order, request: httpx.Request, *, at_home: bool
 ) -> None:
     """Adds the cookies that this request may carry, and tells the jar whether to keep those of its answer (§13.1)."""
-    has_cookies = _has_cookies(client)
+    has_cookies = next(iter(client.cookies.jar), None) is not None
     owns = order.sender.owns
     if not has_cookies and not owns:
         return
@@ -403,7 +459,7 @@ def _give_cookies(
 
 def _uses_cookies(credentials: str, base: str, url: httpx.URL) -> bool:
     if credentials == "same-origin":
-        return not base or _origin(url) == _origin(_parsed(base)[0])
+        return not base or _origin(url) == _origin(_parsed(base))
     return credentials == "include"
 
 
@@ -442,19 +498,42 @@ def _redirect_headers(request: httpx.Request, given: Headers, *, same_origin: bo
     headers["user-agent"] = f"python-httpx/{httpx.__version__}"
 
 
+class _Request(httpx.Request):
+    """A request of which everything is known: httpx need not look for anything, nor join its content before it is asked
+    for. That takes a tenth of a whole call.
+    """
+
+    def __init__(
+        self,
+        method: str,
+        url: httpx.URL,
+        headers: httpx.Headers,
+        stream: httpx.ByteStream,
+        extensions: dict[str, Any],
+    ) -> None:
+        self.method = method
+        self.url = url
+        self.headers = headers
+        self.stream = stream
+        self.extensions = extensions
+
+    @property
+    def content(self) -> bytes:
+        return self.read()
+
+
 def _request(client: httpx.Client | httpx.AsyncClient, order: Order) -> httpx.Request:
     """The request as the client itself would build it, but for cookies, which the exchange adds (§13.1)."""
     try:
-        url, host = _parsed(order.url)
+        known = _parsed(order.url)
     except httpx.InvalidURL as error:
         raise ValueError(f"not a URL that can be requested: {order.public!r} ({error})") from error
-    if client.params:
-        url = _with_params(url, client.params)
-    headers = order.sender.merged_headers(client.headers.raw, order.headers, host)
-    extensions: dict[str, Any] | None = None
+    url = _with_params(known, client.params) if client.params else known
+    headers = order.sender.merged_headers(client.headers.raw, order.headers, known.host_header)
+    extensions: dict[str, Any] = {}
     if order.timeout is not None:
-        extensions = {"timeout": httpx.Timeout(order.timeout / 1000).as_dict()}
-    method: str = order.init.get("method") or "GET"
+        extensions["timeout"] = httpx.Timeout(order.timeout / 1000).as_dict()
+    method = str(order.init.get("method") or "GET").upper()
     body = order.init.get("body")
     added: Headers = {}
     content = b""
@@ -472,16 +551,9 @@ def _request(client: httpx.Client | httpx.AsyncClient, order: Order) -> httpx.Re
         return _streaming_request(client, method, url, headers, body, extensions)
     if content or method in _WITH_LENGTH:
         added["Content-Length"] = str(len(content))
-    if added:
-        headers = headers.copy()
-        for name, value in added.items():
-            headers.setdefault(name, value)
-    # The stream is given, so that httpx does not look for what is known here: that takes a tenth of the whole call.
-    stream = httpx.ByteStream(content) if content else _NO_CONTENT
-    request = httpx.Request(method, url, headers=headers, stream=stream, extensions=extensions)
-    request.headers.encoding = headers.encoding
-    request.read()
-    return request
+    for name, value in added.items():
+        headers.setdefault(name, value)
+    return _Request(method, url, headers, httpx.ByteStream(content) if content else _NO_CONTENT, extensions)
 
 
 def _streaming_request(
@@ -490,7 +562,7 @@ def _streaming_request(
     url: httpx.URL,
     headers: httpx.Headers,
     body: Any,
-    extensions: dict[str, Any] | None,
+    extensions: dict[str, Any],
 ) -> httpx.Request:
     if not isinstance(body, Multipart):
         if hasattr(body, "read") and isinstance(client, httpx.AsyncClient):
@@ -545,14 +617,23 @@ class SyncSender(_Sender):
     def __init__(self, given: httpx.Client | None, base: str, limit: int | None) -> None:
         super().__init__(given, base, limit)
         self._client = given
+        self._jar = _own_cookies()
         self._lock = threading.Lock()
+        _sync_senders.add(self)
+
+    def forked(self) -> None:
+        """This is a forked process: a client that was opened has the parent's connections, so a new one follows."""
+        self._lock = threading.Lock()
+        if self.owns and self._client is not None:
+            _inherited.append(self._client)
+            self._client = None
 
     @property
     def client(self) -> httpx.Client:
         """The client that requests go through."""
         with self._lock:
             if self._client is None:
-                self._client = httpx.Client(cookies=_own_cookies())
+                self._client = httpx.Client(cookies=self._jar)
             return self._client
 
     def carry_out(self, order: Order) -> httpx.Response:
@@ -561,7 +642,8 @@ class SyncSender(_Sender):
         kept = _with_cookies.set(True) if self.owns else None
         hidden = _hidden(order.shown) if order.shown is not None else None
         try:
-            response = client.send(_first(client, order), stream=order.apart, follow_redirects=False)
+            request = _first(client, order)
+            response = client.send(request, stream=order.apart, auth=_auth(client, order), follow_redirects=False)
             if _is_plain(response, order):
                 return response
             exchange = _settled(client, order, response)
@@ -589,6 +671,20 @@ class SyncSender(_Sender):
             client, self._client = (self._client, None) if self.owns else (None, self._client)
         if client is not None:
             client.close()
+
+
+_sync_senders: Final[WeakSet[SyncSender]] = WeakSet()
+_inherited: Final[list[httpx.Client]] = []
+"""Clients of a parent process: kept, so that nothing closes them here."""
+
+
+def _after_fork() -> None:
+    for sender in list(_sync_senders):
+        sender.forked()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 class AsyncSender(_Sender):
@@ -619,13 +715,14 @@ class AsyncSender(_Sender):
         hidden = _hidden(order.shown) if order.shown is not None else None
         try:
             request = _first(client, order)
+            auth = _auth(client, order)
             guard = current_guard()
             if guard is None:
-                response = await client.send(request, stream=order.apart, follow_redirects=False)
+                response = await client.send(request, stream=order.apart, auth=auth, follow_redirects=False)
             else:
                 guard.enter(self._owner, request.extensions)
                 try:
-                    response = await client.send(request, stream=order.apart, follow_redirects=False)
+                    response = await client.send(request, stream=order.apart, auth=auth, follow_redirects=False)
                 finally:
                     guard.leave()
             if _is_plain(response, order):
@@ -644,12 +741,13 @@ class AsyncSender(_Sender):
         except _FAILURES as error:
             raise _failed(order, error) from error
         finally:
-            # A coroutine that was given up is closed in another context, where there is nothing to restore.
-            with contextlib.suppress(ValueError):
-                if kept is not None:
-                    _with_cookies.reset(kept)
-                if hidden is not None:
-                    _shown_url.reset(hidden)
+            if kept is not None or hidden is not None:
+                # A coroutine that was given up is closed in another context, where there is nothing to restore.
+                with contextlib.suppress(ValueError):
+                    if kept is not None:
+                        _with_cookies.reset(kept)
+                    if hidden is not None:
+                        _shown_url.reset(hidden)
 
     async def carry_out_unless_aborted(self, order: Order, signal: AbortSignal) -> httpx.Response:
         """`carry_out`, given up as soon as the signal is aborted. Raises AbortError then."""

@@ -25,9 +25,10 @@ _VALID: Final = ExpiryStatus.Valid
 class Reading:
     """What a read of an endpoint finds (§8.1).
 
-    `data` is None where nothing usable is there (`found` tells it from a JSON null), `expires_at` the moment it turns
-    stale (ms), `error` what a read raises (§8.5), `raw_error` what is recorded whatever the policy. `needs_fetch` and
-    `suspends` are taken at the moment of the read: a fetch is due, and the reader waits for it (§8.3).
+    `data` is None where nothing is there; `found` says whether it is usable: a JSON null is, an object assembled from
+    tables that lack a part of it is not. `expires_at` is the moment it turns stale (ms), `error` what a read raises
+    (§8.5), `raw_error` what is recorded whatever the policy. `needs_fetch` and `suspends` are taken at the moment of
+    the read: a fetch is due, and the reader waits for it (§8.3).
     """
 
     __slots__ = (

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from .expiry import ExpiryStatus
+from .expiry import INFINITE, ExpiryStatus
 
 if TYPE_CHECKING:
     from .controller import AnyController
     from .endpoint import Endpoint
-    from .tables import Cell
+    from .expiry import Reading
+    from .tables import Cell, KeyMeta
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,31 +76,11 @@ def explain(controller: AnyController, endpoint: Endpoint[..., Any], args: tuple
     in_flight = (key, endpoint.request_url(args)) in store.flights
     entities = tuple(sorted(store.paths(endpoint, args)))
     expires_in = reading.expires_at - now
-    reasons: list[str] = []
-    if meta is None:
-        reasons.append(
-            "it was never fetched; the data is assembled from entities that came with other responses"
-            if reading.found
-            else "it was never fetched, and the entities in the store do not give it"
-        )
-    elif meta.invalidated:
-        reasons.append("it was invalidated")
-    elif reading.raw_error is not None:
-        policy = "soft: data is shown in spite of it" if meta.error_policy == "soft" else "hard: reads raise it"
-        reasons.append(f"its last fetch failed with {type(reading.raw_error).__name__}; the policy is {policy}")
-    elif not reading.found:
-        reasons.append("its response is there, but something that the schema requires was deleted or is missing")
-    if reading.expires_at <= 1:
-        # Not a time but a mark: nothing was fetched, or what was is expired by order (§8.1, §7.3).
-        reasons.append("so it counts as stale" if meta is None else "it was expired, so it counts as stale")
-    elif expires_in < 0:
-        reasons.append(f"it is stale since {_span(-expires_in)}")
-    elif reading.expires_at == float("inf"):
-        reasons.append("it never turns stale")
-    else:
-        reasons.append(f"it is fresh for another {_span(expires_in)}")
+    reasons = [*_origin(endpoint, reading, meta), *_freshness(reading, meta, expires_in)]
     if endpoint.invalid_if_stale:
         reasons.append("invalid_if_stale: stale data is not shown while it is fetched anew")
+    if endpoint.side_effect:
+        reasons.append("it has a side effect: a call always sends it, whatever is stored")
     if in_flight:
         reasons.append("a request for it is in flight, which a fetch would join")
     return Explanation(
@@ -111,7 +92,7 @@ def explain(controller: AnyController, endpoint: Endpoint[..., Any], args: tuple
         needs_fetch=reading.needs_fetch,
         waits=reading.suspends,
         in_flight=in_flight,
-        age=None if meta is None else now - meta.date,
+        age=now - meta.date if meta is not None and meta.date else None,
         expires_in=expires_in,
         error=reading.raw_error,
         error_policy=None if meta is None else meta.error_policy,
@@ -121,7 +102,45 @@ def explain(controller: AnyController, endpoint: Endpoint[..., Any], args: tuple
     )
 
 
-def _verdict(reading: Any, *, joins: bool) -> str:
+def _origin(endpoint: Endpoint[..., Any], reading: Reading, meta: KeyMeta | None) -> list[str]:
+    """Where what a read finds comes from, or why there is nothing."""
+    if meta is None:
+        if reading.found:
+            return ["it was never fetched; the data is assembled from entities that came with other responses"]
+        if endpoint.schema_node is None:
+            return ["it was never fetched"]
+        return ["it was never fetched, and the store has nothing usable to assemble it from"]
+    if meta.invalidated:
+        return ["it was invalidated, so the next read fetches it"]
+    error = reading.raw_error
+    if error is not None:
+        failed = f"its last fetch failed with {type(error).__name__}; the policy is"
+        if meta.error_policy != "soft":
+            return [f"{failed} hard: reads raise it while it is fresh"]
+        if reading.found:
+            return [f"{failed} soft: data is shown in spite of it"]
+        return [f"{failed} soft, but there is no data to show in spite of it"]
+    if not reading.found:
+        return ["its response is there, but something that the schema requires was deleted or is missing"]
+    return []
+
+
+def _freshness(reading: Reading, meta: KeyMeta | None, expires_in: float) -> list[str]:
+    """How long that holds; nothing where a read fetches in any case."""
+    if reading.expiry_status is ExpiryStatus.Invalid:
+        return []
+    if reading.expires_at <= 1:
+        # Not a time but a mark: nothing was fetched, or what was is expired by order (§8.1, §7.3).
+        return ["so it counts as stale" if meta is None else "it was expired, so it counts as stale"]
+    what = "it" if reading.raw_error is None else "the error"
+    if expires_in < 0:
+        return [f"{what} has been stale for {_span(-expires_in)}"]
+    if reading.expires_at == INFINITE:
+        return [f"{what} never turns stale"]
+    return [f"{what} is fresh for another {_span(expires_in)}"]
+
+
+def _verdict(reading: Reading, *, joins: bool) -> str:
     fetches = "joins the request in flight" if joins else "fetches"
     if reading.suspends:
         return f"{fetches} and waits"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from .errors import AbortError
 from .guard import Guard
-from .late import asyncio
+from .late import asyncio, logger
 from .scheduler import ThreadScheduler, block, sleep
 
 if TYPE_CHECKING:
@@ -124,6 +124,10 @@ class Promise(Generic[T]):
                 self._forget(future)
         return self.result()
 
+    def forget_waiters(self) -> None:
+        """This is a forked process: who waited is in the parent."""
+        self._event = self._futures = None
+
     def _forget(self, future: Future[None]) -> None:
         with self.store.lock:
             if self._futures and future in self._futures:
@@ -223,8 +227,12 @@ class Flight(Promise[Any]):
 
     def settle(self, value: Any = None, error: BaseException | None = None) -> bool:
         """Hand the outcome to all who wait; no one joins any more."""
-        with self.store.lock:
-            self.forget()
+        store = self.store
+        with store.lock:
+            # As `forget` does, which takes a lock of its own.
+            if store.flights.get(self.identity) is self:
+                del store.flights[self.identity]
+            store.pending.pop(self.fetch_id, None)
             if self._event is not None or self._futures is not None or self.done:
                 return super().settle(value, error)
             self.value = value
@@ -259,6 +267,12 @@ class Flight(Promise[Any]):
             self.launched = True
         return first
 
+    def fail(self, error: Exception) -> None:
+        """The request has failed; where nobody waited for it, the log is told (§9.7)."""
+        if self.detached:
+            logger.warning("background fetch of %s failed: %s", self.identity[0], error)
+        self.settle(error=error)
+
     def ended(self, task: Task[None]) -> None:
         """The task of the request is over; one that was cancelled before its first step has told no one yet."""
         if not self.done:
@@ -273,6 +287,12 @@ class Flight(Promise[Any]):
             self.forget()
         self.manager.abandon(self)
         self.cancel()
+
+    def is_left(self) -> bool:
+        """The caller who was to run the request leaves before it began; False where others wait for it."""
+        with self.store.lock:
+            self.callers -= 1
+            return self.callers <= 0
 
     def cancel(self) -> None:
         """Abort the task that runs the request, in whatever loop it runs; a request of a thread goes on."""

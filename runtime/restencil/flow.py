@@ -6,9 +6,8 @@ flow runs, the transport that it uses is found through `current_transport()`, an
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Generator
-from contextvars import ContextVar
+from contextvars import ContextVar, Token
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, cast
 
 from .late import inspect
@@ -39,6 +38,16 @@ _transport: Final[ContextVar[Any]] = ContextVar("restencil_transport", default=N
 def current_transport() -> Transport | None:
     """The transport of the flow that runs now; None outside of one."""
     return cast("Transport | None", _transport.get())
+
+
+def enter(transport: Transport) -> Token[Any]:
+    """What follows belongs to a request through this transport, without a flow; `leave` ends it."""
+    return _transport.set(transport)
+
+
+def leave(token: Token[Any]) -> None:
+    """Ends what `enter` began."""
+    _transport.reset(token)
 
 
 class Outcome:
@@ -129,6 +138,7 @@ async def run_async(flow: Flow, transport: AsyncTransport) -> Any:
     except StopIteration as stop:
         return stop.value
     finally:
-        # A coroutine that was given up is closed in another context, where there is nothing to restore.
-        with contextlib.suppress(ValueError):
+        try:
             _transport.reset(token)
+        except ValueError:
+            pass  # a coroutine that was given up is closed in another context, where there is nothing to restore

@@ -16,16 +16,21 @@ class Frozen:
     __members: ClassVar[tuple[str, ...]] = ()
     __known: ClassVar[frozenset[str]] = frozenset()
     __required: ClassVar[frozenset[str]] = frozenset()
+    __least: ClassVar[int] = 0
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         names = cls.__members = tuple(cls.__annotations__)
         cls.__known = frozenset(names)
         cls.__required = frozenset(name for name in names if name not in cls.__dict__)
+        # So many members by place are enough.
+        cls.__least = max((place for place, name in enumerate(names, 1) if name in cls.__required), default=0)
 
     def __init__(self, /, *args: Any, **members: Any) -> None:
         names, given = self.__members, self.__dict__
         given.update(zip(names, args, strict=False))
+        if not members and self.__least <= len(args) <= len(names):
+            return
         given.update(members)
         if len(given) < len(args) + len(members) or not self.__required <= given.keys() <= self.__known:
             raise TypeError(self.__mistake(len(args), members))

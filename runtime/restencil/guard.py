@@ -28,12 +28,11 @@ class Traced(Protocol):
 class Guard:
     """Stands between the one who cancels a task and the request that the task runs."""
 
-    __slots__ = ("_cancelled", "_interruptible", "_transport")
-
-    def __init__(self) -> None:
-        self._transport: Traced | None = None
-        self._interruptible = False
-        self._cancelled = False
+    # Set where they differ from this: a guard is made for every fetch, and seldom has anything to do.
+    _owner: Traced | None = None
+    _transport: Traced | None = None
+    _interruptible = False
+    _cancelled = False
 
     def cancel(self, task: asyncio.Task[Any], rounds: int = ROUNDS) -> None:
         """Cancels the task, at once or as soon as that does no harm. Called in the task's own loop."""
@@ -49,21 +48,23 @@ class Guard:
 
     def enter(self, transport: Traced, extensions: dict[str, Any]) -> None:
         """A request is about to be sent; its connection will tell what it does through `extensions`."""
+        extensions["trace"] = self
+        self._owner = self._transport = transport
 
-        async def trace(event: str, info: Any) -> None:
-            transport.traces = True
-            self._interruptible = event.endswith(".started") and not event.endswith("response_closed.started")
-            if self._interruptible:
-                self._give_up()
-
-        extensions["trace"] = trace
-        self._transport = transport
+    async def __call__(self, event: str, info: Any) -> None:
+        """The connection tells what it does (httpx's `trace` extension)."""
+        if self._owner is not None:
+            self._owner.traces = True
+        self._interruptible = event.endswith(".started") and not event.endswith("response_closed.started")
+        if self._interruptible:
+            self._give_up()
 
     def leave(self) -> None:
         """The request is over. Raises CancelledError where it was cancelled and had no occasion to give up."""
         self._transport = None
         self._interruptible = False
-        self._give_up()
+        if self._cancelled:
+            self._give_up()
 
     def _give_up(self) -> None:
         if self._cancelled:

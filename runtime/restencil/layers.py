@@ -80,6 +80,11 @@ class Layer:
         self.change: Change | None = None
         self.reads: set[Token] = set()
 
+    @property
+    def tables(self) -> Iterable[str]:
+        """The tables that it writes or opens."""
+        return self.change.entities if self.change is not None else ()
+
     def depends_on(self, changed: set[Token]) -> bool:
         """Whether it must be computed anew after these changes."""
         return self.change is None or not changed.isdisjoint(self.reads)
@@ -100,6 +105,8 @@ class Layers:
         self.stale = False
         """Whether the view has to be brought up to date before it is read."""
         self._effective: dict[Cell, Any] = {}
+        self._opened: set[str] = set()
+        """The tables that layers write or open, as far as the view has been computed."""
         self.top: State = base
 
     def __len__(self) -> int:
@@ -174,7 +181,8 @@ class Layers:
         self.top = below
         before, self._effective = self._effective, self._writes()
         cells: list[Cell] = []
-        tables: set[str] = set()
+        opened, self._opened = self._opened, {table for layer in self._layers for table in layer.tables}
+        tables = {table for table in opened ^ self._opened if not self._base.has_table(table)}
         for cell in before.keys() | self._effective.keys():
             real = self._base.get(*cell)
             was, now = before.get(cell, real), self._effective.get(cell, real)

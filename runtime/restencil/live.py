@@ -147,13 +147,13 @@ class AnyLiveRead(Generic[R]):
         return self._controller.store.read(self._endpoint, self._args, None if self._inactive else self._key)
 
     def _revise(self, reading: Reading) -> bool:
-        """This reading calls for a fetch, and none was decided on for it before."""
+        """This reading calls for a fetch; decided once for each, so time alone never changes the decision (§8.3)."""
         forced = reading.expiry_status is ExpiryStatus.Invalid
         token = (reading.expires_at, forced, self._controller.store.resets)
-        if not reading.needs_fetch or token == self._decided:
+        if token == self._decided:
             return False
         self._decided = token
-        return True
+        return reading.needs_fetch
 
     def _keep(self, reading: Reading) -> None:
         """Holds what is shown, and lets go of what was shown before (§14)."""
@@ -185,8 +185,11 @@ class AnyLiveRead(Generic[R]):
             reading = self._read()
             if reading.error is None and not reading.found:
                 if failure is None and self._controller.was_overtaken(reading, self._key):
+                    self._decided = None
                     return (yield from self._look())
                 raise self._controller.unusable_data(self._endpoint, self._args, failure)
+            if not reading.needs_fetch:
+                self._revise(reading)
         self._keep(reading)
         recorded = reading.error
         if recorded is not None and not (reading.found and reading.needs_fetch):

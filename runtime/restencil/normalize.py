@@ -46,6 +46,8 @@ class Normalization:
         self.change = Change(below, meta)
         self.where = where
         self.adopts = adopts
+        self.result: Any = UNDEFINED
+        """What the response as a whole was stored as."""
         self.written: dict[tuple[int, str], str] = {}
         """Which primary key each object of the response got, by the object's identity and table."""
         self.processed: dict[tuple[int, str], Mapping[str, Any]] = {}
@@ -67,7 +69,8 @@ class Normalization:
 
         Raises ProcessingError where the response does not fit the schema.
         """
-        return self.visit(schema, response, response, None)
+        self.result = self.visit(schema, response, response, None)
+        return self.result
 
     # -- the recursion ---------------------------------------------------------------------------------------------
 
@@ -166,7 +169,7 @@ class Normalization:
         if passed is None:
             found = change.entities.get(table, EMPTY).get(pk)
             if found is not None:
-                passed = record_of(found)  # compiled code wrote it: a new record, and nothing else to remember
+                passed = record_of(found)  # compiled code wrote it: a new record, or one like that stored before
         before = self.below.get(table, pk)
         if passed is not None:
             # The same record twice in one response: what this pass brought is merged by itself first, so that an old

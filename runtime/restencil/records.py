@@ -64,6 +64,25 @@ class Field:
 
 if TYPE_CHECKING:
 
+    # The first two let the items of `list[int | None] | None` be what the annotation says.
+    @typing.overload
+    def field(
+        *,
+        default: list[T],
+        schema: Any = ...,
+        wire: str | None = ...,
+        decode: Callable[[Any], Any] | None = ...,
+        encode: Callable[[Any], Any] | None = ...,
+    ) -> list[T]: ...
+    @typing.overload
+    def field(
+        *,
+        default: dict[str, T],
+        schema: Any = ...,
+        wire: str | None = ...,
+        decode: Callable[[Any], Any] | None = ...,
+        encode: Callable[[Any], Any] | None = ...,
+    ) -> dict[str, T]: ...
     @typing.overload
     def field(
         *,

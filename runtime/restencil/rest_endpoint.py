@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, Generic, NotRequired, TypedDict, cast, overload
 
 from .endpoint import (
@@ -28,7 +28,7 @@ from .path import PathTemplate, path_template, search_string
 from .records import Record, RecordMeta, to_wire
 from .schema.base import Lazy, Schema, entity_of
 from .schema.collection import Collection, body_model, find_collection, paginated_schema
-from .schema.containers import Object
+from .schema.containers import Object, Values
 from .transport import (
     AsyncTransport,
     Form,
@@ -130,6 +130,8 @@ class RestEndpoint(Endpoint[P, R]):
     _template: PathTemplate
     _quick: PathTemplate | None
     _plain: bool
+    _own_key: bool
+    _bare_init: Mapping[str, Any] | None
     _has_body: bool
     _head: str
     _own_process: bool
@@ -166,6 +168,8 @@ class RestEndpoint(Endpoint[P, R]):
         members["_plain"] = options.get("content") != "stream" and all(
             options.get(name) is None and getattr(kind, name) is getattr(RestEndpoint, name) for name in _PARTS
         )
+        members["_bare_init"] = None
+        members["_own_key"] = "key" not in members and kind.key is RestEndpoint.key
         members["_model"] = ANY
         plain = "url" not in members and kind.url is RestEndpoint.url
         members["_quick"] = self._template if plain and not self._template.leads else None
@@ -282,7 +286,10 @@ class RestEndpoint(Endpoint[P, R]):
             url_params = self.bind_args(args if url_params is not None else (), keywords)[0]
         params = cast("dict[str, Any]", {} if url_params is None else url_params)
         if type(params) is not dict and not is_mapping(params):
-            raise TypeError(f"the parameters of endpoint {self.name!r} are a dict, not {described(url_params)}")
+            raise TypeError(
+                f"the parameters of endpoint {self.name!r} are a dict, not {described(url_params)}; give them by name, "
+                "or as one dict"
+            )
         template = self._template
         prefix = self.url_prefix
         url = prefix + (template.filler or template.fill)(params, prefix.rpartition("/")[2] if template.leads else "")
@@ -324,19 +331,26 @@ class RestEndpoint(Endpoint[P, R]):
 
         Raises what `url` raises, and ValueError for `""` where a required parameter is a whole segment (§2.2).
         """
-        params = args[0] if args and (len(args) != 1 or not self.has_body) else None
+        params: Any = args[0] if args and (len(args) != 1 or not self.has_body) else None
         quick = self._quick
-        if quick is not None and quick.filler is not None and type(params) is dict and len(params) == quick.exact:
-            # As in `key`: what `url` would come to.
-            if quick.whole:
-                quick.refuse_empty(params)
-            return self.url_prefix + quick.filler(params, "")
-        if params is None:
+        if quick is not None and quick.filler is not None and type(params) is dict:
+            given = cast("dict[str, Any]", params)
+            if len(given) == quick.exact:
+                # As in `key`: what `url` would come to.
+                if quick.whole:
+                    quick.refuse_empty(given)
+                return self.url_prefix + quick.filler(given, "")
+        if not params:
             params = {}
         template = self._template
         if template.whole and is_mapping(params):
             template.refuse_empty(params)
         return self.url(params)
+
+    def address(self, args: tuple[Any, ...]) -> tuple[str, str]:
+        """`key` and `request_url` of a call with these bound arguments: together, the identity of a request (§9.2)."""
+        url = self.request_url(args)
+        return (f"{self.method} {url}", url) if self._own_key else super().address(args)
 
     # -- lifecycle ----------------------------------------------------------------------------------------------------
 
@@ -371,26 +385,30 @@ class RestEndpoint(Endpoint[P, R]):
             value = yield Outcome(self.name, "process", value)
         return value
 
-    def perform(self, args: tuple[Any, ...], transport: SyncTransport) -> Any:
-        """Runs the whole lifecycle for bound arguments, blocking where it waits (§3.4)."""
+    def perform(self, args: tuple[Any, ...], transport: SyncTransport, url: str | None = None) -> Any:
+        """Runs the whole lifecycle for bound arguments, blocking where it waits; `url` is `request_url`, if known."""
         if not self._plain:
             return super().perform(args, transport)
-        url, init = self._request(args)
-        return self._answer(transport.send(url, init, timeout=self.timeout))
+        if url is None:
+            url = self.request_url(args)
+        return self._answer(transport.send(url, self._plain_init(args), timeout=self.timeout))
 
-    def perform_async(self, args: tuple[Any, ...], transport: AsyncTransport) -> Coroutine[Any, Any, Any]:
-        """Runs the whole lifecycle for bound arguments, awaiting where it waits (§3.4)."""
+    async def perform_async(self, args: tuple[Any, ...], transport: AsyncTransport, url: str | None = None) -> Any:
+        """Runs the whole lifecycle for bound arguments, awaiting where it waits; `url` is `request_url`, if known."""
         if not self._plain:
-            return super().perform_async(args, transport)
-        return self._perform_async(args, transport)
+            return await super().perform_async(args, transport)
+        if url is None:
+            url = self.request_url(args)
+        return self._answer(await transport.send(url, self._plain_init(args), timeout=self.timeout))
 
-    async def _perform_async(self, args: tuple[Any, ...], transport: AsyncTransport) -> Any:
-        url, init = self._request(args)
-        return self._answer(await transport.send(url, init, timeout=self.timeout))
-
-    def _request(self, args: tuple[Any, ...]) -> tuple[str, dict[str, Any]]:
-        """What is sent where no hook is overridden."""
-        return self.request_url(args), self.get_request_init(args[-1] if args and self._has_body else None)
+    def _plain_init(self, args: tuple[Any, ...]) -> Mapping[str, Any]:
+        """`get_request_init` where no hook is overridden, and so nobody who could change what is given."""
+        if self._has_body or self.request_init or self.signal is not None:
+            return cast("Mapping[str, Any]", self.get_request_init(args[-1] if args and self._has_body else None))
+        init = self._bare_init
+        if init is None or init["method"] != self.method:
+            init = self.__dict__["_bare_init"] = self.get_request_init()
+        return init
 
     def _answer(self, response: Any) -> Any:
         """The value of an answer that was read, where no hook is overridden."""
@@ -711,7 +729,7 @@ def _model_of(body: Any, schema: Any) -> Any:
         body = body.raw
     if is_sequence(body) and len(body) == 1:
         return _model_of(body[0], None)
-    if isinstance(body, RecordMeta | Object):
+    if isinstance(body, RecordMeta | Object | Values):
         return body
     if body is dict:
         return None

@@ -10,6 +10,7 @@ import random
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import UTC
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, Final
 
@@ -126,6 +127,9 @@ def retry_after(error: BaseException, now: float) -> float | None:
     if text.isascii() and text.isdigit():
         return float(text) * 1000
     try:
-        return max(0.0, parsedate_to_datetime(text).timestamp() * 1000 - now)
+        date = parsedate_to_datetime(text)
+        if date.tzinfo is None:  # the oldest of the three forms names no zone: all dates of HTTP are UTC
+            date = date.replace(tzinfo=UTC)
+        return max(0.0, date.timestamp() * 1000 - now)
     except (ValueError, OverflowError):
         return None

@@ -7,13 +7,14 @@ optimistic updates laid over it.
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 import time
 import weakref
 from collections import deque
 from collections.abc import Callable, Collection, Container, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from . import actions
 from .compiled import CompiledNormalization, normalization, reader_of
@@ -165,18 +166,22 @@ class Snapshot:
         """Raise it where no optimistic response can be made (§10.5)."""
         return AbortOptimistic("no optimistic response can be made from what is cached")
 
-    def get(self, schema: Any, *args: Any) -> Any:
+    def get(self, schema: Any, /, *args: Any, **kwargs: Any) -> Any:
         """The entity, collection or query value of this state, `None` if absent (§10.4)."""
+        if kwargs:
+            args = (*args, kwargs)
         with self._store.lock:
             return self._store.value_in(self._reading(args), schema, args)
 
-    def get_response(self, endpoint: Endpoint[..., Any], *args: Any, **kwargs: Any) -> Reading:
+    def get_response(self, endpoint: Endpoint[..., Any], /, *args: Any, **kwargs: Any) -> Reading:
         """What a read of the endpoint finds in this state (§8.1)."""
         args = endpoint.bind_args(args, kwargs)
+        if args == (None,) and not endpoint.has_body:
+            return inactive()
         with self._store.lock:
             return self._store.reading_in(self._state, self._reading(args), endpoint, args, None)
 
-    def get_error(self, endpoint: Endpoint[..., Any], *args: Any, **kwargs: Any) -> BaseException | None:
+    def get_error(self, endpoint: Endpoint[..., Any], /, *args: Any, **kwargs: Any) -> BaseException | None:
         """The error that a read of the endpoint raises in this state, or None (§8.5)."""
         return self.get_response(endpoint, *args, **kwargs).error
 
@@ -235,6 +240,7 @@ class Store:
         self.gc = gc
         if gc is not None:
             gc.attach(self)
+        _stores.add(self)
 
     # -- what it is --------------------------------------------------------------------------------------------------
 
@@ -330,7 +336,7 @@ class Store:
         return reading.data if reading.found else None
 
     def fresh(self, endpoint: Endpoint[..., Any], args: tuple[Any, ...]) -> Any:
-        """The data that a reader of the endpoint finds now, fresh and without an error; else None, and `read` says why."""
+        """The data that a reader finds now, fresh and without an error; else None, and `read` says why."""
         if not args or args[0] is None:
             return None
         key = endpoint.key(*args)
@@ -469,10 +475,12 @@ class Store:
             status = ExpiryStatus.InvalidIfStale
         else:
             status = ExpiryStatus.Valid
-        found = data is not UNDEFINED and data is not INVALID
+        absent = data is UNDEFINED or data is INVALID
+        # An object of which the tables lack a part can be looked at, but it is no usable data (§8.1, §8.5).
+        found = is_usable and not absent
         shown = None if error is None or (found and meta is not None and meta.error_policy == "soft") else error
         return Reading(
-            data if found else None,
+            None if absent else data,
             status,
             expires_at,
             found=found,
@@ -525,6 +533,10 @@ class Store:
                 return self._reducers[type(action)](self, action)
         finally:
             self._notify()
+
+    def forked(self) -> None:
+        """This is a forked process: whoever was telling the listeners of a change is not here."""
+        self._notifying = False
 
     def check_hook(self, operation: str) -> None:
         """Raises RuntimeError where a hook, which may run under the lock, tries to change the store (§9.6)."""
@@ -607,7 +619,8 @@ class Store:
         finally:
             self.busy = outside
         if not current:
-            self._ended(action.fetch_id)
+            if self._ended(action.fetch_id):
+                self._changed()
             return self._answer(run, schema, response, args)
         change = run.change
         before = self._base.key_meta(key)
@@ -653,7 +666,12 @@ class Store:
         if schema is None:
             return read_only(response)
         self._refresh()
-        reader = reader_of(self._layers.top, args, self._memo)
+        top = self._layers.top
+        if type(schema) is EntitySchema and type(run.result) is str and top is self._base:
+            lies_ready = self._base.get(schema.model.key, run.result)
+            if type(lies_ready) is schema.model.cls:
+                return lies_ready
+        reader = reader_of(top, args, self._memo)
         with self._hooks():
             found = Answer(run, reader).visit(schema, response)
         return None if isinstance(found, Sentinel) else found
@@ -674,13 +692,14 @@ class Store:
         )
         return run.change
 
-    def _ended(self, fetch_id: int | None) -> None:
-        if fetch_id is not None and len(self._layers):
-            self._layers.remove(fetch_id)
+    def _ended(self, fetch_id: int | None) -> bool:
+        return fetch_id is not None and len(self._layers) > 0 and self._layers.remove(fetch_id)
 
     def _set_error(self, action: actions.SetError) -> None:
-        self._ended(action.fetch_id)
+        ended = self._ended(action.fetch_id)
         if action.resets is not None and action.resets != self.resets:
+            if ended:
+                self._changed()
             return
         if not isinstance(action.error, AbortError) and isinstance(action.error, Exception):
             self._record_error(action.endpoint, action.key, action.error, action.meta)
@@ -730,7 +749,7 @@ class Store:
         if self._stamped(action.test, invalidates=True):
             return
         with self._hooks():
-            keys = [key for key in self._base.results if action.test(key)]
+            keys = [key for key in self._base.answered() if action.test(key)]
         self._invalidate_keys(keys)
 
     def _stamped(self, test: Callable[[str], bool], *, invalidates: bool) -> bool:
@@ -1021,3 +1040,39 @@ def _calling_hook() -> str:
     while str(frame.f_globals.get("__name__", "")).startswith("restencil.") and frame.f_back is not None:
         frame = frame.f_back
     return f"the hook {frame.f_code.co_qualname!r}"
+
+
+# A process forks between two actions: the child finds every store whole, and no lock held by a thread that it lacks.
+
+_stores: Final[weakref.WeakSet[Store]] = weakref.WeakSet()
+
+
+class _Forking(threading.local):
+    """The stores that the thread which forks has locked."""
+
+    stores: tuple[Store, ...] = ()
+
+
+_forking: Final = _Forking()
+
+
+def _before_fork() -> None:
+    _forking.stores = tuple(_stores)
+    for store in _forking.stores:
+        store.lock.acquire()
+
+
+def _after_fork() -> None:
+    stores, _forking.stores = _forking.stores, ()
+    for store in stores:
+        store.lock.release()
+
+
+def _after_fork_in_child() -> None:
+    for store in _forking.stores:
+        store.forked()
+    _after_fork()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork_in_child)

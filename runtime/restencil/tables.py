@@ -164,10 +164,17 @@ class Tables:
             if test(key):
                 if not invalidates:
                     meta = meta.with_expiry(1)
-                elif key in self.results:
-                    del self.results[key]
+                elif self._answered(key, meta):
+                    self.results.pop(key, None)
                     meta = meta.with_expiry(0, invalidated=True)
         self.put_meta(key, meta)
+
+    def _answered(self, key: str, meta: KeyMeta | None) -> bool:
+        return key in self.results or (meta is not None and meta.error is None and not meta.invalidated)
+
+    def answered(self) -> list[str]:
+        """The keys of all answers that are stored; that of an `All` leaves its times and no result (§5.7)."""
+        return [key for key in {**self.results, **self.key_metas} if self._answered(key, self.key_metas.get(key))]
 
     def settle(self) -> None:
         """Carries all stamps out, for those who look at all keys."""
@@ -191,7 +198,7 @@ class Tables:
         return [(table, pk) for pk, value in change.entities[table].items() if stored.get(pk) is not value]
 
     def commit(self, change: Change) -> list[str]:
-        """Takes a change over, whose dicts may become the tables; returns those that are new or have more members now."""
+        """Takes a change over, whose dicts may become tables; returns those that are new or have more members."""
         grown: list[str] = []
         for table, written in change.entities.items():
             times = dict.fromkeys(written, change.times)

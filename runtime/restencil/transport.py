@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 from .errors import NetworkError
 from .flow import Outcome
-from .late import urls
+from .late import asyncio, urls
 from .path import scalar_text
 from .values import described, is_list, is_sequence
 
@@ -26,12 +26,15 @@ if TYPE_CHECKING:
 
     from .abort import AbortSignal
     from .exchange import AsyncSender, Order, SyncSender
+    from .scheduler import Scheduler
 
 Headers: TypeAlias = dict[str, str]
 Prepare: TypeAlias = Callable[[str, Headers], Any]
 
 URL_EXTENSION: Final = "restencil_url"
 """The extension of an answer that holds its URL without what must not be shown."""
+SIGNAL_EXTENSION: Final = "restencil_signal"
+"""The extension of a streamed answer that holds the signal of its request."""
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:").match
 _USERINFO: Final = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]*://)[^/?#]*@")
 _UNTEXTUAL: Final = re.compile("text|xml|html|javascript|css|csv|urlencoded").search
@@ -133,7 +136,9 @@ class StreamedResponse:
     """An answer whose body has not been read yet: `with endpoint(…) as answer: for chunk in answer.iter_bytes(): …`
 
     The body is read through one of the iterators, once; leaving the context, or `close()`/`aclose()`, gives the
-    connection back. The body may be limited in size: past `max_response_bytes` iterating raises NetworkError.
+    connection back. The body may be limited in size: past `max_response_bytes` iterating raises NetworkError. The
+    signal of the request holds for the body too: once it is aborted, the next chunk is an AbortError, for which the
+    asynchronous iterators do not wait.
     """
 
     def __init__(self, response: httpx.Response, transport: SyncTransport | AsyncTransport | None = None) -> None:
@@ -142,6 +147,7 @@ class StreamedResponse:
         if self._owner is not None:
             self._owner.handed_over = True
         self._limit = transport.max_response_bytes if transport is not None else None
+        self._signal: AbortSignal | None = response.extensions.get(SIGNAL_EXTENSION)
 
     @property
     def status(self) -> int:
@@ -158,6 +164,8 @@ class StreamedResponse:
         with _reported(self.response), contextlib.closing(self.response):
             seen = 0
             for chunk in self.response.iter_bytes(chunk_size):
+                if self._signal is not None:
+                    self._signal.raise_if_aborted()
                 seen += len(chunk)
                 check_size(self.response, seen, self._limit)
                 yield chunk
@@ -175,7 +183,12 @@ class StreamedResponse:
         with _reported(self.response):
             try:
                 seen = 0
-                async for chunk in self.response.aiter_bytes(chunk_size):
+                chunks = aiter(self.response.aiter_bytes(chunk_size))
+                while True:
+                    with _unless_aborted(self._signal):
+                        chunk = await anext(chunks, None)
+                    if chunk is None:
+                        return
                     seen += len(chunk)
                     check_size(self.response, seen, self._limit)
                     yield chunk
@@ -258,6 +271,36 @@ def _reported(response: httpx.Response) -> Generator[None]:
         raise NetworkError(f"{url}: {reason(error)}", url=url) from error
 
 
+@contextlib.contextmanager
+def _unless_aborted(signal: AbortSignal | None) -> Generator[None]:
+    """What the running task awaits in this block ends with AbortError as soon as the signal is aborted."""
+    if signal is None:
+        yield
+        return
+    signal.raise_if_aborted()
+    loop, task = asyncio.get_running_loop(), asyncio.current_task()
+    assert task is not None
+    waits = True
+    gave_up = False
+
+    def give_up() -> None:
+        nonlocal gave_up
+        if waits:
+            gave_up = True
+            task.cancel()
+
+    forget = signal.add_listener(lambda: loop.call_soon_threadsafe(give_up))
+    try:
+        yield
+    except asyncio.CancelledError:
+        if gave_up and task.uncancel() == 0:
+            raise signal.error() from None
+        raise
+    finally:
+        waits = False
+        forget()
+
+
 def check_size(response: httpx.Response, seen: int, limit: int | None) -> None:
     """Raises NetworkError for a body of which more was seen than the limit allows."""
     if limit is not None and seen > limit:
@@ -310,7 +353,11 @@ class _Transport:
         timeout: float | None,
         stream: bool,
     ) -> Order:
-        address, headers = prepared if prepared is not None else (url, _headers(init))
+        if prepared is not None:
+            address, headers = prepared
+        else:
+            address, own = url, init.get("headers")
+            headers = cast("Headers", own) if type(own) is dict else _headers(init)
         limit = init.get("timeout")
         if limit is None:
             limit = timeout if timeout is not None else self.timeout
@@ -347,7 +394,8 @@ class SyncTransport(_Transport):
     """Sends requests through an `httpx.Client`: the user's, never closed here, or one opened at the first request.
 
     `timeout` is in milliseconds, `max_response_bytes` limits a body after decompression. `prepare(url, headers)` gives
-    the URL and the headers that are really sent; what it adds never shows in errors and logs.
+    the URL and the headers that are really sent; what it adds never shows in errors and logs. Requests that can be
+    aborted run on threads of the `scheduler`.
     """
 
     def __init__(
@@ -358,6 +406,7 @@ class SyncTransport(_Transport):
         timeout: float | None = None,
         max_response_bytes: int | None = None,
         prepare: Prepare | None = None,
+        scheduler: Scheduler | None = None,
     ) -> None:
         super().__init__(
             base_url=base_url,
@@ -366,6 +415,7 @@ class SyncTransport(_Transport):
             prepare=prepare,
         )
         self._given = client
+        self._scheduler = scheduler
         self._sender: SyncSender | None = None
 
     @property
@@ -397,9 +447,11 @@ class SyncTransport(_Transport):
             prepared = Outcome(public_url(url), "prepare", self._prepare(url, _headers(init))).run(self)
         sender = self._sender or self._sending()
         order = self._order(sender, url, init, prepared, timeout, stream)
-        if signal is not None:
-            return _Abortable(lambda: sender.carry_out(order), signal).wait()
-        return sender.carry_out(order)
+        if signal is None:
+            return sender.carry_out(order)
+        response = _Abortable(lambda: sender.carry_out(order), signal, self._scheduler).wait()
+        response.extensions[SIGNAL_EXTENSION] = signal
+        return response
 
     def close(self) -> None:
         """Closes the client if it was opened here; the next request opens another one."""
@@ -420,21 +472,19 @@ class _Abortable:
     the answer, which is closed unread, or with the timeout.
     """
 
-    def __init__(self, send: Callable[[], httpx.Response], signal: AbortSignal) -> None:
+    def __init__(self, send: Callable[[], httpx.Response], signal: AbortSignal, scheduler: Scheduler | None) -> None:
+        self._send = send
         self._signal = signal
+        self._scheduler = scheduler
         self._done = threading.Event()
         self._lock = threading.Lock()
         self._abandoned = False
         self._response: httpx.Response | None = None
         self._error: BaseException | None = None
-        context = copy_context()
-        self._thread = threading.Thread(
-            target=lambda: context.run(self._work, send), name="restencil-abortable", daemon=True
-        )
 
-    def _work(self, send: Callable[[], httpx.Response]) -> None:
+    def _work(self) -> None:
         try:
-            response = send()
+            response = self._send()
         except BaseException as error:
             self._error = error
         else:
@@ -448,9 +498,18 @@ class _Abortable:
     def wait(self) -> httpx.Response:
         """The answer. Raises AbortError as soon as the signal is aborted."""
         forget = self._signal.add_listener(self._done.set)
+        context = copy_context()
         try:
-            self._thread.start()
-            self._done.wait()
+            if self._scheduler is None:
+                threading.Thread(
+                    target=context.run, args=(self._work,), name="restencil-abortable", daemon=True
+                ).start()
+                self._done.wait()
+            else:
+                from .scheduler import block
+
+                self._scheduler.spawn(lambda: context.run(self._work))
+                block(self._scheduler, self._done)
         finally:
             forget()
         if self._signal.aborted:
@@ -520,16 +579,18 @@ class AsyncTransport(_Transport):
         return sender.carry_out(self._order(sender, url, init, None, timeout, stream))
 
     async def _send_prepared(
-        self, url: str, init: Mapping[str, Any], timeout: float | None, stream: bool, signal: AbortSignal | None
+        self, url: str, init: Mapping[str, Any], limit: float | None, stream: bool, signal: AbortSignal | None
     ) -> httpx.Response:
         prepared: tuple[str, Headers] | None = None
         if self._prepare is not None:
             prepared = await Outcome(public_url(url), "prepare", self._prepare(url, _headers(init))).run_async(self)
         sender = self._sender or self._sending()
-        order = self._order(sender, url, init, prepared, timeout, stream)
+        order = self._order(sender, url, init, prepared, limit, stream)
         if signal is None:
             return await sender.carry_out(order)
-        return await sender.carry_out_unless_aborted(order, signal)
+        response = await sender.carry_out_unless_aborted(order, signal)
+        response.extensions[SIGNAL_EXTENSION] = signal
+        return response
 
     async def aclose(self) -> None:
         """Closes the client if it was opened here; the next request opens another one."""

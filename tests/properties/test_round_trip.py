@@ -188,7 +188,6 @@ def cases(draw: st.DrawFn) -> tuple[dict[str, Kind], Shape, Json, Any]:
 _SETTINGS = settings(
     max_examples=120,
     deadline=None,
-    derandomize=True,
     phases=[Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink],
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )

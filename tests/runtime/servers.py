@@ -42,7 +42,7 @@ class Server:
         self.arrived: list[Arrived] = []
         self._handler = handler or (lambda request: Reply())
         self._listener = socket.create_server(("127.0.0.1", 0))
-        self._connections: list[socket.socket] = []
+        self.connections: list[socket.socket] = []
         self._ended = threading.Event()
         self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
 
@@ -52,7 +52,7 @@ class Server:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self._ended.set()
-        for opened in (self._listener, *self._connections):
+        for opened in (self._listener, *self.connections):
             with suppress(OSError):
                 opened.shutdown(socket.SHUT_RDWR)
             opened.close()
@@ -62,7 +62,7 @@ class Server:
             while True:
                 connection, _ = self._listener.accept()
                 connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-                self._connections.append(connection)
+                self.connections.append(connection)
                 threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
 
     def _serve(self, connection: socket.socket) -> None:

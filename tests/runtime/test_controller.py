@@ -653,4 +653,42 @@ def test_explain_tells_no_time_for_what_was_never_fetched_or_was_expired() -> No
         controller.set_response(endpoint, {"id": "1"}, {"id": "1"})
         controller.expire_all(endpoint)
         shown = str(controller.explain(endpoint, {"id": "1"}))
-        assert "it was expired, so it counts as stale" in shown and "stale since" not in shown
+        assert "it was expired, so it counts as stale" in shown and "stale for" not in shown
+
+
+def test_explain_does_not_call_fresh_what_a_read_fetches_in_any_case() -> None:
+    """Neither something invalidated, nor something whose required part was deleted, has a time that matters (§8.3)."""
+    with Controller(Store(clock=lambda: 1_000_000.0)) as controller:
+        controller.set_response(Users.get, ANN, id="1")
+        controller.invalidate(Users.get, id="1")
+        controller.invalidate(Users.get, id="2")
+        controller.set_response(Users.delete, {"id": "3"}, id="3")
+        for number, why in (("1", "it was invalidated"), ("2", "it was invalidated"), ("3", "nothing usable")):
+            said = controller.explain(Users.get, id=number)
+            assert said.verdict == "fetches and waits" and why in str(said)
+            assert "fresh" not in str(said) and "stale" not in str(said)
+        assert controller.explain(Users.get, id="2").age is None
+
+
+def test_explain_says_how_long_an_error_counts_and_what_its_policy_does() -> None:
+    """A soft policy needs data to show; the time of an error is called the error's (§8.5)."""
+    now = 1_000_000.0
+    with Controller(Store(clock=lambda: now)) as controller:
+        soft = Users.get.extend(error_policy=lambda error: "soft")
+        controller.set_error(soft, NetworkError("no", status=500), id="1")
+        said = controller.explain(soft, id="1")
+        assert said.verdict == "raises the recorded NetworkError and does not fetch"
+        assert "soft, but there is no data to show" in str(said)
+        assert "the error is fresh for another 1000 ms" in str(said)
+        controller.set_response(Users.get, ANN, id="1")
+        controller.set_error(soft, NetworkError("no", status=500), id="1")
+        now += 1_250
+        said = controller.explain(soft, id="1")
+        assert said.verdict == "gives the data at once and fetches in the background"
+        assert "soft: data is shown" in str(said) and "the error has been stale for 250 ms" in str(said)
+
+
+def test_explain_says_that_a_mutation_is_always_sent() -> None:
+    """§9.2: whatever is stored under its key."""
+    with Controller() as controller:
+        assert "a call always sends it" in str(controller.explain(Users.update, {"id": "1"}, {}))

@@ -10,6 +10,7 @@ import pytest
 from tests.runtime.doubles import Desk
 
 from restencil import Entity, NetworkError, ProcessingError, RestEndpoint, schema
+from restencil.compiled import PAYS
 from restencil.expiry import ExpiryStatus
 
 
@@ -431,3 +432,72 @@ def test_a_record_that_is_valid_again_is_seen() -> None:
     assert desk.read(RestEndpoint(path="/n/:id", schema=Named), {"id": "1"}).expiry_status is ExpiryStatus.Invalid
     desk.answer(loose, {"id": "1", "name": "good"}, {"id": "1"})
     assert [item.name for item in desk.data(named)] == ["good", "b"]
+
+
+def test_a_ring_that_was_unusable_is_seen_when_it_is_whole_again() -> None:
+    """What spoils a member of a ring is a dependency of it, wherever the ring was entered."""
+
+    class Node(Entity, schema={"again": schema.Lazy(lambda: Node), "author": Author}):
+        id: str = ""
+        again: Any = "required"
+        author: Any = "required"
+
+    node: Any = RestEndpoint(path="/nodes/:id", schema=Node)
+    desk = Desk()
+    desk.answer(node, {"id": "1", "again": "1", "author": {"id": "a1"}}, {"id": "1"})
+    desk.answer(gone, ["a1"])
+    assert not desk.read(node, {"id": "1"}).found
+    desk.set(Author, {"id": "a1", "name": "back"})
+    assert desk.data(node, {"id": "1"}).author.name == "back"
+
+
+def test_a_list_that_its_items_lead_back_to_is_one_list() -> None:
+    """It is the same object from outside and from inside, and both follow what is added."""
+
+    class Owner(Entity):
+        id: str = ""
+        todos: list[Any] = []
+        schema = {
+            "todos": schema.Collection([schema.Lazy(lambda: Todo)], nest_key=lambda parent, key: {"owner": parent["id"]})
+        }
+
+    class Todo(Entity, schema={"owner": Owner}):
+        id: str = ""
+        owner: Owner | None = None
+
+    owner: Any = RestEndpoint(path="/owners/:id", schema=Owner)
+    todos: Any = RestEndpoint(path="/todos", schema=schema.Collection([Todo]))
+    desk = Desk()
+    desk.answer(owner, {"id": 1, "todos": [{"id": 1, "owner": "1"}, {"id": 2, "owner": "1"}]}, {"id": 1})
+    desk.set(Todo, {"id": 1, "changed": True})
+    found = desk.data(todos, {"owner": 1})
+    assert [item.owner.todos is found for item in found] == [True, True]
+    desk.set(schema.Collection([Todo]).push, {"id": 3, "owner": "1"}, {"owner": 1})
+    assert len(desk.data(owner, {"id": 1}).todos) == 3
+    found = desk.data(todos, {"owner": 1})
+    assert [item.owner.todos is found for item in found] == [True, True, True]
+
+
+def test_an_entity_with_hooks_is_followed_inside_compiled_ones() -> None:
+    """However often it was read: a list of entities that user code has a say in belongs to the entity around it."""
+
+    class Tag(Entity):
+        id: str = ""
+        label: str = ""
+
+        @classmethod
+        def validate(cls, record: Mapping[str, Any]) -> str | None:
+            return None
+
+    class Tagged(Entity, schema={"tags": [Tag]}):
+        id: str = ""
+        tags: list[Tag] = []
+
+    tagged: Any = RestEndpoint(path="/tagged", schema=[Tagged])
+    desk = Desk()
+    for label in ("one", "two", "three"):
+        desk.answer(tagged, [{"id": n, "tags": [{"id": n, "label": label}], "as": label} for n in range(2 * PAYS)])
+        assert desk.data(tagged)[5].tags[0].label == label
+    for label in ("four", "five"):
+        desk.set(Tag, {"id": 5, "label": label})
+        assert desk.data(tagged)[5].tags[0].label == label

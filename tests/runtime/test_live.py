@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import math
 import threading
 from typing import Any
 
@@ -160,6 +161,33 @@ def test_time_that_passes_while_a_read_is_held_starts_no_fetch_but_revalidate_do
         controller.revalidate()
         clock.advance(100)
         assert server.asked == 2
+
+
+def test_another_change_after_the_expiry_of_a_held_read_starts_no_fetch(
+    controller: Any, clock: FakeClock, server: Server
+) -> None:
+    """§8.3: staleness is decided once per result, so what happens elsewhere in the store changes nothing."""
+    with controller.live(Users.get, id="1") as live:
+        assert next(live).name == "n1"
+        clock.advance(60_001)
+        waiting = clock.start(lambda: next(live))
+        clock.settle()
+        controller.set_response(Users.get, {"id": "2", "name": "other"}, id="2")
+        clock.advance(100)
+        assert server.asked == 1 and not waiting.done
+        controller.expire(Users.get, id="1")
+        clock.advance(100)
+        assert server.asked == 2 and waiting.result().name == "n2"
+
+
+def test_a_live_read_of_data_that_never_turns_stale_is_fetched_at_each_invalidation(
+    controller: Any, clock: FakeClock, server: Server
+) -> None:
+    """Two results that expire at the same moment are two all the same."""
+    with controller.live(Users.get.extend(data_expiry_length=math.inf), id="1") as live:
+        for number in (1, 2, 3):
+            assert next(live).name == f"n{number}"
+            controller.set_response(Users.delete, {"id": "1"}, id="1")
 
 
 def test_revalidate_leaves_reads_alone_that_nobody_holds(controller: Any, clock: FakeClock, server: Server) -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import email.utils
+import os
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -495,6 +497,47 @@ def test_posts_are_not_retried_unless_told_and_then_carry_one_idempotency_key() 
     assert len(flaky.times) == 3 and len(keys) == 1
     controller.fetch(post, {"name": "Bob"})
     assert flaky.server.requests[-1].headers["idempotency-key"] not in keys
+
+
+@pytest.mark.skipif(not hasattr(time, "tzset"), reason="this system has one time zone")
+def test_a_retry_after_date_without_a_zone_is_utc() -> None:
+    """RFC 9110, 5.6.7: all dates of HTTP are, also in the form of asctime, wherever the client stands."""
+    here = os.environ.get("TZ")
+    os.environ["TZ"] = "America/New_York"
+    time.tzset()
+    try:
+        flaky = Flaky(Answer(status=503, headers={"Retry-After": "Thu Jan  1 00:16:44 1970"}), 200)
+        flaky.controller(retries=steady()).fetch(Users.get, id="1")
+        assert flaky.times == [0, 4000]
+    finally:
+        os.environ.pop("TZ")
+        if here is not None:
+            os.environ["TZ"] = here
+        time.tzset()
+
+
+@pytest.mark.parametrize("name", ["Idempotency-Key", "idempotency-key"])
+def test_an_idempotency_key_of_the_user_s_own_stays(name: str) -> None:
+    """However it is spelled."""
+    flaky = Flaky(503, 200)
+    init = {"headers": {name: "mine"}}
+    post = RestEndpoint(url_prefix="http://mock", path="/users", method="POST", request_init=init)
+    flaky.controller(retries=steady(mutations=True)).fetch(post, {"name": "Ann"})
+    assert [request.headers["idempotency-key"] for request in flaky.server.requests] == ["mine", "mine"]
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+def test_what_was_answered_by_hand_while_a_retry_waited_is_neither_sent_nor_written_again(asynchronous: bool) -> None:
+    """§9.2: the response by hand is the outcome, and its times stay."""
+    flaky = Flaky(503)
+    controller = flaky.controller(asynchronous, retries=steady(base_delay=1000))
+    task: Any = flaky.clock.start(lambda: controller.fetch(Users.get, id="1"))
+    flaky.clock.advance(300)
+    flaky.clock.call(lambda: controller.set_response(Users.get, {"id": "1", "name": "by hand"}, id="1"))
+    flaky.clock.advance(10_000)
+    assert task.result().name == "by hand" and flaky.times == [0]
+    assert controller.state(Users.get, id="1").expires_at == 1_000_000 + 300 + 60_000
+    flaky.clock.close()
 
 
 @pytest.mark.parametrize("method", ["PUT", "DELETE"])

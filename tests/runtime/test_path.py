@@ -55,6 +55,12 @@ def test_a_template_is_filled_with_encoded_values(template: str, params: dict[st
         (1.0, "1"),
         (1e16, "10000000000000000"),
         (1.5, "1.5"),
+        (1e20, "100000000000000000000"),
+        (1e21, "1e%2B21"),
+        (0.000001, "0.000001"),
+        (1.5e-5, "0.000015"),
+        (-1e-7, "-1e-7"),
+        (-0.0, "0"),
         (10**30, "1" + "0" * 30),
         (Shade.DARK, "dark%20blue"),
         (decimal.Decimal("1.10"), "1.10"),
@@ -63,7 +69,7 @@ def test_a_template_is_filled_with_encoded_values(template: str, params: dict[st
     ],
 )
 def test_values_of_other_types_have_their_text(value: Any, text: str) -> None:
-    """§2.2: booleans are words, integral floats lose their fraction, an Enum is its value, others their str()."""
+    """§2.2: booleans are words, floats read as in JSON without `.0`, an Enum is its value, others their str()."""
     assert path_template("/:v").fill({"v": value}) == f"/{text}"
 
 
@@ -171,10 +177,10 @@ def test_an_empty_value_is_fine_where_it_is_no_whole_required_segment(template: 
 
 
 def test_the_search_string_is_sorted_form_encoding() -> None:
-    """§2.4: the vector of the rules; None is dropped, lists are joined with commas."""
+    """§2.4: the vector of the rules; None is dropped, in a list it is empty; lists are joined with commas."""
     params = {"z": None, "c": "~*() é", "a": [1, 2], "t": True, "f": 1.0}
     assert search_string(params) == "a=1%2C2&c=%7E*%28%29+%C3%A9&f=1&t=true"
-    assert search_string({"n": [1, [2, (3,)]], "e": []}) == "e=&n=1%2C2%2C3"
+    assert search_string({"n": [1, [2, (3,)]], "e": [], "o": [1, None, 2]}) == "e=&n=1%2C2%2C3&o=1%2C%2C2"
     assert RestEndpoint(path="/a").url({"b": None}) == "/a"
 
 

@@ -221,6 +221,8 @@ def test_a_plain_endpoint_may_be_a_coroutine_under_an_async_client() -> None:
         ({"path": "/a"}, (), "/a", b""),
         ({"path": "/a"}, (None,), "/a", b""),
         ({"path": "/a", "method": "POST"}, (None, {"t": 1}), "/a", b'{"t":1}'),
+        ({"path": "/a"}, ([],), "/a", b""),
+        ({"path": "/a", "method": "POST"}, ("", {"t": 1}), "/a", b'{"t":1}'),
     ],
 )
 def test_positional_arguments_are_parameters_and_body(
@@ -352,7 +354,9 @@ def test_keywords_are_renamed_by_wire_and_path_parameters_are_not() -> None:
 
 def test_parameters_are_a_mapping() -> None:
     """§2.3: anything else is a TypeError."""
-    with pytest.raises(TypeError, match="the parameters of endpoint 'a' are a dict, not a list"):
+    with pytest.raises(
+        TypeError, match="the parameters of endpoint 'a' are a dict, not a list; give them by name, or as one dict"
+    ):
         _ = loose(path="/a", name="a").url([1])
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.runtime.doubles import Desk
 
-from restencil import Entity, RestEndpoint, schema
+from restencil import AbortError, Entity, RestEndpoint, schema
 from restencil.expiry import ExpiryStatus
 
 
@@ -130,7 +130,7 @@ def test_define_merges_mappings() -> None:
     shape.define({"link": Link})
     assert ids(desk.data(endpoint)) == [1, 2]
     shape.define({"post": Link})
-    assert ids(desk.data(endpoint)) == [2, 2]
+    assert ids(desk.data(endpoint)) == [2]
 
 
 def test_define_replaces_a_single_entity_and_refuses_to_mix() -> None:
@@ -200,3 +200,55 @@ def test_only_what_is_usable_is_in_it() -> None:
     desk.answer(everyone, [{"id": 1}, {"id": 2, "name": "x"}])
     assert ids(desk.get(schema.All(Named))) == [2]
     assert ids(desk.get(schema.All(User))) == [1, 2]
+
+
+def test_a_type_of_the_mapping_that_comes_later_joins() -> None:
+    """A list of all depends on every table of its mapping, also on those that do not exist yet."""
+    desk = Desk()
+    desk.answer(RestEndpoint(path="/links/:id", schema=Link), {"id": 1}, {"id": 1})
+    assert ids(desk.get(MIXED)) == [1]
+    desk.answer(RestEndpoint(path="/posts/:id", schema=Post), {"id": 2}, {"id": 2})
+    assert ids(desk.get(MIXED)) == [2, 1]
+
+
+def test_a_table_that_two_types_share_is_listed_once() -> None:
+    """Each record is one item, of the type that its attribute names, else of the first one on the table."""
+
+    class Short(Entity, key="Note"):
+        id: str = ""
+
+    class Long(Entity, key="Note"):
+        id: str = ""
+        text: str = "long"
+
+    notes = schema.All({"short": Short, "long": Long}, "type")
+    desk = Desk()
+    desk.answer(RestEndpoint(path="/n", schema=[Short]), [{"id": 1, "type": "long"}, {"id": 2, "type": "short"}, {"id": 3}])
+    assert [(type(item), item.id) for item in desk.get(notes)] == [(Long, 1), (Short, 2), (Short, 3)]
+    desk.answer(RestEndpoint(path="/n/:id", schema=Short), {"id": 3, "type": "long"}, {"id": 3})
+    assert [type(item) for item in desk.get(notes)] == [Long, Short, Long]
+
+
+def test_define_merges_into_the_mapping_of_a_union() -> None:
+    """A union inside is as if its mapping had been given; the union itself stays as it is."""
+    union = schema.Union({"post": Post}, "type")
+    shape = schema.All(union)
+    desk = Desk()
+    desk.answer(feed, [{"id": 1, "type": "post"}, {"id": 2, "type": "link"}])
+    assert ids(desk.get(shape)) == [1]
+    shape.define({"link": Link})
+    assert ids(desk.get(shape)) == [1, 2]
+    assert list(union.choice.raw) == ["post"]
+
+
+def test_a_pending_empty_list_makes_the_table_known_while_it_is_pending() -> None:
+    """An optimistic answer without items is an answer for as long as it stands in for the real one."""
+    create: Any = RestEndpoint(
+        path="/users", method="POST", schema=schema.All(User), get_optimistic_response=lambda snapshot, body: []
+    )
+    desk = Desk()
+    assert not desk.read(everyone).found
+    pending = desk.start(create, {})
+    assert desk.data(everyone) == []
+    desk.fail(create, AbortError("left"), {}, fetch=pending)
+    assert not desk.read(everyone).found

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import datetime
+import enum
+import json
 import logging
 import re
+import uuid
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -12,6 +16,10 @@ from tests.runtime.doubles import AnyEndpoint, Desk
 
 from restencil import Entity, ProcessingError, RestEndpoint, schema
 from restencil.expiry import ExpiryStatus
+
+
+class Shade(enum.Enum):
+    DARK = "dark"
 
 
 class Todo(Entity):
@@ -420,6 +428,27 @@ def test_values_are_compared_by_their_text() -> None:
     desk.answer(get_list, [], {"n": 5, "done": True})
     desk.answer(push, {"id": 1}, {"n": "5"}, {"done": True})
     assert desk.table("[Todo]") == {'{"done":"true","n":"5"}': ["1"]}
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (Shade.DARK, "dark"),
+        (uuid.UUID(int=1), "00000000-0000-0000-0000-000000000001"),
+        (datetime.date(2026, 1, 2), "2026-01-02"),
+        ((1, None, True), "1,,true"),
+        ({"a": (1, Shade.DARK)}, {"a": [1, "dark"]}),
+    ],
+)
+def test_values_of_other_types_match_by_what_they_are_in_json(value: Any, text: Any) -> None:
+    """§5.8.1: the identity and the filter convert alike, so an addition reaches the list that has its argument."""
+    lists: Any = RestEndpoint(path="/l", schema=schema.Collection([Todo]), search_to_string=lambda params: "x")
+    desk = Desk()
+    desk.answer(lists, [{"id": 1}], {"s": value})
+    assert list(desk.table("[Todo]")) == [json.dumps({"s": text}, separators=(",", ":"))]
+    desk.answer(lists.push, {"id": 2}, {"s": value}, {})
+    desk.answer(lists.push, {"id": 3}, {"s": text}, {})
+    assert len(desk.data(lists, {"s": text})) == 3
 
 
 def test_a_single_argument_is_the_body() -> None:

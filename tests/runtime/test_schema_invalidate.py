@@ -131,3 +131,38 @@ def test_a_hook_of_the_entity_is_applied() -> None:
     )
     assert desk.get(Wrapped, "1") is None
     assert value.id == 1
+
+
+@pytest.mark.parametrize("answer", [None, "2", {"id": 2}])
+@pytest.mark.parametrize("attribute", ["type", lambda value, parent, key: value["type"].lower()])
+def test_an_answer_that_does_not_tell_the_type_removes_what_is_known(attribute: Any, answer: Any) -> None:
+    """A `delete` of a polymorphic resource: the entity with that primary key goes, of whichever type it is."""
+    feed: Any = create_resource(path="/feed/:id", schema=schema.Union({"article": Article, "link": Link}, attribute))
+    desk = Desk()
+    desk.answer(feed.get_list, [{"id": 1, "type": "article"}, {"id": 2, "type": "link"}])
+    removed = feed.delete.process(answer, {"id": 2})
+    value = desk.answer(feed.delete, removed, {"id": 2})
+    assert (value if answer == "2" else (type(value), value.id)) == (None if answer == "2" else (Link, 2))
+    assert [item.id for item in desk.data(feed.get_list)] == [1]
+    assert desk.result(feed.delete, {"id": 2}) == {"id": "2", "schema": "link"}
+    assert not desk.read(feed.get, {"id": 2}).found
+
+
+def test_what_no_table_holds_or_another_type_claims_removes_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    """An unknown primary key, or a type without a mapping entry, leaves the answer as it is; a warning tells."""
+    shape = schema.Invalidate({"article": Article, "link": Link}, "type")
+    endpoint: Any = RestEndpoint(path="/gone", method="POST", schema=shape)
+    desk = Desk()
+    desk.answer(RestEndpoint(path="/links", schema=[Link]), [{"id": 1}])
+    for answer in ({"id": 9}, {"title": "x"}, {"id": 1, "type": "other"}):
+        assert desk.answer(endpoint, answer, {}) == answer
+    assert desk.answer(endpoint, "9", {}) is None
+    assert desk.table("Link") == {"1": {"id": 1}}
+    assert caplog.text.count("Invalidate: no schema for an item whose attribute 'type' is") == 4
+
+
+def test_the_value_of_several_removals(desk: Desk) -> None:
+    """A list has an item for each of the answer: the entity built from an object, None for a bare primary key."""
+    value = desk.answer(purge, ["1", {"id": 2, "title": "was"}])
+    assert value[0] is None
+    assert (type(value[1]), value[1].title) == (Article, "was")

@@ -63,9 +63,15 @@ def test_a_dict_stands_for_the_list_of_its_values() -> None:
 
 
 def test_a_list_of_several_schemas_is_refused() -> None:
-    """`[S, T]` is an error that names the way out, when it is used."""
+    """`[S, T]` is an error that names the way out when the endpoint or entity is made, however deep it is written."""
+    shapes: list[Any] = [[Link, Post], [], {"items": [Link, Post]}, [[{"items": [Link, Post]}]]]
+    for shape in shapes:
+        with pytest.raises(TypeError, match="a list schema has exactly one item, found [02]"):
+            RestEndpoint(path="/x", schema=shape)
     with pytest.raises(TypeError, match="a list schema has exactly one item, found 2"):
-        Desk().answer(RestEndpoint(path="/x", schema=[Link, Post]), [])
+
+        class Box(Entity, schema={"items": [Link, Post]}):  # pyright: ignore[reportUnusedClass]
+            id: str = ""
 
 
 def test_a_list_is_never_answered_from_tables() -> None:

@@ -154,6 +154,13 @@ def test_a_snapshot_takes_keywords(desk: Desk) -> None:
     snapshot = desk.snapshot()
     assert snapshot.get_response(Articles.get, id="1").data.title == "A"
     assert snapshot.get_error(Users.get, id="x") is not None
+    assert snapshot.get(Article, id="1") is snapshot.get(Article, {"id": "1"})
+
+
+def test_a_snapshot_is_asked_for_nothing_as_the_store_is(desk: Desk) -> None:
+    """§7.1: `None` as the only argument is inactive."""
+    found = desk.snapshot().get_response(Articles.get_list, None)
+    assert (found.data, found.expires_at, found.needs_fetch) == (None, float("inf"), False)
 
 
 def test_snapshots_of_different_moments_differ(desk: Desk) -> None:
@@ -171,3 +178,22 @@ def test_a_snapshot_that_is_let_go_of_costs_nothing(desk: Desk) -> None:
     assert len(desk.store._asides) == 1  # pyright: ignore[reportPrivateUsage]
     del snapshot
     assert len(desk.store._asides) == 0  # pyright: ignore[reportPrivateUsage]
+
+
+def test_a_snapshot_never_says_to_the_view_what_was_in_no_table_then() -> None:
+    """An entity with a list of all: the view has it as it is now, the snapshot as it was before the table was known."""
+
+    class Room(Entity, schema={"everyone": EVERYONE}):
+        id: str = ""
+        everyone: list[Any] | None = None
+
+    class Bare(Entity, key="Room"):
+        id: str = ""
+
+    room: Any = RestEndpoint(path="/rooms/:id", schema=Room)
+    desk = Desk()
+    desk.given(RestEndpoint(path="/bare/:id", schema=Bare), {"id": "1", "everyone": "all"}, ONE)
+    snapshot = desk.snapshot()
+    desk.given(Users.get, {"id": "u"}, {"id": "u"})
+    assert snapshot.get_response(room, ONE).data.everyone is None
+    assert [user.id for user in desk.data(room, ONE).everyone] == ["u"]

@@ -313,3 +313,58 @@ def test_a_forked_process_goes_on_with_threads_of_its_own() -> None:
         print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
         """)
     assert outcome == ("0", "")
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+def test_a_forked_process_does_not_wait_for_what_its_parent_has_in_flight() -> None:
+    """Reads, mutations with their optimistic responses, and a lock that a hook of another thread runs under."""
+    outcome = process("""
+        def in_thread(work):
+            threading.Thread(target=work, daemon=True).start()
+
+        def slow_policy(error):
+            busy.set()
+            time.sleep(0.2)
+
+        busy = threading.Event()
+        hang = True
+        controller.read(Users.get, id="1")
+        renamed = Users.update.extend(get_optimistic_response=lambda snapshot, params, body: {"id": "3"})
+        in_thread(lambda: controller.read(Users.get, id="2"))
+        in_thread(lambda: controller.fetch(renamed, {"id": "3"}, {}))
+        while len(asked) < 3: time.sleep(0.01)
+        assert controller.cached(Users.get, id="3") is not None
+        in_thread(lambda: controller.set_error(Users.get.extend(error_policy=slow_policy), ValueError("no"), id="9"))
+        busy.wait()
+        child = os.fork()
+        if child == 0:
+            hang = False
+            found = controller.read(Users.get, id="2"), controller.cached(Users.get, id="3")
+            controller.all_settled()
+            os._exit(0 if found[0].id == "1" and found[1] is None else 1)
+        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), controller.cached(Users.get, id="3").id)
+        """)
+    assert outcome == ("0 3", "")
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+def test_a_forked_process_makes_connections_of_its_own() -> None:
+    """Two processes on one connection would read each other's answers."""
+    outcome = process("""
+        from tests.runtime.servers import Reply, Server
+
+        def reply(request):
+            return Reply(body=b'{"id":"1"}', headers={"Content-Type": "application/json", "Set-Cookie": "session=s"})
+
+        with Server(reply) as server, Controller(base_url=server.url) as own:
+            get = Users.get.extend(url_prefix="")
+            own.read(get, id="1")
+            child = os.fork()
+            if child == 0:
+                own.fetch(get, id="2")
+                os._exit(0)
+            os.waitpid(child, 0)
+            own.fetch(get, id="3")
+            print([request.headers.get("cookie") for request in server.arrived], len(server.connections))
+        """)
+    assert outcome == ("[None, 'session=s', 'session=s'] 2", "")

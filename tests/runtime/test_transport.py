@@ -7,6 +7,7 @@ import gzip
 import io
 import logging
 import socket
+import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from typing import Any
@@ -558,6 +559,75 @@ def test_a_stream_that_breaks_is_a_network_error() -> None:
             with pytest.raises(NetworkError) as caught:
                 answer.read()
         assert (caught.value.status, caught.value.url) == (500, f"{server.url}/a")
+
+
+class Body(httpx.SyncByteStream, httpx.AsyncByteStream):
+    """A body of two pieces; the second one comes after `between`, or never where the asynchronous client waits."""
+
+    def __init__(self, between: Callable[[], object]) -> None:
+        self._between = between
+        self.closed = False
+
+    def __iter__(self) -> Iterator[bytes]:
+        yield b"first"
+        self._between()
+        yield b"second"
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        yield b"first"
+        threading.Thread(target=self._between).start()
+        await asyncio.Event().wait()
+
+    def close(self) -> None:
+        self.closed = True
+
+    async def aclose(self) -> None:
+        self.closed = True
+
+
+@BOTH
+def test_aborting_ends_a_stream_that_is_being_read(asynchronous: bool) -> None:
+    """§3.4: the next chunk is an AbortError, which asyncio code need not wait for, and the answer is closed."""
+    controller = AbortController()
+    body = Body(lambda: controller.abort("page left"))
+    asked = Asked(lambda request: httpx.Response(200, stream=body))
+    endpoint = RestEndpoint(path="/a", content="stream", signal=controller.signal)
+    seen: list[bytes] = []
+
+    async def run() -> None:
+        async with await endpoint.extend(client=asked.asynchronous)() as answer:
+            seen.extend([chunk async for chunk in answer.aiter_bytes()])
+
+    def run_blocking() -> None:
+        with endpoint.extend(client=asked.sync)() as answer:
+            seen.extend(answer.iter_bytes())
+
+    with pytest.raises(AbortError, match="the request was aborted: page left"):
+        asyncio.run(run()) if asynchronous else run_blocking()
+    assert body.closed
+    assert asynchronous or seen == [b"first"]
+
+
+def test_a_task_that_is_cancelled_while_it_reads_a_stream_sees_its_own_cancellation() -> None:
+    """Also where the request has a signal."""
+
+    async def run() -> None:
+        reading = asyncio.Event()
+        asked = Asked(lambda request: httpx.Response(200, stream=Body(lambda: None)))
+        endpoint = RestEndpoint(path="/a", content="stream", signal=AbortController().signal, client=asked.asynchronous)
+
+        async def read() -> None:
+            async with await endpoint() as answer:
+                async for _ in answer.aiter_bytes():
+                    reading.set()
+
+        task = asyncio.ensure_future(read())
+        await reading.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(run())
 
 
 # -- clients for tests -----------------------------------------------------------------------------------------------

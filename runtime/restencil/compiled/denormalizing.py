@@ -84,9 +84,13 @@ class CompiledDenormalization(Denormalization):
             build = compile_entity(schema)
         return build(self, pk, stored, home, current)
 
-    def interpreted(self, schema: EntitySchema, pk: str) -> Any:
-        """The entity by the interpreter, which minds cycles and depth."""
-        return super().entity(schema, pk)
+    def interpreted(self, schema: EntitySchema, pk: str, current: Node | None) -> Any:
+        """The entity by the interpreter, which minds cycles and depth; `current` is what it is built with."""
+        outside, self.current = self.current, current
+        try:
+            return super().entity(schema, pk)
+        finally:
+            self.current = outside
 
     def inside(self, node: Node, operation: Callable[..., Any], *args: Any) -> Any:
         """What is read while the entity of a node is being built by a function that keeps no account of that."""
@@ -160,12 +164,12 @@ def compile_entity(schema: EntitySchema) -> Builder:
         source = Source(schema)
         source.name(schema, "schema")
         with source.block("def build(run, pk, record, home, current):"):
-            source.put(f"return run.interpreted({name}, pk)")
+            source.put(f"return run.interpreted({name}, pk, current)")
     else:
         schema.ends = True
         with source.block("def build(run, pk, record, home, current):"):
             with source.block(f"if run.depth > {deepest}:"):
-                source.put(f"return run.interpreted({name}, pk)")
+                source.put(f"return run.interpreted({name}, pk, current)")
             source.put("node = new(Node)", "node.home = home", "node.slot = pk", "node.parents = current")
             source.put("node.alive = True")
             body.outside = "node"

@@ -299,8 +299,8 @@ class _Normalizing:
                 with source.block(f"if {same}:"):
                     source.put(f"{table}[{pk}] = {before}")
                 with source.block("else:"):
-                    source.put(f"{table}[{pk}] = laid_over({known}, {before}, {existing}, {record})")
-                source.put(f"passed_{table}[{pk}] = {own}")
+                    laid_over = f"laid_over({known}, {before}, {existing}, {record})"
+                    source.put(f"{table}[{pk}] = {laid_over}", f"passed_{table}[{pk}] = {own}")
 
 
 def _has_cycle(model: EntityModel) -> bool:

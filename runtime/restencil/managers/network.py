@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Generator
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final
+from weakref import WeakSet
 
 from ..actions import Fetch, Meta, Reset, SetError, SetResponse
 from ..errors import AbortError, NetworkError, ResetError
 from ..flight import Flight, Pause, Promise, Wait, orphan_error
-from ..flow import Hook
-from ..late import logger, logging, uuid
+from ..flow import Hook, enter, leave, run, run_async
+from ..guard import guarded
+from ..late import asyncio, logger, logging, uuid
 from .base import Manager, Next, serves_one
 
 if TYPE_CHECKING:
@@ -20,10 +23,14 @@ if TYPE_CHECKING:
     from ..flow import Step
     from ..retry import Retries
     from ..store import Store
+    from ..transport import AsyncTransport, SyncTransport
 
 
 #: The `resets` of a response that must not reach the store: no store was ever reset so often.
 DROPPED: Final = -1
+
+#: In place of a response: while a retry waited, the flight was answered from elsewhere, so nothing more is sent.
+_ANSWERED: Final[Any] = object()
 
 #: True within a token refresh: its requests neither refresh nor wait for those that do (§13.2).
 _refreshing: Final[ContextVar[bool]] = ContextVar("restencil_refreshing", default=False)
@@ -45,6 +52,7 @@ class NetworkManager(Manager):
         self._controller: AnyController | None = None
         self._open = False
         self._policies: dict[int, Retries] = {}
+        _managers.add(self)
 
     def init(self, controller: AnyController, /) -> None:
         """Results are written from now on (§9.7). RuntimeError where the manager serves another controller."""
@@ -64,8 +72,21 @@ class NetworkManager(Manager):
             for flight in taken:
                 flight.resets = DROPPED
         for flight in taken:
-            flight.settle(error=orphan_error())
+            _drop(flight)
             flight.cancel()
+
+    def forked(self) -> None:
+        """This is a forked process: what others have in flight stays with the parent, and no one waits for it here."""
+        controller = self._controller
+        if controller is None:
+            return
+        store = controller.store
+        for flight in [flight for flight in store.pending.values() if flight.manager is self]:
+            if not flight.owned_here:
+                flight.resets = DROPPED
+                flight.forget_waiters()
+                _drop(flight)
+        store.refreshes = {hook: last for hook, last in store.refreshes.items() if last.done or last.owned_here}
 
     def handle(self, action: Action, next: Next, /) -> Any:
         """Starts fetches, completes those whose response or error passes, and rejects them on a reset."""
@@ -87,31 +108,86 @@ class NetworkManager(Manager):
         length: float | None = endpoint.error_expiry_length
         return self.error_expiry_length if length is None else length
 
-    def flow(self, flight: Flight) -> Generator[Step, Any, Any]:
-        """The request of one flight from its first byte until its response is in the store; written for both worlds."""
-        controller = self._attached()
+    def run(self, flight: Flight, transport: SyncTransport) -> Any:
+        """The request of one flight from its first byte until its response is in the store, blocking."""
+        endpoint = flight.endpoint
+        if not (endpoint.retries is None and self._attached().retries is None and endpoint.refresh is None):
+            return run(self._repeating(flight), transport)
+        token = enter(transport)
+        try:
+            try:
+                response = endpoint.perform(flight.args, transport, flight.identity[1])
+            except BaseException as error:
+                if self._fails(flight, error):
+                    raise
+                return flight.result()
+            return self._land(flight, response)
+        finally:
+            leave(token)
+
+    async def run_async(self, flight: Flight, transport: AsyncTransport) -> None:
+        """`run` as a task of its own; the outcome is the flight's, and no error is raised but those that end a task."""
+        flight.task = asyncio.current_task()
+        flight.guard = guarded()
         endpoint = flight.endpoint
         try:
-            if endpoint.retries is None and controller.retries is None and endpoint.refresh is None:
-                response = yield from endpoint.flow(flight.args)
+            if not (endpoint.retries is None and self._attached().retries is None and endpoint.refresh is None):
+                await run_async(self._repeating(flight), transport)
+                return
+            enter(transport)
+            try:
+                response = await endpoint.perform_async(flight.args, transport, flight.identity[1])
+            except BaseException as error:
+                if self._fails(flight, error):
+                    raise
             else:
-                response = yield from self._exchange(flight, controller)
+                self._land(flight, response)
+        except Exception as error:
+            flight.fail(error)
+
+    def _repeating(self, flight: Flight) -> Generator[Step, Any, Any]:
+        try:
+            response = yield from self._exchange(flight, self._attached())
         except BaseException as error:
-            answered = flight.done
-            if flight.resets != DROPPED:
-                self._fail(flight, controller, error)
-            if answered and isinstance(error, Exception):
-                return flight.result()
-            raise
-        date = flight.store.clock()
+            if self._fails(flight, error):
+                raise
+            return flight.result()
+        return flight.result() if response is _ANSWERED else self._land(flight, response)
+
+    def _land(self, flight: Flight, response: Any) -> Any:
+        """Writes the response to the store; the value of the fetch."""
+        endpoint, store, controller = flight.endpoint, flight.store, self._attached()
+        date = store.clock()
         meta = Meta(flight.fetched_at, date, date + self.data_length(endpoint))
-        error_expires_at = date + self.error_length(endpoint)
-        key = flight.identity[0]
-        answered = flight.done
-        value = controller.dispatch(
-            SetResponse(endpoint, flight.args, key, response, meta, flight.fetch_id, flight.resets, error_expires_at)
+        action = SetResponse(
+            endpoint,
+            flight.args,
+            flight.identity[0],
+            response,
+            meta,
+            flight.fetch_id,
+            flight.resets,
+            date + self.error_length(endpoint),
         )
-        return flight.result() if answered else value
+        answered = flight.done
+        if answered or not controller.is_direct:
+            value = controller.dispatch(action)
+            return flight.result() if answered else value
+        # As the action would go through the managers, none of which has anything to do with it.
+        try:
+            value = store.apply(action)
+        except BaseException as error:
+            flight.settle(error=error)
+            raise
+        flight.settle(value)
+        return value
+
+    def _fails(self, flight: Flight, error: BaseException) -> bool:
+        """Writes the error to the store; False where the flight has got its outcome from elsewhere."""
+        answered = flight.done
+        if flight.resets != DROPPED:
+            self._fail(flight, self._attached(), error)
+        return not (answered and isinstance(error, Exception))
 
     def abandon(self, flight: Flight) -> None:
         """The request of this flight is not wanted any more: as if it had been aborted at this moment (§9.4)."""
@@ -123,12 +199,26 @@ class NetworkManager(Manager):
     # what passes
 
     def _start(self, action: Fetch, next: Next) -> Flight:
+        endpoint = action.endpoint
+        identity = (action.key, endpoint.request_url(action.args))
+        flight = self.start(endpoint, action.args, identity, action.fetch_id, action.meta.fetched_at)
+        if endpoint.side_effect and endpoint.get_optimistic_response is not None:
+            next(action)
+        return flight
+
+    def start(
+        self,
+        endpoint: Endpoint[..., Any],
+        args: tuple[Any, ...],
+        identity: tuple[str, str],
+        fetch_id: int,
+        fetched_at: float,
+    ) -> Flight:
+        """A new flight, or the one in flight that a fetch of this identity joins (§9.2)."""
         controller = self._attached()
         if not self._open:
             raise RuntimeError("this controller is closed; open() it before the next fetch")
-        endpoint = action.endpoint
         store = controller.store
-        identity = (action.key, endpoint.request_url(action.args))
         mutation = endpoint.side_effect
         with store.lock:
             joined_by_others = False
@@ -138,12 +228,10 @@ class NetworkManager(Manager):
                     other.callers += 1
                     return other
                 joined_by_others = other is None or not other.alive
-            flight = Flight(self, store, endpoint, action.args, identity, action.fetch_id, action.meta.fetched_at)
-            store.pending[action.fetch_id] = flight
+            flight = Flight(self, store, endpoint, args, identity, fetch_id, fetched_at)
+            store.pending[fetch_id] = flight
             if joined_by_others:
                 store.flights[identity] = flight
-        if mutation and endpoint.get_optimistic_response is not None:
-            next(action)
         return flight
 
     def _receive(self, action: SetResponse | SetError, next: Next) -> Any:
@@ -230,7 +318,7 @@ class NetworkManager(Manager):
                 logger.info("%s: %s, retry %d in %d ms", flight.identity[0], type(error).__name__, attempt, delay)
             yield Pause(flight.store.scheduler, delay, endpoint.signal)
             if not wanted(flight):
-                return flight.result()
+                return _ANSWERED
 
     def _retries(self, endpoint: Endpoint[..., Any], controller: AnyController) -> Retries | None:
         asked: int | Retries | None = endpoint.retries
@@ -298,6 +386,16 @@ class Refresh(Promise[None]):
         self.finished = 0
 
 
+def _drop(flight: Flight) -> None:
+    """Ends a flight whose outcome does not count any more."""
+    store, error = flight.store, orphan_error()
+    if flight.mutation:
+        # Its optimistic response goes: other controllers of the store would show it for ever.
+        now = Meta(flight.fetched_at, store.now(), store.now())
+        store.apply(SetError(flight.endpoint, flight.args, flight.identity[0], error, now, flight.fetch_id, DROPPED))
+    flight.settle(error=error)
+
+
 def wanted(flight: Flight) -> bool:
     """No one has answered the flight in the network's place: a response from elsewhere, a reset, the end."""
     return not flight.done
@@ -306,4 +404,18 @@ def wanted(flight: Flight) -> bool:
 def _with_idempotency_key(endpoint: Endpoint[..., Any]) -> Endpoint[..., Any]:
     init: dict[str, Any] = getattr(endpoint, "request_init", None) or {}
     headers: dict[str, str] = init.get("headers") or {}
+    if any(name.lower() == "idempotency-key" for name in headers):
+        return endpoint  # the user knows better what is one and the same
     return endpoint.extend(request_init={**init, "headers": {**headers, "Idempotency-Key": str(uuid.uuid4())}})
+
+
+_managers: Final[WeakSet[NetworkManager]] = WeakSet()
+
+
+def _after_fork() -> None:
+    for manager in list(_managers):
+        manager.forked()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

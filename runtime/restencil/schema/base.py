@@ -197,6 +197,15 @@ def schema_of(raw: Any) -> Schema | None:
     return None
 
 
+def check_shorthand(raw: Any, above: tuple[Any, ...] = ()) -> None:
+    """Raises TypeError for a list, in a schema written as lists and dicts, that has not exactly one item (§5.5)."""
+    if isinstance(raw, _SHORTHAND) and not any(raw is outer for outer in above):
+        if isinstance(raw, LIST) and len(raw) != 1:
+            schema_of(raw)
+        for member in raw if isinstance(raw, LIST) else raw.values():
+            check_shorthand(member, (*above, raw))
+
+
 def is_plain(schema: Schema | None, seen: frozenset[int] = frozenset()) -> bool:
     """Whether there is nothing to denormalize: no schema, or only plain values (§8.1)."""
     if schema is None:

@@ -26,12 +26,12 @@ NonFilter: TypeAlias = Callable[[str], bool] | Iterable[str] | re.Pattern[str]
 
 
 def search_text(value: Any) -> Any:
-    """A member of a collection's identity: numbers, booleans and lists as they stand in a URL, others as they are."""
-    if isinstance(value, (bool, int, float)):
-        return text_of(value)
+    """A member of a collection's identity: the text that it has in a URL; an object stays, in JSON form."""
     if isinstance(value, SEQUENCE):
         return ",".join("" if item is None else str(search_text(item)) for item in value)
-    return value
+    if is_mapping(value):
+        return json.loads(json.dumps(dict(value), default=text_of))
+    return text_of(value)
 
 
 def identity_text(members: Mapping[str, Any]) -> str:

@@ -13,6 +13,7 @@ from ..records import Field, Model, Record, RecordMeta, field, set_members, set_
 from ..values import (
     DICT,
     INVALID,
+    LIST,
     MAPPING,
     SCALARS,
     UNDEFINED,
@@ -26,7 +27,7 @@ from ..values import (
     text_of,
     with_article,
 )
-from .base import Answer, Conversion, Schema, schema_of
+from .base import Answer, Conversion, Schema, check_shorthand, schema_of
 
 if TYPE_CHECKING:
     from typing import Self
@@ -151,7 +152,8 @@ class EntitySchema(Schema):
     def denormalize(self, stored: Any, run: Denormalization) -> Any:
         if isinstance(stored, DICT):
             return run.entity_from_record(self, stored)
-        return run.entity(self, stored)
+        # A class that shares the table may have stored a list here, which names no entity.
+        return UNDEFINED if isinstance(stored, LIST) else run.entity(self, stored)
 
     def answer(self, value: Any, run: Answer) -> Any:
         if not isinstance(value, _OBJECT):
@@ -237,6 +239,7 @@ class EntityModel(Model):
         super().__init__(cls, settings, own)
         self.key: str = self.setting("key") or cls.__name__
         self.node = EntitySchema(cls, self)
+        check_shorthand(self.setting("schema", {}))
         indexed: Iterable[str] = self.setting("indexes", ())
         self.indexes = tuple(self.to_json.get(name, name) for name in indexed)
         self.max_depth: int = self.setting("max_entity_depth", 64)

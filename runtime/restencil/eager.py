@@ -1,0 +1,151 @@
+"""Tasks whose first step is taken at once, by the one who starts them: what has its answer ready waits for no loop.
+
+From Python 3.12 on asyncio can do this (`eager_start`). For 3.11 it is put together from what asyncio offers those who
+bring tasks of their own, `_enter_task` and `_leave_task`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from asyncio.tasks import (
+    _enter_task,  # pyright: ignore[reportPrivateUsage] - documented for tasks of one's own
+    _leave_task,  # pyright: ignore[reportPrivateUsage]
+)
+from collections.abc import Callable, Coroutine, Generator
+from contextvars import Context, copy_context
+from types import coroutine
+from typing import Any, Final
+
+__all__ = ["is_alone", "start", "turn"]
+
+
+@coroutine
+def turn() -> Generator[None, None, None]:
+    """Lets everything else that is ready run first: `await turn()`."""
+    yield
+
+
+def is_alone(loop: asyncio.AbstractEventLoop) -> bool:
+    """Nothing else waits for its turn in the running loop; False where that cannot be told."""
+    ready: Any = getattr(loop, "_ready", True)  # asyncio's own loops have it, others need not
+    return not ready and loop.get_task_factory() is None
+
+
+def start(work: Coroutine[Any, Any, None], loop: asyncio.AbstractEventLoop) -> asyncio.Task[None] | None:
+    """Runs a coroutine as a task of the running loop, its first step now; None where that was all.
+
+    Called within a task. The loop's own task factory is respected: its tasks begin when they like.
+    """
+    outer = asyncio.current_task(loop)
+    if outer is None or loop.get_task_factory() is not None:
+        return loop.create_task(work)
+    return _started(work, loop, outer)
+
+
+if sys.version_info >= (3, 12):
+
+    def _started(
+        work: Coroutine[Any, Any, None], loop: asyncio.AbstractEventLoop, outer: asyncio.Task[Any]
+    ) -> asyncio.Task[None] | None:
+        task = asyncio.Task(work, loop=loop, eager_start=True)
+        return None if task.done() else task
+
+else:
+
+    def _started(
+        work: Coroutine[Any, Any, None], loop: asyncio.AbstractEventLoop, outer: asyncio.Task[Any]
+    ) -> asyncio.Task[None] | None:
+        context = copy_context()
+        task = _Task.__new__(_Task)
+        task.unready = work, loop, context
+        _leave_task(loop, outer)
+        _enter_task(loop, task)
+        try:
+            waits_for = context.run(work.send, None)
+        except (StopIteration, asyncio.CancelledError):
+            if task.rest is not None:
+                task.rest.work = None
+            return None
+        finally:
+            _leave_task(loop, task)
+            _enter_task(loop, outer)
+        task.make_ready()
+        if task.rest is not None:
+            task.rest.waits_for = waits_for
+        return task
+
+    class _Rest(Coroutine[Any, Any, None]):
+        """What is left of a coroutine after its first step; a task can run it."""
+
+        def __init__(self, work: Coroutine[Any, Any, None]) -> None:
+            self.work: Coroutine[Any, Any, None] | None = work
+            self.waits_for: Any = _NOTHING
+
+        def send(self, value: Any, /) -> Any:
+            if self.work is None:
+                raise StopIteration
+            waits_for, self.waits_for = self.waits_for, _NOTHING
+            return self.work.send(value) if waits_for is _NOTHING else waits_for
+
+        def throw(self, *error: Any) -> Any:
+            if self.work is None:
+                raise StopIteration
+            waits_for, self.waits_for = self.waits_for, _NOTHING
+            if isinstance(waits_for, asyncio.Future):
+                waits_for.cancel()  # the task was cancelled before it knew what the coroutine waits for
+            return self.work.throw(*error)
+
+        def close(self) -> None:
+            if self.work is not None:
+                self.work.close()
+
+        def __await__(self) -> Generator[Any, Any, None]:
+            raise NotImplementedError("only a task runs this")
+
+    _NOTHING: Final = object()
+
+    class _Task(asyncio.Task[None]):
+        """A task that is nothing but an identity until someone wants more of it: a coroutine over in its first step
+        never needs more.
+        """
+
+        unready: tuple[Coroutine[Any, Any, None], asyncio.AbstractEventLoop, Context] | None
+        rest: _Rest | None = None
+
+        def make_ready(self) -> None:
+            """Makes it a task like all others, which the loop will run."""
+            if self.unready is not None:
+                (work, loop, context), self.unready = self.unready, None
+                self.rest = _Rest(work)
+                super().__init__(self.rest, loop=loop, context=context)
+
+    def _ready_first(name: str) -> Callable[..., Any]:
+        method = getattr(asyncio.Task, name)
+
+        def call(self: _Task, /, *args: Any, **kwargs: Any) -> Any:
+            self.make_ready()
+            return method(self, *args, **kwargs)
+
+        call.__name__ = call.__qualname__ = name
+        return call
+
+    for _name in (
+        "__repr__",
+        "add_done_callback",
+        "cancel",
+        "cancelled",
+        "cancelling",
+        "done",
+        "exception",
+        "get_coro",
+        "get_loop",
+        "get_name",
+        "get_stack",
+        "print_stack",
+        "remove_done_callback",
+        "result",
+        "set_name",
+        "uncancel",
+    ):
+        setattr(_Task, _name, _ready_first(_name))
