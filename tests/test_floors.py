@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 RUNTIME = {
     0: "errors path abort codecs guard frozen jsontext late values",
-    1: "exchange flow flight transport records schema normalize denormalize compiled scheduler tables",
+    1: "eager exchange flow flight transport records schema normalize denormalize compiled scheduler tables",
     2: "auth endpoint hooks resource rest_endpoint",
     3: "actions expiry known layers retention store",
     4: "controller bound explain live managers paging retry gc",

@@ -138,6 +138,7 @@ class AnyController:
             self._network is not None
             and looking == [self._network]
             and type(self._network).handle is NetworkManager.handle
+            and type(self).dispatch is AnyController.dispatch
         )
         self.open()
 
@@ -707,7 +708,7 @@ class AsyncController(AnyController):
         if not isinstance(flight, Flight):
             return flight  # a manager answered the fetch itself
         if flight.manager is self._network and flight.claim():
-            self._loop = flight.loop = loop = running_loop()
+            self._loop = flight.loop = loop = asyncio._get_running_loop() or running_loop()
             try:
                 if not eager.is_alone(loop):
                     await eager.turn()  # all who are about to ask for the same do so first

@@ -32,30 +32,28 @@ def is_alone(loop: asyncio.AbstractEventLoop) -> bool:
     return not ready and loop.get_task_factory() is None
 
 
-def start(work: Coroutine[Any, Any, None], loop: asyncio.AbstractEventLoop) -> asyncio.Task[None] | None:
-    """Runs a coroutine as a task of the running loop, its first step now; None where that was all.
-
-    Called within a task. The loop's own task factory is respected: its tasks begin when they like.
-    """
-    outer = asyncio.current_task(loop)
-    if outer is None or loop.get_task_factory() is not None:
-        return loop.create_task(work)
-    return _started(work, loop, outer)
-
-
 if sys.version_info >= (3, 12):
 
-    def _started(
-        work: Coroutine[Any, Any, None], loop: asyncio.AbstractEventLoop, outer: asyncio.Task[Any]
-    ) -> asyncio.Task[None] | None:
+    def start(work: Coroutine[Any, Any, None], loop: asyncio.AbstractEventLoop) -> asyncio.Task[None] | None:
+        """Runs a coroutine as a task of the running loop, its first step now; None where that was all.
+
+        Called within a task. The loop's own task factory is respected: its tasks begin when they like.
+        """
+        if asyncio.current_task(loop) is None or loop.get_task_factory() is not None:
+            return loop.create_task(work)
         task = asyncio.Task(work, loop=loop, eager_start=True)
         return None if task.done() else task
 
 else:
 
-    def _started(
-        work: Coroutine[Any, Any, None], loop: asyncio.AbstractEventLoop, outer: asyncio.Task[Any]
-    ) -> asyncio.Task[None] | None:
+    def start(work: Coroutine[Any, Any, None], loop: asyncio.AbstractEventLoop) -> asyncio.Task[None] | None:
+        """Runs a coroutine as a task of the running loop, its first step now; None where that was all.
+
+        Called within a task. The loop's own task factory is respected: its tasks begin when they like.
+        """
+        outer = asyncio.current_task(loop)
+        if outer is None or loop.get_task_factory() is not None:
+            return loop.create_task(work)
         context = copy_context()
         task = _Task.__new__(_Task)
         task.unready = work, loop, context
@@ -64,7 +62,9 @@ else:
         try:
             waits_for = context.run(work.send, None)
         except (StopIteration, asyncio.CancelledError):
-            if task.rest is not None:
+            if task.rest is None:
+                task.unready = None, loop, context
+            else:
                 task.rest.work = None
             return None
         finally:
@@ -78,8 +78,8 @@ else:
     class _Rest(Coroutine[Any, Any, None]):
         """What is left of a coroutine after its first step; a task can run it."""
 
-        def __init__(self, work: Coroutine[Any, Any, None]) -> None:
-            self.work: Coroutine[Any, Any, None] | None = work
+        def __init__(self, work: Coroutine[Any, Any, None] | None) -> None:
+            self.work = work
             self.waits_for: Any = _NOTHING
 
         def send(self, value: Any, /) -> Any:
@@ -110,7 +110,7 @@ else:
         never needs more.
         """
 
-        unready: tuple[Coroutine[Any, Any, None], asyncio.AbstractEventLoop, Context] | None
+        unready: tuple[Coroutine[Any, Any, None] | None, asyncio.AbstractEventLoop, Context] | None
         rest: _Rest | None = None
 
         def make_ready(self) -> None:

@@ -265,10 +265,19 @@ class Endpoint(Generic[P, R]):
         members["side_effect"] = self._resolve_side_effect(given, base)
         self._resolve_name(options, given, base)
         check_shorthand(self.schema)
-        for name in ("data_expiry_length", "error_expiry_length"):
+        for name in ("data_expiry_length", "error_expiry_length", "poll_frequency"):
             length = getattr(self, name)
-            if length is not None and length < 0:
-                raise ValueError(f"{name} of endpoint {self.name!r} is negative: {length!r} ms")
+            if length is not None:
+                self._check_length(name, length)
+
+    def _check_length(self, name: str, length: Any) -> None:
+        what = f"{name} of endpoint {self.name!r} is"
+        if not isinstance(length, int | float) or isinstance(length, bool):
+            raise TypeError(f"{what} {described(length)}; expected a number of milliseconds, or None")
+        if length < 0:
+            raise ValueError(f"{what} negative: {length!r} ms")
+        if length != length or (length == 0 and name == "poll_frequency"):
+            raise ValueError(f"{what} {length!r} ms; expected a positive number, or None")
 
     def _resolve_side_effect(self, given: Mapping[str, Any], base: Endpoint[..., Any] | None) -> bool:
         explicit = given.get("side_effect")

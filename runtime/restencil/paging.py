@@ -99,6 +99,7 @@ class Pages:
         if self._pagination.size is not None:
             name, value = self._pagination.size
             params.setdefault(name, value)
+        self._inactive = args == (None,) and not endpoint.has_body
         self._params: dict[str, Any] = params
         self._args: tuple[Any, ...] = (params, *args[1:]) if params or args else ()
         self._path = collection_path(endpoint.schema)
@@ -113,6 +114,8 @@ class Pages:
 
     def turn(self) -> Generator[Step, Any, bool]:
         """A flow: reads the first page, or fetches the next one; False when there is none."""
+        if self._inactive:
+            return False
         if not self._started:
             self._started = True
             self._page = yield from self._first()

@@ -284,9 +284,7 @@ def encode_value(value: Any, name: str, template: str) -> str:
     """A parameter's text, percent-encoded (§2.2). Raises TypeError for containers and ValueError for unsafe text."""
     text = scalar_text(value)
     if text is None:
-        raise TypeError(
-            f"parameter {name!r} of {template!r} is {described(value)}; expected a string or a number"
-        )
+        raise TypeError(f"parameter {name!r} of {template!r} is {described(value)}; expected a string or a number")
     for character in text:
         if not character.isprintable() and unicodedata.category(character) == "Cc":
             raise ValueError(

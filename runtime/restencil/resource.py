@@ -169,7 +169,9 @@ def _member_schema(member: str, schema: Any, shared: Mapping[str, Any]) -> Any:
     if schema is None:
         return None
     if member == "get_list":
-        kind: type[Collection] = shared.get("Collection") or shared.get("collection") or Collection
+        kind: Any = shared.get("Collection") or shared.get("collection") or Collection
+        if not (isinstance(kind, type) and issubclass(kind, Collection)):
+            raise TypeError(f"the class of a list's schema is Collection or a subclass of it, not {kind!r}")
         keys = shared.get("non_filter_argument_keys")
         return kind([schema]) if keys is None else kind([schema], non_filter_argument_keys=keys)
     if member == "delete" and isinstance(schema_of(schema), EntitySchema | Union):
@@ -459,7 +461,7 @@ class Resource(Binder[C]):
         Raises ValueError for an unknown member in a batch, TypeError for anything else.
         """
         if isinstance(first, str):
-            return cls._with({first: cls._added(first, {**(options or {}), **keywords})})
+            return cls._with({first: cls._added(first, {**_options_of(first, options or {}), **keywords})})
         if callable(first):
             if options is not None or keywords:
                 raise TypeError("extend takes a function alone")
@@ -467,6 +469,10 @@ class Resource(Binder[C]):
             if not isinstance(made, Mapping):
                 raise TypeError(f"the function given to extend returned {described(made)}, not a dict of members")
             return cls._with(dict(cast("Mapping[str, Any]", made)))
+        if first is not None and not isinstance(first, Mapping):
+            raise TypeError(
+                f"extend takes a dict of members, a member's name with options, or a function, found {described(first)}"
+            )
         batch: dict[str, Any] = {**(first or {}), **keywords}
         known = endpoints_of(cls)
         members: dict[str, Any] = {}
@@ -476,7 +482,7 @@ class Resource(Binder[C]):
                     f"{cls.__name__} has no member {name!r} to extend; it has {', '.join(known)}. "
                     f"To add one: extend({name!r}, path=…)"
                 )
-            members[name] = known[name].extend(**overrides)
+            members[name] = known[name].extend(**_options_of(name, overrides))
         return cls._with(members)
 
     @classmethod
@@ -490,6 +496,14 @@ class Resource(Binder[C]):
     @classmethod
     def _with(cls, members: Mapping[str, Any]) -> Any:
         return types.new_class(cls.__name__, (cls,), exec_body=lambda namespace: namespace.update(members))
+
+
+def _options_of(member: str, options: Any) -> Mapping[str, Any]:
+    if not isinstance(options, Mapping):
+        raise TypeError(
+            f"the options of member {member!r} are a dict, such as {{'path': '/me'}}, not {described(options)}"
+        )
+    return cast("Mapping[str, Any]", options)
 
 
 def endpoints_of(resource: Any) -> dict[str, Endpoint[..., Any]]:

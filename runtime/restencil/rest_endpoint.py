@@ -550,6 +550,10 @@ class RestEndpoint(Endpoint[P, R]):
             return [{**params, **item} for item in body]
         return {**params, **body} if is_mapping(body) else {**params}
 
+    def _optimistic_entries(self, snapshot: Any, *args: Any) -> Any:
+        # What is assigned are the members of the body; parameters beside them would be entries of the map.
+        return self._params_and_body(args)[1] or {}
+
     def _optimistic_patched(self, snapshot: Any, *args: Any) -> Any:
         params, body = self._params_and_body(args)
         current = snapshot.get(self.schema, params)
@@ -585,7 +589,7 @@ class RestEndpoint(Endpoint[P, R]):
             if removal:
                 options["path"] = self.item_path or self.path
             else:
-                options["optimistic_payload"] = "merged"
+                options["optimistic_payload"] = "entries" if member == "assign" else "merged"
             options.update(getattr(self, f"{member}_options", None) or {})
             known = self._derived[member] = self.extend(**options)
         return known

@@ -14,7 +14,7 @@ import time
 import weakref
 from collections import deque
 from collections.abc import Callable, Collection, Container, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
 
 from . import actions
 from .compiled import CompiledNormalization, normalization, reader_of
@@ -711,7 +711,7 @@ class Store:
         if endpoint.error_policy is not None:
             try:
                 with self._hooks():
-                    policy = _not_awaitable(endpoint.error_policy(error), endpoint, "error_policy")
+                    policy = _known_policy(_not_awaitable(endpoint.error_policy(error), endpoint, "error_policy"))
             except Exception:
                 logger.exception("%s: error_policy failed; the error counts as hard", key)
         change = Change(self._base, meta)
@@ -1008,6 +1008,12 @@ def _not_awaitable(value: Any, endpoint: Endpoint[..., Any], hook: str) -> Any:
             value.close()
         raise TypeError(f"{endpoint.name}: {hook} returned an awaitable; it must be a plain function (§3.6)")
     return value
+
+
+def _known_policy(policy: Any) -> str | None:
+    if policy not in (None, "soft", "hard"):
+        raise ValueError(f"error_policy returned {policy!r}; expected 'soft', 'hard' or None")
+    return cast("str | None", policy)
 
 
 def _run_update(update: Callable[..., Any], result: Any, args: tuple[Any, ...], change: Change, key: str) -> None:

@@ -1,4 +1,4 @@
-"""What was read before never shows: a store that was read after every step says what a store says that is read once (§6).
+"""What was read before never shows: a store read after every step says what one says that is read once (§6).
 
 Random schemas and histories of responses, removals, invalidations and pending mutations. After each step a second store
 goes through the same history without a single read; then both are read, in different orders.
@@ -59,7 +59,14 @@ KINDS = [
     "every",
 ]
 IDS = [1, 2, 3, "1", "4"]
-ARGS: list[tuple[Json, ...]] = [(), ({"id": 1},), ({"id": "2"},), ({"a": 1},), ({"t": "A", "id": 1},)]
+ARGS: list[tuple[Json, ...]] = [
+    (),
+    ({"id": 1},),
+    ({"id": "2"},),
+    ({"a": 1},),
+    ({"t": "A", "id": 1},),
+    ({"of": 1, "key": "r"},),
+]
 
 
 def _validate(cls: Any, record: Mapping[str, Json]) -> str | None:

@@ -29,6 +29,7 @@ from restencil import (
     create_resource,
     soft_on_server_error,
 )
+from restencil.schema import Collection
 from restencil.testing import Answer, FakeClock, Fixture, MockServer, NetworkDown, Task, fill
 
 
@@ -466,6 +467,43 @@ def test_an_endpoint_of_a_plain_function_works_like_any_other(world: World) -> N
 
 
 # life
+
+
+def test_closing_takes_back_what_its_mutations_in_flight_were_expected_to_bring(world: World) -> None:
+    """§9.7: as a reset would, whatever comes back later; other controllers of the store see it at once."""
+    heard: list[str] = []
+    optimistic = Users.update.extend(get_optimistic_response=lambda snapshot, params, body: {**params, **body})
+    with Controller(world.store) as other:
+        other.set_response(Users.get, ANN, id="1")
+        for status in (200, 500):
+            world.server.respond = lambda request, status=status: Answer(status=status, json=BOB, delay=100)  # type: ignore[misc]
+            task = world.begin("fetch", optimistic, {"id": "1"}, {"name": "Bob"})
+            assert other.cached(Users.get, id="1").name == "Bob"
+            remove = other.add_listener(lambda: heard.append(other.cached(Users.get, id="1").name))
+            world.do("aclose" if isinstance(world.controller, AsyncController) else "close")
+            world.clock.advance(100)
+            remove()
+            assert isinstance(task.error, AbortError)
+            assert other.cached(Users.get, id="1").name == "Ann" and world.store.state["optimistic"] == []
+            world.controller.open()
+    assert heard == ["Ann", "Ann"]
+
+
+def test_an_object_of_which_a_part_is_unknown_is_no_usable_data(world: World) -> None:
+    """§8.3, §8.5: no soft error hides behind it, no cached read gives it; `get_response` shows what there is."""
+    page = RestEndpoint(
+        path="/page", schema={"results": Collection([User]), "total": 0}, error_policy=soft_on_server_error
+    )
+    world.server.respond = lambda request: Answer(status=503, json={})
+    assert world.controller.cached(page) is None and world.controller.state(page).data is None
+    assert world.controller.get_response(page).data == {"results": None, "total": 0}
+    for _ in range(2):
+        task = world.begin("read", page)
+        assert getattr(task.error, "status", None) == 503
+    assert len(world.urls()) == 1
+    world.controller.set_response(page, {"results": [ANN], "total": 1})
+    world.controller.set_error(page, NetworkError("no", status=503))
+    assert world.do("read", page)["total"] == 1 == world.controller.cached(page)["total"]
 
 
 def test_a_closed_controller_refuses_to_fetch_and_an_opened_one_works_again(world: World) -> None:

@@ -86,6 +86,12 @@ def test_page_numbers_go_up_from_one_until_a_page_is_empty(world: World) -> None
     assert world.urls() == ["/items", "/items?page=2", "/items?page=3", "/items?page=4"]
 
 
+def test_nothing_is_wanted_where_the_only_argument_is_none(world: World) -> None:
+    """§7.1: as with every read."""
+    assert world.items(create_resource(path="/items/:id", schema=Item, pagination_field="page").get_list, None) == []
+    assert world.urls() == []
+
+
 def test_a_page_given_at_the_start_is_counted_from(world: World) -> None:
     world.serve(lambda params: chunk((int(params["page"]) - 1) * 3))
     assert world.ids(items("page"), page=2) == ["4", "5", "6", "7"]

@@ -165,6 +165,23 @@ def test_its_first_step_may_ask_the_current_task_for_anything() -> None:
     within_a_loop(test)
 
 
+def test_one_who_kept_the_task_finds_it_done() -> None:
+    """Also where it was over before anyone wanted more of it than to know which one it is."""
+
+    async def test() -> None:
+        kept: list[Any] = []
+
+        async def work() -> None:
+            kept.append(asyncio.current_task())
+
+        assert started(work()) is None
+        kept[0].get_name()
+        await asyncio.sleep(0)
+        assert kept[0].done() and not kept[0].cancelled()
+
+    within_a_loop(test)
+
+
 def test_it_may_cancel_itself_in_its_first_step() -> None:
     """As every task: the next time that it waits, it is cancelled."""
 

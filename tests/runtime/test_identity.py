@@ -458,7 +458,9 @@ def test_a_list_that_its_items_lead_back_to_is_one_list() -> None:
         id: str = ""
         todos: list[Any] = []
         schema = {
-            "todos": schema.Collection([schema.Lazy(lambda: Todo)], nest_key=lambda parent, key: {"owner": parent["id"]})
+            "todos": schema.Collection(
+                [schema.Lazy(lambda: Todo)], nest_key=lambda parent, key: {"owner": parent["id"]}
+            )
         }
 
     class Todo(Entity, schema={"owner": Owner}):
@@ -501,3 +503,23 @@ def test_an_entity_with_hooks_is_followed_inside_compiled_ones() -> None:
     for label in ("four", "five"):
         desk.set(Tag, {"id": 5, "label": label})
         assert desk.data(tagged)[5].tags[0].label == label
+
+
+def test_what_a_value_that_was_stored_raw_refers_to_is_followed() -> None:
+    """An un-normalized value is rebuilt when an entity that it names changes, also by compiled functions."""
+
+    class Page(Entity, schema={"links": [schema.Lazy(lambda: Page)]}):
+        id: str = ""
+        title: str = ""
+        links: list[Any] = []
+
+    pages: Any = RestEndpoint(path="/pages", schema=[Page])
+    raw: Any = RestEndpoint(path="/raw")
+    shaped = raw.extend(schema=[Page])
+    desk = Desk()
+    desk.answer(pages, [{"id": str(n), "links": []} for n in range(2 * PAYS)])
+    assert len(desk.data(pages)) == 2 * PAYS
+    desk.answer(raw, [{"id": "x", "links": ["1"]}])
+    for title in ("one", "two"):
+        desk.set(Page, {"id": "1", "title": title})
+        assert desk.data(shaped)[0].links[0].title == title

@@ -14,6 +14,7 @@ import pytest
 from tests.patience import eventually_async
 
 from restencil import (
+    AbortError,
     AsyncController,
     Controller,
     Entity,
@@ -21,6 +22,7 @@ from restencil import (
     NetworkError,
     NetworkManager,
     ProcessingError,
+    ResetError,
     RestEndpoint,
     Store,
     SubscriptionManager,
@@ -103,6 +105,39 @@ def test_should_logout_and_handle_logout_are_the_user_s(asynchronous: bool) -> N
     world.server.respond = lambda request: Answer(status=418, json={})
     world.fail(Users.get, id="1")
     assert seen == [world.controller] and world.store.resets == 0
+    world.clock.close()
+
+
+def test_a_waiting_read_raises_the_401_that_logged_out(world: World) -> None:
+    """§13.2: the callers have their error before the store is emptied; others that waited get a ResetError."""
+    world.server.respond = lambda request: Answer(status=401, json={}, delay=10 if str(request.url)[-1] == "1" else 20)
+    read = world.controller.read
+    tasks: list[Any] = [world.clock.start(lambda n=n: read(Users.get, id=n)) for n in "112"]  # type: ignore[misc]
+    world.clock.advance(10)
+    assert [getattr(task.error, "status", None) for task in tasks] == [401, 401, None]
+    assert isinstance(tasks[2].error, ResetError) and world.store.resets == 1
+
+
+def test_functions_of_a_logout_manager_that_fail_are_logged_and_the_caller_gets_its_own_error(
+    asynchronous: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(*args: Any) -> Any:
+        raise LookupError("no such user")
+
+    for options in ({"should_logout": fail}, {"handle_logout": fail}):
+        world = World(asynchronous, **options)
+        world.server.respond = lambda request: Answer(status=401, json={})
+        assert getattr(world.fail(Users.get, id="1"), "status", None) == 401
+        assert "a function of LogoutManager failed at NetworkError" in caplog.text
+        caplog.clear()
+        world.clock.close()
+
+
+def test_an_aborted_request_does_not_count(asynchronous: bool) -> None:
+    """It is no answer of a server."""
+    world = World(asynchronous, should_logout=lambda error: True)
+    world.controller.set_error(Users.get, AbortError("gone"), id="1")
+    assert world.store.resets == 0
     world.clock.close()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Mapping
 from typing import Any, cast
 
@@ -297,6 +298,26 @@ def test_extend_of_an_unknown_member_is_refused() -> None:
     """§4.4: the error names the members there are and how to add one."""
     with pytest.raises(ValueError, match=r"has no member 'gte' to extend; it has create, get.*extend\('gte', path=…\)"):
         Made.extend(gte={"path": "/x"})
+
+
+@pytest.mark.parametrize(
+    ("args", "problem"),
+    [
+        ((5,), "extend takes a dict of members, a member's name with options, or a function, found an int"),
+        (({"get": 5},), "the options of member 'get' are a dict, such as {'path': '/me'}, not an int"),
+        (("me", "/me"), "the options of member 'me' are a dict, such as {'path': '/me'}, not a str"),
+    ],
+)
+def test_extend_says_what_it_takes(args: tuple[Any, ...], problem: str) -> None:
+    """Another form than the three is refused by name."""
+    with pytest.raises(TypeError, match=re.escape(problem)):
+        Made.extend(*args)
+
+
+def test_the_class_of_the_list_is_a_collection() -> None:
+    """Another class is refused when the resource is made."""
+    with pytest.raises(TypeError, match="the class of a list's schema is Collection or a subclass of it, not <class"):
+        create_resource(path="/a/:id", schema=Article, Collection=int)
 
 
 def test_extend_adds_a_member_derived_from_get() -> None:

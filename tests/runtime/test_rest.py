@@ -9,6 +9,7 @@ import decimal
 import enum
 import inspect
 import io
+import math
 import uuid
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -139,6 +140,9 @@ def test_has_body_is_an_overridable_property() -> None:
     [
         ({"data_expiry_length": -1}, "data_expiry_length of endpoint '/a' is negative: -1 ms"),
         ({"error_expiry_length": -0.5}, "error_expiry_length of endpoint '/a' is negative: -0.5 ms"),
+        ({"data_expiry_length": math.nan}, "data_expiry_length of endpoint '/a' is nan ms; expected a positive number"),
+        ({"poll_frequency": 0}, "poll_frequency of endpoint '/a' is 0 ms; expected a positive number, or None"),
+        ({"poll_frequency": -5}, "poll_frequency of endpoint '/a' is negative: -5 ms"),
         ({"content": "xml"}, "content of endpoint GET '/a' is one of json, text, bytes, stream, not 'xml'"),
         ({"content": "text", "schema": LIST}, "has a schema and content='text'; a schema needs JSON: give schema=None"),
         ({"body_format": "xml"}, "body_format of endpoint GET '/a' is one of json, form, multipart, bytes, text"),
@@ -148,6 +152,15 @@ def test_options_that_cannot_be_are_refused_when_the_endpoint_is_built(options: 
     """§3.4, §7.4: negative lifetimes, an unknown `content`, and one that contradicts a schema."""
     with pytest.raises(ValueError, match=message.replace("(", r"\(")):
         RestEndpoint(path="/a", **options)
+
+
+@pytest.mark.parametrize("length", ["5", True, datetime.timedelta(seconds=1)])
+def test_lifetimes_are_numbers(length: Any) -> None:
+    """In milliseconds."""
+    with pytest.raises(
+        TypeError, match="error_expiry_length of endpoint '/a' is a.*; expected a number of milliseconds"
+    ):
+        RestEndpoint(path="/a", error_expiry_length=length)
 
 
 def test_members_are_no_options() -> None:

@@ -104,6 +104,16 @@ def test_what_changes_on_a_client_between_two_calls_is_seen() -> None:
     assert "authorization" in second.headers and second.extensions["timeout"]["read"] == 3
 
 
+def test_what_changes_in_an_endpoint_s_request_init_is_seen(call: Call) -> None:
+    init: dict[str, Any] = {}
+    asked = Asked(as_json(ANN))
+    get = user.extend(request_init=init)
+    call(asked, get, id="1")
+    init["headers"] = {"X-Team": "blue"}
+    call(asked, get, id="1")
+    assert [request.headers.get("x-team") for request in asked.requests] == [None, "blue"]
+
+
 def test_event_hooks_see_a_whole_request_and_may_change_it(call: Call) -> None:
     """Its headers, its text and its content are what they are, also after a change."""
     seen: list[Any] = []
@@ -285,6 +295,18 @@ def test_a_manager_in_front_sees_the_fetch_too() -> None:
     controller = Controller(client=Asked(as_json(ANN)).sync, managers=[watching, NetworkManager()])
     controller.fetch(user, id="1")
     assert watching.seen == [Fetch, SetResponse]
+
+
+def test_a_controller_that_overrides_dispatch_sees_what_its_managers_send() -> None:
+    seen: list[type] = []
+
+    class Own(Controller):
+        def dispatch(self, action: Any) -> Any:
+            seen.append(type(action))
+            return super().dispatch(action)
+
+    Own(client=Asked(as_json(ANN)).sync).fetch(user, id="1")
+    assert seen == [SetResponse]
 
 
 # requests that are joined before they begin

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from tests.patience import PATIENCE
 
-from restencil import AsyncController, Controller, Entity, NetworkError, create_resource
+from restencil import AbortController, AbortError, AsyncController, Controller, Entity, NetworkError, create_resource
 from restencil.testing import Answer, FakeClock, Fixture, MockServer, NetworkDown
 
 
@@ -184,6 +184,27 @@ def test_a_mock_server_works_in_real_time_as_well() -> None:
 
     asyncio.run(main())
     assert len(server.requests) == 2
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+def test_a_request_that_can_be_aborted_is_in_virtual_time_as_well(clock: FakeClock, asynchronous: bool) -> None:
+    server = MockServer(clock, respond=lambda request: Answer(json={"id": "1", "name": "Ann"}, delay=50))
+    controller: Any
+    if asynchronous:
+        controller = AsyncController(clock.store(), client=server.async_client(), base_url="http://mock")
+    else:
+        controller = Controller(clock.store(), client=server.client(), base_url="http://mock")
+    abort = AbortController()
+    get = Users.get.extend(signal=abort.signal)
+    assert clock.run(lambda: controller.read(get, id="1")).name == "Ann"
+    assert clock() == 1050
+    task: Any = clock.start(lambda: controller.fetch(get, id="1"))
+    clock.advance(10)
+    assert not task.done
+    clock.call(abort.abort)
+    clock.settle()
+    with pytest.raises(AbortError):
+        task.result()
 
 
 def test_the_same_steps_give_the_same_order_every_time() -> None:

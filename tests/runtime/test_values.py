@@ -173,7 +173,16 @@ def test_what_a_user_hands_in_is_copied_deeply() -> None:
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [("x", "x"), (5, "5"), (5.0, "5"), (1.5, "1.5"), (1e-5, "0.00001"), (True, "true"), (False, "false"), (float("inf"), "inf")],
+    [
+        ("x", "x"),
+        (5, "5"),
+        (5.0, "5"),
+        (1.5, "1.5"),
+        (1e-5, "0.00001"),
+        (True, "true"),
+        (False, "false"),
+        (float("inf"), "inf"),
+    ],
 )
 def test_texts_of_values(value: Any, text: str) -> None:
     """Numbers, booleans and texts have the text that they have in a URL."""

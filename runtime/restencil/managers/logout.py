@@ -7,7 +7,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ..actions import Reset, SetError
-from ..errors import ProcessingError
+from ..errors import AbortError, ProcessingError
+from ..late import logger
 from .base import Manager, Next, serves_one
 
 if TYPE_CHECKING:
@@ -20,8 +21,8 @@ class LogoutManager(Manager):
 
     `should_logout(error)` decides, by default `error.status == 401`; `handle_logout(controller)` acts, by default with
     `controller.reset_entire_store()`. Errors of requests that started before the last reset are not looked at, so
-    requests that fail together cause one logout. Responses that do not fit their schema do not count, and a direct call
-    of an endpoint, outside of any controller, is not seen (§13.2).
+    requests that fail together cause one logout. Aborted requests and responses that do not fit their schema do not
+    count, and a direct call of an endpoint, outside of any controller, is not seen (§13.2).
     """
 
     def __init__(
@@ -49,13 +50,20 @@ class LogoutManager(Manager):
             return next(action)
         result = next(action)
         controller = self._controller
-        if controller is None or isinstance(action.error, ProcessingError):
+        if controller is None or isinstance(action.error, (AbortError, ProcessingError)):
             return result
         with self._one_at_a_time:
-            current = action.resets is None or action.resets == controller.store.resets
-            if current and self._should_logout(action.error):
-                self._handle_logout(controller)
+            if action.resets is None or action.resets == controller.store.resets:
+                self._look_at(action.error, controller)
         return result
+
+    def _look_at(self, error: BaseException, controller: AnyController) -> None:
+        try:
+            if self._should_logout(error):
+                self._handle_logout(controller)
+        except Exception:
+            # Whoever fetched is to get the error of the fetch, not that of a function which looked at it.
+            logger.exception("a function of LogoutManager failed at %s", type(error).__name__)
 
 
 def unauthorized(error: Any) -> bool:

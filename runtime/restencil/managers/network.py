@@ -45,7 +45,7 @@ class NetworkManager(Manager):
 
     def __init__(self, data_expiry_length: float = 60_000, error_expiry_length: float = 1_000) -> None:
         for name, length in (("data_expiry_length", data_expiry_length), ("error_expiry_length", error_expiry_length)):
-            if length < 0:
+            if not length >= 0:
                 raise ValueError(f"{name} of NetworkManager must not be negative: {length}")
         self.data_expiry_length = data_expiry_length
         self.error_expiry_length = error_expiry_length
