@@ -20,6 +20,14 @@ def missing_packages() -> list[str]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command and returns its exit code: 0 yes, 1 no, 2 no answer, 3 internal error, 130 interrupted."""
+    try:
+        return _run(arguments)
+    except KeyboardInterrupt:  # while the command itself was still being imported
+        print("restencil: interrupted", file=sys.stderr)
+        return 130
+
+
+def _run(arguments: Sequence[str] | None) -> int:
     missing = missing_packages()
     if missing:
         print(

@@ -26,7 +26,7 @@ from restencil_generator.names import (
 )
 from restencil_generator.problems import Place, Problem, Related, did_you_mean, has_errors, quoted
 from restencil_generator.tree import Entry, MappingNode, Node, ScalarNode, SequenceNode
-from restencil_generator.values import fits_scalar, shown
+from restencil_generator.values import fits_scalar, objects_in, shown
 
 if TYPE_CHECKING:
     from restencil_generator.declaration import WireNames
@@ -604,7 +604,11 @@ class _Check:
         """Reports objects that hold themselves in every value, so that their default has no end."""
         types = self.types
         needs = {
-            name: [(field.type.name, field) for field in object.fields if isinstance(field.type, d.ObjectRef)]
+            name: [
+                (inner, field)
+                for field in object.fields
+                for inner in dict.fromkeys(objects_in(types.objects, field.type, field.default))
+            ]
             for name, object in types.objects.items()
         }
         done: set[str] = set()
@@ -624,9 +628,8 @@ class _Check:
                         message = (
                             f"object {quoted(target)} holds itself in {quoted(field.name)} of object {quoted(current)}"
                         )
-                        types.report(
-                            "object-cycle", f"{message}, so it has no default", field.place, f"write {target}?"
-                        )
+                        hint = "take its default away" if field.written_default else f"write {target}?"
+                        types.report("object-cycle", f"{message}, so it has no default", field.place, hint)
                     else:
                         stack.append((target, 0))
                 else:

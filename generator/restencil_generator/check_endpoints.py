@@ -180,7 +180,7 @@ class Family:
         assert listing.collection is not None
         assert listing.schema is not None
         if name == "get_page":
-            base = dataclasses.replace(listing, schema=d.PageOf(listing.schema), optimistic=False)
+            base = dataclasses.replace(listing, schema=d.PageOf(listing.schema), returns=None, optimistic=False)
         else:
             adder = d.AdderOf(listing.collection, cast("d.Adder", name))
             base = dataclasses.replace(
@@ -188,11 +188,20 @@ class Family:
                 method="POST",
                 side_effect=True,
                 schema=adder,
+                body=self._item_body(listing),
+                returns=None,
                 pagination_field=None,
                 pagination=None,
                 optimistic=optimistic,
             )
         return self._build(name, base, standard=True, own=own, example=example)
+
+    def _item_body(self, listing: d.Endpoint) -> d.Body | None:
+        """What is added to a list: where nothing is written, an item of its collection, whatever the resource is of."""
+        assert listing.collection is not None
+        item = listing.collection.of.item
+        written = listing.has_body or listing.body != d.Body("json", self.schema)
+        return listing.body if written or not isinstance(item, d.EntityRef | d.UnionOf) else d.Body("json", item)
 
     def _not_fitting(self, name: str, listing: d.Endpoint, node: Node) -> None:
         if listing.collection is None:
@@ -321,6 +330,8 @@ class Family:
         keys = own.keys
         path = own.path or base.path
         method = own.method or base.method
+        if own.method is None and own.side_effect and not standard and base is self.root:
+            method = "POST"  # §3.2: what changes something and inherits no method
         side_effect = base.side_effect
         if own.side_effect is not None:
             side_effect = own.side_effect
@@ -552,7 +563,7 @@ class Family:
         types = self.types
         keys = own.keys
         if "body" in keys and own.body is not None and not endpoint.has_body and endpoint.base is None:
-            message = f"{own.what} is a {endpoint.method}, which sends no body"
+            message = f"{own.what} has the method {endpoint.method}, which sends no body"
             types.report(
                 "body-not-sent", message, own.nodes["body"].key, "write 'method: POST' or the like, or remove the body"
             )
@@ -562,9 +573,11 @@ class Family:
             types.report("content-with-schema", message, entry.key, "add 'schema: null'")
         if "returns" in keys and endpoint.schema is not None and endpoint.process is None and endpoint.base is None:
             message = f"'returns' of {own.what} has no effect: its schema gives the type"
-            types.report(
-                "returns-without-process", message, own.nodes["returns"].key, "add 'process: python:…' or remove it"
-            )
+            hint = "add 'process: python:…' or remove it"
+            if isinstance(endpoint.schema, d.QueryOf):
+                said = endpoint.schema.returns is not None
+                hint = "remove it" if said else "move it into the query: {query: …, process: …, returns: …}"
+            types.report("returns-without-process", message, own.nodes["returns"].key, hint)
         pythons: dict[str, d.Field] = {}
         for field in (*endpoint.params, *endpoint.search_params):
             first = pythons.setdefault(field.python, field)

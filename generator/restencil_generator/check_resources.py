@@ -19,7 +19,7 @@ from restencil_generator.check_settings import (
     overlaid,
 )
 from restencil_generator.check_types import Context, Types
-from restencil_generator.names import CLIENT_MEMBERS, pascal_case, python_name, wire_name
+from restencil_generator.names import CLIENT_MEMBERS, RESOURCE_MEMBERS, pascal_case, python_name, wire_name
 from restencil_generator.problems import Place, Related, did_you_mean, quoted
 from restencil_generator.template import TemplateError, parse_path
 from restencil_generator.tree import Entry, MappingNode, Node, ScalarNode, SequenceNode, described, is_null
@@ -486,6 +486,10 @@ class _Resource:
             what = f"endpoint {quoted(name)} of {self.what}"
             if not types.name(inner.key, what):
                 continue
+            if name in RESOURCE_MEMBERS:
+                message = f"an endpoint cannot be called {quoted(name)}: every resource has a member of that name"
+                types.report("taken-name", message, inner.key, "choose another, for instance with a prefix")
+                continue
             python = python_name(name, "endpoint")
             if python in pythons:
                 types.report(
@@ -521,7 +525,9 @@ class _Resource:
         if "body" in given:
             own.body = self._body(given["body"], what, f"{title}Body")
         if "schema" in given:
-            own.schema = self._endpoint_schema(given["schema"].value, what, f"{title}Result")
+            # What a call returns has the plain name; beside `returns` the schema is something else.
+            word = "Response" if "returns" in given else "Result"
+            own.schema = self._endpoint_schema(given["schema"].value, what, f"{title}{word}")
         if "returns" in given:
             own.returns = types.type(
                 given["returns"].value, Context(f"'returns' of {what}", "returns", f"{title}Result")

@@ -88,6 +88,15 @@ _SLIPS: Final = {
     "object": "{object: {…}}",
 }
 
+_FOREIGN: Final = (
+    (re.compile(r"(?:list|array|sequence|set)[\[<](.+)[\]>]", re.IGNORECASE), "[{}]"),
+    (re.compile(r"(.+)\[\]"), "[{}]"),
+    (re.compile(r"(?:optional|maybe)[\[<](.+)[\]>]", re.IGNORECASE), "{}?"),
+    (re.compile(r"(.+?) ?\| ?(?:none|null)", re.IGNORECASE), "{}?"),
+    (re.compile(r"(?:dict|map|mapping|record)[\[<].+?, ?(.+)[\]>]", re.IGNORECASE), "{{values: {}}}"),
+)
+"""How other languages write types, and what they are called here."""
+
 FORMS_IN: Final[Mapping[Position, frozenset[str]]] = {
     "entity field": frozenset(("values", "object", "union", "collection", "entity")),
     "object field": frozenset(("values", "object", "union", "entity")),
@@ -261,6 +270,10 @@ class Types(Reader):
             hint = "bytes are a whole body, a field of a multipart body, or the 'content' of a response"
         elif name.endswith("?"):
             hint = "one '?' is enough"
+        elif foreign := next(
+            (form.format(found[1]) for kind, form in _FOREIGN if (found := kind.fullmatch(name))), None
+        ):
+            hint = f"write {foreign}"
         elif name.startswith(("[", "{")):
             hint = f"write {{type: {name[:40]}, optional: true}}" if optional else "write it without quotes"
         else:
@@ -426,7 +439,7 @@ class Types(Reader):
                     f"entity {quoted(name)} stands for {shown(value)} here, but its field {quoted(field)} is fixed to "
                     f"{shown(fixed)}",
                     entry.key,
-                    f"write {fixed}",
+                    f"write {shown(fixed)}",
                     (Related(written.place, "fixed here"),),
                 )
             choices.append(d.Choice(value, name))

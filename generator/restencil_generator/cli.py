@@ -220,7 +220,7 @@ def cli() -> None:
 # ----------------------------------------------------------------------------------------------------------------- init
 
 
-@cli.command()
+@cli.command(short_help="A configuration and an example to begin with.")
 @click.argument("directory", metavar="[DIR]", default=".", type=click.Path(path_type=Path))
 def init(directory: Path) -> int:
     """Write a configuration, an example spec, .gitattributes, and snippets for pre-commit and CI.
@@ -243,7 +243,7 @@ def init(directory: Path) -> int:
 # ------------------------------------------------------------------------------------------------------------- generate
 
 
-@cli.command()
+@cli.command(short_help="Write the packages.")
 @_together(_specs, _out, _config, _templates, _format, _diff)
 @click.option("--dry-run", is_flag=True, help="Write nothing; say what would change. Exit code 1 if anything would.")
 @click.option("--force", is_flag=True, help="Write over generated files that were edited by hand.")
@@ -299,10 +299,12 @@ def generate(
 def _generate(paths: Sequence[Path], settings: Config, form: Format, *, diff: bool, dry_run: bool, force: bool) -> int:
     from restencil_generator import write
 
-    made = _make(paths, settings, form)
+    writes = not (dry_run or diff)
+    tells = form == "text" or (writes and form == "github")
+    made = _make(paths, settings, form, tells=tells)
     if made is None:
         return NO_ANSWER
-    if dry_run or diff:
+    if not writes:
         return _preview(made, form, diff=diff, force=force)
     stopped = [
         write.Refused(directory, found)
@@ -313,11 +315,15 @@ def _generate(paths: Sequence[Path], settings: Config, form: Format, *, diff: bo
         raise Failure("\n".join(str(refusal) for refusal in stopped))
     for package, directory in made:
         done = write.publish(package, directory, force=force)
+        if not tells:
+            continue
         if done.written or done.removed:
             removed = f", {len(done.removed)} removed" if done.removed else ""
             _say(f"{directory}: {_style(f'{len(done.written)} written', 'green')}{removed}, {done.unchanged} unchanged")
         else:
             _say(f"{directory}: {_style('up to date', 'green')} ({_files(done.unchanged)})")
+    if not tells:
+        _show_problems([], [], form)
     return YES
 
 
@@ -345,15 +351,15 @@ def _preview(made: Sequence[tuple[Package, Path]], form: Format, *, diff: bool, 
 # ---------------------------------------------------------------------------------------------------------------- check
 
 
-@cli.command()
+@cli.command(short_help="Are the packages what the specs give?")
 @_together(_specs, _out, _config, _templates, _format, _diff)
 def check(
     specs: tuple[Path, ...], out: Path | None, config: Path | None, templates: Path | None, form: Format, diff: bool
 ) -> int:
     """Say whether the packages on disk are exactly what the specs give. Writes nothing.
 
-    For each file that differs it says why: spec changed, edited by hand, formatting only, missing, orphan, foreign
-    file or generator changed.
+    For each file that differs it says why: spec changed, spec file renamed, edited by hand, formatting only, missing,
+    orphan, foreign file or generator changed.
 
     \b
     Examples:
@@ -364,7 +370,7 @@ def check(
     from restencil_generator import write
 
     paths, settings = _settle(config, specs, out, templates)
-    made = _make(paths, settings, form)
+    made = _make(paths, settings, form, tells=form == "text")
     if made is None:
         return NO_ANSWER
     found = [(directory, write.compare(package, directory)) for package, directory in made]
@@ -421,7 +427,7 @@ def _show_diffs(differences: Sequence[Difference], directory: Path, form: Format
 # ----------------------------------------------------------------------------------------------------------------- lint
 
 
-@cli.command()
+@cli.command(short_help="Mistakes, and advice about specs and cache.")
 @_together(_specs, _config, _format)
 @click.option("--no-hooks", is_flag=True, help="Do not import what `python:` references name.")
 def lint(specs: tuple[Path, ...], config: Path | None, form: Format, no_hooks: bool) -> int:
@@ -456,7 +462,7 @@ def lint(specs: tuple[Path, ...], config: Path | None, form: Format, no_hooks: b
 # --------------------------------------------------------------------------------------------------------------- schema
 
 
-@cli.command()
+@cli.command(short_help="The JSON Schema of the spec language.")
 def schema() -> int:
     """Print the JSON Schema (draft 2020-12) of the spec language, for completion in editors.
 
@@ -476,7 +482,7 @@ def schema() -> int:
 # ----------------------------------------------------------------------------------------------------------------- mock
 
 
-@cli.command()
+@cli.command(short_help="Serve the API that the specs describe.")
 @_together(_specs, _config, _format)
 @click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True, help="0 takes a free port.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
@@ -558,10 +564,10 @@ def _settled(paths: Sequence[Path], settings: Config) -> dict[Path, tuple[Path, 
     return settled if len({directory for directory, _ in settled.values()}) == len(settled) else {}
 
 
-def _make(paths: Sequence[Path], settings: Config, form: Format) -> list[tuple[Package, Path]] | None:
+def _make(paths: Sequence[Path], settings: Config, form: Format, *, tells: bool) -> list[tuple[Package, Path]] | None:
     """The packages of these specs with the folders they belong in; None when a spec has errors (they are printed).
 
-    Those that are known to be up to date are not among them; it is said of them that they are.
+    Those that are known to be up to date are not among them; with `tells` it is said of them that they are.
     """
     from restencil_generator import cache
     from restencil_generator.generate import build
@@ -596,7 +602,7 @@ def _make(paths: Sequence[Path], settings: Config, form: Format) -> list[tuple[P
         key = cache.key_of(path, settings.templates)
         if key is not None and not one.problems:
             cache.remember(key, cache.Entry(package.name, package.files[MANIFEST]))
-    if form == "text":
+    if tells:
         for directory, count in settled.values():
             _say(f"{directory}: {_style('up to date', 'green')} ({_files(count)})")
     return made

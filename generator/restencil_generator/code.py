@@ -9,6 +9,9 @@ import unicodedata
 from collections.abc import Sequence
 from typing import Final, TypeAlias
 
+Parts: TypeAlias = "list[tuple[int, str]]"
+"""A name taken apart at its numbers, for comparison."""
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Call:
@@ -91,11 +94,20 @@ def integer(value: int) -> str:
 
 
 @functools.lru_cache(maxsize=8192)
-def natural(name: str) -> tuple[bool, bool, list[tuple[int, str]]]:
-    """The order of names in imports and `__all__`: constants, classes, the rest; `item9` before `item10`."""
+def natural(name: str) -> tuple[bool, bool, Parts]:
+    """The order of names in `__all__`: constants, classes, the rest; `item9` before `item10`."""
     constant = len(name) > 1 and name.isupper()
-    parts = [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"([0-9]+)", name) if part]
-    return not constant, not constant and not name[:1].isupper(), parts
+    return not constant, not constant and not name[:1].isupper(), _parts(name)
+
+
+def imported(name: str) -> tuple[bool, bool, Parts, Parts]:
+    """The order of names in an import: that of `__all__`, but case counts last: `Call` before `CBody`."""
+    *kind, parts = natural(name)
+    return kind[0], kind[1], _parts(name.lower()), parts
+
+
+def _parts(name: str) -> Parts:
+    return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"([0-9]+)", name) if part]
 
 
 def items(values: Sequence[Expression]) -> Items:
@@ -111,6 +123,11 @@ def pair(values: Sequence[Expression]) -> Items:
 def doc_text(text: str) -> str:
     """A text as it stands inside triple double quotes: nothing in it ends the literal or hides from the reader."""
     return "".join(map(_visible_in_doc, text)).replace('"""', '\\"\\"\\"')
+
+
+def comment(text: str) -> str:
+    """A text as it stands in a comment: on one line, with nothing that hides from the reader."""
+    return "".join(map(_visible, text))
 
 
 def _visible(char: str) -> str:

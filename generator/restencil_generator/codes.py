@@ -86,6 +86,7 @@ ADVICE: Final = {
     "stdlib-package": "A package does not hide a module of the standard library.",
     "plain-http": "A secret travels encrypted.",
     "secret-looking": "No header looks like a secret.",
+    "glued-path": "A prefix and a path have a slash between them.",
     "shared-key": "Entities that share a table extend one another.",
     "nested-collection": "A collection nested in an entity says whose it is.",
     "never-fetched-alone": "An entity that others need can be fetched by itself.",

@@ -144,4 +144,12 @@ def settle(
     settled = dataclasses.replace(
         base, out=base.out if out is None else out, templates=base.templates if templates is None else templates
     )
-    return (list(specs) if specs else find_specs(base)), settled
+    return _each_once(specs or find_specs(base)), settled
+
+
+def _each_once(paths: Sequence[Path]) -> list[Path]:
+    """The paths without those that name the file or folder of an earlier one once more."""
+    first: dict[Path, Path] = {}
+    for path in paths:
+        first.setdefault(path.resolve(), path)
+    return list(first.values())

@@ -2,8 +2,8 @@
 
 What counts is what the spec says: comments, line ends, layout, the order of keys wherever it has no meaning, `30s` or
 `30000`, `string` or `{type: string}` do not. What follows from the rest (an endpoint for which nothing is written) is
-left out: the generator that made it is told apart by the bytes of its output. The file's name counts, because the
-output names it.
+left out: the generator that made it is told apart by the bytes of its output. So is the name of the file, which the
+header of each file tells.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from restencil_generator import declaration as d
 _LEFT_OUT: Final = frozenset(
     (
         ("Spec", "digest"),
+        ("Spec", "file"),
         ("Spec", "namespace"),
         ("Entity", "all_fields"),
         ("Entity", "body_name"),
@@ -79,9 +80,14 @@ def _object(value: Any, kind: type[Any]) -> dict[str, Any]:
     plain: dict[str, Any] = {"": kind.__name__}
     for name, member, default in zip(layout.names, layout.read(value), layout.defaults, strict=True):
         # Empty parts say nothing, and equal ones nothing new.
-        if member is not default and member not in _EMPTY:
+        if not _equal(member, default) and member not in _EMPTY:
             plain[name] = _plain(member)
     return plain
+
+
+def _equal(member: Any, default: Any) -> bool:
+    """Whether a part is its default, by value; `True` is not `1`."""
+    return member is default or (type(member) is type(default) and member == default)
 
 
 def _layout(kind: type[Any]) -> _Layout:

@@ -181,8 +181,23 @@ def _partial_unions(spec: d.Spec) -> Iterator[Problem]:
 # ------------------------------------------------------------------------------------------------------------ resources
 
 
+def _glued(resource: d.Resource) -> Iterator[Problem]:
+    told: set[str] = set()
+    for name, endpoint in resource.all_endpoints():
+        what = f"resource {quoted(resource.name)}"
+        if "path" in endpoint.written:
+            what = f"{quoted(name)} of {what}"
+        prefix, path = endpoint.url_prefix, endpoint.path.text
+        absolute = path.startswith(("http:", "https:", "http\\:", "https\\:"))
+        if prefix[-1:].isalnum() and path[:1].isalnum() and not absolute and what not in told:
+            told.add(what)
+            message = f"no slash stands between the prefix and the path of {what}: {prefix}{path}"
+            yield _advice("glued-path", message, endpoint.place, f"write '/{path}'")
+
+
 def _resources(spec: d.Spec) -> Iterator[Problem]:
     for resource in spec.resources.values():
+        yield from _glued(resource)
         for name, endpoint in resource.all_endpoints():
             inherited = _parent_options(resource, name, endpoint)
             yield from _endpoint(f"{quoted(name)} of resource {quoted(resource.name)}", endpoint, inherited)
@@ -465,13 +480,23 @@ def _hooks(spec: d.Spec, python_path: Sequence[Path | str]) -> Iterator[Problem]
     hooks = list(dict.fromkeys(_all_hooks(spec)))
     if not hooks:
         return
-    told: set[tuple[Place, str]] = set()
+    told: dict[tuple[str, str], dict[Place, _Hook]] = {}
     for hook, answer in zip(hooks, _probe(hooks, python_path), strict=True):
         code, message = answer
-        if code and (hook.reference.place, code) not in told:
-            told.add((hook.reference.place, code))
-            hint = "write it, or correct the reference" if code == "hook-missing" else ""
-            yield _advice(code, f"{hook.what}: {message}", hook.reference.place, hint)
+        if code:
+            # What is missing is missing for all that name it; anything else is about the one place.
+            shared = (code, message) if code == "hook-missing" else (code, f"{hook.what}: {message}")
+            told.setdefault(shared, {}).setdefault(hook.reference.place, hook)
+    judged: set[tuple[str, Place]] = set()
+    for (code, message), places in told.items():
+        first, *others = sorted(places)
+        if code == "hook-missing":
+            hint = "write it, or correct the reference" if not others else "write it, or correct the references"
+            also = [Related(place, f"{places[place].what} names it too") for place in others]
+            yield _advice(code, f"{places[first].what}: {message}", first, hint, also)
+        elif (code, first) not in judged:
+            judged.add((code, first))
+            yield _advice(code, message, first)
 
 
 def _all_hooks(spec: d.Spec) -> Iterator[_Hook]:

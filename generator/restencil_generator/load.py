@@ -113,7 +113,12 @@ def _load(texts: Mapping[str, str], name: str, problems: list[Problem], files: t
 def _files(path: Path) -> list[Path]:
     if not path.is_dir():
         return [path]
-    found = [child for child in path.iterdir() if child.suffix in SUFFIXES and not child.is_dir()]
+    # As patterns of a shell do, this leaves out hidden files: those of editors, for instance.
+    found = [
+        child
+        for child in path.iterdir()
+        if child.suffix in SUFFIXES and not child.name.startswith(".") and not child.is_dir()
+    ]
     return sorted(found, key=lambda child: child.name)
 
 
@@ -380,7 +385,7 @@ def _syntax_hint(what: str) -> str:
     if "cannot start any token" in what:
         return "indent with spaces, and put quotes around a text that begins with a special character"
     if "mapping values are not allowed" in what:
-        return "put quotes around a text that holds ': '"
+        return "put quotes around a text that holds ': ', or indent this line as its neighbours are"
     if "expected <block end>" in what:
         return "check the indentation and the quotes of this line and the one before"
     if "did not find expected ',' or" in what:

@@ -56,6 +56,16 @@ class Assignment:
 
     name: str
     value: Expression
+    doc: str = ""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Default:
+    """`name: type = value`: the default of a parameter."""
+
+    name: str
+    type: str
+    value: Expression
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -69,6 +79,8 @@ class ResourceClass:
     members: tuple[Method | Assignment, ...]
     unimplemented: str
     """What the methods raise: `NotImplementedError`, qualified where the spec has something of that name."""
+    defaults: tuple[Default, ...] = ()
+    """Defaults of parameters that are made anew by their code, such as lists: they stand before the class."""
 
 
 def plan_resource(resource: d.Resource, scope: Scope) -> ResourceClass:
@@ -86,6 +98,9 @@ class _Resource:
         """Lists and their `push` and the like that have options of their own."""
         self.bodies: dict[str, Expression | None] = {}
         """What was said about the body of those in `written`; None: nothing, so the entity of the schema counts."""
+        self.defaults: dict[str, Default] = {}
+        self.member = ""
+        """The name of the member that is being planned."""
 
     def plan(self) -> ResourceClass:
         resource, scope = self.resource, self.scope
@@ -101,6 +116,7 @@ class _Resource:
             with_deprecation(text, resource.deprecated),
             tuple(members),
             scope.builtin("NotImplementedError"),
+            tuple(self.defaults.values()),
         )
 
     # ------------------------------------------------------------------------------------------------- of all members
@@ -151,6 +167,7 @@ class _Resource:
     # ---------------------------------------------------------------------------------------------------- one member
 
     def _member(self, endpoint: d.Endpoint, shared: Options) -> list[Method | Assignment]:
+        self.member = endpoint.python
         makers = self._makers(endpoint)
         wanted = self._wanted(makers)
         with self.scope.apart():
@@ -158,21 +175,26 @@ class _Resource:
         self.written[endpoint.name] = endpoint, wanted
         given: Options = {} if basis is None else {"extends": string(basis)}
         given |= _made(_difference(wanted, inherited, endpoint), makers)
-        sender = next((one for one in (endpoint, *endpoint.extenders.values()) if one.has_body), endpoint)
+        if basis is None and given.get("side_effect") == "True" and "method" not in given:
+            given["method"] = string(endpoint.method)  # without it, it would be POST
+        sender = _sender(endpoint) or endpoint
         said = shared.get("body") if basis is None else self.bodies.get(basis)
         given |= self._given_body(sender, said)
         self.bodies[endpoint.name] = given.get("body", said)
+        # What hangs on a deprecated list is deprecated with it.
+        passed_on = {name: wanted[name] for name in ("deprecated",) if name in wanted}
         for name, extender in endpoint.extenders.items():
-            for known in (f"{endpoint.name}.{name}", *((name,) if endpoint.name == "get_list" else ())):
-                self.written[known] = extender, self._wanted(self._makers(extender))
+            for known in _known_as(endpoint, name):
+                self.written[known] = extender, passed_on | self._wanted(self._makers(extender))
                 self.bodies[known] = self.bodies[endpoint.name]
         if endpoint.name == "create" and basis == "get_list.push" and self._is_push(endpoint):
             del given["extends"]
             push = Call(self.scope.restencil("push_of"), ("get_list",))
+            doc = _own_doc(endpoint)
             if not given:
-                return [Assignment(endpoint.python, push)]
+                return [Assignment(endpoint.python, push, doc)]
             extended = dataclasses.replace(push, after=".extend")
-            return [Assignment(endpoint.python, Call(_call_text(extended), (), tuple(given.items())))]
+            return [Assignment(endpoint.python, Call(_call_text(extended), (), tuple(given.items())), doc)]
         if endpoint.collection is None or isinstance(endpoint.schema, d.AdderOf | d.PageOf):
             return [self._method(endpoint, "rest", given)]
         return self._list(endpoint, given)
@@ -195,6 +217,8 @@ class _Resource:
         for name in ("push", "unshift", "assign", "get_page"):
             extender = endpoint.extenders.get(name)
             if extender is None:
+                if name == "unshift" and "push" in typed:
+                    typed["unshift"] = "None"  # where nothing is said it is there, like `push`
                 continue
             same = endpoint.extenders.get("push") if name == "unshift" else None
             if same is None or not _same_signature(same, extender):
@@ -202,7 +226,7 @@ class _Resource:
                 functions.append(function)
                 typed[name] = function.name
             changed = self._changed_extender(name, endpoint, extender)
-            if not changed and (endpoint.extends, name) in self.changed:
+            if not changed and (_list_of(endpoint.extends), name) in self.changed:
                 typed[f"{name}_options"] = "None"  # those of the list that this one extends are not for it
             elif changed:
                 self.changed.add((endpoint.name, name))
@@ -211,19 +235,23 @@ class _Resource:
 
     def _changed_extender(self, name: str, endpoint: d.Endpoint, extender: d.Endpoint) -> Options:
         """The options that the spec gives for `push` and the like themselves."""
+        body = self._given_body(extender, self.bodies[endpoint.name])
+        if body:
+            for known in _known_as(endpoint, name):
+                self.bodies[known] = body["body"]
         if not extender.written:
-            return {}
+            return body
         makers = self._makers(extender)
         posted: Options = {} if name == "get_page" else {"method": string("POST"), "side_effect": "True"}
         derived = self._wanted(self._makers(endpoint)) | posted
         changed = _difference(self._wanted(makers), derived, extender)
         of_list = ("wire", "schema", "pagination", "pagination_field", "optimistic")
         found = _made({key: value for key, value in changed.items() if key not in of_list}, makers)
-        return found | self._given_body(extender, self.bodies[endpoint.name])
+        return found | body
 
     def _function(self, name: str, endpoint: d.Endpoint) -> Method:
         receiver, parameters = self._signature(endpoint)
-        return Method(name, receiver, parameters, self._returns(endpoint))
+        return Method(name, receiver, parameters, self._returns(endpoint), doc=_own_doc(endpoint))
 
     def _method(self, endpoint: d.Endpoint, decorator: str, given: Options) -> Method:
         receiver, parameters = self._signature(endpoint)
@@ -271,9 +299,8 @@ class _Resource:
             "schema": lambda: "None" if endpoint.schema is None else scope.schema_of(endpoint.schema) or "None",
         }
         found |= self._common(endpoint)
-        found |= self._body_format(
-            next((one.body for one in (endpoint, *endpoint.extenders.values()) if one.has_body), None)
-        )
+        sender = _sender(endpoint)
+        found |= self._body_format(None if sender is None else sender.body)
         if endpoint.content is not None:
             content = endpoint.content
             found["content"] = lambda: string(content)
@@ -367,11 +394,25 @@ class _Resource:
             elif field.default is d.MISSING or field.default is None:
                 others.append(Parameter(field.python, scope.or_none(kind), "None"))
             else:
-                others.append(Parameter(field.python, kind, scope.default(field.type, field.default)))
+                others.append(Parameter(field.python, kind, self._default(endpoint, field, kind)))
         if endpoint.has_body and endpoint.body is not None:
             required.append(Parameter("body", self._body_type(endpoint, endpoint.body)))
         receiver = "_self" if "self" in seen else "self"
         return receiver, (*required, *others)
+
+    def _default(self, endpoint: d.Endpoint, field: d.Field, kind: str) -> Expression:
+        """The default of a parameter; one that all calls would share, or that a call makes, has a name of its own."""
+        assert field.default is not d.MISSING
+        value = self.scope.default(field.type, field.default)
+        bare = field.type.item if isinstance(field.type, d.Optional) else field.type
+        if isinstance(value, str) and bare != d.Scalar("uuid"):
+            return value
+        plain = f"_DEFAULT_{field.python}".upper()
+        for name in (plain, f"{plain}_OF_{self.member}".upper(), f"{plain}_OF_{self.member}_{endpoint.python}".upper()):
+            default = self.defaults.setdefault(name, Default(name, kind, value))
+            if (default.type, default.value) == (kind, value):
+                return name
+        return value
 
     def _body_type(self, endpoint: d.Endpoint, body: d.Body) -> str:
         if body.kind == "bytes":
@@ -383,10 +424,10 @@ class _Resource:
 
     def _returns(self, endpoint: d.Endpoint) -> str:
         scope = self.scope
-        if endpoint.schema is not None:
-            return scope.type(endpoint.schema)
-        if endpoint.returns is not None:
-            return scope.type(endpoint.returns)
+        # Beside a schema, `returns` is what the endpoint's own `process` makes of it.
+        told = endpoint.returns or endpoint.schema
+        if told is not None:
+            return scope.type(told)
         match endpoint.content:
             case "text" if endpoint.process is None:
                 return scope.builtin("str")
@@ -402,7 +443,7 @@ class _Resource:
 
 
 def endpoint_doc(endpoint: d.Endpoint) -> str:
-    """The docstring of an endpoint: what it does, method and path, an example."""
+    """The docstring of an endpoint: what it does, method and path, parameters that the spec describes, an example."""
     route = f"`{endpoint.method} {endpoint.path.text}`"
     described = endpoint.description.strip()
     if described and "\n" not in described:
@@ -410,7 +451,16 @@ def endpoint_doc(endpoint: d.Endpoint) -> str:
     else:
         text = f"{described}\n\n{route}" if described else route
     text = with_deprecation(text, endpoint.deprecated)
+    told = [(field.python, note_of(field)) for field in (*endpoint.params, *endpoint.search_params)]
+    if notes := "\n".join(f"`{name}`: {' '.join(note.split())}" for name, note in told if note):
+        text = f"{text}\n\n{notes}"
     return text if endpoint.example is None else f"{text}\n\n{_example(endpoint, endpoint.example)}"
+
+
+def _own_doc(endpoint: d.Endpoint) -> str:
+    """The docstring of `push` and the like, and of `create`: nothing where the spec says nothing of them themselves."""
+    said = endpoint.description or endpoint.example or (endpoint.deprecated is not None)
+    return endpoint_doc(endpoint) if said else ""
 
 
 def _example(endpoint: d.Endpoint, example: d.Example) -> str:
@@ -425,6 +475,11 @@ def _shown(value: d.Json) -> str:
     """JSON data on one line, cut where it is long."""
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= 300 else text[:299] + "…"
+
+
+def note_of(field: d.Field) -> str:
+    """What the spec says of a field or parameter, with the note that it is deprecated; or nothing."""
+    return with_deprecation(field.description, field.deprecated).strip()
 
 
 def with_deprecation(text: str, deprecated: str | None) -> str:
@@ -578,12 +633,57 @@ def body_types(resource: d.Resource) -> list[d.ObjectType]:
     return list(found.values())
 
 
+def type_docs(resource: d.Resource) -> dict[str, str]:
+    """What is said of each object type of a resource's schemas, results and bodies, by its name."""
+    found: dict[str, str] = {}
+    partial = partial_body(resource)
+    # The endpoint that writes a type tells what it is for; others may have inherited it.
+    for own in (True, False):
+        for name, endpoint in resource.all_endpoints():
+            told: list[tuple[d.Type | None, str, str]] = []
+            if own is bool(endpoint.written & {"schema", "returns"}):
+                told += [(endpoint.returns, f"`{name}`", "answers"), (endpoint.schema, f"`{name}`", "answers")]
+            if own is ("body" in endpoint.written) and endpoint.body is not None:
+                whose = f"`{name}` takes" if own else f"the bodies of {resource.class_name} hold"
+                told.append((endpoint.body.type, whose, ""))
+            for type, whose, verb in told:
+                for one in object_types(type):
+                    found.setdefault(one.name, f"{what_of(one, type)} {whose} {verb}".rstrip() + ".")
+    if partial in found:
+        found[partial] = "What `partial_update` takes: any of these."
+    return found
+
+
+def what_of(part: d.ObjectType, type: d.Type | None) -> str:
+    """How the docstring of an object type begins, by its share in the whole type."""
+    return "What" if part is (type.item if isinstance(type, d.Optional) else type) else "A part of what"
+
+
 def partial_body(resource: d.Resource) -> str | None:
     """The name of the TypedDict of `partial_update` where it is that of the resource's body: a part of it will do."""
     endpoint = resource.endpoints.get("partial_update")
     if endpoint is None or endpoint.body is None or "body" in endpoint.written:
         return None
     return endpoint.body.type.name if isinstance(endpoint.body.type, d.ObjectType) else None
+
+
+def _list_of(member: str | None) -> str | None:
+    """The list that a member hangs on, or the member itself."""
+    return "get_list" if member == "create" or member in d.EXTENDERS else member
+
+
+def _known_as(listing: d.Endpoint, name: str) -> tuple[str, ...]:
+    """The names, as in the spec, of what hangs on a list."""
+    return (f"{listing.name}.{name}", name) if listing.name == "get_list" else (f"{listing.name}.{name}",)
+
+
+def _sender(endpoint: d.Endpoint) -> d.Endpoint | None:
+    """The endpoint whose body the options of this one tell: itself, or, of a list, what is added to it.
+
+    What has a body of its own there has options of its own.
+    """
+    sending = [one for one in (endpoint, *endpoint.extenders.values()) if one.has_body]
+    return next((one for one in sending if one is endpoint or "body" not in one.written), next(iter(sending), None))
 
 
 def _sent(endpoint: d.Endpoint) -> d.Body | None:

@@ -96,6 +96,7 @@ CLIENT_MEMBERS: Final = frozenset(
         "invalidate",
         "invalidate_all",
         "is_blocking",
+        "is_direct",
         "iterate",
         "keeps_up_to_date",
         "land_flight",
@@ -129,6 +130,9 @@ CLIENT_MEMBERS: Final = frozenset(
     )
 )
 """The public names of a generated client (`Controller` and `AsyncController`), which no resource may take."""
+
+RESOURCE_MEMBERS: Final = frozenset(("controller",))
+"""The public names of a bound resource other than `extend`, which no endpoint may take."""
 
 SCALAR_WORDS: Final = ("string", "integer", "number", "boolean", "datetime", "date", "time", "decimal", "uuid", "any")
 """The types that are one word."""

@@ -12,17 +12,32 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Final
+from typing import Final, TypeVar
 
 from restencil_generator import declaration as d
-from restencil_generator.code import Call, Expression, Items, Table, items, literal, natural, pair, string
+from restencil_generator.code import (
+    Call,
+    Expression,
+    Items,
+    Table,
+    comment,
+    imported,
+    items,
+    literal,
+    natural,
+    pair,
+    string,
+)
 from restencil_generator.failure import Failure
 from restencil_generator.members import (
     ResourceClass,
     body_types,
+    note_of,
     partial_body,
     plan_resource,
     result_types,
+    type_docs,
+    what_of,
     with_deprecation,
 )
 from restencil_generator.package import HEADER
@@ -38,12 +53,15 @@ from restencil_generator.scope import (
     module_of,
     object_types,
 )
+from restencil_generator.values import objects_in
 
 CONTEXT_VERSION: Final = 1
 """The version of what templates get (`Module` and all inside it). It grows when something is renamed or removed."""
 
 _DEPTH: Final = 8
 """How deep the TypedDicts of entities may nest in bodies."""
+
+_RAISED: Final = frozenset(("NotImplementedError", "builtins"))
 
 _OPEN_ENUM: Final = "One of the known values. Another one that the server sends is kept as it came."
 
@@ -78,6 +96,8 @@ class RecordClass:
     doc: str
     fields: tuple[RecordField, ...]
     validator: Validator | None = None
+    alias: str = ""
+    """Another name, for use where a member of the same name hides the class; or empty."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -89,6 +109,9 @@ class TypedDictClass:
     keywords: tuple[tuple[str, Expression], ...]
     doc: str
     members: tuple[tuple[str, str], ...]
+    notes: Mapping[str, str] = dataclasses.field(default_factory=dict[str, str])
+    """Docstrings of members, by their names."""
+    alias: str = ""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -183,9 +206,12 @@ class _Plan:
         scope = self._scope(module, own, [*results, *bodies], endpoints=resource.endpoints.values())
         records = self._records(own, scope)
         typed_dicts = self._entity_dicts(own, scope)
-        partial = partial_body(resource)
-        typed_dicts += [self._typed_dict(found, scope, body=True, partial=found.name == partial) for found in bodies]
-        typed_dicts += [self._typed_dict(found, scope, body=False) for found in results]
+        partial, docs = partial_body(resource), type_docs(resource)
+        typed_dicts += [
+            self._typed_dict(found, scope, docs[found.name], body=True, partial=found.name == partial)
+            for found in bodies
+        ]
+        typed_dicts += [self._typed_dict(found, scope, docs[found.name]) for found in results]
         planned = plan_resource(resource, scope)
         names = [*(entity.name for entity in own), *(found.name for found in typed_dicts), resource.class_name]
         return self._module(
@@ -214,14 +240,14 @@ class _Plan:
 
     def objects(self) -> Module:
         objects = _by_default(self.spec.objects)
-        inner = [found for one in objects for field in one.fields for found in object_types(field.type)]
-        scope = self._scope(OBJECTS, (), inner, objects=objects)
+        inner = [found for one in objects for found in _inner_types(one.name, one.fields)]
+        scope = self._scope(OBJECTS, (), [found for found, _ in inner], objects=objects)
         records: list[RecordClass] = []
         for one in objects:
             fields = tuple(self._field(field, scope, None) for field in one.fields)
             records.append(RecordClass(one.name, scope.restencil("Record"), (), f"A plain value: {one.name}.", fields))
             scope.defined.add(one.name)
-        typed_dicts = [self._typed_dict(found, scope, body=False) for found in inner]
+        typed_dicts = [self._typed_dict(found, scope, doc) for found, doc in inner]
         typed_dicts += [
             self._body_dict(one.body_name, f"What a body takes as {one.name}.", one.fields, scope)
             for one in objects
@@ -300,11 +326,14 @@ class _Plan:
         spec = self.spec
         self.exports[CLIENT] = [spec.client, spec.async_client]
         every = sorted((name for names in self.exports.values() for name in names), key=natural)
-        scope = Scope("__init__", self.homes, ())
+        # An imported module of the package is an attribute of it, and so a name in this module.
+        scope = Scope("__init__", self.homes, self.exports)
         names = {name: scope.use(name) for name in ("importlib", "typing")}
+        names |= {name: scope.builtin(name) for name in ("AttributeError", "getattr", "globals", "sorted")}
         deprecated = self._deprecated()
         if deprecated:
             names["warnings"] = scope.use("warnings")
+            names["DeprecationWarning"] = scope.builtin("DeprecationWarning")
         text = (
             "\n\n".join(part for part in (spec.title, spec.description.strip()) if part)
             or f"The package {spec.package}."
@@ -320,7 +349,8 @@ class _Plan:
         return dataclasses.replace(
             module,
             type_imports=tuple(
-                Import(f".{module}", tuple((name, None) for name in self.names(module))) for module in modules
+                Import(f".{module}", tuple((name, None) for name in sorted(self.exports[module], key=imported)))
+                for module in modules
             ),
             type_checking=f"{names['typing']}.TYPE_CHECKING",
             exports=items([string(name) for name in every]),
@@ -371,15 +401,15 @@ class _Plan:
         return Module(
             f"{scope.module}.py",
             template,
-            f"{HEADER}{self.spec.file}; do not edit.",
+            f"{HEADER}{comment(self.spec.file)}; do not edit.",
             doc,
             type_checking=scope.typing("TYPE_CHECKING") if type_imports else "",
             imports=scope.imports(),
             type_imports=type_imports,
             exports=items([string(name) for name in sorted(set(names), key=natural)]) if names else None,
             constants=constants,
-            records=records,
-            typed_dicts=typed_dicts,
+            records=tuple(_with_alias(one, scope) for one in records),
+            typed_dicts=tuple(_with_alias(one, scope) for one in typed_dicts),
             resource=resource,
         )
 
@@ -400,7 +430,11 @@ class _Plan:
             members.update(field.python for field in one.fields)
         for type in types:
             members.update(member.python for member in type.members)
-        members.update(endpoint.python for endpoint in endpoints)
+        for endpoint in endpoints:
+            members.add(endpoint.python)
+            # What the methods raise stands beside their parameters.
+            for call in (endpoint, *endpoint.extenders.values()):
+                members |= {field.python for field in (*call.params, *call.search_params)} & _RAISED
         return Scope(module, self.homes, members)
 
     # -------------------------------------------------------------------------------------------------------- classes
@@ -459,7 +493,7 @@ class _Plan:
             value = Call(scope.restencil("field"), (), (("default", default), *options))
         else:
             value = default
-        return RecordField(field.python, kind, value, with_deprecation(field.description, field.deprecated).strip())
+        return RecordField(field.python, kind, value, note_of(field))
 
     def _default(self, field: d.Field, scope: Scope) -> Expression | None:
         """The default of a field, None where it is required."""
@@ -472,8 +506,7 @@ class _Plan:
     def _entity_dicts(self, entities: Iterable[d.Entity], scope: Scope) -> list[TypedDictClass]:
         found: list[TypedDictClass] = []
         for entity in entities:
-            inner = [one for field in entity.fields for one in object_types(field.type)]
-            found += [self._typed_dict(one, scope, body=False) for one in inner]
+            found += [self._typed_dict(one, scope, doc) for one, doc in _inner_types(entity.name, entity.fields)]
             if entity.body_name:
                 found.append(
                     self._body_dict(entity.body_name, f"What a body takes as {entity.name}.", entity.all_fields, scope)
@@ -487,16 +520,18 @@ class _Plan:
         )
         return TypedDictClass(name, scope.typing("TypedDict"), (("total", "False"),), doc, members)
 
-    def _typed_dict(self, type: d.ObjectType, scope: Scope, *, body: bool, partial: bool = False) -> TypedDictClass:
+    def _typed_dict(
+        self, type: d.ObjectType, scope: Scope, doc: str, *, body: bool = False, partial: bool = False
+    ) -> TypedDictClass:
         """The TypedDict of an object with named members; `partial`: a body that may lack any of them."""
         members: list[tuple[str, str]] = []
         for member in type.members:
             text = scope.body_type(member.type, nested=True) if body else scope.type(member.type)
             needed = member.required or partial
             members.append((member.python, text if needed else f"{scope.typing('NotRequired')}[{text}]"))
-        doc = "What the body takes." if body else "What the server answers."
         keywords = (("total", "False"),) if partial else ()
-        return TypedDictClass(type.name, scope.typing("TypedDict"), keywords, doc, tuple(members))
+        notes = {member.python: note for member in type.members if (note := note_of(member))}
+        return TypedDictClass(type.name, scope.typing("TypedDict"), keywords, doc, tuple(members), notes)
 
 
 # ------------------------------------------------------------------------------------------------------------- helpers
@@ -593,7 +628,7 @@ def _by_default(objects: Mapping[str, d.Object]) -> list[d.Object]:
     def add(one: d.Object) -> None:
         waiting.add(one.name)
         for field in one.fields:
-            for name in _in_default(field.type, field.default):
+            for name in objects_in(objects, field.type, field.default):
                 if name not in found and name not in waiting:
                     add(objects[name])
         found[one.name] = one
@@ -602,21 +637,6 @@ def _by_default(objects: Mapping[str, d.Object]) -> list[d.Object]:
         if name not in found:
             add(objects[name])
     return list(found.values())
-
-
-def _in_default(type: d.Type, default: d.Json | d.Missing) -> list[str]:
-    """The objects that a default is made of."""
-    match type:
-        case d.ObjectRef(name) if isinstance(default, dict):
-            return [name]
-        case d.Optional(item):
-            return _in_default(item, default)
-        case d.ListOf(item) if isinstance(default, list) and default:
-            return _in_default(item, default[0])
-        case d.ValuesOf(item) if isinstance(default, dict) and default:
-            return _in_default(item, next(iter(default.values())))
-        case _:
-            return []
 
 
 def _states_key(entity: d.Entity, spec: d.Spec) -> bool:
@@ -661,6 +681,20 @@ def _objects_in(type: d.Type) -> list[str]:
             return _objects_in(item)
         case _:
             return []
+
+
+_Class = TypeVar("_Class", RecordClass, TypedDictClass)
+
+
+def _with_alias(found: _Class, scope: Scope) -> _Class:
+    return dataclasses.replace(found, alias=f"_{found.name}") if scope.is_hidden(found.name) else found
+
+
+def _inner_types(owner: str, fields: Iterable[d.Field]) -> Iterator[tuple[d.ObjectType, str]]:
+    """The object types in the fields of an entity or object, each with its docstring."""
+    for field in fields:
+        for one in object_types(field.type):
+            yield one, f"{what_of(one, field.type)} `{field.python}` of {owner} holds."
 
 
 def _once(found: Iterable[TypedDictClass]) -> list[TypedDictClass]:

@@ -18,7 +18,15 @@ from restencil_generator.check_resources import CONTENTS, ENDPOINT_KEYS, RESOURC
 from restencil_generator.check_settings import ERROR_POLICIES, OPTION_KEYS, SECRET_HEADERS
 from restencil_generator.check_types import CONST_EXCLUDES, FIELD_KEYS, FORMS_IN, KEYS_IN, Position
 from restencil_generator.declaration import EXTENDERS, STANDARD
-from restencil_generator.names import CLIENT_MEMBERS, FORM_WORDS, KEYWORDS, RESERVED_TYPES, SCALAR_WORDS, WIRE_NAMES
+from restencil_generator.names import (
+    CLIENT_MEMBERS,
+    FORM_WORDS,
+    KEYWORDS,
+    RESERVED_TYPES,
+    RESOURCE_MEMBERS,
+    SCALAR_WORDS,
+    WIRE_NAMES,
+)
 from restencil_generator.reading import MAX_DURATION
 
 Schema: TypeAlias = "dict[str, Any]"
@@ -370,7 +378,7 @@ def _resource() -> Schema:
     standard = {"allOf": [_ref("endpoint"), {"not": {"required": ["extends"]}}]}
     endpoints = {
         "type": "object",
-        "propertyNames": _ref("name"),
+        "propertyNames": _name(not_one_of=RESOURCE_MEMBERS),
         "properties": dict.fromkeys((*STANDARD, *EXTENDERS), standard),
         "additionalProperties": _ref("endpoint"),
     }

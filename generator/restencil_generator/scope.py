@@ -15,7 +15,7 @@ from collections.abc import Generator, Iterable, Iterator, Mapping
 from typing import Final
 
 from restencil_generator import declaration as d
-from restencil_generator.code import Call, Expression, Lambda, Table, items, literal, natural, pair, string
+from restencil_generator.code import Call, Expression, Lambda, Table, imported, items, literal, natural, pair, string
 
 CLIENT: Final = "_client"
 ENTITIES: Final = "_entities"
@@ -76,6 +76,7 @@ class _Uses:
     modules: set[str] = dataclasses.field(default_factory=set[str])
     parts: set[tuple[str, str]] = dataclasses.field(default_factory=set[tuple[str, str]])
     siblings: dict[tuple[str, str], bool] = dataclasses.field(default_factory=dict[tuple[str, str], bool])
+    hidden: set[str] = dataclasses.field(default_factory=set[str])
 
 
 class Scope:
@@ -105,7 +106,8 @@ class Scope:
     def use(self, module: str) -> str:
         """The name under which a module stands here; it is imported from now on."""
         self._uses.modules.add(module)
-        return module if "." in module else self._outside(module)
+        head = module.partition(".")[0]
+        return module if self._outside(head) == head else f"_{module.replace('.', '_')}"
 
     def part(self, module: str, name: str) -> str:
         """The name under which something of a module stands here: `from restencil import schema`."""
@@ -119,7 +121,9 @@ class Scope:
     def sibling(self, module: str, name: str, *, real: bool = False) -> str:
         """The name here of a class of another module of the package; `real`: not for type checkers alone."""
         if module == self.module:
-            return name
+            if name in self._members:
+                self._uses.hidden.add(name)
+            return self._inside(name)
         used = self._inside(name)
         self._uses.siblings[module, name] = real or self._uses.siblings.get((module, name), False)
         return used
@@ -151,6 +155,10 @@ class Scope:
     def _outside(self, name: str) -> str:
         """The name here of something from outside of the package."""
         return f"_{name}" if name in self._members or name in self.spec.namespace else name
+
+    def is_hidden(self, name: str) -> bool:
+        """Whether a class of this module is used where a member of its name hides it, so that it needs another one."""
+        return name in self._uses.hidden
 
     # ---------------------------------------------------------------------------------------------------------- imports
 
@@ -199,7 +207,7 @@ class Scope:
             case d.ValuesOf(item):
                 return self.dict_of(self.type(item))
             case d.ObjectType(_, name):
-                return name
+                return self.sibling(self.module, name)
             case d.UnionOf(choices):
                 return _either(self.type(d.EntityRef(choice.entity)) for choice in choices)
             case d.CollectionOf(of) | d.PageOf(of):
@@ -267,7 +275,9 @@ class Scope:
         if home != self.module:
             lazy = self.part(f".{LAZY}", "lazy")
             return Call(lazy, (string(home), string(name)))
-        return name if name in self.defined else Call(self.schema("Lazy"), (Lambda(name),))
+        # A lambda does not see the members of the class that it stands in.
+        plain = name in self.defined and name not in self._members
+        return name if plain else Call(self.schema("Lazy"), (Lambda(name),))
 
     def schema_of(self, type: d.Type, entity: d.Entity | None = None) -> Expression | None:
         """The schema of a type, None where there is nothing to look for in it. `entity` is the one it is a field of."""
@@ -400,10 +410,11 @@ def _from(parts: Iterable[tuple[str, str, str]]) -> list[Import]:
         names.setdefault(module, []).append((name, used))
     found: list[Import] = []
     for module in sorted(names, key=natural):
-        ordered = sorted(names[module], key=lambda pair: natural(pair[0]))
+        ordered = sorted(names[module], key=lambda pair: imported(pair[0]))
         plain = tuple((name, None) for name, used in ordered if used == name)
-        found += [Import(module, plain)] if plain else []
-        found += [Import(module, ((name, used),)) for name, used in ordered if used != name]
+        lines = [Import(module, plain)] if plain else []
+        lines += [Import(module, ((name, used),)) for name, used in ordered if used != name]
+        found += sorted(lines, key=lambda line: imported(line.names[0][0]))
     return found
 
 

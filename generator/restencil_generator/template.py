@@ -13,6 +13,7 @@ from restencil_generator.declaration import Path, PathParameter, PathText
 
 _RESERVED: Final = frozenset("(){}*+")
 _NAME: Final = re.compile(r"[A-Za-z0-9_]+")
+_BRACED: Final = re.compile(r"\{(\w+)\}")
 _NO_ESCAPES: Final = re.compile(r"[^\\:?(){}*+]*\Z")
 
 
@@ -71,7 +72,10 @@ def parse_path(text: str) -> Path:
                 "'?' does not follow a parameter's name", position, hint=r"write \? for a question mark"
             )
         elif character in _RESERVED:
-            raise TemplateError(f"'{character}' is reserved in a path", position, hint=f"write \\{character} for it")
+            hint = f"write \\{character} for it"
+            if braced := _BRACED.match(text, position):
+                hint = f"write ':{braced[1]}' for a parameter, \\{character} for the character"
+            raise TemplateError(f"'{character}' is reserved in a path", position, hint=hint)
         else:
             literal.append(character)
             prefix = character if character in "/." else ""

@@ -192,6 +192,27 @@ class _Fit:
                 yield from self._entity(chosen, value, at)
 
 
+def objects_in(objects: Mapping[str, d.Object], type: d.Type, value: Json | d.Missing) -> Iterator[str]:
+    """The names of the objects that a default is made of, those inside of others included."""
+    match type:
+        case d.ObjectRef(name) if isinstance(value, dict):
+            yield name
+            fields = {field.name: field for field in objects[name].fields} if name in objects else {}
+            for key, part in value.items():
+                if key in fields:
+                    yield from objects_in(objects, fields[key].type, part)
+        case d.Optional(item):
+            yield from objects_in(objects, item, value)
+        case d.ListOf(item) if isinstance(value, list):
+            for part in value:
+                yield from objects_in(objects, item, part)
+        case d.ValuesOf(item) if isinstance(value, dict):
+            for part in value.values():
+                yield from objects_in(objects, item, part)
+        case _:
+            return
+
+
 def choice_of(union: d.UnionOf, value: Mapping[str, Json]) -> str | None:
     """The entity that a value's discriminator (under its Python or wire name) stands for, or None."""
     if not isinstance(union.attribute, str):

@@ -49,6 +49,8 @@ def _top_level(module: Module) -> set[str]:
     known = {name for name, _ in _meant(module)}
     known |= {constant.name for constant in (*module.constants, *module.tables)}
     known |= {client.name for client in module.clients}
+    known |= {record.alias for record in module.records} | {one.alias for one in module.typed_dicts}
+    known |= {default.name for default in (module.resource.defaults if module.resource is not None else ())}
     return known | {"__all__"} | _MACHINERY.get(module.template, set())
 
 
@@ -91,7 +93,12 @@ def _record(record: RecordClass) -> Outline:
 
 
 def _typed_dict(typed_dict: TypedDictClass) -> Outline:
-    return ("doc", _words(typed_dict.doc)), *(("field", name) for name, _ in typed_dict.members)
+    found: list[str | Outline] = [("doc", _words(typed_dict.doc))]
+    for name, _ in typed_dict.members:
+        found.append(("field", name))
+        if name in typed_dict.notes:
+            found.append(("doc", _words(typed_dict.notes[name])))
+    return tuple(found)
 
 
 def _resource(resource: ResourceClass) -> Outline:
@@ -99,6 +106,8 @@ def _resource(resource: ResourceClass) -> Outline:
     for member in resource.members:
         if isinstance(member, Assignment):
             found.append(("name", member.name))
+            if member.doc:
+                found.append(("doc", _words(member.doc)))
         else:
             found.append(_method(member))
     return tuple(found)

@@ -27,13 +27,14 @@ from collections.abc import Generator, Sequence
 from pathlib import Path
 
 from restencil_generator.failure import Failure
-from restencil_generator.package import HEADER, MANIFEST, Manifest, Package, digest
+from restencil_generator.package import HEADER, MANIFEST, Manifest, Package, digest, spec_named_in
 
 
 class Cause(enum.StrEnum):
     """Why a file of a package differs from what its spec gives."""
 
     SPEC_CHANGED = "spec changed"
+    RENAMED = "spec file renamed"
     EDITED = "edited by hand"
     FORMATTING = "formatting only"
     MISSING = "missing"
@@ -66,10 +67,14 @@ class Difference:
     owned: bool
     current: bytes | None
     expected: str | None
+    names: str = ""
+    """Of a spec file renamed: its names, `a.yaml -> b.yaml`."""
 
     @property
     def reason(self) -> str:
         """The cause in a sentence."""
+        if self.cause is Cause.RENAMED:
+            return self.names
         if self.cause is Cause.FORMATTING and self.owned:
             return "same code, other line ends"
         return _REASONS[self.cause]
@@ -133,7 +138,16 @@ def compare(package: Package, directory: Path) -> list[Difference]:
         difference = _difference(path, package, directory, manifest, same_spec)
         if difference is not None:
             found.append(difference)
-    return found
+    return _with_manifest_renamed(found)
+
+
+def _with_manifest_renamed(found: list[Difference]) -> list[Difference]:
+    """The differences, where the manifest differs for no other reason than that the spec's file has another name."""
+    names = next((one.names for one in found if one.cause is Cause.RENAMED), "")
+    changed = [one for one in found if one.cause is Cause.GENERATOR_CHANGED]
+    if not names or any(one.path != MANIFEST for one in changed):
+        return found
+    return [dataclasses.replace(one, cause=Cause.RENAMED, names=names) if one in changed else one for one in found]
 
 
 def as_recorded(directory: Path, manifest: str) -> int | None:
@@ -208,7 +222,18 @@ def _difference(path: str, package: Package, directory: Path, manifest: Manifest
     if path == MANIFEST:
         return _manifest_difference(current, manifest, same_spec, package)
     cause, owned = _cause(current, expected, recorded, same_spec)
+    names = _renamed(current, expected) if cause is Cause.GENERATOR_CHANGED else None
+    if names is not None:
+        return Difference(path, Cause.RENAMED, owned, current, expected, names)
     return Difference(path, cause, owned, current, expected)
+
+
+def _renamed(current: bytes, expected: str | None) -> str | None:
+    """The two names of the spec's file where two texts differ in nothing else."""
+    before, _, rest = current.decode("utf-8", "replace").replace("\r\n", "\n").partition("\n")
+    after, _, wanted = (expected or "").partition("\n")
+    old, new = spec_named_in(before), spec_named_in(after)
+    return f"{old} -> {new}" if old is not None and new is not None and rest == wanted else None
 
 
 def _cause(current: bytes, expected: str | None, recorded: str | None, same_spec: bool) -> tuple[Cause, bool]:

@@ -10,10 +10,10 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
+from tests.patience import PATIENCE
 
 from restencil_generator import __main__
 from restencil_generator.cli import cli, run
@@ -47,7 +47,7 @@ def configure(text: str) -> None:
 def process(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     variables = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **environment}
     return subprocess.run(
-        [*COMMAND, *arguments], capture_output=True, text=True, timeout=60, env=variables, check=False
+        [*COMMAND, *arguments], capture_output=True, text=True, timeout=PATIENCE, env=variables, check=False
     )
 
 
@@ -65,6 +65,20 @@ def test_generate_writes_the_package_below_out(capsys: pytest.CaptureFixture[str
         "posts.py",
         "py.typed",
     ]
+
+
+@pytest.mark.parametrize("form", ["json", "sarif"])
+@pytest.mark.parametrize("cache", ["", "cache"])
+def test_generate_prints_one_document_in_formats_that_are_documents(
+    form: str, cache: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whoever parses the output gets a document without findings, the first time and the second."""
+    monkeypatch.setenv("RESTENCIL_CACHE_DIR", str(Path(cache).resolve()) if cache else "")
+    for _ in range(2):
+        assert run(["generate", "specs/blog.yaml", "--format", form]) == 0
+        document = json.loads(capsys.readouterr().out)
+        assert (document["problems"] if form == "json" else document["runs"][0]["results"]) == []
+    assert Path("blog/posts.py").is_file()
 
 
 def test_without_out_the_package_goes_to_the_working_directory() -> None:
@@ -154,6 +168,26 @@ def test_two_specs_of_one_package_are_a_mistake_also_where_one_is_known_to_be_up
         assert "the package 'blog' is also that of specs/blog.yaml" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("cache", ["", "cache"])
+@pytest.mark.parametrize("command", ["generate", "check"])
+def test_a_spec_named_twice_counts_once(
+    command: str, cache: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """However it is spelled, and whether or not an earlier run is remembered."""
+    monkeypatch.setenv("RESTENCIL_CACHE_DIR", str(Path(cache).resolve()) if cache else "")
+    run(["generate", "specs/blog.yaml"])
+    capsys.readouterr()
+    assert run([command, "specs/blog.yaml", "./specs/blog.yaml", str(Path("specs/blog.yaml").resolve())]) == 0
+    assert capsys.readouterr().out == "blog: up to date (5 files)\n"
+
+
+def test_patterns_that_overlap_name_a_spec_once(capsys: pytest.CaptureFixture[str]) -> None:
+    """Of a configuration too each spec counts once."""
+    configure('specs = ["specs/*.yaml", "./specs/blog.yaml"]')
+    assert run(["generate"]) == 0
+    assert capsys.readouterr().out == "blog: 5 written, 0 unchanged\n"
+
+
 @pytest.mark.parametrize("out", ["taken", "taken/below/it"])
 def test_out_below_a_file_is_said_to_be_one(out: str, capsys: pytest.CaptureFixture[str]) -> None:
     """A file where `--out` needs a folder: no package can stand there, for `generate` and for `check`."""
@@ -167,10 +201,14 @@ def test_closed_streams_change_no_exit_code() -> None:
     """Who closes stdout or stderr wants the exit code alone."""
     command = " ".join([*COMMAND, "check", "specs/blog.yaml"])
     variables = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    for closed in (">&-", ">&- 2>&-"):
-        assert subprocess.run(f"{command} {closed}", shell=True, env=variables, check=False, timeout=60).returncode == 1
+
+    def code(closed: str) -> int:
+        done = subprocess.run(f"{command} {closed}", shell=True, env=variables, check=False, timeout=PATIENCE)
+        return done.returncode
+
+    assert (code(">&-"), code(">&- 2>&-")) == (1, 1)
     run(["generate", "specs/blog.yaml"])
-    assert subprocess.run(f"{command} >&-", shell=True, env=variables, check=False, timeout=60).returncode == 0
+    assert code(">&-") == 0
 
 
 # ---------------------------------------------------------------------------------------------------------------- check
@@ -203,6 +241,44 @@ def test_check_says_yes_and_no(capsys: pytest.CaptureFixture[str]) -> None:
     Path("specs/blog.yaml").write_text(SPEC.replace("title", "headline"))
     assert run(["check", "specs/blog.yaml"]) == 1
     assert "blog/posts.py: spec changed: the spec changed since it was generated\n" in capsys.readouterr().out
+
+
+def test_a_renamed_spec_is_told_as_such(capsys: pytest.CaptureFixture[str]) -> None:
+    """The same spec under another name differs in the headers alone, and `generate` brings them up to date."""
+    run(["generate", "specs/blog.yaml"])
+    shutil.move("specs/blog.yaml", "specs/news.yaml")
+    capsys.readouterr()
+    assert run(["check", "specs/news.yaml"]) == 1
+    assert capsys.readouterr().out == (
+        "blog/__init__.py: spec file renamed: blog.yaml -> news.yaml\n"
+        "blog/_client.py: spec file renamed: blog.yaml -> news.yaml\n"
+        "blog/manifest.sha256: spec file renamed: blog.yaml -> news.yaml\n"
+        "blog/posts.py: spec file renamed: blog.yaml -> news.yaml\n"
+        "blog: 4 of 5 files differ from what specs/news.yaml gives; `restencil generate` writes them\n"
+    )
+    assert run(["generate", "specs/news.yaml"]) == 0
+    assert run(["check", "specs/news.yaml"]) == 0
+
+
+def test_a_spec_that_was_renamed_and_changed_has_changed(capsys: pytest.CaptureFixture[str]) -> None:
+    """Another name is no cause where the content differs as well."""
+    run(["generate", "specs/blog.yaml"])
+    Path("specs/news.yaml").write_text(SPEC.replace("title: string", "title: string?"))
+    assert run(["check", "specs/news.yaml"]) == 1
+    assert "blog/posts.py: spec changed: " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", ["a\nimport os #.yaml", "\u202ea.yaml", "a\x1b[31m.yaml", "a\\n.yaml"])
+def test_the_name_of_a_spec_stays_in_the_comment_that_tells_it(name: str) -> None:
+    """Whatever a file is called, the header is one line of characters that show."""
+    Path(name).write_text(SPEC)
+    assert run(["generate", name]) == 0
+    first, second, *_ = Path("blog/posts.py").read_text("utf-8").split("\n")
+    assert first.startswith("# Generated by restencil from ")
+    assert first.endswith(".yaml; do not edit.")
+    assert first.isprintable()
+    assert second.startswith('"""')
+    assert run(["check", name]) == 0
 
 
 def test_comments_and_line_ends_of_a_spec_do_not_count() -> None:
@@ -474,8 +550,14 @@ def test_interruption_is_exit_code_130() -> None:
     assert started.stderr is not None
     assert started.stderr.readline().startswith("watching ")
     started.send_signal(signal.SIGINT)
-    _, error = started.communicate(timeout=30)
+    _, error = started.communicate(timeout=PATIENCE)
     assert (started.returncode, "Traceback" in error) == (130, False), error
+
+
+def save(text: str) -> None:
+    """Replaces the spec at once, as editors do: nobody sees half of it."""
+    Path("specs/blog.new").write_text(text)
+    Path("specs/blog.new").replace("specs/blog.yaml")
 
 
 def test_watch_generates_again_after_a_change() -> None:
@@ -484,18 +566,18 @@ def test_watch_generates_again_after_a_change() -> None:
     command = [*COMMAND, "generate", "specs/blog.yaml", "--watch"]
     started = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=variables)
     try:
+        assert started.stdout is not None
         assert started.stderr is not None
+        assert started.stdout.readline().startswith("blog: 5 written")
         assert started.stderr.readline().startswith("watching ")
-        Path("specs/blog.yaml").write_text(SPEC.replace("string", "strng"))
+        save(SPEC.replace("string", "strng"))
         assert "unknown type 'strng'" in started.stderr.readline()
-        Path("specs/blog.yaml").write_text(SPEC.replace("title", "headline"))
-        ends = time.monotonic() + 20
-        while "headline" not in Path("blog/posts.py").read_text() and time.monotonic() < ends:
-            time.sleep(0.05)
+        save(SPEC.replace("title", "headline"))
+        assert started.stdout.readline().startswith("blog: 2 written")
         assert "headline" in Path("blog/posts.py").read_text()
     finally:
         started.send_signal(signal.SIGINT)
-        started.communicate(timeout=30)
+        started.communicate(timeout=PATIENCE)
 
 
 def test_a_reader_that_leaves_early_is_no_error() -> None:
@@ -508,7 +590,7 @@ def test_a_reader_that_leaves_early_is_no_error() -> None:
         assert started.stderr is not None
         started.stdout.close()
         assert started.stderr.read() == ""
-        assert started.wait(timeout=30) == 0
+        assert started.wait(timeout=PATIENCE) == 0
 
 
 def test_results_go_to_stdout_without_colours_where_nobody_watches() -> None:
@@ -528,7 +610,7 @@ def on_a_terminal(*arguments: str, **environment: str) -> str:
     with contextlib.suppress(OSError):  # the terminal is gone when the command has ended
         while piece := os.read(ours, 65536):
             shown += piece
-    started.wait(timeout=60)
+    started.wait(timeout=PATIENCE)
     os.close(ours)
     return shown.decode()
 
@@ -558,9 +640,32 @@ def test_help_needs_nothing_but_click() -> None:
         "import sys; from restencil_generator.__main__ import main; code = main(['--help']); "
         "print(sorted({'yaml', 'jinja2', 'black', 'httpx', 'restencil'} & set(sys.modules))); sys.exit(code)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert done.returncode == 0
     assert done.stdout.endswith("\n[]\n")
+
+
+def test_the_help_names_each_command_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    """Nothing in the list of commands is cut off."""
+    assert run(["--help"]) == 0
+    listed = capsys.readouterr().out.partition("Commands:\n")[2].partition("\n\n")[0].splitlines()
+    assert [line.split()[0] for line in listed] == sorted(cli.commands)
+    assert all(line.endswith((".", "?")) and not line.endswith("...") for line in listed)
+
+
+def test_an_interruption_of_the_start_is_told_in_one_line() -> None:
+    """Ctrl-C while the command is still being imported shows no traceback either."""
+    code = (
+        "import sys\n"
+        "class Interrupted:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name == 'click': raise KeyboardInterrupt\n"
+        "from restencil_generator.__main__ import main\n"
+        "sys.meta_path.insert(0, Interrupted())\n"
+        "sys.exit(main(['schema']))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=PATIENCE, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "restencil: interrupted\n")
 
 
 def test_without_the_extra_the_pip_command_is_told(tmp_path: Path) -> None:
@@ -571,7 +676,7 @@ def test_without_the_extra_the_pip_command_is_told(tmp_path: Path) -> None:
         "from restencil_generator.__main__ import main; sys.exit(main([]))"
     )
     done = subprocess.run(
-        [sys.executable, "-S", "-I", "-c", code], capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-S", "-I", "-c", code], capture_output=True, text=True, timeout=PATIENCE, check=False
     )
     assert done.returncode == 2
     assert done.stdout == ""

@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 import yaml
+from tests.patience import PATIENCE
 
 from restencil_generator.generate import build
 from restencil_generator.load import load_spec, load_text
@@ -51,7 +52,7 @@ def generated(
         [python, "-m", "restencil_generator", "generate", str(spec), "--out", str(out)],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=PATIENCE,
         env=environment,
         cwd=cwd,
         check=False,
@@ -215,7 +216,7 @@ def pythons() -> Iterator[str]:
             [str(path), "-c", "import sys; print(*sys.version_info[:2])"],
             capture_output=True,
             text=True,
-            timeout=30,
+            timeout=PATIENCE,
             check=False,
         )
         major, minor = map(int, done.stdout.split()) if done.returncode == 0 else (0, 0)
@@ -229,12 +230,12 @@ def pythons() -> Iterator[str]:
 def test_every_python_gives_the_same_bytes(python: str, tmp_path: Path) -> None:
     """The packages that are checked in are what each other Python from 3.11 on gives, in an environment of its own."""
     environment = tmp_path / "environment"
-    subprocess.run([python, "-m", "venv", str(environment)], check=True, timeout=120)
+    subprocess.run([python, "-m", "venv", str(environment)], check=True, timeout=PATIENCE)
     own = environment / ("Scripts" if os.name == "nt" else "bin") / "python"
     subprocess.run(
         [str(own), "-m", "pip", "install", "--quiet", "black>=26.1,<27", "click>=8.1", "jinja2>=3.1", "pyyaml>=6.0.1"],
         check=True,
-        timeout=300,
+        timeout=PATIENCE,
     )
     roots = os.pathsep.join(str(ROOT / name) for name in ("generator", "templates", "runtime"))
     for name in EXAMPLES:

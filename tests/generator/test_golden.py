@@ -15,6 +15,7 @@ from typing import Protocol
 
 import pytest
 from tests.generator import hundred
+from tests.patience import PATIENCE
 
 import restencil
 from restencil_generator.cli import run
@@ -35,7 +36,7 @@ def isolated(code: str) -> subprocess.CompletedProcess[str]:
         [sys.executable, "-W", "error", "-c", code],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE,
         env=variables,
         check=False,
     )
@@ -77,7 +78,7 @@ def test_the_manifest_agrees_with_sha256sum(name: str) -> None:
         ["sha256sum", "--quiet", "-c", "manifest.sha256"],
         cwd=GOLDEN / name,
         capture_output=True,
-        timeout=30,
+        timeout=PATIENCE,
         check=False,
     )
     assert done.returncode == 0, done.stderr
@@ -123,7 +124,7 @@ def test_a_tool_has_nothing_to_say(command: list[str]) -> None:
         cwd=GOLDEN,
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=PATIENCE,
         env=variables,
         check=False,
     )
@@ -137,7 +138,7 @@ def test_pyright_has_nothing_to_say() -> None:
         cwd=ROOT,
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=PATIENCE,
         check=False,
     )
     assert done.returncode == 0, done.stdout[-3000:]
@@ -158,6 +159,34 @@ def test_a_package_imports_without_a_warning(name: str) -> None:
         f"        getattr(found, exported)\n"
     )
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_modules_of_a_package_hide_nothing_from_its_init() -> None:
+    """An imported module is an attribute of its package, and so a name in `__init__`, which works all the same."""
+    done = isolated(
+        "import warnings, awkward.importlib, awkward.getattr\n"
+        "warnings.simplefilter('ignore')\n"
+        "print([type(getattr(awkward, name)).__name__ for name in awkward.__all__].count('module'))\n"
+        "print(len(dir(awkward)) > len(awkward.__all__))\n"
+        "try:\n"
+        "    awkward.nothing\n"
+        "except AttributeError as error:\n"
+        "    print(error)\n"
+    )
+    assert (done.stdout, done.stderr) == ("0\nTrue\nmodule 'awkward' has no attribute 'nothing'\n", "")
+
+
+def test_a_field_called_like_its_type_holds_values_of_it() -> None:
+    """The member hides the class where it stands, and the package means the class all the same."""
+    import awkward
+
+    record = awkward.Callable.from_dict({"Id": 1, "Atlas": {"Zone": {"Inner": {"X": 7}}}, "Callable": {"Id": 2}})
+    assert record.Atlas.Zone.Inner is not None
+    assert record.Atlas.Zone.Inner.x == 7
+    assert (record.scores, record.votes) == ([1, None], {"up": 1})
+    default = awkward.Callable().Atlas
+    assert default.Zone.Inner is not None
+    assert (default.Zone.Inner.x, [zone.Inner for zone in default.zones]) == (1, [None])
 
 
 @pytest.mark.parametrize("path", SPECS, ids=NAMES)
@@ -226,7 +255,7 @@ def serve() -> Iterator[object]:
     yield address
     for started, _ in running.values():
         started.terminate()
-        started.wait(timeout=30)
+        started.wait(timeout=PATIENCE)
         if started.stdout is not None:
             started.stdout.close()
 

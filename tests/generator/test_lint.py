@@ -82,6 +82,23 @@ def test_a_secret_should_travel_encrypted() -> None:
     assert advice("url_prefix: http://shop.example\n") == []
 
 
+def test_a_prefix_and_a_path_should_have_a_slash_between_them() -> None:
+    """Else they are one word in the URL; told once for a resource, and for each endpoint with a path of its own."""
+    resources = "resources: {items: {path: items/:id, schema: Item, endpoints: {hot: {path: hot, schema: [Item]}}}}\n"
+    assert advice("url_prefix: https://shop.example/api\n" + ITEM + resources) == [
+        (
+            "glued-path",
+            "no slash stands between the prefix and the path of resource 'items': https://shop.example/apiitems/:id",
+        ),
+        (
+            "glued-path",
+            "no slash stands between the prefix and the path of 'hot' of resource 'items': https://shop.example/apihot",
+        ),
+    ]
+    assert advice("url_prefix: https://shop.example/api/\n" + ITEM + resources) == []
+    assert advice(ITEM + resources) == []
+
+
 def test_a_header_should_not_look_like_a_secret() -> None:
     """Names such as X-Api-Key belong to `auth`."""
     assert advice("headers: {X-Api-Key: abc, X-Part: shop}\n") == [
@@ -426,6 +443,22 @@ def test_hand_written_code_that_does_not_fit_is_told(tmp_path: Path, keys: str, 
     (problem,) = hooks(tmp_path, keys)
     assert (problem.code, problem.message) == (code, message)
     assert problem.place.line > 0
+
+
+def test_what_many_name_and_is_missing_is_told_once(tmp_path: Path) -> None:
+    """A module that cannot be imported is one thing to do, with every place that names something of it."""
+    keys = (
+        "endpoint: python:no_such_module:Base\nendpoints:\n"
+        "  get: {process: 'python:no_such_module:one'}\n"
+        "  a: {path: /a, process: 'python:no_such_module:two'}\n"
+    )
+    (problem,) = hooks(tmp_path, keys)
+    assert problem.message.startswith("'endpoint' of resource 'items': no_such_module cannot be imported: ")
+    assert problem.hint == "write it, or correct the references"
+    assert [(related.place.line - problem.place.line, related.message) for related in problem.related] == [
+        (2, "'process' of 'get' of resource 'items' names it too"),
+        (3, "'process' of 'a' of resource 'items' names it too"),
+    ]
 
 
 def test_code_that_ends_the_interpreter_is_told(tmp_path: Path) -> None:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from tests.patience import PATIENCE
 
+from restencil_generator import declaration as d
 from restencil_generator.declaration import Json
+from restencil_generator.digest import digest as digest_of
 from restencil_generator.load import Loaded, load_spec, load_text
 from restencil_generator.problems import Place
 from restencil_generator.reading import Reader
@@ -77,6 +81,7 @@ def test_files_of_a_folder_are_merged_sorted_by_name(tmp_path: Path) -> None:
     (tmp_path / "b.yaml").write_text(head)
     (tmp_path / "a.yml").write_text("resources:\n" + tail)
     (tmp_path / "notes.txt").write_text("no spec")
+    (tmp_path / ".#b.yaml").symlink_to("somebody@somewhere")  # how an editor locks a file
     loaded = load_spec(tmp_path)
     assert loaded.problems == ()
     assert [file.name for file in loaded.files] == ["a.yml", "b.yaml"]
@@ -138,7 +143,7 @@ def test_without_the_c_parser_one_clear_message_is_given(tmp_path: Path) -> None
     code = "from restencil_generator.load import load_spec; print(load_spec('shop.yaml').problems[0].message)"
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT / "generator")])}
     done = subprocess.run(
-        [sys.executable, "-c", code], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60
+        [sys.executable, "-c", code], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=PATIENCE
     )
     assert done.stdout == (
         "PyYAML is missing, or was built without its C parser, which the spec language needs\n"
@@ -311,6 +316,24 @@ def test_the_digest_counts_what_has_a_meaning(old: str, new: str) -> None:
     assert digest(SMALL.replace(old, new)) != digest(SMALL)
 
 
+def test_parts_count_by_value_and_kind() -> None:
+    """What equals a default is left out whether or not it is the same object; `true` is no `1`."""
+    spec = load_text(SMALL).declaration
+    assert spec is not None
+    copied = dataclasses.replace(spec, options=dataclasses.replace(spec.options))
+    assert digest_of(copied) == digest_of(spec)
+    as_flag, as_number = (
+        dataclasses.replace(spec, entities={**spec.entities, "Item": _with_const(spec.entities["Item"], value)})
+        for value in (True, 1)
+    )
+    assert digest_of(as_flag) != digest_of(as_number)
+
+
+def _with_const(entity: d.Entity, value: bool | int) -> d.Entity:
+    first, *others = entity.fields
+    return dataclasses.replace(entity, fields=(dataclasses.replace(first, default=value), *others))
+
+
 def test_durations_count_by_their_length() -> None:
     """`30s` is `30000`."""
     one = SMALL + "    options: {timeout: 30s}\n"
@@ -336,7 +359,7 @@ def test_the_digest_is_the_same_in_every_process() -> None:
             cwd="/",
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=PATIENCE,
             check=True,
         )
         found.add(done.stdout)

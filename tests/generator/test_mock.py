@@ -10,6 +10,7 @@ import httpx
 import pytest
 
 from restencil_generator.declaration import PathText, Spec
+from restencil_generator.failure import Failure
 from restencil_generator.load import load_spec, load_text
 from restencil_generator.mock import create_app
 
@@ -120,6 +121,42 @@ def test_examples_are_the_first_data(blog: Api) -> None:
     ]
 
 
+WEATHER = """
+restencil: 1
+package: weather
+entities:
+  Reading:
+    pk: [station, at]
+    fields: {station: string, at: datetime, celsius: number}
+  Place:
+    pk: [station_code, number]
+    fields: {station_code: string, number: integer}
+resources:
+  stations: {path: /stations/:code, schema: {entity: Station, pk: code, fields: {code: string}}}
+  readings: {path: /stations/:station/readings/:at, schema: Reading}
+  places: {path: /stations/:station_code/places/:number, schema: Place}
+"""
+
+
+def test_made_up_records_whose_pk_names_their_owner_hang_below_one() -> None:
+    """By a `nest`, by the name of the owner's pk, or by the owner's name."""
+    nested = WEATHER.replace(
+        "{code: string}", "{code: string, sites: {collection: [Place], nest: {station_code: code}}}"
+    )
+    for api in (Api(WEATHER), Api(nested)):
+        assert [reading["station"] for reading in api.get("/stations/station-2/readings")] == ["station-2"]
+        assert api.get("/stations/station-2/places") == [{"station_code": "station-2", "number": 2}]
+    assert Api(nested).get("/stations/station-2")["sites"] == [{"station_code": "station-2", "number": 2}]
+
+
+def test_moments_in_a_pk_are_moments_and_new_ones_differ() -> None:
+    """They are made up by their type, like any other field."""
+    api = Api(WEATHER)
+    assert api.get("/stations/station-2/readings")[0]["at"] == "2024-01-02T09:00:00Z"
+    made = [api.send("POST", "/stations/station-2/readings", {"celsius": 1}, 201) for _ in range(2)]
+    assert [reading["at"] for reading in made] == ["2024-01-06T09:00:00Z", "2024-01-07T09:00:00Z"]
+
+
 def test_without_examples_data_is_made_up_by_type_and_is_the_same_in_every_run(blog: Api) -> None:
     """Made-up records have every field under its wire name, of its type, and relations to records that exist."""
     first = blog.get("/articles/1")
@@ -131,6 +168,25 @@ def test_without_examples_data_is_made_up_by_type_and_is_the_same_in_every_run(b
     assert all(isinstance(tag, str) for tag in first["tags"])
     assert all(isinstance(count, int) for count in first["views"].values())
     assert {"id", "body", "author"} == {*first["comments"][0]}
+
+
+def test_made_up_objects_end() -> None:
+    """An object that may hold itself, in whatever way, is not made inside of itself."""
+    api = Api("""
+restencil: 1
+package: woods
+objects:
+  Node: {name: string, next: Node?, children: [Node], by_name: {values: Node}, other: Leaf?}
+  Leaf: {node: Node?}
+resources: {trees: {path: "/trees/:id", schema: {entity: Tree, fields: {id: integer, root: Node}}}}
+""")
+    assert api.get("/trees/1")["root"] == {
+        "name": "Name 1",
+        "next": None,
+        "children": [],
+        "by_name": {},
+        "other": {"node": None},
+    }
 
 
 def test_no_comment_belongs_to_two_articles(blog: Api) -> None:
@@ -531,7 +587,7 @@ def test_a_pk_of_several_fields(shapes: Api) -> None:
     assert shapes.get("/repos/h.example/a%2Fb") == new
     answer = shapes("POST", "/repos/h.example", json={"name": "a/b"})
     assert answer.status_code == 422
-    assert answer.json()["message"] == 'there is a Repo with the pk \'["h.example","a/b"]\' already'
+    assert answer.json()["message"] == 'a record of Repo with the pk \'["h.example","a/b"]\' exists already'
 
 
 def test_a_cycle_ends(shapes: Api) -> None:
@@ -630,6 +686,77 @@ def test_an_endpoint_that_invalidates_answers_with_what_it_removed() -> None:
     assert api("GET", "/papers/2").status_code == 404
 
 
+PLAIN_BODIES = """
+restencil: 1
+package: plain
+resources:
+  articles:
+    path: /articles/:id
+    schema: {entity: Article, fields: {id: integer, title: string, tags: [string]}}
+    pagination_field: cursor
+    pagination: {style: cursor, next: meta.page.next}
+    endpoints:
+      get_list: {schema: {items: {collection: [Article]}, meta: {page: {next: string?}, total: integer}}}
+      tag: {method: POST, path: /articles/:id/tags, body: [string], schema: Article}
+      set_tags: {method: PUT, path: /articles/:id/tags, body: [string], schema: Article}
+      touch: {method: POST, path: /articles/:id/touch, body: any, schema: Article}
+      pick: {method: POST, path: /articles/pick, body: [integer], schema: [Article]}
+      add_titles: {method: POST, path: /articles/titles, body: [string], schema: [Article]}
+      upload: {method: PUT, path: /articles/:id/cover, body: bytes, schema: null}
+      download: {path: /articles/:id/cover, schema: null, content: bytes}
+      remove_cover: {method: DELETE, path: /articles/:id/cover, schema: null}
+"""
+
+
+@pytest.fixture
+def plain() -> Api:
+    """An API whose bodies are no records."""
+    return Api(PLAIN_BODIES)
+
+
+def test_a_list_of_texts_goes_into_the_field_that_the_path_ends_with(plain: Api) -> None:
+    """POST adds to the list, PUT replaces it; the record that the schema names is the answer."""
+    assert plain.send("POST", "/articles/1/tags", ["new"])["tags"] == ["Tag 1", "Tag 2", "new"]
+    assert plain.send("PUT", "/articles/1/tags", ["only"])["tags"] == ["only"]
+    assert plain.get("/articles/1")["tags"] == ["only"]
+
+
+def test_a_body_that_is_no_record_and_fits_no_field_changes_nothing(plain: Api) -> None:
+    """What it means nobody has declared, so it is accepted as it is."""
+    before = plain.get("/articles/1")
+    assert plain.send("POST", "/articles/1/touch", [1, "two"]) == before
+
+
+def test_a_list_of_pks_is_answered_with_their_records(plain: Api) -> None:
+    """What is posted to a list as bare pks of records that exist are these, not new ones."""
+    assert ids(plain.send("POST", "/articles/pick", [2, 1])) == [2, 1]
+
+
+def test_a_list_of_other_values_makes_as_many_records(plain: Api) -> None:
+    """The records are made of defaults: the values are no fields."""
+    assert ids(plain.send("POST", "/articles/titles", ["a", "b"], 201)) == [26, 27]
+
+
+def test_bytes_are_remembered_at_their_address(plain: Api) -> None:
+    """What was sent is what is answered from then on, until it is deleted."""
+    made_up = plain("GET", "/articles/1/cover").content
+    assert plain("PUT", "/articles/1/cover", content=b"\x00cover").status_code == 204
+    assert plain("GET", "/articles/1/cover").content == b"\x00cover"
+    assert plain("GET", "/articles/2/cover").content == made_up
+    plain("DELETE", "/articles/1/cover")
+    assert plain("GET", "/articles/1/cover").content == made_up
+
+
+def test_a_cursor_deep_in_the_response_stands_there_alone(plain: Api) -> None:
+    """The path of `next` begins at the response, not at each object inside of it."""
+    page = plain.get("/articles")
+    assert {*page} == {"items", "meta"}
+    assert {*page["meta"]} == {"page", "total"}
+    assert {*page["meta"]["page"]} == {"next"}
+    following = plain.get(f"/articles?cursor={page['meta']['page']['next']}")
+    assert ids(following["items"]) == [*range(11, 21)]
+
+
 # ---------------------------------------------------------------------------------------------------- auth, CORS, specs
 
 MINIMAL = """
@@ -695,6 +822,12 @@ def test_several_specs_stand_under_the_names_of_their_packages() -> None:
     assert api.get("/blog/articles/1")["id"] == 1
     assert api.get("/") == {"apis": {"/one": "one", "/blog": "blog"}}
     assert api("GET", "/three").json()["message"] == "no API at /three; there are /one, /blog"
+
+
+def test_two_specs_of_one_package_are_refused() -> None:
+    """One would hide the other."""
+    with pytest.raises(Failure, match=r"spec\.yaml: another spec has the package 'blog' too; serve them one by one"):
+        Api(BLOG, BLOG)
 
 
 def test_requests_are_logged(blog: Api) -> None:

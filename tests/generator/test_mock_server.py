@@ -12,6 +12,7 @@ from pathlib import Path
 
 import httpx
 import pytest
+from tests.patience import PATIENCE
 
 SPEC = """
 restencil: 1
@@ -40,7 +41,7 @@ def running(*arguments: str | Path) -> Generator[tuple[subprocess.Popen[str], st
         yield process, process.stdout.readline().strip()
     finally:
         process.kill()
-        process.communicate(timeout=20)
+        process.communicate(timeout=PATIENCE)
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
@@ -48,9 +49,9 @@ def test_port_0_prints_the_address_and_a_signal_ends_the_server(spec: Path, numb
     """The first line on stdout is the address on loopback; requests are told on stderr; being stopped is no error."""
     with running(spec, "--port", "0") as (process, address):
         assert address.startswith("http://127.0.0.1:")
-        assert len(httpx.get(f"{address}/items").json()) == 5
+        assert len(httpx.get(f"{address}/items", timeout=PATIENCE).json()) == 5
         process.send_signal(number)
-        out, err = process.communicate(timeout=20)
+        out, err = process.communicate(timeout=PATIENCE)
         assert (process.returncode, out, err) == (0, "", "GET /items 200\n")
 
 
@@ -58,13 +59,13 @@ def test_a_request_in_progress_is_finished_first(spec: Path) -> None:
     """Who is being answered when the signal comes gets the answer."""
     with running(spec, "--port", "0") as (process, address):
         host, port = address.removeprefix("http://").split(":")
-        with socket.create_connection((host, int(port)), timeout=20) as connection:
+        with socket.create_connection((host, int(port)), timeout=PATIENCE) as connection:
             connection.sendall(b"POST /items HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{")
-            httpx.get(f"{address}/items")  # the head of the other request has arrived by now
+            httpx.get(f"{address}/items", timeout=PATIENCE)  # the head of the other request has arrived by now
             process.send_signal(signal.SIGTERM)
             connection.sendall(b"}")
             assert connection.recv(100).startswith(b"HTTP/1.1 201 Created\r\n")
-        assert process.wait(timeout=20) == 0
+        assert process.wait(timeout=PATIENCE) == 0
 
 
 def test_a_port_in_use_is_told_and_exit_code_2(spec: Path) -> None:
@@ -72,7 +73,7 @@ def test_a_port_in_use_is_told_and_exit_code_2(spec: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         done = subprocess.run(
-            [*COMMAND, str(spec), "--port", str(port)], capture_output=True, text=True, timeout=60, check=False
+            [*COMMAND, str(spec), "--port", str(port)], capture_output=True, text=True, timeout=PATIENCE, check=False
         )
     assert done.returncode == 2
     assert f"port {port} on 127.0.0.1 is in use by another program; choose another with --port N" in done.stderr
@@ -85,7 +86,7 @@ def test_an_address_that_is_not_ours_is_told_and_exit_code_2(spec: Path) -> None
         [*COMMAND, str(spec), "--host", "192.0.2.1", "--port", "0"],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE,
         check=False,
     )
     assert done.returncode == 2

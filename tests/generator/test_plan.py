@@ -92,10 +92,13 @@ def check_body(endpoint: Any, declared: d.Endpoint, spec: d.Spec) -> None:
     """The members of a body get their names in JSON."""
     members = body_members(declared, spec)
     if members:
+        body: Any = dict.fromkeys((member.python for member in members), None)
+        # What `assign` takes are such bodies by the keys of the list.
+        entries = declared.name == "assign" and isinstance(declared.body and declared.body.type, d.EntityRef)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)
-            sent = endpoint.bind_args((), {"body": dict.fromkeys((member.python for member in members), None)})[-1]
-        assert list(sent) == [member.wire for member in members], endpoint.name
+            sent = endpoint.bind_args((), {"body": {"key": body} if entries else body})[-1]
+        assert list(sent["key"] if entries else sent) == [member.wire for member in members], endpoint.name
 
 
 def body_members(declared: d.Endpoint, spec: d.Spec) -> list[d.Field]:
@@ -347,9 +350,91 @@ def resource(text: str) -> str:
     return made(spec + textwrap.indent(textwrap.dedent(text), "    "))["things.py"]
 
 
+def test_what_is_added_to_a_list_of_another_entity_is_one_of_it() -> None:
+    """The default body is an item of the endpoint's own collection, not the resource's entity; a written one stays."""
+    own = """
+        entities: {A: {fields: {id: integer}}, B: {fields: {id: integer, text: string}}}
+        resources:
+          things:
+            path: /t/:id
+            schema: A
+            %s
+            endpoints:
+              notes: {path: /t/:id/notes, schema: {collection: [B]}}
+              by_name: {path: /t/:id/names, schema: {collection: {values: B}}}
+        """
+    text = made(own % "members: [get]")["things.py"]
+    assert "def _notes_push(self, *, id: int | str, body: BBody) -> B:" in text
+    assert "body: dict[str, BBody]" in text
+    written = made(own % "body: {text: string}")["things.py"]
+    assert "def _notes_push(self, *, id: int | str, body: ThingsBody) -> B:" in written
+
+
+def test_members_that_do_not_exist_are_not_in_the_types() -> None:
+    """`push` without `unshift`, and `unshift` without `push`: the decorator types the one that there is."""
+    pushed = resource("members: [get_list, push]\n")
+    assert "@restencil.rest_list(push=_push, unshift=None)\n" in pushed
+    assert "create = restencil.push_of(get_list)" in pushed
+    shifted = resource("members: [get_list, unshift]\n")
+    assert "@restencil.rest_list(unshift=_unshift)\n" in shifted
+    assert "create" not in shifted
+
+
+def test_a_member_with_a_body_of_its_own_has_a_signature_of_its_own() -> None:
+    """`unshift` is typed apart from `push` where the spec gives one of them another body."""
+    text = resource("endpoints: {push: {body: {only: string}}}\n")
+    assert "def _push(self, *, body: ThingsPushBody) -> Thing:" in text
+    assert "def _unshift(self, *, body: ThingBody) -> Thing:" in text
+    assert "push=_push" in text
+    assert "unshift=_unshift" in text
+
+
+def test_what_changes_something_is_a_post_where_it_inherits_no_method() -> None:
+    """`side_effect: true` alone means POST, as in the runtime; a method that is written or inherited stays."""
+    text = resource("""
+        endpoints:
+          a: {path: /a, side_effect: true, body: null}
+          b: {path: /b, side_effect: true, method: GET}
+          c: {path: /c, side_effect: true, extends: get}
+          get: {side_effect: true}
+        """)
+    assert "`POST /a`" in text
+    assert '@restencil.rest(method="POST", path="/a", body=None)\n' in text
+    assert '@restencil.rest(path="/b", side_effect=True, method="GET")\n' in text
+    assert "`GET /b`" in text
+    assert "`GET /c`" in text
+    assert '@restencil.rest(side_effect=True, method="GET")\n' in text
+
+
+def test_defaults_that_calls_would_share_have_a_name() -> None:
+    """A list or UUID stands before the class, once for all that have it; another one of that name says whose it is."""
+    text = resource("""
+        search_params: {tags: {type: [string], default: [a]}, day: {type: date, default: "2020-01-01"}}
+        endpoints:
+          search: {extends: get_list, path: /s, search_params: {tags: {type: [string], default: [b]}}}
+        """)
+    assert '_DEFAULT_TAGS: list[str] = ["a"]\n_DEFAULT_TAGS_OF_SEARCH: list[str] = ["b"]\n' in text
+    assert text.count("tags: list[str] = _DEFAULT_TAGS,") == 2
+    assert "day: datetime.date = datetime.date(2020, 1, 1)," in text
+
+
+def test_a_default_inside_of_a_default_comes_first() -> None:
+    """Objects stand below all that their defaults are made of."""
+    text = made("""
+        objects:
+          A: {b: {type: B, default: {c: {x: 1}}}}
+          B: {c: C?}
+          C: {x: integer}
+        resources: {things: {path: "/t/:id", schema: {entity: Thing, fields: {id: integer, a: A}}}}
+        """)["_objects.py"]
+    assert text.index("class C(") < text.index("class A(")
+    assert text.index("class B(") < text.index("class A(")
+    assert "    b: B = B(c=C(x=1))\n" in text
+
+
 def test_what_follows_from_the_resource_is_not_written() -> None:
     """A standard member without overrides is `rest()`."""
-    text = resource("members: [get, get_list, push, update, partial_update, delete]\n")
+    text = resource("members: [get, get_list, push, unshift, update, partial_update, delete]\n")
     assert text.count("@restencil.rest()\n") == 4
     assert "@restencil.rest_list(push=_push)\n" in text
     assert "    create = restencil.push_of(get_list)\n" in text
@@ -446,7 +531,7 @@ def test_bodies_are_typed_and_described() -> None:
         """)["things.py"]
     assert (
         "class ThingsPartialUpdateBody(typing.TypedDict, total=False):\n"
-        '    """What the body takes."""\n\n    long_name: str\n' in text
+        '    """What `partial_update` takes: any of these."""\n\n    long_name: str\n' in text
     )
     assert 'body=schema.Object({"long_name": None}, wire={"long_name": "longName"}),' in text
     for piece in (
@@ -527,6 +612,8 @@ def test_results_are_typed() -> None:
               g: {path: /f, schema: null, returns: {values: [integer]}}
               h: {path: /g, schema: {values: B}}
               i: {path: /h, schema: null}
+              j: {path: /i, schema: {values: B}, process: "python:m:f", returns: [string]}
+              k: {path: /j, schema: {object: {b: B}}, process: "python:m:f", returns: {object: {n: integer}}}
         """)["things.py"]
     for piece in (
         "def a(self) -> A | B:",
@@ -537,6 +624,59 @@ def test_results_are_typed() -> None:
         "def g(self) -> dict[str, list[int]]:",
         "def h(self) -> dict[str, B]:",
         "def i(self) -> typing.Any:",
+        "def j(self) -> list[str]:",
+        "def k(self) -> ThingsKResult:",
+        "class ThingsKResponse(typing.TypedDict):",
+    ):
+        assert piece in text, text
+
+
+def test_returns_of_a_list_is_that_of_the_list_alone() -> None:
+    """What `process` makes of a list is no item, so what hangs on the list keeps its own types."""
+    text = made("""
+        entities: {A: {fields: {id: integer}}}
+        resources:
+          things:
+            path: /t/:id
+            schema: A
+            pagination_field: page
+            endpoints: {get_list: {process: "python:m:f", returns: [integer]}}
+        """)["things.py"]
+    assert "def get_list(self) -> list[int]:" in text
+    assert "def _push(self, *, body: ABody) -> A:" in text
+    assert "def _get_page(self, *, page: int | str) -> list[A]:" in text
+
+
+def test_docstrings_tell_of_parameters_that_are_described() -> None:
+    """What a spec says of path and search parameters stands with the endpoint, deprecations included."""
+    text = resource("""
+        params: {id: {type: integer, description: "Its\\nnumber."}}
+        search_params: {from: {type: string?, description: Where to begin., deprecated: Use page.}, plain: string?}
+        members: [get, get_list, push]
+        endpoints: {push: {description: One more.}, create: {description: One more too.}}
+        """)
+    assert '        """`GET /t/:id`\n\n        `id`: Its number.\n        """\n' in text
+    assert '        """`GET /t`\n\n        `from_`: Where to begin. Deprecated: Use page.\n        """\n' in text
+    assert '        """One more. `POST /t`\n' in text
+    assert '    create = restencil.push_of(get_list)\n    """One more too. `POST /t`\n' in text
+
+
+def test_docstrings_of_typed_dicts_tell_what_they_are_for() -> None:
+    """The endpoint that writes a body or schema is named; described members of a body have their docstring."""
+    text = resource("""
+        body: {name: string}
+        endpoints:
+          send: {method: POST, path: /s, body: {to: {type: string, description: Who gets it.}, at: {object: {x: any}}}}
+          find: {path: /f, schema: {hits: [Thing], page: {n: integer}}}
+          again: {extends: find, path: /g}
+        """)
+    for piece in (
+        'class ThingsBody(typing.TypedDict):\n    """What the bodies of Things hold."""\n',
+        'class ThingsSendBody(typing.TypedDict):\n    """What `send` takes."""\n\n',
+        '    to: str\n    """Who gets it."""\n',
+        'class ThingsSendBodyAt(typing.TypedDict):\n    """A part of what `send` takes."""\n',
+        'class ThingsFindResult(typing.TypedDict):\n    """What `find` answers."""\n',
+        'class ThingsFindResultPage(typing.TypedDict):\n    """A part of what `find` answers."""\n',
     ):
         assert piece in text, text
 

@@ -266,6 +266,14 @@ def test_github_commands_cannot_be_broken_out_of() -> None:
     )
 
 
+def test_github_logs_show_no_raw_control_characters() -> None:
+    """A log is read in a terminal too: escapes and characters that turn the direction are written out."""
+    problem = Problem("unused", "a\x1b[31m", Place("\u202ea.yaml", 1, 1, 1, 2), "b\u202e")
+    text = render([problem], {}, "github")
+    assert text.rstrip("\n").isprintable()
+    assert "::a\\x1b[31m (b\\u202e)" in text
+
+
 def test_github_counts_what_is_not_shown() -> None:
     """The rest is one notice."""
     text = render([at(1), at(2), at(3)], {}, "github", limit=1)

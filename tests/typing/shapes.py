@@ -35,6 +35,8 @@ class Article(Entity, key="Article"):
     title: str = "untitled"
     status: Status | str = "draft"
     tags: list[str] = field(default_factory=list[str])
+    scores: list[int | None] | None = field(default=[1])
+    votes: dict[str, int | None] | None = field(default={"up": 1})
     written_at: datetime.datetime | None = field(default=None, wire="writtenAt")
     author: User = field(schema=User, required=True)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from shapes import Article, Articles, AsyncBlog, Blog, User
 
-from restencil import RestEndpoint, RestGenerics, create_resource
+from restencil import Entity, RestEndpoint, RestGenerics, create_resource, field
 
 
 def calls(blog: Blog) -> None:
@@ -57,6 +57,10 @@ def unbound() -> None:
     Articles.get(id=None)  # error: it is required
     Articles.nothing  # error: no such member
     RestEndpoint("/a")  # error: options are keywords
+
+
+class Wrong(Entity):
+    names: list[str] = field(default=[1])  # error: items of another type
 
 
 def entities(article: Article) -> None:

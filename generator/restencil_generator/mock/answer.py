@@ -174,6 +174,8 @@ class _Answer:
         """The row that the call has found, created or changed: what single members of the answer show."""
         self.added: Sequence[Row] | None = None
         """The rows that the call has created, where it creates."""
+        self.page: Page | None = None
+        """The first page that the answer shows, where it shows one."""
 
     @property
     def spec(self) -> Spec:
@@ -390,6 +392,7 @@ class _Answer:
             next_ = self._cursor(*items[-1]) if style.style == "cursor" else offset
         previous = {"page": number - 1, "link": number - 1, "offset": max(0, start - size)}.get(style.style)
         page = Page(items, len(rows), size, number, start, next_, previous if start else None)
+        self.page = self.page or page
         self._page_headers(style, page)
         return page
 
@@ -447,6 +450,7 @@ class _Answer:
 
     def _write(self) -> Reply:
         self._check_body()
+        self._keep()
         schema = self.endpoint.schema
         of = entity_part(schema)
         method = self.endpoint.method
@@ -462,6 +466,13 @@ class _Answer:
         else:
             self._change(self._single(of))
         return self._respond(HTTPStatus.OK)
+
+    def _keep(self) -> None:
+        """Bytes that were sent are what the address answers from now on, until it is deleted."""
+        if isinstance(self.call.body, bytes):
+            self.tables.contents[self.call.url] = self.call.body
+        elif self.endpoint.method == "DELETE":
+            self.tables.contents.pop(self.call.url, None)
 
     def _check_body(self) -> None:
         """Refuses a body with values of a wrong type. Fields may be missing, and unknown ones are kept."""
@@ -506,6 +517,9 @@ class _Answer:
     def _change(self, row: Row) -> None:
         """PUT replaces, all else merges. What has no body does what its name says, where a field can show it."""
         self.subject = row
+        if self._is_plain():
+            self._change_field(row)
+            return
         if self.endpoint.has_body:
             self.tables.change(row, self._object(self.call.body), replace=self.endpoint.method == "PUT")
             return
@@ -519,6 +533,34 @@ class _Answer:
                     if isinstance(member.value, str) and member.value.lower().startswith(stem):
                         row.data[field.wire] = member.value
 
+    def _is_plain(self) -> bool:
+        """Whether the body is declared as something else than records (`[string]`, `any`, bytes), and is no mapping."""
+        declared = self.endpoint.body
+        plain = declared is not None and not _is_record(declared.type)
+        return plain and isinstance(self.call.body, bytes | list | str | int | float)
+
+    def _change_field(self, row: Row) -> None:
+        """A body that is no record is the value of the field that the path ends with, if there is one that it fits.
+
+        PUT sets the field, all else adds to a list. Without such a field the record stays as it is.
+        """
+        body = self.call.body
+        field = argument_field(row.entity, self.endpoint.path.text.rpartition("/")[2])
+        if field is None or isinstance(body, Missing | bytes) or any(examples.misfits(self.spec, field.type, body)):
+            return
+        held = row.data.get(field.wire)
+        adds = self.endpoint.method != "PUT" and isinstance(body, list) and isinstance(held, list)
+        value = self.tables.absorb(field.type, body)
+        row.data[field.wire] = [*held, *value] if adds and isinstance(held, list) and isinstance(value, list) else value
+
+    def _named(self, of: EntityRef | UnionOf) -> list[Row]:
+        """The rows whose pks a body lists, where it lists nothing else."""
+        if not isinstance(self.call.body, list):
+            return []
+        rows = {self.tables.pk(row): row for _, row in self.tables.rows(of)}
+        found = [rows.get(text_of(_scalar(item)) or "") for item in self.call.body]
+        return [row for row in found if row is not None] if None not in found else []
+
     def _add(self, of: EntityRef | UnionOf, below: Row | None = None) -> Reply:
         schema = self.endpoint.schema
         params = {**dict(self.call.query), **self._list_params()}
@@ -529,7 +571,15 @@ class _Answer:
                 if back is not None:
                     params[back.wire] = self.tables.pk(below)
         body = self.call.body if self.endpoint.has_body else {}
-        if isinstance(schema, AdderOf) and schema.how == "assign":
+        if self._is_plain():
+            self.added = self._named(of)
+            if self.added:
+                self.subject = self.added[0]
+                return self._respond(HTTPStatus.OK)
+            many = len(body) if isinstance(body, list) and _is_list(schema) else 1
+            self.added = [self.tables.create(of, {}, params=params) for _ in range(many)]
+            self.subject = self.added[0] if not _is_list(schema) else None
+        elif isinstance(schema, AdderOf) and schema.how == "assign":
             members = self._object(body)
             self.added = [
                 self.tables.create(of, self._object(item, f"the member {key!r}"), params=params, label=key)
@@ -567,16 +617,18 @@ class _Answer:
         type_ = endpoint.schema or endpoint.returns
         if endpoint.content in ("text", "bytes", "stream"):
             text = canned if isinstance(canned, str) else f"{endpoint.name} of {self.resource.name}\n"
+            content = self.tables.contents.get(self.call.url, text.encode())
             plain = endpoint.content == "text"
-            return Reply(status, text if plain else text.encode(), self.headers, text=plain)
+            return Reply(status, content.decode("utf-8", "replace") if plain else content, self.headers, text=plain)
         if entity_part(endpoint.schema) is None and canned is not MISSING:
             return Reply(status, canned if type_ is None else examples.to_wire(self.spec, type_, canned), self.headers)
         if type_ is None:
             if self.endpoint.side_effect:
                 return Reply(HTTPStatus.NO_CONTENT, headers=self.headers)
             return Reply(status, {}, self.headers)
-        content = self._build(type_, self.endpoint.name, canned)
-        return Reply(status, content, self.headers)
+        answered = self._build(type_, self.endpoint.name, canned)
+        self._put_next(answered)
+        return Reply(status, answered, self.headers)
 
     def _build(self, type_: Type, name: str, canned: Json | Missing, page: Page | None = None) -> Json:
         """A value of this type for the answer. `canned` is the example's value in its place."""
@@ -642,10 +694,15 @@ class _Answer:
                 wrapped[member.wire] = sent[member.wire]
             else:
                 wrapped[member.wire] = made_up.value(self.spec, member.type, member.name, 1)
-        style = self._style()
-        if page is not None and style is not None and style.next is not None and style.next.kind == "response":
-            _put(wrapped, style.next.path, page.next)
         return wrapped
+
+    def _put_next(self, answered: Json) -> None:
+        """Writes the next page's cursor where the pagination says that it stands in the response."""
+        style = self._style()
+        if self.page is None or style is None or style.next is None or style.next.kind != "response":
+            return
+        if isinstance(answered, dict):
+            _put(answered, style.next.path, self.page.next)
 
 
 def _is_list(type_: Type | None) -> bool:
@@ -657,6 +714,17 @@ def _is_list(type_: Type | None) -> bool:
             return _is_list(type_.item)
         case ObjectType():
             return any(_is_list(member.type) for member in type_.members)
+        case _:
+            return False
+
+
+def _is_record(type_: Type | None) -> bool:
+    """Whether a body of this type holds the fields of one record or of several."""
+    match type_:
+        case EntityRef() | UnionOf() | ObjectRef() | ObjectType():
+            return True
+        case Optional() | ListOf() | ValuesOf():
+            return _is_record(type_.item)
         case _:
             return False
 

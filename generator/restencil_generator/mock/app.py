@@ -17,6 +17,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from restencil_generator.declaration import MISSING, Auth, Body, Field, Json, ObjectType, Optional, Scalar, Spec
+from restencil_generator.failure import Failure
 from restencil_generator.mock.answer import Body as Sent
 from restencil_generator.mock.answer import Call, Refusal, Reply, answer
 from restencil_generator.mock.routes import Routes
@@ -32,9 +33,14 @@ def create_app(*specs: Spec, auth: bool = True, log: Log | None = None) -> ASGIA
     credential that the spec's `auth` names; any value that is not empty will do. `log` gets a line for each request:
     method, path and status.
 
-    Raises `Failure` where an example of a spec cannot be served.
+    Raises `Failure` where two specs have one package, and where an example of a spec cannot be served.
     """
-    mounts = {"" if len(specs) == 1 else f"/{spec.package}": _Api(spec, auth=auth) for spec in specs}
+    mounts: dict[str, _Api] = {}
+    for spec in specs:
+        prefix = "" if len(specs) == 1 else f"/{spec.package}"
+        if prefix in mounts:
+            raise Failure(f"{spec.file}: another spec has the package '{spec.package}' too; serve them one by one")
+        mounts[prefix] = _Api(spec, auth=auth)
     app = _Root(mounts, log)
     return CORSMiddleware(
         app, allow_origins=["*"], allow_methods=["*"], allow_headers=["*"], expose_headers=["*"], max_age=600

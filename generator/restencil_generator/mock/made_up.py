@@ -32,8 +32,11 @@ def words(name: str) -> str:
     return re.sub(r"[\W_]+", " ", re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name)).strip().lower()
 
 
-def value(spec: Spec, type_: Type, name: str, number: int) -> Json:
-    """A value in wire form for the field `name` of record `number` (from 1). Entities are left to the tables: null."""
+def value(spec: Spec, type_: Type, name: str, number: int, above: frozenset[str] = frozenset()) -> Json:
+    """A value in wire form for the field `name` of record `number` (from 1). Entities are left to the tables: null.
+
+    `above` are the objects that it stands in: none is made inside of itself.
+    """
     match type_:
         case Scalar():
             return scalar(type_.name, name, number)
@@ -43,25 +46,34 @@ def value(spec: Spec, type_: Type, name: str, number: int) -> Json:
             members = spec.enums[type_.name].members
             return members[(number - 1) % len(members)].value
         case Optional():
-            return None if number % 3 == 0 else value(spec, type_.item, name, number)
+            ends = number % 3 == 0 or _is_one_of(type_.item, above)
+            return None if ends else value(spec, type_.item, name, number, above)
         case ListOf():
             singular = name.removesuffix("s") if len(name) > 2 else name
-            return [value(spec, type_.item, singular, number + step) for step in range(2)]
+            steps = range(0 if _is_one_of(type_.item, above) else 2)
+            return [value(spec, type_.item, singular, number + step, above) for step in steps]
         case ValuesOf():
-            return {key: value(spec, type_.item, key, number + step) for step, key in enumerate(("first", "second"))}
+            keys = () if _is_one_of(type_.item, above) else ("first", "second")
+            return {key: value(spec, type_.item, key, number + step, above) for step, key in enumerate(keys)}
         case ObjectRef():
-            return members_of(spec, spec.objects[type_.name].fields, number)
+            return members_of(spec, spec.objects[type_.name].fields, number, above | {type_.name})
         case ObjectType():
-            return members_of(spec, type_.members, number)
+            return members_of(spec, type_.members, number, above)
         case AnyOf():
-            return value(spec, type_.items[0], name, number)
+            return value(spec, type_.items[0], name, number, above)
         case _:
             return None
 
 
-def members_of(spec: Spec, fields: tuple[Field, ...], number: int) -> dict[str, Json]:
+def members_of(
+    spec: Spec, fields: tuple[Field, ...], number: int, above: frozenset[str] = frozenset()
+) -> dict[str, Json]:
     """Made-up members under their wire names."""
-    return {field.wire: value(spec, field.type, field.name, number) for field in fields}
+    return {field.wire: value(spec, field.type, field.name, number, above) for field in fields}
+
+
+def _is_one_of(type_: Type, objects: frozenset[str]) -> bool:
+    return isinstance(type_, ObjectRef) and type_.name in objects
 
 
 def scalar(type_: ScalarName, name: str, number: int) -> Json:
@@ -90,6 +102,14 @@ def scalar(type_: ScalarName, name: str, number: int) -> Json:
             return None
         case _ as unreachable:
             assert_never(unreachable)
+
+
+def day(text: str) -> int | None:
+    """The number that a made-up date or moment tells by its day; None for a text that is neither."""
+    try:
+        return (datetime.date.fromisoformat(text.partition("T")[0]) - _START.date()).days + 1
+    except ValueError:
+        return None
 
 
 def identifier(number: int) -> str:

@@ -62,6 +62,7 @@ class _Invention:
         self.tables = tables
         self.spec = tables.spec
         self._nests = tuple(_nests(tables.spec))
+        self._foreign: dict[tuple[str, str], tuple[Entity, Field] | None] = {}
 
     def fill(self) -> None:
         empty = {entity.key for entity in self.spec.entities.values() if not self.tables.table(entity.key)}
@@ -74,19 +75,42 @@ class _Invention:
             if entity.key in empty
             for number in self._numbers(entity, sizes.get(entity.key, below))
         ]
-        foreign: dict[tuple[str, str], tuple[Entity, Field] | None] = {}
+        self._foreign = {
+            (entity.name, field.name): self._target(entity, field)
+            for entity in {row.entity.name: row.entity for row, _ in rows}.values()
+            for field in entity.all_fields
+            if entity_part(field.type) is None
+        }
+        for row, number in rows:
+            self._hang(row, number)
         for row, number in rows:
             for field in row.entity.all_fields:
-                place = (row.entity.name, field.name)
                 if entity_part(field.type) is not None:
                     row.data[field.wire] = self._relation(row, field.type, number)
-                    continue
-                if place not in foreign:
-                    foreign[place] = self._foreign(row.entity, field)
-                target = foreign[place]
-                others = self.tables.table(target[0].key) if target is not None else []
-                if target is not None and others:
-                    row.data[field.wire] = others[(number - 1) % len(others)].data.get(target[1].wire)
+                elif field.name not in row.entity.pk:
+                    row.data.update(self._repeated(row.entity, field, number))
+
+    def _hang(self, row: Row, number: int) -> None:
+        """Puts a record whose pk names its owner, as `[order_id, position]` does, below an owner that there is."""
+        if len(row.entity.pk) < 2:
+            return
+        owners: dict[str, Stored] = {}
+        for field in row.entity.all_fields:
+            if field.name in row.entity.pk:
+                owners |= self._repeated(row.entity, field, number)
+        hung = Row(row.entity, {**row.data, **owners})
+        if not self.tables.holds(hung):
+            self.tables.remove(row)
+            row.data = hung.data
+            self.tables.insert(row)
+
+    def _repeated(self, entity: Entity, field: Field, number: int) -> dict[str, Stored]:
+        """The value of a field that repeats one of another record, under the field's wire name; empty for others."""
+        target = self._foreign.get((entity.name, field.name))
+        others = self.tables.table(target[0].key) if target is not None else []
+        if target is None or not others:
+            return {}
+        return {field.wire: others[(number - 1) % len(others)].data.get(target[1].wire)}
 
     def _sizes(self) -> dict[str, int]:
         """How many records of each table that lists show."""
@@ -145,9 +169,12 @@ class _Invention:
             case _:
                 return None
 
-    def _foreign(self, owner: Entity, field: Field) -> tuple[Entity, Field] | None:
-        """The field that a plain one repeats the values of: by a collection's `nest`, or by a name as `user_id`."""
-        if field.name in owner.pk:
+    def _target(self, owner: Entity, field: Field) -> tuple[Entity, Field] | None:
+        """The field that a plain one repeats the values of: by a collection's `nest`, or by a name as `user_id`.
+
+        In a pk of several fields, the entity's name alone says so as well.
+        """
+        if owner.pk == (field.name,):
             return None
         for entity, nested in self._nests:
             of = entity_part(nested)
@@ -156,9 +183,12 @@ class _Invention:
                     if argument_field(owner, pair.argument) == field:
                         return _field(entity, pair.field)
         words = made_up.words(field.name)
-        for entity in self.spec.entities.values() if words.endswith(" id") else ():
-            if words == f"{made_up.words(entity.name)} id" and len(entity.pk) == 1:
-                return _field(entity, entity.pk[0])
+        for entity in self.spec.entities.values():
+            if len(entity.pk) == 1:
+                name = made_up.words(entity.name)
+                names = (f"{name} id", f"{name} {made_up.words(entity.pk[0])}")
+                if words in names or (words == name and field.name in owner.pk):
+                    return _field(entity, entity.pk[0])
         return None
 
 

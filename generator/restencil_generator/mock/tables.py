@@ -103,6 +103,8 @@ class Tables:
     def __init__(self, spec: Spec) -> None:
         self.spec = spec
         self._rows: dict[str, dict[str, Row]] = {entity.key: {} for entity in spec.entities.values()}
+        self.contents: dict[str, bytes] = {}
+        """What was sent as bytes, by the address that it was sent to."""
         self.unions = tuple(_unions(spec))
         self.leaves = _leaves(spec)
         self._families = {name: self._family(name) for name in spec.entities}
@@ -242,9 +244,13 @@ class Tables:
         if pk is None:
             raise Misfit(f"a new {entity.name} needs the fields of its pk ({', '.join(entity.pk)}), not empty or null")
         if pk in self._rows[entity.key]:
-            raise Misfit(f"there is a {entity.name} with the pk {pk!r} already")
+            raise Misfit(f"a record of {entity.name} with the pk {pk!r} exists already")
         scope = {name: text for name, text in (params or {}).items() if argument_field(entity, name) is None}
         return self.insert(Row(entity, data, scope, label))
+
+    def holds(self, row: Row) -> bool:
+        """Whether there is a record with the pk of this one."""
+        return self.pk(row) in self._rows[row.entity.key]
 
     def insert(self, row: Row) -> Row:
         """Puts a row that has its pk into its table."""
@@ -514,10 +520,10 @@ def _typed(type_: Type, text: str) -> Json:
 def pk_part(entity: Entity, field: Field, number: int) -> Json:
     """The value of a field of the pk for the record `number`."""
     match field.type:
-        case Scalar("integer"):
+        case Scalar("integer" | "number"):
             return number
-        case Scalar("uuid"):
-            return made_up.identifier(number)
+        case Scalar("uuid" | "datetime" | "date"):
+            return made_up.scalar(field.type.name, field.name, number)
         case Scalar("string" | "any"):
             return (
                 str(number)
@@ -532,6 +538,8 @@ def pk_part(entity: Entity, field: Field, number: int) -> Json:
 def _number(value: Stored) -> int:
     text = text_of(value) or ""
     digits = text[len(text.rstrip("0123456789")) :]
+    if (day := made_up.day(text)) is not None:
+        return max(0, day)
     if len(text) == 36 and text.count("-") == 4:  # a UUID: made-up ones end with their number in hexadecimal
         number = int(text[-12:], 16)
         return number if text == made_up.identifier(number) else 0

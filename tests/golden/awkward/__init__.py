@@ -10,8 +10,10 @@ line two \\
 
 from __future__ import annotations
 
-import importlib
+import builtins
+import importlib as _importlib
 import typing as _typing
+import warnings
 
 if _typing.TYPE_CHECKING:
     from ._client import AsyncAwkward, Awkward
@@ -19,15 +21,23 @@ if _typing.TYPE_CHECKING:
     from ._enums import DECIMAL_MINUS, DECIMAL_ONE, Any, Decimal
     from ._objects import (
         UUID,
+        Atlas,
+        AtlasBody,
+        Inner,
+        InnerBody,
         NotImplementedError,
         NotImplementedErrorBody,
         UUIDBody,
+        Zone,
+        ZoneBody,
         dict,
         dictBody,
     )
     from .class_ import Class, ClassBody, Klass, KlassExtendBody, KlassRaiseResult
     from .entities import Entities, Entity, EntityBody
     from .functools import Functools
+    from .getattr import Callable, CallableBody, Getattr, GetattrPushBody
+    from .importlib import C, CBody, Importlib
     from .typing_extensions import TypingExtensions, typing, typingBody
 
 __all__ = [
@@ -36,8 +46,14 @@ __all__ = [
     "UUID",
     "Any",
     "AsyncAwkward",
+    "Atlas",
+    "AtlasBody",
     "Awkward",
     "Base",
+    "C",
+    "CBody",
+    "Callable",
+    "CallableBody",
     "Class",
     "ClassBody",
     "Decimal",
@@ -47,6 +63,11 @@ __all__ = [
     "Entity",
     "EntityBody",
     "Functools",
+    "Getattr",
+    "GetattrPushBody",
+    "Importlib",
+    "Inner",
+    "InnerBody",
     "Klass",
     "KlassExtendBody",
     "KlassRaiseResult",
@@ -54,6 +75,8 @@ __all__ = [
     "NotImplementedErrorBody",
     "TypingExtensions",
     "UUIDBody",
+    "Zone",
+    "ZoneBody",
     "dict",
     "dictBody",
     "typing",
@@ -66,17 +89,26 @@ _NAMES = {
     "_enums": ("DECIMAL_MINUS", "DECIMAL_ONE", "Any", "Decimal"),
     "_objects": (
         "UUID",
+        "Atlas",
+        "AtlasBody",
+        "Inner",
+        "InnerBody",
         "NotImplementedError",
         "NotImplementedErrorBody",
         "UUIDBody",
+        "Zone",
+        "ZoneBody",
         "dict",
         "dictBody",
     ),
     "class_": ("Class", "ClassBody", "Klass", "KlassExtendBody", "KlassRaiseResult"),
     "entities": ("Entities", "Entity", "EntityBody"),
     "functools": ("Functools",),
+    "getattr": ("Callable", "CallableBody", "Getattr", "GetattrPushBody"),
+    "importlib": ("C", "CBody", "Importlib"),
     "typing_extensions": ("TypingExtensions", "typing", "typingBody"),
 }
+_DEPRECATED = {"Importlib": "Importlib is deprecated"}
 
 if not _typing.TYPE_CHECKING:
     _HOME = {name: module for module, names in _NAMES.items() for name in names}
@@ -84,9 +116,12 @@ if not _typing.TYPE_CHECKING:
     def __getattr__(name):
         if name not in _HOME:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        module = importlib.import_module(f".{_HOME[name]}", __name__)
-        value = getattr(module, name)
-        globals()[name] = value
+        if name in _DEPRECATED:
+            warnings.warn(_DEPRECATED[name], DeprecationWarning, stacklevel=2)
+        module = _importlib.import_module(f".{_HOME[name]}", __name__)
+        value = builtins.getattr(module, name)
+        if name not in _DEPRECATED:
+            globals()[name] = value
         return value
 
     def __dir__():

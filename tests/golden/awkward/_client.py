@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-import importlib
+import importlib as _importlib
 import typing as _typing
 
 import restencil
@@ -12,6 +12,8 @@ if _typing.TYPE_CHECKING:
     from .class_ import Klass
     from .entities import Entities as _Entities
     from .functools import Functools
+    from .getattr import Getattr
+    from .importlib import Importlib
     from .typing_extensions import TypingExtensions
 
 __all__ = ["AsyncAwkward", "Awkward"]
@@ -20,6 +22,8 @@ _RESOURCES = {
     "Entities": "Entities",
     "class_": "Klass",
     "functools": "Functools",
+    "getattr": "Getattr",
+    "importlib": "Importlib",
     "typing_extensions": "TypingExtensions",
 }
 _API = restencil.Api(
@@ -37,7 +41,7 @@ class _Resources:
             if name not in _RESOURCES:
                 kind = type(self).__name__
                 raise AttributeError(f"{kind!r} object has no attribute {name!r}")
-            module = importlib.import_module(f".{name.lower()}", __package__)
+            module = _importlib.import_module(f".{name.lower()}", __package__)
             resource = getattr(module, _RESOURCES[name])(self)
             self.__dict__[name] = resource
             return resource
@@ -62,6 +66,9 @@ class Awkward(_Resources, restencil.Controller):
     class_: Klass[restencil.Controller]
     """Ends with a quote " """
     functools: Functools[restencil.Controller]
+    getattr: Getattr[restencil.Controller]
+    importlib: Importlib[restencil.Controller]
+    """Deprecated."""
     typing_extensions: TypingExtensions[restencil.Controller]
 
 
@@ -81,4 +88,7 @@ class AsyncAwkward(_Resources, restencil.AsyncController):
     class_: Klass[restencil.AsyncController]
     """Ends with a quote " """
     functools: Functools[restencil.AsyncController]
+    getattr: Getattr[restencil.AsyncController]
+    importlib: Importlib[restencil.AsyncController]
+    """Deprecated."""
     typing_extensions: TypingExtensions[restencil.AsyncController]

@@ -10,12 +10,47 @@ import restencil
 
 __all__ = [
     "UUID",
+    "Atlas",
+    "AtlasBody",
+    "Inner",
+    "InnerBody",
     "NotImplementedError",
     "NotImplementedErrorBody",
     "UUIDBody",
+    "Zone",
+    "ZoneBody",
     "dict",
     "dictBody",
 ]
+
+
+class Zone(restencil.Record):
+    """A plain value: Zone."""
+
+    Inner: _Inner | None = None
+
+
+_Zone = Zone
+
+
+class Inner(restencil.Record):
+    """A plain value: Inner."""
+
+    x: builtins.int = restencil.field(default=0, wire="X")
+
+
+_Inner = Inner
+
+
+class Atlas(restencil.Record):
+    """A plain value: Atlas."""
+
+    Zone: _Zone = _Zone(Inner=_Inner(x=1))
+    zones: list[_Zone] = restencil.field(default=[_Zone(Inner=None)], wire="Zones")
+    Atlas: _Atlas | None = None
+
+
+_Atlas = Atlas
 
 
 class NotImplementedError(restencil.Record):
@@ -37,6 +72,26 @@ class dict(restencil.Record):
     keys: str = restencil.field(default="", wire="Keys")
     values_of: builtins.dict[str, str] = restencil.field(default={}, wire="values")
     items: list[str] = restencil.field(default=[], wire="Items")
+
+
+class ZoneBody(_typing.TypedDict, total=False):
+    """What a body takes as Zone."""
+
+    Inner: InnerBody | _Inner | None
+
+
+class InnerBody(_typing.TypedDict, total=False):
+    """What a body takes as Inner."""
+
+    x: builtins.int
+
+
+class AtlasBody(_typing.TypedDict, total=False):
+    """What a body takes as Atlas."""
+
+    Zone: ZoneBody | _Zone
+    zones: list[ZoneBody | _Zone]
+    Atlas: AtlasBody | _Atlas | None
 
 
 class NotImplementedErrorBody(_typing.TypedDict, total=False):

@@ -73,7 +73,7 @@ class ClassBody(_typing.TypedDict, total=False):
 
 
 class KlassExtendBody(_typing.TypedDict):
-    """What the body takes."""
+    """What `extend_` takes."""
 
     from_: builtins.str
     list: builtins.list[builtins.int]
@@ -81,7 +81,7 @@ class KlassExtendBody(_typing.TypedDict):
 
 
 class KlassRaiseResult(_typing.TypedDict):
-    """What the server answers."""
+    """What `raise_` answers."""
 
     result: Class
     list: builtins.dict[builtins.str, typing]

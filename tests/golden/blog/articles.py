@@ -45,7 +45,7 @@ class ArticleBody(typing.TypedDict, total=False):
 
 
 class ArticlesSearchResult(typing.TypedDict):
-    """What the server answers."""
+    """What `search` answers."""
 
     results: list[Article]
     total: int

@@ -122,7 +122,7 @@ class AccountBody(typing.TypedDict, total=False):
 
 
 class LinkPreview(typing.TypedDict):
-    """What the server answers."""
+    """What `preview` of Link holds."""
 
     title: str
     image_url: typing.NotRequired[str | None]

@@ -18,20 +18,20 @@ __all__ = ["Items", "ItemsReactBody", "ItemsReactResult", "ItemsTimelineResult"]
 
 
 class ItemsReactBody(typing.TypedDict):
-    """What the body takes."""
+    """What `react` takes."""
 
     reaction: Reaction
 
 
 class ItemsReactResult(typing.TypedDict):
-    """What the server answers."""
+    """What `react` answers."""
 
     item: Post
     counts: dict[str, int]
 
 
 class ItemsTimelineResult(typing.TypedDict):
-    """What the server answers."""
+    """What `timeline` answers."""
 
     items: list[Post | Link | Poll]
     unread: int

@@ -32,7 +32,7 @@ class Session(restencil.Entity, pk="token"):
 
 
 class SessionsLogInBody(typing.TypedDict):
-    """What the body takes."""
+    """What `log_in` takes."""
 
     handle: str
     password: str

@@ -48,28 +48,28 @@ class Order(restencil.Entity):
 
 
 class OrdersBody(typing.TypedDict):
-    """What the body takes."""
+    """What the bodies of Orders hold."""
 
     state: OrderState
     notes: typing.NotRequired[dict[str, str] | None]
 
 
 class OrdersPartialUpdateBody(typing.TypedDict, total=False):
-    """What the body takes."""
+    """What `partial_update` takes: any of these."""
 
     state: OrderState
     notes: dict[str, str] | None
 
 
 class OrdersBulkBody(typing.TypedDict):
-    """What the body takes."""
+    """A part of what `bulk` takes."""
 
     product: int
     quantity: int
 
 
 class OrdersCancelBody(typing.TypedDict):
-    """What the body takes."""
+    """What `cancel` takes."""
 
     reason: str
     refund: typing.NotRequired[MoneyBody | Money | None]
@@ -93,7 +93,10 @@ class Orders(
 
     @restencil.rest()
     def get(self, *, customer: int, id: int | str | uuid.UUID) -> Order:
-        """`GET /customers/:customer/orders/:id`"""
+        """`GET /customers/:customer/orders/:id`
+
+        `customer`: The customer's number.
+        """
         raise NotImplementedError
 
     def _push(self, *, customer: int, body: OrdersBody) -> Order:
@@ -109,7 +112,10 @@ class Orders(
         pagination={"style": "cursor", "next": "header:X-Next"},
     )
     def get_list(self, *, customer: int) -> list[Order]:
-        """`GET /customers/:customer/orders`"""
+        """`GET /customers/:customer/orders`
+
+        `customer`: The customer's number.
+        """
         raise NotImplementedError
 
     create = restencil.push_of(get_list)
@@ -122,7 +128,10 @@ class Orders(
         id: int | str | uuid.UUID,
         body: OrdersBody,
     ) -> Order:
-        """`PUT /customers/:customer/orders/:id`"""
+        """`PUT /customers/:customer/orders/:id`
+
+        `customer`: The customer's number.
+        """
         raise NotImplementedError
 
     @restencil.rest()
@@ -133,12 +142,18 @@ class Orders(
         id: int | str | uuid.UUID,
         body: OrdersPartialUpdateBody,
     ) -> Order:
-        """`PATCH /customers/:customer/orders/:id`"""
+        """`PATCH /customers/:customer/orders/:id`
+
+        `customer`: The customer's number.
+        """
         raise NotImplementedError
 
     @restencil.rest()
     def delete(self, *, customer: int, id: int | str | uuid.UUID) -> Order | None:
-        """`DELETE /customers/:customer/orders/:id`"""
+        """`DELETE /customers/:customer/orders/:id`
+
+        `customer`: The customer's number.
+        """
         raise NotImplementedError
 
     @restencil.rest(
@@ -148,7 +163,10 @@ class Orders(
         body=schema.Object({"product": None, "quantity": None}),
     )
     def bulk(self, *, customer: int, body: list[OrdersBulkBody]) -> list[Order]:
-        """`POST /customers/:customer/orders/bulk`"""
+        """`POST /customers/:customer/orders/bulk`
+
+        `customer`: The customer's number.
+        """
         raise NotImplementedError
 
     @restencil.rest(
@@ -170,6 +188,8 @@ class Orders(
         Only open orders can be cancelled; others answer 409.
 
         `POST /customers/:customer/orders/:id/cancel`
+
+        `customer`: The customer's number.
         """
         raise NotImplementedError
 
@@ -180,7 +200,10 @@ class Orders(
         body=None,
     )
     def purge(self, *, customer: int, id: int | str | uuid.UUID) -> Order | None:
-        """`POST /customers/:customer/orders/:id/purge`"""
+        """`POST /customers/:customer/orders/:id/purge`
+
+        `customer`: The customer's number.
+        """
         raise NotImplementedError
 
     @restencil.rest(

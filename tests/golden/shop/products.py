@@ -89,7 +89,7 @@ class ProductBody(typing.TypedDict, total=False):
 
 
 class ProductsAttachBody(typing.TypedDict):
-    """What the body takes."""
+    """What `attach` takes."""
 
     title: str
     file: bytes
@@ -97,21 +97,21 @@ class ProductsAttachBody(typing.TypedDict):
 
 
 class ProductsRateBody(typing.TypedDict):
-    """What the body takes."""
+    """What `rate` takes."""
 
     stars: int
     comment: typing.NotRequired[str | None]
 
 
 class ProductsAttachResult(typing.TypedDict):
-    """What the server answers."""
+    """What `attach` answers."""
 
     file_id: uuid.UUID
     size: int
 
 
 class ProductsSearchResult(typing.TypedDict):
-    """What the server answers."""
+    """What `search` answers."""
 
     hits: list[Product]
     total: int
@@ -158,6 +158,12 @@ class Products(
         order_by: str | None = None,
         page_size: int | None = None,
     ) -> Product:
+        """Offer a new product. `POST /products/new`
+
+        Example:
+
+            push(body={"sku": "CD-34", "name": "Chair", "price": {"amount": "49.00"}})
+        """
         raise NotImplementedError
 
     def _get_page(
