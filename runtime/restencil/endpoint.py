@@ -74,6 +74,9 @@ class Binder(Generic[C]):
     def __init__(self, controller: C, /) -> None:
         self.controller = controller
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {self.controller!r}>"
+
 
 class Marker:
     """A value that is one of a kind."""
@@ -225,6 +228,8 @@ class Endpoint(Generic[P, R]):
     _options: dict[str, Any]
     _derived: dict[str, Any]
     _defaults: dict[str, Any]
+    _bare: bool = False
+    """Keywords are the parameters: it has no names or defaults of its own for them, no body, and no warning."""
     _unset: ClassVar[dict[str, Any]] = UNSET
 
     def __init__(self, fetch_function: Callable[..., Any] | None = None, /, **options: Any) -> None:
@@ -361,6 +366,12 @@ class Endpoint(Generic[P, R]):
         of a declared signature are filled in. Raises TypeError where both forms are mixed, and for a body where the
         endpoint takes none. Warns of an endpoint that is declared `deprecated`.
         """
+        if self._bare and kwargs and not args and "body" not in kwargs:
+            for value in kwargs.values():
+                if type(value) not in _PLAIN:
+                    break
+            else:
+                return ({**kwargs},)
         if self.deprecated is not None:
             _warn_deprecated(self.name, self.deprecated)
         if not kwargs and (args or not self._defaults):

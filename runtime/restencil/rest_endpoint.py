@@ -133,7 +133,6 @@ class RestEndpoint(Endpoint[P, R]):
     _own_key: bool
     _bare_init: Mapping[str, Any] | None
     _has_body: bool
-    _head: str
     _own_process: bool
     _model: Any
 
@@ -171,8 +170,11 @@ class RestEndpoint(Endpoint[P, R]):
         members["_bare_init"] = None
         members["_own_key"] = "key" not in members and kind.key is RestEndpoint.key
         members["_model"] = ANY
-        plain = "url" not in members and kind.url is RestEndpoint.url
+        own_body = kind.has_body is not RestEndpoint.has_body
+        plain = "url" not in members and kind.url is RestEndpoint.url and not own_body
         members["_quick"] = self._template if plain and not self._template.leads else None
+        special = self.deprecated is not None or self._defaults or self.wire or self._has_body or own_body
+        members["_bare"] = not special
         content, body_format = self.content, self.body_format
         if content not in _CONTENTS:
             raise ValueError(f"content of endpoint {self.label} is one of json, text, bytes, stream, not {content!r}")
@@ -311,12 +313,17 @@ class RestEndpoint(Endpoint[P, R]):
         if kwargs or (not args and self._defaults):
             bound = self.bind_args(args, kwargs)
         given: Any = bound[0] if bound else None
-        params: dict[str, Any] = {} if not given or (len(bound) == 1 and self.has_body) else given
         quick = self._quick
-        if quick is not None and quick.filler is not None and type(given) is dict and len(params) == quick.exact:
+        if (
+            quick is not None
+            and type(given) is dict
+            and len(cast("dict[str, Any]", given)) == quick.exact
+            and quick.filler is not None
+            and (len(bound) > 1 or not self._has_body)
+        ):
             # Every parameter fills the template, and nobody overrides how: what `url` would come to.
-            return f"{self.method} {self.url_prefix}{quick.filler(params, '')}"
-        return f"{self.method} {self.url(params)}"
+            return f"{self.method} {self.url_prefix}{quick.filler(given, '')}"
+        return f"{self.method} {self.url({} if not given or (len(bound) == 1 and self.has_body) else given)}"
 
     def test_key(self, key: str) -> bool:
         """True when the key is this endpoint's for some arguments (§2.5)."""

@@ -315,7 +315,7 @@ class Store:
             if layers.stale:
                 self._refresh()
             state = layers.top
-            if self._is_plain():
+            if state is self._base and not (retention.active or retention.evicted):
                 known = known_reading(self._base, self._memo, endpoint, args, key, self.clock())
                 if known is not None:
                     return known
@@ -328,10 +328,12 @@ class Store:
         key = None
         if args and args[0] is not None:
             key = endpoint.key(*args)
+            layers, retention = self._layers, self._retention
             with self.lock:
-                known = known_data(self._base, self._memo, endpoint, args, key) if self._is_plain() else None
-            if known is not None:
-                return known[0]
+                if not (layers.stale or layers.top is not self._base or retention.active or retention.evicted):
+                    known = known_data(self._base, self._memo, endpoint, args, key)
+                    if known is not None:
+                        return known[0]
         reading = self.read(endpoint, args, key)
         return reading.data if reading.found else None
 
@@ -340,15 +342,11 @@ class Store:
         if not args or args[0] is None:
             return None
         key = endpoint.key(*args)
-        with self.lock:
-            if self._is_plain():
-                return fresh_data(self._base, self._memo, endpoint, args, key, self.clock())
-        return None
-
-    def _is_plain(self) -> bool:
-        """Whether the view is the base, and no one minds what is read."""
         layers, retention = self._layers, self._retention
-        return not layers.stale and layers.top is self._base and not (retention.active or retention.evicted)
+        with self.lock:
+            if layers.stale or layers.top is not self._base or retention.active or retention.evicted:
+                return None  # more than the base counts, or someone minds what is read
+            return fresh_data(self._base, self._memo, endpoint, args, key, self.clock())
 
     def read_base(self, endpoint: Endpoint[..., Any], args: tuple[Any, ...], key: str | None = None) -> Reading:
         """The same in the base state, without optimistic updates (`fetch_if_stale`, §7.1)."""
@@ -858,7 +856,8 @@ class Store:
             # What a layer held, the view had already; bringing the view up to date finds what changed for it.
             changed = [cell for cell in changed if not layers.holds(*cell)]
             known = {table for table, written in change.entities.items() if layers.had_already(table, written)}
-        memo.drop_cells(changed, fresh=not any(pk in base.entities.get(table, EMPTY) for table, pk in changed))
+        if changed:
+            memo.drop_cells(changed, fresh=not any(pk in base.entities.get(table, EMPTY) for table, pk in changed))
         grown = base.commit(change)
         for table in grown:
             if table not in known:

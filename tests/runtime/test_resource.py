@@ -13,6 +13,7 @@ from tests.runtime.clients import Asked, as_json
 from restencil import (
     AbortOptimistic,
     C,
+    Controller,
     Entity,
     ListEndpoint,
     Resource,
@@ -516,6 +517,12 @@ def test_a_resource_binds_its_endpoints_to_a_controller_once() -> None:
     assert resource.create is resource.create
     assert controller.asked == ["Article.get", "Article.create"]
     assert resource.controller is controller
+
+
+def test_a_bound_resource_says_what_it_is_and_whose() -> None:
+    """In a notebook, say."""
+    with Controller() as controller:
+        assert repr(Articles(controller)) == "<Articles of <Controller open>>"
 
 
 def test_the_members_of_a_resource_are_listed_in_order() -> None:
