@@ -1,6 +1,6 @@
 # make demo      the whole way once: spec, package, server, calls
 # make test      lint, types, tests, and `restencil check` on the packages that are checked in
-# make nightly   the tests that take minutes
+# make nightly   the tests that take minutes, and examples that no one tried before
 # make bench     figures against peers
 # make clean     removes all of it, the virtual environment too
 #
@@ -40,7 +40,8 @@ tests: setup
 	$(PY) -m pytest -n 2 --dist loadgroup -q
 
 nightly: setup
-	$(PY) -m pytest -n 2 --dist loadgroup -m slow
+	$(PY) -m pytest -n 2 --dist loadgroup --hypothesis-profile explore -m slow
+	$(PY) -m pytest -n 2 --dist loadgroup --hypothesis-profile explore tests/generator tests/properties
 
 bench: setup
 	$(PY) tests/benchmarks/run.py

@@ -16,6 +16,8 @@ import pytest
 from restencil_generator.cli import cli
 from restencil_generator.load import load_text
 from restencil_generator.report import render
+from restencil_generator.scaffold import scaffold
+from tests.patience import PATIENCE
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text("utf-8")
@@ -41,7 +43,11 @@ SPECS = [block for block in blocks("yaml") if re.search(r"^restencil: 1$", block
 
 def restencil(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "restencil_generator", *arguments], cwd=cwd, capture_output=True, text=True, timeout=60
+        [sys.executable, "-m", "restencil_generator", *arguments],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
     )
 
 
@@ -84,11 +90,11 @@ def test_the_commands_and_the_code_of_the_readme_run(tmp_path: Path) -> None:
             env=environment,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=PATIENCE,
         )
     finally:
         served.terminate()
-        served.communicate(timeout=20)
+        served.communicate(timeout=PATIENCE)
     assert ran.returncode == 0, ran.stderr
     assert console.splitlines()[-1] == ADDRESS
 
@@ -98,6 +104,25 @@ def test_the_mistake_of_the_readme_looks_like_that() -> None:
     shown = next(block.text for block in blocks("text") if "error[" in block.text)
     loaded = load_text(SPECS[1].text.replace("id: uuid", "id: uid"), "shop.yaml")
     assert render(loaded.problems, loaded.sources, format="text").startswith(shown)
+
+
+def test_the_hook_of_the_readme_is_the_one_that_init_writes(tmp_path: Path) -> None:
+    """Who copies it and who runs `restencil init` have the same."""
+    shown = next(block.text for block in blocks("yaml") if "pre-commit-config" in block.text)
+    scaffold(tmp_path)
+    assert shown.partition("\n")[2] == (tmp_path / ".pre-commit-config.yaml").read_text("utf-8")
+
+
+def test_the_template_of_the_readme_works(tmp_path: Path) -> None:
+    """Every module begins with its line, and is what `check` expects with the same templates."""
+    (tmp_path / "news.yaml").write_text(SPECS[0].text, "utf-8")
+    (tmp_path / "base.py.jinja").write_text(next(blocks("jinja")).text, "utf-8")
+    generated = restencil("generate", "news.yaml", "--templates", ".", cwd=tmp_path)
+    assert generated.returncode == 0, generated.stderr
+    modules = [*(tmp_path / "news").glob("*.py")]
+    assert modules
+    assert all(module.read_text("utf-8").startswith("# Copyright Example Corp.\n") for module in modules)
+    assert restencil("check", "news.yaml", "--templates", ".", cwd=tmp_path).returncode == 0
 
 
 def test_the_table_of_commands_is_the_commands() -> None:

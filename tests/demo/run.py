@@ -18,7 +18,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 SPEC = Path("specs", "blog.yaml")
-SECONDS = 60
+SECONDS = 120
 """The longest that a step may take."""
 
 

@@ -50,7 +50,7 @@ def titles(articles: list[Article] | None) -> str:
 def plain(address: str) -> None:
     """Reading, paging, creating and deleting with the sync client."""
     counter = Counter()
-    with httpx.Client(event_hooks={"request": [counter.hook]}) as client:
+    with httpx.Client(timeout=60, event_hooks={"request": [counter.hook]}) as client:
         blog = Blog(token="demo", url_prefix=address, client=client)
 
         print("\nReading: a list, then one of its entities, which is known by now")
@@ -84,7 +84,7 @@ def plain(address: str) -> None:
 async def with_asyncio(address: str) -> None:
     """The same names awaited, many readers at once, and an optimistic update seen before its answer."""
     counter = Counter()
-    async with httpx.AsyncClient(event_hooks={"request": [counter.async_hook]}) as client:
+    async with httpx.AsyncClient(timeout=60, event_hooks={"request": [counter.async_hook]}) as client:
         blog = AsyncBlog(token="demo", url_prefix=address, client=client)
 
         print("\nThe same with asyncio: a hundred readers share one request")

@@ -7,13 +7,15 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.patience import PATIENCE
+
 HERE = Path(__file__).resolve().parent
 
 
 def test_the_demo_runs_to_its_end(tmp_path: Path) -> None:
     """Every step takes the requests that it should, the server is told to stop and does."""
     done = subprocess.run(
-        [sys.executable, str(HERE / "run.py"), str(tmp_path)], capture_output=True, text=True, timeout=120
+        [sys.executable, str(HERE / "run.py"), str(tmp_path)], capture_output=True, text=True, timeout=PATIENCE
     )
     assert done.returncode == 0, done.stdout + done.stderr
     steps = re.findall(r"\[(\d+) requests?\]$", done.stdout, re.MULTILINE)

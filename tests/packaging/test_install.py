@@ -13,6 +13,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from tests.patience import PATIENCE
 
 ROOT = Path(__file__).resolve().parents[2]
 GENERATOR_ONLY = {"black", "click", "jinja2", "markupsafe", "orjson", "pyyaml", "starlette", "uvicorn", "watchfiles"}
@@ -27,7 +28,7 @@ def _environment() -> dict[str, str]:
 
 def _run(*command: str | Path, cwd: Path, code: int = 0) -> subprocess.CompletedProcess[str]:
     done = subprocess.run(
-        [*map(str, command)], cwd=cwd, env=_environment(), capture_output=True, text=True, timeout=300
+        [*map(str, command)], cwd=cwd, env=_environment(), capture_output=True, text=True, timeout=3 * PATIENCE
     )
     assert done.returncode == code, f"{command}\n{done.stdout}\n{done.stderr}"
     return done
@@ -42,7 +43,9 @@ class Installed:
         self.cwd.mkdir(parents=True)
         _run(sys.executable, "-m", "venv", self.venv, cwd=folder)
         self.bin = self.venv / ("Scripts" if os.name == "nt" else "bin")
-        self.python("-m", "pip", "install", "--quiet", "--disable-pip-version-check", f"{source}{extra}")
+        # A slow index is asked again; nothing but an index is needed.
+        patient = ("--timeout", "60", "--retries", "10")
+        self.python("-m", "pip", "install", "--quiet", "--disable-pip-version-check", *patient, f"{source}{extra}")
 
     def python(self, *arguments: str, code: int = 0) -> subprocess.CompletedProcess[str]:
         return _run(self.bin / "python", *arguments, cwd=self.cwd, code=code)
