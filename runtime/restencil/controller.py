@@ -428,7 +428,9 @@ class Controller(AnyController):
     """The operations on a store for blocking code; safe to use from any number of threads (§7.1, §9.6).
 
     Where other threads run, the request of a read runs on a thread of its own, so that a reset of the store lets its
-    caller go at once; hooks then see the caller's context variables, but not its thread locals.
+    caller go at once; hooks then see the caller's context variables, but not its thread locals. A forked process goes
+    on with what the store holds: it waits for nothing that its parent has in flight, and opens connections of its own,
+    except through a `client` of one's own, which is to be replaced there.
 
     store               holds the state; a new one by default. Any number of controllers may share one
     client              an `httpx.Client` of one's own (proxies, TLS, limits, auth, event hooks); never closed here

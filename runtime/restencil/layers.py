@@ -190,10 +190,21 @@ class Layers:
                 # The server said what was expected: readers keep the objects that they have (§6.2).
                 self._base.entities[cell[0]][cell[1]] = was
             elif was is not now:
-                cells.append(cell)
+                if _equal(was, now):
+                    self._keep(cell, was)  # the same for what another layer expects
+                else:
+                    cells.append(cell)
                 if was is UNDEFINED or now is UNDEFINED or (real is UNDEFINED):
                     tables.add(cell[0])
         return cells, tables
+
+    def _keep(self, cell: Cell, stored: Any) -> None:
+        """Puts a record into the topmost layer that writes its cell, in the place of an equal one."""
+        table, pk = cell
+        for layer in reversed(self._layers):
+            if layer.change is not None and pk in layer.change.entities.get(table, ()):
+                layer.change.entities[table][pk] = self._effective[cell] = stored
+                return
 
     def _writes(self) -> dict[Cell, Any]:
         written: dict[Cell, Any] = {}

@@ -249,12 +249,13 @@ class RestEndpoint(Endpoint[P, R]):
         return args if wired is body else (*args[:-1], wired)
 
     def _to_wire(self, body: Any) -> Any:
-        if isinstance(body, str | bytes):
-            return body
-        if hasattr(body, "__dataclass_fields__") and not isinstance(body, type):
-            body = {field.name: getattr(body, field.name) for field in dataclasses.fields(body)}
-        if not isinstance(body, Mapping | list | tuple | Record):
-            return body
+        if type(body) is not dict:
+            if isinstance(body, str | bytes):
+                return body
+            if hasattr(body, "__dataclass_fields__") and not isinstance(body, type):
+                body = {field.name: getattr(body, field.name) for field in dataclasses.fields(body)}
+            if not isinstance(body, Mapping | list | tuple | Record):
+                return body
         model = self._body_model()
         form = self.body_format
         if isinstance(body, Multipart) or (form == "multipart" and is_mapping(body)):

@@ -204,6 +204,8 @@ class NetworkManager(Manager):
         flight = self.start(endpoint, action.args, identity, action.fetch_id, action.meta.fetched_at)
         if endpoint.side_effect and endpoint.get_optimistic_response is not None:
             next(action)
+            if flight.resets == DROPPED:  # closed in this very moment, by another thread
+                _drop(flight)
         return flight
 
     def start(

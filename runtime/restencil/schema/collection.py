@@ -270,7 +270,10 @@ class Keys(list[Any]):
         """Existing with those new items, each once, that are not in it; they come first or last."""
         known = existing._known if isinstance(existing, Keys) else None
         if known is None:
-            known = set(map(_entry_key, existing))
+            try:
+                known = set(existing)
+            except TypeError:
+                known = set(map(_entry_key, existing))
         else:
             existing._known = None  # type: ignore[attr-defined]  # a list without an index was asked for one above
         more: list[Any] = []
