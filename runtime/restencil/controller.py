@@ -709,8 +709,9 @@ class AsyncController(AnyController):
         """Runs the request of this flight in its own task, unless it runs already; the value, once it is stored."""
         if not isinstance(flight, Flight):
             return flight  # a manager answered the fetch itself
+        loop = asyncio._get_running_loop() or running_loop()  # before the claim, which obliges to run the request
         if flight.manager is self._network and flight.claim():
-            self._loop = flight.loop = loop = asyncio._get_running_loop() or running_loop()
+            self._loop = flight.loop = loop
             try:
                 if not eager.is_alone(loop):
                     await eager.turn()  # all who are about to ask for the same do so first

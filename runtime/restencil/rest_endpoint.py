@@ -42,7 +42,7 @@ from .transport import (
     text_of,
     url_of,
 )
-from .values import described, is_list, is_mapping, is_sequence
+from .values import described, is_list, is_mapping, is_sequence, kind_of
 
 if TYPE_CHECKING:
     from typing import Self
@@ -317,8 +317,8 @@ class RestEndpoint(Endpoint[P, R]):
         quick = self._quick
         if (
             quick is not None
-            and type(given) is dict
-            and len(cast("dict[str, Any]", given)) == quick.exact
+            and kind_of(given) is dict
+            and len(given) == quick.exact
             and quick.filler is not None
             and (len(bound) > 1 or not self._has_body)
         ):

@@ -37,6 +37,7 @@ def in_fresh(make: Callable[[], Callable[[int], object]], turns: int) -> Run:
         done = 0
         while done < count:
             turn = make()
+            gc.collect()  # what making it left behind is not the turn's
             numbers = range(min(turns, count - done))
             start = perf_counter()
             for place in numbers:
@@ -51,6 +52,8 @@ def in_fresh(make: Callable[[], Callable[[int], object]], turns: int) -> Run:
 def serve(jobs: Mapping[str, Prepare]) -> None:
     """Answers requests until the input ends."""
     prepared: dict[str, Run] = {}
+    gc.collect()
+    gc.freeze()  # what was imported is not looked through again and again, as in any long-lived process that cares
     for line in sys.stdin:
         request: dict[str, Any] = json.loads(line)
         name = request.get("job", "")

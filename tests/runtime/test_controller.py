@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import datetime
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -619,6 +620,15 @@ def test_an_async_controller_outside_of_asyncio_says_what_it_needs() -> None:
     coroutine = AsyncController().fetch(Users.get, id="1")
     with pytest.raises(RuntimeError, match="runs on asyncio, and no asyncio event loop is running"):
         coroutine.send(None)
+
+
+def test_a_fetch_that_found_no_loop_leaves_nothing_that_the_next_one_waits_for() -> None:
+    server = MockServer()
+    server.on(Users.get, response=ANN, id="1")
+    controller = AsyncController(client=server.async_client(), base_url="http://mock")
+    with pytest.raises(RuntimeError, match="no asyncio event loop"):
+        controller.fetch(Users.get, id="1").send(None)
+    assert asyncio.run(asyncio.wait_for(controller.fetch(Users.get, id="1"), 60)).name == "Ann"
 
 
 def test_the_synchronous_controller_cannot_await_a_hook() -> None:

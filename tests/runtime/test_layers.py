@@ -426,6 +426,16 @@ def test_an_answer_that_says_what_was_expected_keeps_the_objects(desk: Desk) -> 
     assert desk.data(Todos.get_list) is whole
 
 
+def test_an_answer_that_leaves_what_other_mutations_show_keeps_the_objects(desk: Desk) -> None:
+    """What the layer of the answered mutation showed, the layers that stay show now: readers see no change."""
+    desk.start(Todos.get_list.unshift, {"id": "new first"})
+    fetch = desk.start(Todos.get_list.push, {"id": "new last"})
+    shown = desk.data(Todos.get_list)
+    assert [todo.id for todo in shown][:: len(shown) - 1] == ["new first", "new last"]
+    desk.answer(Todos.get_list.push, {"id": "new last"}, {"id": "new last"}, fetch=fetch)
+    assert desk.data(Todos.get_list) is shown
+
+
 def test_a_started_mutation_rebuilds_what_it_changes_and_nothing_else(desk: Desk) -> None:
     """As every other change does."""
     before = desk.data(Todos.get_list)
