@@ -220,7 +220,8 @@ class Tables:
             if len(stored) != size:
                 grown.append(table)
         for key in change.results if not self.stamps else {**change.results, **change.key_metas}:
-            self._settle(key)
+            if self.stamps:
+                self._settle(key)
             if key not in change.key_metas and key not in self.key_metas:
                 self._bare.add(key)
         self.results.update(change.results)

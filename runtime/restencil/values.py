@@ -139,9 +139,10 @@ def read_only(value: Any) -> Any:
 
 def copy_in(value: Any) -> Any:
     """A deep copy of what a user handed in: containers are copied, everything else is kept (§6.1)."""
-    if kind_of(value) is dict or isinstance(value, MAPPING):
+    kind = kind_of(value)
+    if kind is dict or (kind is not list and isinstance(value, MAPPING)):
         return {key: item if type(item) in SCALARS else copy_in(item) for key, item in value.items()}
-    if isinstance(value, SEQUENCE):
+    if kind is list or isinstance(value, SEQUENCE):
         return [item if type(item) in SCALARS else copy_in(item) for item in value]
     return value
 

@@ -28,20 +28,23 @@ class CompiledDenormalization(Denormalization):
         self.tables = state.entities
         self.memo = memo
         self.unlinked = memo.unlinked
-        self._homes: dict[EntitySchema, dict[str, Node]] = {}
+        self._places: dict[EntitySchema, tuple[dict[str, Node], Mapping[str, Any], type[Any]]] = {}
+        """By entity: the nodes that were built of it, its table, and its class."""
 
     def read(self, schema: Schema | None, stored: Any, slot: Any = None) -> Any:
         """What a stored form is for readers; what was built before is found at once."""
         if type(schema) is EntitySchema and type(stored) is str:
-            model = schema.model
-            home = self._homes.get(schema)
-            if home is None:
-                home = self._homes[schema] = self.memo.home(model.key, model.cls)
+            place = self._places.get(schema)
+            if place is None:
+                model = schema.model
+                place = self.memo.home(model.key, model.cls), self.tables.get(model.key, EMPTY), model.cls
+                self._places[schema] = place
+            home, table, cls = place
             node = home.get(stored)
             if node is not None:
                 return node.value
-            record = self.tables.get(model.key, EMPTY).get(stored)
-            if type(record) is model.cls:
+            record = table.get(stored)
+            if type(record) is cls:
                 return record
             if type(record) is dict and schema.builder is not None and schema.ends:
                 try:

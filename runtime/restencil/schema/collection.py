@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, cast
 
 from ..errors import ProcessingError
 from ..late import json
-from ..values import SEQUENCE, UNDEFINED, is_dict, is_list, is_mapping, same_json, text_of
+from ..values import SEQUENCE, UNDEFINED, is_dict, is_list, is_mapping, kind_of, same_json, text_of
 from .base import Answer, Schema, entity_of, schema_of
 from .containers import Choice, List, Object, Union, Values, item_identity, items_of, nested_model
 from .entity import EntitySchema
@@ -278,7 +278,7 @@ class Keys(list[Any]):
             existing._known = None  # type: ignore[attr-defined]  # a list without an index was asked for one above
         more: list[Any] = []
         for entry in new:
-            key = _entry_key(entry)
+            key = entry if kind_of(entry) is str else _entry_key(entry)
             if key not in known:
                 known.add(key)
                 more.append(entry)
