@@ -23,6 +23,11 @@ class Fetch(Frozen):
     resets: int | None = None
 
 
+def is_simulated(endpoint: Endpoint[..., Any]) -> bool:
+    """Whether fetches of the endpoint show at once what they are expected to bring (§10.2)."""
+    return endpoint.side_effect and endpoint.get_optimistic_response is not None
+
+
 class SetResponse(Frozen):
     """A response arrived, from the network or by hand (§7.3).
 

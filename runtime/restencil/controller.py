@@ -24,6 +24,7 @@ from .actions import (
     SetResponse,
     Subscribe,
     Unsubscribe,
+    is_simulated,
 )
 from .auth import Api, Preparation, Token
 from .bound import AsyncBoundEndpoint, AsyncBoundList, BoundEndpoint, BoundList
@@ -310,8 +311,7 @@ class AnyController:
         store = self.store
         store.check_hook("fetch")
         network = self._network
-        simulated = endpoint.side_effect and endpoint.get_optimistic_response is not None
-        if self.is_direct and network is not None and not simulated:
+        if self.is_direct and network is not None and not is_simulated(endpoint):
             identity = endpoint.address(args) if key is None else (key, endpoint.request_url(args))
             return network.start(endpoint, args, identity, store.next_id(), store.clock())
         if key is None:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from .denormalize import Memo, Node
     from .endpoint import Endpoint
+    from .tables import KeyMeta
 
 _VALID: Final = ExpiryStatus.Valid
 _IF_FRESH: Final = ExpiryStatus.InvalidIfStale
@@ -78,11 +79,9 @@ def known_reading(
         return None
     data, cells = known
     status = _IF_FRESH if endpoint.invalid_if_stale else _VALID
-    if meta is not None and meta.expires_at:
-        return Reading(data, status, meta.expires_at, True, None, None, now, meta.date, meta.fetched_at)
-    if cells is None:
+    expires_at = _expires_at(base, meta, cells)
+    if expires_at is None:
         return None
-    expires_at = _oldest(base, cells)
     if meta is None:
         return Reading(data, status, expires_at, True, None, None, now)
     return Reading(data, status, expires_at, True, None, None, now, meta.date, meta.fetched_at)
@@ -99,13 +98,16 @@ def fresh_data(
     if known is None:
         return None
     data, cells = known
+    expires_at = _expires_at(base, meta, cells)
+    return data if expires_at is not None and now <= expires_at else None
+
+
+def _expires_at(base: Tables, meta: KeyMeta | None, cells: Sequence[Cell] | None) -> float | None:
+    """When the result turns stale, without a time of its own the first of its cells; None where that is not known."""
     if meta is not None and meta.expires_at:
-        return data if now <= meta.expires_at else None
-    return data if cells is not None and now <= _oldest(base, cells) else None
-
-
-def _oldest(base: Tables, cells: Sequence[Cell]) -> float:
-    """When the first of these cells turns stale."""
+        return meta.expires_at
+    if cells is None:
+        return None
     expires_at = INFINITE
     for table, pk in cells:
         times = base.metas.get(table, EMPTY).get(pk)

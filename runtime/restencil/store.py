@@ -310,17 +310,15 @@ class Store:
             return inactive()
         if key is None:
             key = endpoint.key(*args)
-        layers, retention = self._layers, self._retention
         with self.lock:
-            if layers.stale:
-                self._refresh()
-            state = layers.top
-            if state is self._base and not (retention.active or retention.evicted):
+            self._refresh()
+            if self._shows_base():
                 known = known_reading(self._base, self._memo, endpoint, args, key, self.clock())
                 if known is not None:
                     return known
+            state = self._layers.top
             return self.reading_in(
-                state, reader_of(state, args, self._memo), endpoint, args, key, uses=retention.active
+                state, reader_of(state, args, self._memo), endpoint, args, key, uses=self._retention.active
             )
 
     def cached(self, endpoint: Endpoint[..., Any], args: tuple[Any, ...]) -> Any:
@@ -328,9 +326,8 @@ class Store:
         key = None
         if args and args[0] is not None:
             key = endpoint.key(*args)
-            layers, retention = self._layers, self._retention
             with self.lock:
-                if not (layers.stale or layers.top is not self._base or retention.active or retention.evicted):
+                if self._shows_base():
                     known = known_data(self._base, self._memo, endpoint, args, key)
                     if known is not None:
                         return known[0]
@@ -342,11 +339,15 @@ class Store:
         if not args or args[0] is None:
             return None
         key = endpoint.key(*args)
-        layers, retention = self._layers, self._retention
         with self.lock:
-            if layers.stale or layers.top is not self._base or retention.active or retention.evicted:
-                return None  # more than the base counts, or someone minds what is read
-            return fresh_data(self._base, self._memo, endpoint, args, key, self.clock())
+            if self._shows_base():
+                return fresh_data(self._base, self._memo, endpoint, args, key, self.clock())
+        return None
+
+    def _shows_base(self) -> bool:
+        """Whether a read shows the base as it is: nothing is laid over it, and no one minds what is read."""
+        layers, retention = self._layers, self._retention
+        return not (layers.stale or layers.top is not self._base or retention.active or retention.evicted)
 
     def read_base(self, endpoint: Endpoint[..., Any], args: tuple[Any, ...], key: str | None = None) -> Reading:
         """The same in the base state, without optimistic updates (`fetch_if_stale`, §7.1)."""
@@ -588,7 +589,7 @@ class Store:
     def _fetch(self, action: actions.Fetch) -> None:
         if action.resets is not None and action.resets != self.resets:
             return
-        if action.endpoint.side_effect and action.endpoint.get_optimistic_response is not None:
+        if actions.is_simulated(action.endpoint):
             self._layers.push(action)
             self._changed()
 
@@ -601,21 +602,18 @@ class Store:
         adopts = endpoint.decodes or not fetched
         placeholder = action.fetch_id if action.fetch_id is not None else self.next_id()
         change: Change
-        outside, self.busy = self.busy, threading.get_ident()
         try:
-            run = self._normalized(
-                self._base, endpoint, schema, args, key, response, action.meta, placeholder, adopts=adopts
-            )
+            with self._hooks():
+                run = self._normalized(
+                    self._base, endpoint, schema, args, key, response, action.meta, placeholder, adopts=adopts
+                )
         except Exception as error:
-            self.busy = outside
             failure = _processing_error(error, key, schema, response)
             logger.warning("%s", failure, exc_info=failure)
             if current:
                 self._ended(action.fetch_id)
                 self._record_error(endpoint, key, failure, _error_meta(action))
             raise failure from error
-        finally:
-            self.busy = outside
         if not current:
             if self._ended(action.fetch_id):
                 self._changed()

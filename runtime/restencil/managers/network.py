@@ -8,7 +8,7 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakSet
 
-from ..actions import Fetch, Meta, Reset, SetError, SetResponse
+from ..actions import Fetch, Meta, Reset, SetError, SetResponse, is_simulated
 from ..errors import AbortError, NetworkError, ResetError
 from ..flight import Flight, Pause, Promise, Wait, orphan_error
 from ..flow import Hook, enter, leave, run, run_async
@@ -111,7 +111,7 @@ class NetworkManager(Manager):
     def run(self, flight: Flight, transport: SyncTransport) -> Any:
         """The request of one flight from its first byte until its response is in the store, blocking."""
         endpoint = flight.endpoint
-        if not (endpoint.retries is None and self._attached().retries is None and endpoint.refresh is None):
+        if self._may_repeat(endpoint):
             return run(self._repeating(flight), transport)
         token = enter(transport)
         try:
@@ -131,7 +131,7 @@ class NetworkManager(Manager):
         flight.guard = guarded()
         endpoint = flight.endpoint
         try:
-            if not (endpoint.retries is None and self._attached().retries is None and endpoint.refresh is None):
+            if self._may_repeat(endpoint):
                 await run_async(self._repeating(flight), transport)
                 return
             enter(transport)
@@ -144,6 +144,10 @@ class NetworkManager(Manager):
                 self._land(flight, response)
         except Exception as error:
             flight.fail(error)
+
+    def _may_repeat(self, endpoint: Endpoint[..., Any]) -> bool:
+        """Whether a request may be sent more than once: after a pause, or with another token."""
+        return not (endpoint.retries is None and self._attached().retries is None and endpoint.refresh is None)
 
     def _repeating(self, flight: Flight) -> Generator[Step, Any, Any]:
         try:
@@ -202,7 +206,7 @@ class NetworkManager(Manager):
         endpoint = action.endpoint
         identity = (action.key, endpoint.request_url(action.args))
         flight = self.start(endpoint, action.args, identity, action.fetch_id, action.meta.fetched_at)
-        if endpoint.side_effect and endpoint.get_optimistic_response is not None:
+        if is_simulated(endpoint):
             next(action)
             if flight.resets == DROPPED:  # closed in this very moment, by another thread
                 _drop(flight)
