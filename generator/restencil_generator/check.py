@@ -425,10 +425,9 @@ class _Check:
             if last is not None and last in chain:
                 names = list(chain)
                 circle = names[names.index(last) :]
-                what = "itself" if len(circle) == 1 else f"itself: {circle_text([*circle, last])}"
                 node = given[last]["extends"].value
                 hint = "let one of them extend nothing"
-                types.report("extends-cycle", f"entity {quoted(last)} extends {what}", node, hint)
+                types.report("extends-cycle", f"entity {quoted(last)} extends {circle_text(circle)}", node, hint)
                 broken.update(chain)
             elif last in broken:
                 broken.update(chain)

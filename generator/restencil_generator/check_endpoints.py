@@ -275,9 +275,8 @@ class Family:
                 chain.append(base)
             if base is not None and base in chain:
                 circle = chain[chain.index(base) :]
-                text = "itself" if len(circle) == 1 else f"itself: {circle_text([*circle, base])}"
                 own = pending[base]
-                message = f"{own.what} extends {text}"
+                message = f"{own.what} extends {circle_text(circle)}"
                 self.types.report(
                     "extends-cycle", message, own.nodes["extends"].value, "let one of them extend another member"
                 )

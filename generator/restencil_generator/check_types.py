@@ -759,10 +759,13 @@ class Types(Reader):
                 return d.MISSING
 
 
-def circle_text(names: Sequence[str]) -> str:
-    """The names of a circle for a message, the middle of a long one left out."""
-    shown_names = [*names] if len(names) <= 8 else [*names[:6], "…", names[-1]]
-    return " → ".join(visible(name[:60]) for name in shown_names)
+def circle_text(circle: Sequence[str]) -> str:
+    """What the first of a circle extends, for a message: itself, and how; the middle of a long way is left out."""
+    if len(circle) == 1:
+        return "itself"
+    names = [*circle, circle[0]]
+    shown_names = names if len(names) <= 8 else [*names[:6], "…", names[-1]]
+    return f"itself: {' → '.join(visible(name[:60]) for name in shown_names)}"
 
 
 _ALL_KINDS: Final[frozenset[Kind]] = frozenset(("enum", "object", "entity"))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 from restencil_generator import declaration as d
@@ -182,7 +182,7 @@ class _Resource:
         given |= self._given_body(sender, said)
         self.bodies[endpoint.name] = given.get("body", said)
         # What hangs on a deprecated list is deprecated with it.
-        passed_on = {name: wanted[name] for name in ("deprecated",) if name in wanted}
+        passed_on: Options = {"deprecated": wanted["deprecated"]} if "deprecated" in wanted else {}
         for name, extender in endpoint.extenders.items():
             for known in _known_as(endpoint, name):
                 self.written[known] = extender, passed_on | self._wanted(self._makers(extender))
@@ -724,7 +724,7 @@ def _only_entity(type: d.Type | None) -> d.EntityRef | None:
         case d.CollectionOf(of) | d.AllOf(of) | d.InvalidateOf(of) | d.QueryOf(of):
             return _only_entity(of)
         case d.ObjectType(members):
-            found = [member.type for member in members if any(True for _ in _named_types(member.type))]
+            found = [member.type for member in members if _has_schema(member.type)]
             return _only_entity(found[0]) if len(found) == 1 else None
         case d.UnionOf([choice]):
             return d.EntityRef(choice.entity)
@@ -732,16 +732,14 @@ def _only_entity(type: d.Type | None) -> d.EntityRef | None:
             return None
 
 
-def _named_types(type: d.Type) -> Iterator[d.Type]:
-    """The parts of a type that have a schema at run time."""
+def _has_schema(type: d.Type) -> bool:
+    """Whether anything in a type has a schema at run time."""
     match type:
         case d.EntityRef() | d.UnionOf() | d.ObjectRef() | d.ObjectType() | d.AllOf() | d.InvalidateOf() | d.QueryOf():
-            yield type
-        case d.Scalar("datetime" | "date" | "time" | "decimal" | "uuid"):
-            yield type
+            return True
+        case d.CollectionOf() | d.Scalar("datetime" | "date" | "time" | "decimal" | "uuid"):
+            return True
         case d.Optional(of) | d.ListOf(of) | d.ValuesOf(of):
-            yield from _named_types(of)
-        case d.CollectionOf():
-            yield type
+            return _has_schema(of)
         case _:
-            return
+            return False
