@@ -12,6 +12,6 @@ settings.register_profile("restencil", deadline=None, suppress_health_check=[Hea
 settings.register_profile("explore", settings.get_profile("restencil"), derandomize=False, print_blob=True)
 settings.load_profile("restencil")
 
-# A job that a shell put into the background ignores Ctrl-C, and so would all commands that the tests start and interrupt.
+# A job that a shell put into the background ignores Ctrl-C, and so would the commands that tests start and interrupt.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
