@@ -153,6 +153,10 @@ class Normalization:
         found = self.change.get(table, pk)
         return None if found is UNDEFINED or found is INVALID else record_of(found)
 
+    def is_stored(self, table: str, pk: str) -> bool:
+        """Whether the table has an entry at this point of the pass; INVALID counts as one."""
+        return self.change.get(table, pk) is not UNDEFINED
+
     def passed(self, table: str) -> dict[str, Any]:
         """What this response brought of the entities of a table, by itself."""
         found = self._passed.get(table)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple, Protocol
 
-from .values import UNDEFINED, Meta, Sentinel, text_of
+from .values import UNDEFINED, Meta, Sentinel, kind_of, text_of
 
 Cell = tuple[str, str]
 EMPTY: Final[Mapping[str, Any]] = {}
@@ -60,6 +60,15 @@ _NO_INSTANCE: tuple[type[Any], ...] = (dict, list, Sentinel)
 def record_of(stored: Any) -> Any:
     """The record (or list of primary keys) of what a table holds, in wire form; sentinels as they are."""
     return stored if isinstance(stored, _NO_INSTANCE) else stored.__dict__
+
+
+def _note_beside_text(names: set[str], values: Iterable[Any]) -> None:
+    for stored in values:
+        record: Mapping[str, Any] = record_of(stored)
+        if kind_of(record) is dict:
+            for name, value in record.items():
+                if type(value) is not str and value is not None:
+                    names.add(name)
 
 
 class State(Protocol):
@@ -113,6 +122,7 @@ class Tables:
         self.metas: dict[str, dict[str, Meta]] = {}
         self.latest: dict[str, float] = {}
         """The last moment (ms) that anything in a table was fetched at: what is fetched later overtakes nothing."""
+        self._beside_text: dict[str, set[str]] = {}
         self.results: dict[str, Any] = {}
         self.key_metas: dict[str, KeyMeta] = {}
         self.indexes: dict[str, dict[str, dict[str, str]]] = {}
@@ -192,8 +202,24 @@ class Tables:
     def has_table(self, table: str) -> bool:
         return table in self.entities
 
+    def beside_text(self, table: str, count: int) -> set[str] | None:
+        """Under which names some record of a table holds, or held, something else than text or nothing.
+
+        None where it is not known, and to find out costs more than `count` records are worth.
+        """
+        known = self._beside_text.get(table)
+        if known is None:
+            stored = self.entities.get(table, EMPTY)
+            if 2 * count < len(stored):
+                return None
+            known = self._beside_text[table] = set()
+            _note_beside_text(known, stored.values())
+        return known
+
     def differing(self, table: str, change: Change) -> list[Cell]:
         """The cells of a table that the change gives another value."""
+        if table in change.kept:
+            return []
         stored = self.entities.get(table, EMPTY)
         return [(table, pk) for pk, value in change.entities[table].items() if stored.get(pk) is not value]
 
@@ -212,11 +238,16 @@ class Tables:
                 self.entities[table], self.metas[table], self.latest[table] = written, times, latest
                 grown.append(table)
                 continue
-            size = len(stored)
-            stored.update(written)
             self.metas[table].update(times)
             if latest > self.latest[table]:
                 self.latest[table] = latest
+            if table in change.kept:
+                continue
+            beside_text = self._beside_text.get(table)
+            if beside_text is not None:
+                _note_beside_text(beside_text, [new for pk, new in written.items() if new is not stored.get(pk)])
+            size = len(stored)
+            stored.update(written)
             if len(stored) != size:
                 grown.append(table)
         for key in change.results if not self.stamps else {**change.results, **change.key_metas}:
@@ -265,7 +296,7 @@ class Change:
     `times` are the action's; they are those of all that it writes, except where `metas` has others.
     """
 
-    __slots__ = ("below", "entities", "indexes", "key_metas", "listed", "metas", "results", "times")
+    __slots__ = ("below", "entities", "indexes", "kept", "key_metas", "listed", "metas", "results", "times")
 
     def __init__(self, below: State, times: Meta) -> None:
         self.below = below
@@ -276,6 +307,8 @@ class Change:
         self.key_metas: dict[str, KeyMeta] = {}
         self.indexes: dict[tuple[str, str], dict[str, str | None]] = {}
         self.listed: set[str] = set()
+        self.kept: set[str] = set()
+        """Tables of which all that it writes is what is stored there, the same objects."""
 
     def over(self, below: State) -> Change:
         """The same change over another state."""
@@ -343,6 +376,7 @@ class Change:
             self.entities[table] = {pk: stored}
         else:
             written[pk] = stored
+            self.kept.discard(table)
         if meta is not self.times:
             self.metas.setdefault(table, {})[pk] = meta
         elif table in self.metas:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import gc
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple, NoReturn, TypeGuard, TypeVar
 
@@ -137,6 +138,14 @@ def read_only(value: Any) -> Any:
     return value
 
 
+def _always(value: Any) -> bool:
+    return True
+
+
+holds_containers: Final[Callable[[Any], bool]] = getattr(gc, "is_tracked", _always)
+"""False for a dict without any list, dict or object in it; true for any other, and for some of those as well."""
+
+
 def copy_in(value: Any) -> Any:
     """A deep copy of what a user handed in: containers are copied, everything else is kept (§6.1)."""
     kind = kind_of(value)
@@ -160,21 +169,23 @@ def same_json(left: Any, right: Any) -> bool:
 def alike(left: Any, right: Any) -> bool:
     """Whether two values that are equal in Python are so in JSON, where booleans are no numbers."""
     kind = kind_of(left)
+    if kind is list or (kind is not dict and isinstance(left, LIST)):
+        if not isinstance(right, LIST):
+            return False
+        for place, value in enumerate(left):
+            if type(value) is not str:
+                other = right[place]
+                if value is not other and not alike(value, other):
+                    return False
+        return True
     if kind is dict or isinstance(left, DICT):
-        if kind_of(right) is not dict and not isinstance(right, DICT):
+        if not isinstance(right, DICT):
             return False
         for key, value in left.items():
             if type(value) is not str:
                 other = right[key]
                 if value is not other and not alike(value, other):
                     return False
-        return True
-    if kind is list or isinstance(left, LIST):
-        if not isinstance(right, LIST):
-            return False
-        for value, other in zip(left, right, strict=True):
-            if type(value) is not str and value is not other and not alike(value, other):
-                return False
         return True
     return (left is True or left is False) is (right is True or right is False)
 

@@ -125,6 +125,60 @@ def test_a_merge_that_changes_nothing_keeps_the_record(get: AnyEndpoint) -> None
     assert desk.data(get, {"id": 1}).n[0]["x"] is True
 
 
+@pytest.fixture(params=["interpreted", "compiled"])
+def notes(request: pytest.FixtureRequest) -> AnyEndpoint:
+    """A list long enough that its records are merged together."""
+
+    class Own(Note, key="Note"):
+        pass
+
+    return _endpoint([Own], compiled=request.param == "compiled", path="/notes")
+
+
+def _flags(*flags: Any) -> list[dict[str, Any]]:
+    return [{"id": str(place), "title": "a", "flag": flag} for place, flag in enumerate(flags)]
+
+
+def test_in_a_list_that_comes_again_what_is_equal_stays_and_a_boolean_is_no_number(notes: AnyEndpoint) -> None:
+    """Whether a record of a long list changed is told as for a single one."""
+    desk = Desk()
+    desk.answer(notes, _flags(True, 0, "x", None, 2, "y"))
+    first = desk.data(notes)
+    desk.answer(notes, _flags(True, 0, "x", None, 2.0, "y"))
+    assert desk.data(notes) is first
+    desk.answer(notes, _flags(1, False, "x", None, 2, "y"))
+    again = desk.data(notes)
+    assert [old is new for old, new in zip(first, again, strict=True)] == [False, False, True, True, True, True]
+    assert [again[0].flag, again[1].flag] == [1, False]
+    assert [type(again[0].flag), type(again[1].flag)] == [int, bool]
+
+
+def test_a_name_that_held_text_only_may_hold_a_boolean_later(notes: AnyEndpoint) -> None:
+    """What is known of the values of a table is known of those that came later, too."""
+    desk = Desk()
+    for flags in (("a", "b", "c", "d", "e"), ("a", "b", "c", "d", "e"), (True, 1, "c", "d", "e")):
+        desk.answer(notes, _flags(*flags))
+    before = desk.data(notes)
+    desk.answer(notes, _flags(1, True, "c", "d", "e"))
+    after = desk.data(notes)
+    assert [old is new for old, new in zip(before, after, strict=True)] == [False, False, True, True, True]
+    assert [type(after[0].flag), type(after[1].flag)] == [int, bool]
+
+
+def test_records_that_come_twice_in_a_long_list_are_merged_in_order(notes: AnyEndpoint) -> None:
+    """Whether they are equal or not."""
+    desk = Desk()
+    desk.answer(notes, [*_flags("a", "b", "c"), *_flags("a", "b", "c"), *_flags("a", "z"), {"id": "0", "more": 1}])
+    assert desk.table("Note") == {
+        "0": {"id": "0", "title": "a", "flag": "a", "more": 1},
+        "1": {"id": "1", "title": "a", "flag": "z"},
+        "2": {"id": "2", "title": "a", "flag": "c"},
+    }
+    desk.answer(notes, [*_flags("a", "b", "c"), *_flags("a", "b", "c")])
+    assert list(desk.table("Note")) == ["0", "1", "2"]
+    assert desk.table("Note")["1"]["flag"] == "b"
+
+
 def test_a_response_is_not_changed_by_being_stored(get: AnyEndpoint) -> None:
     """Neither the caller's value nor what a later merge makes of it touches what was handed in by hand."""
     mine: dict[str, Any] = {"id": "1", "tags": ["a"]}

@@ -13,8 +13,17 @@ from ..schema.containers import Choice, List, Object, Union, Values
 from ..schema.derived import Query
 from ..schema.entity import EntityModel, EntitySchema, Relation
 from ..tables import EMPTY, State, Tables
-from ..values import INVALID, SCALARS, UNDEFINED, ReadOnlyDict, ReadOnlyList, kind_of, read_only
-from .source import COMPILED, PAYS, Source, holds_containers, resolved, written_out
+from ..values import (
+    INVALID,
+    SCALARS,
+    UNDEFINED,
+    ReadOnlyDict,
+    ReadOnlyList,
+    holds_containers,
+    kind_of,
+    read_only,
+)
+from .source import COMPILED, PAYS, Source, resolved, written_out
 
 Denormalizer: TypeAlias = Callable[[Any, Denormalization], Any]
 Builder: TypeAlias = Callable[["CompiledDenormalization", str, Any, "dict[str, Node]", "Node | None"], Any]

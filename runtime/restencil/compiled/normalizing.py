@@ -1,23 +1,32 @@
-"""Responses into tables by compiled functions; `Normalization` is the interpreter that says what they do."""
+"""Responses into tables by compiled functions; `Normalization` is the interpreter that says what they do.
+
+A compiled function writes nothing: it collects the primary keys and records that it meets, in the order in which it
+meets them. `settle` writes them, a table at a time, because most of that can be asked of many records at once: whether
+one of them came twice, is stored already, or differs from what is stored.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from itertools import repeat
+from operator import attrgetter, eq
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from ..normalize import Normalization
 from ..records import set_members
 from ..schema.base import Schema, definitions
 from ..schema.containers import List, Object
-from ..schema.entity import UNUSABLE, EntityModel, EntitySchema, Relation, usable_pk
-from ..tables import EMPTY, Tables
-from ..values import INVALID, UNDEFINED, alike, kind_of, same_json
-from .source import COMPILED, PAYS, Source, holds_containers, resolved, written_out
+from ..schema.entity import EntityModel, EntitySchema, Relation, usable_pk
+from ..tables import EMPTY, Tables, record_of
+from ..values import INVALID, UNDEFINED, alike, holds_containers, kind_of, same_json
+from .source import COMPILED, PAYS, Source, resolved, written_out
 
 if TYPE_CHECKING:
     from ..tables import State
 
 Normalizer: TypeAlias = Callable[[Any, Any, "str | None", Normalization], Any]
+Records: TypeAlias = "list[dict[str, Any]]"
 
 _DEPTH: Final = 3
 """How deep entities are written into the function of the schema around them."""
@@ -25,40 +34,213 @@ _DEPTH: Final = 3
 _LINES: Final = 400
 """A function that is as long as this takes no further entity in."""
 
+_MANY: Final = 4
+"""From so many records of a table on they are asked of together, which has a price of its own."""
+
+_members_of: Final[Callable[[Any], dict[str, Any]]] = attrgetter("__dict__")
+_copy: Final[Callable[[dict[str, Any]], dict[str, Any]]] = dict[str, Any].copy
+_new: Final[Callable[[type[Any]], Any]] = object.__new__
+
 
 class CompiledNormalization(Normalization):
     """One pass over one response, by compiled functions where that pays."""
 
     below: Tables
 
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._collected: dict[EntityModel, tuple[list[str], Records]] = {}
+        self._shared = False
+        """Whether two classes of one table were collected: then nothing waits longer than one visit."""
+
+    def run(self, schema: Schema, response: Any) -> Any:
+        """Normalizes a whole response, see `Normalization.run`."""
+        super().run(schema, response)
+        self.settle()
+        return self.result
+
     def visit(self, schema: Schema | None, value: Any, parent: Any, key: str | None) -> Any:
         """The stored form of one value (§5.1: first match)."""
         kind = kind_of(value)
         if (kind is dict or kind is list) and schema is not None:
-            return (schema.normalizer or _normalizer(schema, value))(value, parent, key, self)
+            stored = (schema.normalizer or _normalizer(schema, value))(value, parent, key, self)
+            if self._shared:
+                self.settle()
+            return stored
         return super().visit(schema, value, parent, key)
 
-    def opened(self, model: EntityModel) -> tuple[Any, ...]:
-        """Of a table that is written to: what this pass writes, what is stored, what came before, and the times stored.
+    # -- what compiled functions collect ---------------------------------------------------------------------------
 
-        These are None where nothing in the table was fetched later than this response.
-        """
-        table, below = model.key, self.below
-        entities = self.change.entities
-        written = entities.get(table)
+    def collect(self, model: EntityModel) -> tuple[list[str], Records]:
+        """Two lists, for the primary keys and the records of an entity, which a compiled function appends to."""
+        found = self._collected.get(model)
+        if found is None:
+            self._shared = self._shared or any(other.key == model.key for other in self._collected)
+            found = self._collected[model] = [], []
+        if self._shared:
+            self.settle()
+        return found
+
+    def settle(self) -> None:
+        """Writes what was collected; so does everything that writes or looks at what was written."""
+        for model, (pks, records) in self._collected.items():
+            if pks:
+                self._write(model, pks, records)
+                pks.clear()
+                records.clear()
+
+    def stored_record(self, table: str, pk: str) -> Mapping[str, Any] | None:
+        """The record as it stands at this point of the pass, None where there is none."""
+        self.settle()
+        return super().stored_record(table, pk)
+
+    def is_stored(self, table: str, pk: str) -> bool:
+        """Whether the table has an entry at this point of the pass; INVALID counts as one."""
+        self.settle()
+        return super().is_stored(table, pk)
+
+    def write_entity(self, model: EntityModel, pk: str, record: dict[str, Any]) -> None:
+        """Merges a record into the table by the rules of §5.4."""
+        self.settle()
+        super().write_entity(model, pk, record)
+
+    def write_invalid(self, model: EntityModel, pk: str) -> None:
+        """Marks an entity as deleted or unusable; that wins over whatever is stored (§5.9)."""
+        self.settle()
+        super().write_invalid(model, pk)
+
+    # -- writing what was collected --------------------------------------------------------------------------------
+
+    def _write(self, model: EntityModel, pks: list[str], records: Records) -> None:
+        table = model.key
+        written = self.change.entities.get(table)
         if written is None:
-            written = entities[table] = {}
-        overtakes = below.latest.get(table, 0) <= self.meta.fetched_at
-        times = None if overtakes else below.metas.get(table, EMPTY)
-        return written, below.entities.get(table, EMPTY), self.passed(table), times
+            written = self.change.entities[table] = {}
+        self.change.kept.discard(table)
+        stored = self.below.entities.get(table, EMPTY)
+        if len(pks) >= _MANY:
+            arrived: dict[str, Any] = dict(zip(pks, records, strict=True))
+            if len(arrived) != len(pks) and _agree(arrived, pks, records) and not model.merges:
+                pks, records = list(arrived), list(arrived.values())
+            # Where nothing came twice the records do not meet one another.
+            if len(arrived) == len(pks) and (not written or written.keys().isdisjoint(arrived)):
+                if not stored or stored.keys().isdisjoint(arrived):
+                    kept = self._kept(model, records)
+                    if kept is not records:
+                        arrived.update(zip(pks, kept, strict=True))
+                    if written:
+                        written.update(arrived)
+                    else:
+                        self.change.entities[table] = arrived
+                    return
+                if self._merge(model, pks, records, written, stored):
+                    return
+        for pk, record in zip(pks, records, strict=True):
+            self._write_one(model, pk, record, written, stored)
+
+    def _kept(self, model: EntityModel, records: Records) -> Iterable[Any]:
+        """What the table is to hold for records that are new."""
+        if model.relations:
+            return records
+        own = records if self.adopts else map(_copy, records)
+        if not model.direct:
+            return own
+        names: set[str] = set()
+        if any(map(holds_containers, records)) or not model.members.isdisjoint(names.union(*records)):
+            return [self._stored(model, record) for record in records]
+        made = list(map(_new, repeat(model.cls, len(records))))
+        deque(map(set_members, made, own), 0)
+        return made
+
+    def _stored(self, model: EntityModel, record: dict[str, Any]) -> Any:
+        return model.stored(record if self._is_own(model, record) else {**record})
+
+    def _is_own(self, model: EntityModel, record: dict[str, Any]) -> bool:
+        """Whether the record may be kept as it is, and changed where what it holds is made read-only."""
+        return bool(model.relations) or (self.adopts and not holds_containers(record))
+
+    def _overtaken(self, table: str, pk: str) -> bool:
+        """Whether what is stored was fetched later than this response."""
+        fetched_at = self.meta.fetched_at
+        if self.below.latest.get(table, 0) <= fetched_at:
+            return False
+        return fetched_at < self.below.metas[table][pk].fetched_at
+
+    def _merge(
+        self,
+        model: EntityModel,
+        pks: list[str],
+        records: Records,
+        written: dict[str, Any],
+        stored: Mapping[str, Any],
+    ) -> bool:
+        """Writes records of which none came twice over those that are stored; False where they are not all alike."""
+        if model.merges or self.below.latest.get(model.key, 0) > self.meta.fetched_at:
+            return False
+        before: list[Any] = list(map(stored.get, pks))
+        kinds = set(map(type, before))
+        if kinds == {model.cls}:
+            existing: Records = list(map(_members_of, before))
+        elif kinds == {dict}:
+            existing = before
+        else:
+            return False
+        try:
+            equal = list(map(eq, existing, records))
+        except Exception:  # as in `same_json`
+            return False
+        self._tell_apart(model.key, equal, existing, records)
+        if not written and all(equal):
+            self.change.kept.add(model.key)
+        written.update(zip(pks, before, strict=True))
+        for place, same in enumerate(equal):
+            if not same:
+                self._lay_over(model, pks[place], records[place], before[place], written)
+        return True
+
+    def _tell_apart(self, table: str, equal: list[bool], existing: Records, records: Records) -> None:
+        """Of records that are equal in Python, those that are not in JSON, where booleans are no numbers."""
+        names = self.below.beside_text(table, len(records))
+        if names is None or 2 * len(names) > len(records[0]):
+            for place, same in enumerate(equal):
+                equal[place] = same and alike(existing[place], records[place])
+            return
+        for name in names:
+            for place, old in enumerate(existing):
+                if name in old and equal[place]:
+                    value, other = old[name], records[place][name]
+                    if value is not other and not alike(value, other):
+                        equal[place] = False
+
+    def _write_one(
+        self, model: EntityModel, pk: str, record: dict[str, Any], written: dict[str, Any], stored: Mapping[str, Any]
+    ) -> None:
+        before = None if pk in written else stored.get(pk)
+        if pk in written or (
+            before is not None and (model.merges or before is INVALID or self._overtaken(model.key, pk))
+        ):
+            super().write_entity(model, pk, record if self._is_own(model, record) else {**record})
+        elif before is None:
+            written[pk] = self._stored(model, record)
+        elif same_json(record_of(before), record):
+            written[pk] = before
+        else:
+            self._lay_over(model, pk, record, before, written)
+
+    def _lay_over(
+        self, model: EntityModel, pk: str, record: dict[str, Any], before: Any, written: dict[str, Any]
+    ) -> None:
+        """Writes a record that differs over the one before (§5.4)."""
+        existing = record_of(before)
+        merged = {**existing, **record}
+        unchanged = len(merged) != len(record) and same_json(existing, merged)
+        written[pk] = before if unchanged else model.stored(merged)
+        self.passed(model.key)[pk] = record if self._is_own(model, record) else {**record}
 
 
-def _laid_over(model: EntityModel, before: Any, existing: dict[str, Any], record: dict[str, Any]) -> Any:
-    """What is stored where a record that differs is laid over the one before (§5.4)."""
-    merged = {**existing, **record}
-    if len(merged) != len(record) and same_json(existing, merged):
-        return before
-    return model.stored(merged)
+def _agree(arrived: Mapping[str, Any], pks: list[str], records: Records) -> bool:
+    """Whether all records of an entity that came several times are equal."""
+    return all(map(same_json, map(arrived.__getitem__, pks), records))
 
 
 def normalization(below: State) -> type[Normalization]:
@@ -90,10 +272,10 @@ def compile_normalizer(schema: Schema) -> Normalizer:
     source = Source(schema)
     body = _Normalizing(source)
     with source.block("def normalize(value, parent, key, run):"):
-        source.put("visit, written, adopts, fetched_at = run.visit, run.written, run.adopts, run.meta.fetched_at")
-        opened = source.mark()
+        source.put("visit, written = run.visit, run.written")
+        start = source.mark()
         body.value(schema, "value", "parent", "key", "return {}")
-        source.insert(opened, [f"{table} = None" for table in body.tables.values()])
+        source.insert(start, body.opening())
     function: Normalizer = source.function("normalize")
     return function
 
@@ -103,20 +285,15 @@ class _Normalizing:
 
     def __init__(self, source: Source) -> None:
         self.source = source
-        self.tables: dict[EntityModel, str] = {}
+        self._models: list[EntityModel] = []
         self._inside: list[Schema] = []
         scope = source.scope
-        scope.update(
-            INVALID=INVALID,
-            UNDEFINED=UNDEFINED,
-            UNUSABLE=UNUSABLE | {None},
-            laid_over=_laid_over,
-            alike=alike,
-            usable_pk=usable_pk,
-            new=object.__new__,
-            set_members=set_members,
-            holds_containers=holds_containers,
-        )
+        scope.update(UNDEFINED=UNDEFINED, usable_pk=usable_pk)
+
+    def opening(self) -> list[str]:
+        """The statements that the function begins with."""
+        known = [self.source.name(model, "model") for model in self._models]
+        return [f"pks_{place}, records_{place} = run.collect({model})" for place, model in enumerate(known)]
 
     def value(self, schema: Schema | None, value: str, parent: str, key: str, sink: str) -> None:
         """The stored form of the value in a variable goes where `sink` says, a statement with `{}` for it."""
@@ -154,6 +331,8 @@ class _Normalizing:
     def _fits(self, schema: EntitySchema) -> bool:
         if not _has_default_hooks(schema.model):
             return False
+        if any(model.key == schema.model.key and model is not schema.model for model in self._models):
+            return False  # two classes of one table: what one of them collects has to be written before the other's
         inner = [inside for inside in self._inside if isinstance(inside, EntitySchema)]
         return schema not in inner and len(inner) < _DEPTH and len(self.source.lines) < _LINES
 
@@ -182,6 +361,9 @@ class _Normalizing:
                 with source.block(f"if {name!r} in {record}:"):
                     source.put(f"{found} = {record}[{name!r}]")
                     self.value(member, found, value, repr(name), f"{found} = {{}}")
+                    if type(member) in COMPILED:
+                        source.put(f"{record}[{name!r}] = {found}")
+                        continue
                     with source.block(f"if {found} is UNDEFINED:"):
                         source.put(f"del {record}[{name!r}]")
                     with source.block("else:"):
@@ -194,12 +376,19 @@ class _Normalizing:
         source, model = self.source, schema.model
         node = source.name(schema, "schema")
         pk = source.variable("pk")
+        if model not in self._models:
+            self._models.append(model)
         self._inside.append(schema)
         with source.block(f"if type({value}) is dict:"):
-            source.put(f"{pk} = {value}.get({model.pk_name!r})")
+            with source.block("try:"):
+                source.put(f"{pk} = {value}[{model.pk_name!r}]")
+            with source.block("except KeyError:"):
+                source.put(f"{pk} = None")
             with source.block(f"if type({pk}) is not str:"):
                 source.put(f"{pk} = str({pk}) if type({pk}) is int else usable_pk({pk})")
-            with source.block(f"if {pk} in UNUSABLE:"):
+            with source.block(f"elif not {pk} or {pk} == 'None' or {pk} == 'undefined':"):
+                source.put(f"{pk} = None")
+            with source.block(f"if {pk} is None:"):
                 source.put(sink.format(f"{node}.normalize({value}, {parent}, {key}, run)"))
             if _has_cycle(model):
                 place = source.variable("place")
@@ -214,7 +403,7 @@ class _Normalizing:
                     if model.relations:
                         self._related(model, value, pk)
                     else:
-                        self._write(model, value, pk, copied=False)
+                        self._collect(model, value, pk)
                     source.put(sink.format(pk))
         self._otherwise(schema, value, parent, key, sink)
         self._inside.pop()
@@ -243,64 +432,11 @@ class _Normalizing:
                     self.value(schema, found, record, repr(name), f"{record}[{name!r}] = {{}}")
         if outside is not None:
             source.put(f"run.enclosing = {outside}")
-        self._write(model, record, pk, copied=True)
+        self._collect(model, record, pk)
 
-    def _write(self, model: EntityModel, record: str, pk: str, *, copied: bool) -> None:
-        source = self.source
-        table = self.tables.setdefault(model, f"table_{len(self.tables)}")
-        stored = f"stored_{table}"
-        known = source.name(model, "model")
-        own = record if copied else f"{record} if adopts else {{**{record}}}"
-        with source.block(f"if {table} is None:"):
-            source.put(f"{table}, {stored}, passed_{table}, dates_{table} = run.opened({known})")
-        again = f"{pk} in {table}"
-        if model.merges:
-            again += f" or {pk} in {stored}"
-        with source.block(f"if {again}:"):
-            source.put(f"run.write_entity({known}, {pk}, {own})")
-        if not model.merges:
-            self._merge(model, record, pk, own)
-        with source.block("else:"):
-            if model.direct:
-                hidden = source.name(model.members, "hidden")
-                cls = source.name(model.cls, "cls")
-                made = source.variable("made")
-                with source.block(f"if holds_containers({record}) or not {hidden}.isdisjoint({record}):"):
-                    source.put(f"{table}[{pk}] = {known}.stored({{**{record}}})")
-                with source.block("else:"):
-                    source.put(f"{table}[{pk}] = {made} = new({cls})", f"set_members({made}, {own})")
-            else:
-                source.put(f"{table}[{pk}] = {own}")
-
-    def _merge(self, model: EntityModel, record: str, pk: str, own: str) -> None:
-        """The branch for a record that is stored already; the usual one is stored just so."""
-        source = self.source
-        table = self.tables[model]
-        known = source.name(model, "model")
-        before, existing = source.variable("before"), source.variable("existing")
-        with source.block(f"elif stored_{table} and {pk} in stored_{table}:"):
-            source.put(f"{before} = stored_{table}[{pk}]")
-            overtaken = f"dates_{table} and fetched_at < dates_{table}[{pk}].fetched_at"
-            with source.block(f"if {before} is INVALID or {overtaken}:"):
-                source.put(f"run.write_entity({known}, {pk}, {own})")
-            with source.block("else:"):
-                source.put(f"{existing} = {before} if type({before}) is dict else {before}.__dict__")
-                same, name, value = source.variable("same"), source.variable("name"), source.variable("value")
-                with source.block("try:"):
-                    # As `same_json` does it.
-                    source.put(f"{same} = {existing} == {record}")
-                    with source.block(f"if {same}:"), source.block(f"for {name}, {value} in {existing}.items():"):
-                        other = f"{record}[{name}]"
-                        differs = f"type({value}) is not str and {value} is not {other} and not alike({value}, {other})"
-                        with source.block(f"if {differs}:"):
-                            source.put(f"{same} = False", "break")
-                with source.block("except Exception:"):
-                    source.put(f"{same} = False")
-                with source.block(f"if {same}:"):
-                    source.put(f"{table}[{pk}] = {before}")
-                with source.block("else:"):
-                    laid_over = f"laid_over({known}, {before}, {existing}, {record})"
-                    source.put(f"{table}[{pk}] = {laid_over}", f"passed_{table}[{pk}] = {own}")
+    def _collect(self, model: EntityModel, record: str, pk: str) -> None:
+        place = self._models.index(model)
+        self.source.put(f"pks_{place}.append({pk})", f"records_{place}.append({record})")
 
 
 def _has_cycle(model: EntityModel) -> bool:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any, Final
 
@@ -17,14 +16,6 @@ PAYS: Final = 32
 
 COMPILED: Final = frozenset({EntitySchema, List, Array, Object})
 """The kinds of schemas that are written out; all others are interpreted."""
-
-
-def _always(value: Any) -> bool:
-    return True
-
-
-holds_containers: Final[Callable[[Any], bool]] = getattr(gc, "is_tracked", _always)
-"""False for a dict without any list, dict or object in it; true for any other, and for some of those as well."""
 
 
 def resolved(relation: Relation) -> Schema | None | Relation:

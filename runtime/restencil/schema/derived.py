@@ -81,7 +81,7 @@ class Invalidate(Schema):
             pk = pk_of(schema) if isinstance(schema, EntitySchema) else None
             if pk is None or not isinstance(schema, EntitySchema):
                 continue
-            if run.change.get(schema.model.key, pk) is not UNDEFINED:
+            if run.is_stored(schema.model.key, pk):
                 run.write_invalid(schema.model, pk)
                 if found is None:
                     found = {"id": pk, "schema": name}

@@ -19,6 +19,7 @@ from ..values import (
     UNDEFINED,
     Meta,
     Sentinel,
+    holds_containers,
     is_dict,
     is_list,
     is_mapping,
@@ -335,9 +336,10 @@ class EntityModel(Model):
     def stored(self, record: dict[str, Any]) -> Any:
         """What the table is to hold for a record: the record, or the instance that is at once record and answer."""
         if self.direct and self.members.isdisjoint(record):
-            for name, value in record.items():
-                if type(value) not in SCALARS:
-                    record[name] = read_only(value)
+            if holds_containers(record):
+                for name, value in record.items():
+                    if type(value) not in SCALARS:
+                        record[name] = read_only(value)
             instance = _new(self.cls)
             set_members(instance, record)
             return instance
