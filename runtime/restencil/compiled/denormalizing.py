@@ -218,6 +218,9 @@ def _deepest_inside(schema: Schema | None | Relation, above: tuple[Schema, ...])
     return None if None in found else min((deepest for deepest in found if deepest is not None), default=64)
 
 
+_MANY: Final = 16
+"""From so many primary keys on it pays to look all of them up at once."""
+
 _TRANSPARENT: Final = (List, Object, Values, Union, Choice, Collection, Query)
 
 
@@ -288,7 +291,8 @@ class _Denormalizing:
                     self.value(item, entry, node, f"{found} = {{}}")
                     with source.block(f"if {found} is not UNDEFINED and {found} is not INVALID:"):
                         source.put(f"{out}.append({found})")
-            source.put(sink.format(f"ReadOnlyList({out})"))
+                source.put(f"{out} = ReadOnlyList({out})")
+            source.put(sink.format(out))
         self._otherwise(schema, value, sink)
 
     def _entities(self, item: EntitySchema, value: str, node: str, entry: str, out: str, found: str) -> None:
@@ -298,16 +302,25 @@ class _Denormalizing:
         table = source.variable("table")
         source.put(f"{table} = run.tables.get({model.key!r}, EMPTY)")
         if model.direct:
-            with source.block(f"for {entry} in {value}:"):
+            with source.block(f"if len({value}) >= {_MANY}:"):
+                many = source.variable("many")
+                with source.block("try:"):
+                    source.put(f"{many} = [*map({table}.get, {value})]")
+                with source.block("except TypeError:"):  # one of them is no primary key
+                    source.put(f"{many} = [None]")
+                with source.block(f"for {found} in {many}:"), source.block(f"if type({found}) is not {cls}:"):
+                    source.put("break")
+                with source.block("else:"):
+                    source.put(f"{out} = {many}")
+            with source.block(f"for {entry} in {value} if not {out} else ():"):
                 with source.block(f"if type({entry}) is str:"):
                     source.put(f"{found} = {table}.get({entry})")
                     with source.block(f"if type({found}) is {cls}:"):
                         source.put(f"{out}.append({found})", "continue")
-                    source.put(f"{found} = {self._out('run.entity', schema, entry)}")
-                with source.block("else:"):
-                    source.put(f"{found} = {self._out('run.visit', schema, entry)}")
+                source.put(f"{found} = {self._out('run.visit', schema, entry)}")
                 with source.block(f"if {found} is not UNDEFINED and {found} is not INVALID:"):
                     source.put(f"{out}.append({found})")
+            source.put(f"{out} = ReadOnlyList({out})")
             with source.block(f"if {node} is not None and {value}:"):
                 waiting = source.variable("waiting")
                 source.put(f"{waiting} = run.unlinked.get({model.key!r})")
@@ -336,6 +349,7 @@ class _Denormalizing:
                 source.put(f"{found} = {self._out('run.visit', schema, entry)}")
             with source.block(f"if {found} is not UNDEFINED and {found} is not INVALID:"):
                 source.put(f"{out}.append({found})")
+        source.put(f"{out} = ReadOnlyList({out})")
 
     def _object(self, schema: Object, value: str, node: str, sink: str) -> None:
         source = self.source
@@ -409,17 +423,14 @@ class _Denormalizing:
         with source.block("else:"):
             source.put("members = {**record}")
             with source.block("if holds_containers(members):"):
-                if relations:
-                    # A dict knows whether any container was put into it: this one is filled anew without the relations.
-                    source.put("others, members = members, {}")
-                    for in_json in sorted(relations):
-                        with source.block(f"if {in_json!r} in others:"):
-                            source.put(f"del others[{in_json!r}]")
-                    source.put("members.update(others)")
-                    with source.block("if holds_containers(members):"):
-                        source.put(f"members = {everything}")
-                else:
-                    source.put(f"members = {everything}")
+                # Looked for by identity: what a relation holds is replaced anyway.
+                held = [source.variable("held") for _ in relations]
+                for name, in_json in zip(held, sorted(relations), strict=True):
+                    source.put(f"{name} = record.get({in_json!r})")
+                with source.block("for entry in record.values():"):
+                    related = "".join(f" and entry is not {name}" for name in held)
+                    with source.block(f"if type(entry) is not str and type(entry) not in SCALARS{related}:"):
+                        source.put(f"members = {everything}", "break")
             self._decode(model, known)
 
     def _decode(self, model: EntityModel, known: str) -> None:
