@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple, Protocol
 
-from .values import UNDEFINED, Meta, Sentinel, kind_of, text_of
+from .values import UNDEFINED, Meta, Sentinel, text_of
 
 Cell = tuple[str, str]
 EMPTY: Final[Mapping[str, Any]] = {}
@@ -62,13 +62,43 @@ def record_of(stored: Any) -> Any:
     return stored if isinstance(stored, _NO_INSTANCE) else stored.__dict__
 
 
-def _note_beside_text(names: set[str], values: Iterable[Any]) -> None:
-    for stored in values:
-        record: Mapping[str, Any] = record_of(stored)
-        if kind_of(record) is dict:
+class Shape:
+    """Under which names the records of one table hold, or ever held, what kind of value.
+
+    It is found out once it would have saved as much as that costs, and kept up to date from then on.
+    """
+
+    __slots__ = ("beside_text", "containers", "known", "looks", "names")
+
+    def __init__(self) -> None:
+        self.known = False
+        self.looks = 0
+        """How many records were looked at, one by one, because the shape was not known."""
+        self.names: set[str] = set()
+        """Under which names there is anything."""
+        self.beside_text: set[str] = set()
+        """Under which there is something else than text or nothing."""
+        self.containers: set[str] = set()
+        """Under which there are lists or dicts that are not read-only."""
+
+    def note(self, values: Iterable[Any]) -> bool:
+        """Takes account of what a table holds from now on; tells whether that changed anything."""
+        before = len(self.names), len(self.containers)
+        for stored in values:
+            record: Mapping[str, Any] = record_of(stored)
+            if not isinstance(record, dict):
+                continue
+            self.names.update(record)
             for name, value in record.items():
                 if type(value) is not str and value is not None:
-                    names.add(name)
+                    self.beside_text.add(name)
+                    if type(value) is dict or type(value) is list:
+                        self.containers.add(name)
+        return (len(self.names), len(self.containers)) != before
+
+
+_NAMES: Final = 1_000
+"""A table whose records have more names than this has no shape worth knowing."""
 
 
 class State(Protocol):
@@ -122,7 +152,9 @@ class Tables:
         self.metas: dict[str, dict[str, Meta]] = {}
         self.latest: dict[str, float] = {}
         """The last moment (ms) that anything in a table was fetched at: what is fetched later overtakes nothing."""
-        self._beside_text: dict[str, set[str]] = {}
+        self._shapes: dict[str, Shape] = {}
+        self.fits: dict[Any, bool] = {}
+        """Whether all records of its table can be handed out as an entity's model does it without looking at each."""
         self.results: dict[str, Any] = {}
         self.key_metas: dict[str, KeyMeta] = {}
         self.indexes: dict[str, dict[str, dict[str, str]]] = {}
@@ -202,19 +234,25 @@ class Tables:
     def has_table(self, table: str) -> bool:
         return table in self.entities
 
-    def beside_text(self, table: str, count: int) -> set[str] | None:
-        """Under which names some record of a table holds, or held, something else than text or nothing.
-
-        None where it is not known, and to find out costs more than `count` records are worth.
-        """
-        known = self._beside_text.get(table)
-        if known is None:
+    def shape(self, table: str, looks: int) -> Shape | None:
+        """The shape of a table that so many records are looked at of; None where that is not known yet."""
+        shape = self._shapes.get(table)
+        if shape is None:
+            shape = self._shapes[table] = Shape()
+        if not shape.known:
+            shape.looks += looks
             stored = self.entities.get(table, EMPTY)
-            if 2 * count < len(stored):
+            if shape.looks < len(stored):
                 return None
-            known = self._beside_text[table] = set()
-            _note_beside_text(known, stored.values())
-        return known
+            shape.known = True
+            shape.note(stored.values())
+        return shape if len(shape.names) <= _NAMES else None
+
+    def _note(self, table: str, values: Iterable[Any]) -> None:
+        shape = self._shapes.get(table)
+        if shape is not None and shape.known and len(shape.names) <= _NAMES and shape.note(values):
+            for model in [model for model, fits in self.fits.items() if fits and model.key == table]:
+                del self.fits[model]
 
     def differing(self, table: str, change: Change) -> list[Cell]:
         """The cells of a table that the change gives another value."""
@@ -243,9 +281,8 @@ class Tables:
                 self.latest[table] = latest
             if table in change.kept:
                 continue
-            beside_text = self._beside_text.get(table)
-            if beside_text is not None:
-                _note_beside_text(beside_text, [new for pk, new in written.items() if new is not stored.get(pk)])
+            if table in self._shapes:
+                self._note(table, [new for pk, new in written.items() if new is not stored.get(pk)])
             size = len(stored)
             stored.update(written)
             if len(stored) != size:

@@ -523,3 +523,52 @@ def test_what_a_value_that_was_stored_raw_refers_to_is_followed() -> None:
     for title in ("one", "two"):
         desk.set(Page, {"id": "1", "title": title})
         assert desk.data(shaped)[0].links[0].title == title
+
+
+def test_what_a_table_held_so_far_does_not_speak_for_what_comes_later() -> None:
+    """After many plain records, a list is still handed out read-only, and a name of a method still hides none."""
+
+    class Plain(Entity, key="Plain", schema={"author": Author}):
+        id: str = ""
+        title: str = ""
+        author: Author | None = None
+
+    everything: Any = RestEndpoint(path="/plain", schema=[Plain])
+    one: Any = RestEndpoint(path="/plain/:id", schema=Plain)
+    records = [{"id": str(number), "title": "A", "author": {"id": "a1"}} for number in range(2 * PAYS)]
+    desk = Desk()
+    for turn in range(3):
+        desk.answer(everything, [{**record, "title": f"turn {turn}"} for record in records])
+        assert {note.title for note in desk.data(everything)} == {f"turn {turn}"}
+    desk.answer(one, {"id": "1", "tags": ["a", {"b": []}]}, {"id": "1"})
+    with pytest.raises(TypeError, match="read-only"):
+        desk.data(one, {"id": "1"}).tags[1]["b"].append("c")
+    desk.answer(one, {"id": "2", "to_dict": "text"}, {"id": "2"})
+    assert desk.data(one, {"id": "2"}).to_dict()["title"] == "turn 2"
+    assert [note.title for note in desk.data(everything)] == ["turn 2"] * 2 * PAYS
+
+
+def test_classes_that_share_a_table_each_hand_out_their_own() -> None:
+    """What is a relation for one of them is for the other a list of primary keys, read-only as any."""
+
+    class Whole(Entity, key="Work", schema={"authors": [Author]}):
+        id: str = ""
+        authors: list[Author] = []
+
+    class Brief(Entity, key="Work", schema={"first": Author}):
+        id: str = ""
+        first: Author | None = None
+
+    whole: Any = RestEndpoint(path="/whole", schema=[Whole])
+    brief: Any = RestEndpoint(path="/brief", schema=[Brief])
+    records = [{"id": str(number), "authors": [{"id": "a1", "name": "Ada"}]} for number in range(2 * PAYS)]
+    desk = Desk()
+    desk.answer(whole, records)
+    desk.answer(brief, [{"id": record["id"], "first": "a1"} for record in records])
+    for turn in range(3):
+        desk.answer(author, {"id": "a1", "name": f"turn {turn}"}, {"id": "a1"})
+        assert {work.authors[0].name for work in desk.data(whole)} == {f"turn {turn}"}
+        for work in desk.data(brief):
+            assert (work.first.name, work.authors) == (f"turn {turn}", ["a1"])
+            with pytest.raises(TypeError, match="read-only"):
+                work.authors.append("a2")

@@ -32,9 +32,12 @@ Builder: TypeAlias = Callable[["CompiledDenormalization", str, Any, "dict[str, N
 class CompiledDenormalization(Denormalization):
     """One read of the tables with the memo of the view, by compiled functions where that pays."""
 
+    state: Tables
+
     def __init__(self, state: Tables, args: tuple[Any, ...], memo: Memo) -> None:
         super().__init__(state, args, memo)
         self.tables = state.entities
+        self.fits = state.fits
         self.memo = memo
         self.unlinked = memo.unlinked
         self._places: dict[EntitySchema, tuple[dict[str, Node], Mapping[str, Any], type[Any]]] = {}
@@ -119,6 +122,13 @@ class CompiledDenormalization(Denormalization):
         if fill is None:
             return super()._instance(model, pk, record, place, node)
         return fill(self, pk, record, place, node)
+
+    def looked_at(self, model: EntityModel) -> None:
+        """A record was looked at for what cannot be handed out as it is; perhaps no other one has to be."""
+        shape = self.state.shape(model.key, 1)
+        if shape is not None:
+            related = {relation.in_json for relation in model.relations}
+            self.fits[model] = shape.containers <= related and shape.names.isdisjoint(model.banned)
 
     def register(self, place: Any, instance: Record, node: Node) -> None:
         """The instance is under way: who comes back to it on a cycle gets it as it is."""
@@ -403,11 +413,9 @@ class _Denormalizing:
 
     def _members(self, model: EntityModel) -> None:
         source = self.source
-        banned = source.name(model.members | model.to_json.keys(), "banned")
+        banned = source.name(model.banned, "banned")
         relations = frozenset(relation.in_json for relation in model.relations)
         known = source.name(model, "model")
-        with source.block(f"if not {banned}.isdisjoint(record):"):
-            source.put(f"members = {known}.attributes(record, pk)")
         inside = source.name(relations, "relations")
         each = "entry if type(entry) in SCALARS"
         if relations:
@@ -415,23 +423,23 @@ class _Denormalizing:
         renames = source.name(model.to_python, "names")
         name = f"{renames}.get(name, name)" if model.to_python else "name"
         everything = f"{{{name}: {each} else read_only(entry) for name, entry in record.items()}}"
-        if model.to_python:
-            with source.block("else:"):
-                source.put(f"members = {everything}")
-                self._decode(model, known)
-            return
-        with source.block("else:"):
-            source.put("members = {**record}")
-            with source.block("if holds_containers(members):"):
-                # Looked for by identity: what a relation holds is replaced anyway.
-                held = [source.variable("held") for _ in relations]
-                for name, in_json in zip(held, sorted(relations), strict=True):
-                    source.put(f"{name} = record.get({in_json!r})")
-                with source.block("for entry in record.values():"):
-                    related = "".join(f" and entry is not {name}" for name in held)
-                    with source.block(f"if type(entry) is not str and type(entry) not in SCALARS{related}:"):
-                        source.put(f"members = {everything}", "break")
+        source.put(f"fits = run.fits.get({known})")
+        with source.block("if fits:"):
+            if model.to_python:
+                source.put(f"members = {{{name}: entry for name, entry in record.items()}}")
+            else:
+                source.put("members = {**record}")
             self._decode(model, known)
+        with source.block(f"elif not {banned}.isdisjoint(record):"):
+            source.put(f"members = {known}.attributes(record, pk)")
+        with source.block("else:"):
+            if model.to_python or relations:
+                source.put(f"members = {everything}")
+            else:
+                source.put(f"members = {everything} if holds_containers(record) else {{**record}}")
+            self._decode(model, known)
+        with source.block("if fits is None:"):
+            source.put(f"run.looked_at({known})")
 
     def _decode(self, model: EntityModel, known: str) -> None:
         source = self.source

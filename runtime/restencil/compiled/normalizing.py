@@ -200,12 +200,12 @@ class CompiledNormalization(Normalization):
 
     def _tell_apart(self, table: str, equal: list[bool], existing: Records, records: Records) -> None:
         """Of records that are equal in Python, those that are not in JSON, where booleans are no numbers."""
-        names = self.below.beside_text(table, len(records))
-        if names is None or 2 * len(names) > len(records[0]):
+        shape = self.below.shape(table, len(records))
+        if shape is None or 2 * len(shape.beside_text) > len(records[0]):
             for place, same in enumerate(equal):
                 equal[place] = same and alike(existing[place], records[place])
             return
-        for name in names:
+        for name in shape.beside_text:
             for place, old in enumerate(existing):
                 if name in old and equal[place]:
                     value, other = old[name], records[place][name]

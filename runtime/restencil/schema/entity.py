@@ -286,6 +286,11 @@ class EntityModel(Model):
         """The name in JSON of the field that is the primary key, None where several fields or a function give it."""
         return _pk_name(self)
 
+    @cached_property
+    def banned(self) -> frozenset[str]:
+        """Names in JSON that no attribute can have: those of the class's members, and of fields with another name."""
+        return self.members | self.to_json.keys()
+
     def with_pk(self, value: Mapping[str, Any]) -> Mapping[str, Any]:
         """The value as a record where it may be URL parameters: those of a path keep their Python names (§5.3.0)."""
         if not self.to_json or self.pk(value, None, None, ()) is not None:
