@@ -118,20 +118,20 @@ class CompiledNormalization(Normalization):
             written = self.change.entities[table] = {}
         self.change.kept.discard(table)
         stored = self.below.entities.get(table, EMPTY)
+        arrived: dict[str, Any]
         if len(pks) >= _MANY:
-            arrived: dict[str, Any] = dict(zip(pks, records, strict=True))
+            if not (written or stored):
+                arrived = dict(zip(pks, self._kept(model, records), strict=True))
+                if len(arrived) == len(pks):
+                    self.change.entities[table] = arrived
+                    return
+            arrived = dict(zip(pks, records, strict=True))
             if len(arrived) != len(pks) and _agree(arrived, pks, records) and not model.merges:
                 pks, records = list(arrived), list(arrived.values())
             # Where nothing came twice the records do not meet one another.
             if len(arrived) == len(pks) and (not written or written.keys().isdisjoint(arrived)):
                 if not stored or stored.keys().isdisjoint(arrived):
-                    kept = self._kept(model, records)
-                    if kept is not records:
-                        arrived.update(zip(pks, kept, strict=True))
-                    if written:
-                        written.update(arrived)
-                    else:
-                        self.change.entities[table] = arrived
+                    written.update(zip(pks, self._kept(model, records), strict=True))
                     return
                 if self._merge(model, pks, records, written, stored):
                     return
