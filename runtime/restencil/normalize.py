@@ -70,7 +70,11 @@ class Normalization:
         Raises ProcessingError where the response does not fit the schema.
         """
         self.result = self.visit(schema, response, response, None)
+        self.settle()
         return self.result
+
+    def settle(self) -> None:
+        """Writes what waits to be written; here nothing ever does."""
 
     # -- the recursion ---------------------------------------------------------------------------------------------
 

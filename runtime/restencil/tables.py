@@ -65,13 +65,14 @@ def record_of(stored: Any) -> Any:
 class Shape:
     """Under which names the records of one table hold, or ever held, what kind of value.
 
-    It is found out once it would have saved as much as that costs, and kept up to date from then on.
+    It is found out once it would have saved as much as that costs, and kept up to date from then on while it serves.
     """
 
-    __slots__ = ("beside_text", "containers", "known", "looks", "names")
+    __slots__ = ("beside_text", "containers", "known", "looks", "names", "serves")
 
     def __init__(self) -> None:
         self.known = False
+        self.serves = True
         self.looks = 0
         """How many records were looked at, one by one, because the shape was not known."""
         self.names: set[str] = set()
@@ -82,7 +83,7 @@ class Shape:
         """Under which there are lists or dicts that are not read-only."""
 
     def note(self, values: Iterable[Any]) -> bool:
-        """Takes account of what a table holds from now on; tells whether that changed anything."""
+        """Takes account of what a table holds from now on; tells whether there are more names or containers."""
         before = len(self.names), len(self.containers)
         for stored in values:
             record: Mapping[str, Any] = record_of(stored)
@@ -95,10 +96,6 @@ class Shape:
                     if type(value) is dict or type(value) is list:
                         self.containers.add(name)
         return (len(self.names), len(self.containers)) != before
-
-
-_NAMES: Final = 1_000
-"""A table whose records have more names than this has no shape worth knowing."""
 
 
 class State(Protocol):
@@ -139,6 +136,9 @@ class Stamp(NamedTuple):
     test: Callable[[str], bool]
     invalidates: bool
 
+
+_NAMES: Final = 1_000
+"""A table whose records have more names than this has no shape worth knowing."""
 
 _STAMPS: Final = 32
 """After so many stamps they are carried out, so that a look at a key costs little."""
@@ -235,10 +235,12 @@ class Tables:
         return table in self.entities
 
     def shape(self, table: str, looks: int) -> Shape | None:
-        """The shape of a table that so many records are looked at of; None where that is not known yet."""
+        """The shape of a table that so many records are looked at of; None where that is not known yet, or too much."""
         shape = self._shapes.get(table)
         if shape is None:
             shape = self._shapes[table] = Shape()
+        if not shape.serves:
+            return None
         if not shape.known:
             shape.looks += looks
             stored = self.entities.get(table, EMPTY)
@@ -246,13 +248,28 @@ class Tables:
                 return None
             shape.known = True
             shape.note(stored.values())
-        return shape if len(shape.names) <= _NAMES else None
+            if len(shape.names) > _NAMES:
+                self.give_up_shape(table)
+                return None
+        return shape
+
+    def give_up_shape(self, table: str) -> None:
+        """It is too much to know, or of no use: from now on nothing is noted."""
+        shape = Shape()
+        shape.serves = False
+        self._shapes[table] = shape
+        self._forget_fits(table)
+
+    def _forget_fits(self, table: str) -> None:
+        for model in [model for model, fits in self.fits.items() if fits and model.key == table]:
+            del self.fits[model]
 
     def _note(self, table: str, values: Iterable[Any]) -> None:
-        shape = self._shapes.get(table)
-        if shape is not None and shape.known and len(shape.names) <= _NAMES and shape.note(values):
-            for model in [model for model, fits in self.fits.items() if fits and model.key == table]:
-                del self.fits[model]
+        shape = self._shapes[table]
+        if shape.note(values):
+            self._forget_fits(table)
+            if len(shape.names) > _NAMES:
+                self.give_up_shape(table)
 
     def differing(self, table: str, change: Change) -> list[Cell]:
         """The cells of a table that the change gives another value."""
@@ -281,7 +298,7 @@ class Tables:
                 self.latest[table] = latest
             if table in change.kept:
                 continue
-            if table in self._shapes:
+            if table in self._shapes and self._shapes[table].known:
                 self._note(table, [new for pk, new in written.items() if new is not stored.get(pk)])
             size = len(stored)
             stored.update(written)

@@ -11,14 +11,14 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from itertools import repeat
 from operator import attrgetter, eq
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeAlias
 
 from ..normalize import Normalization
 from ..records import set_members
 from ..schema.base import Schema, definitions
 from ..schema.containers import List, Object
 from ..schema.entity import EntityModel, EntitySchema, Relation, usable_pk
-from ..tables import EMPTY, Tables, record_of
+from ..tables import EMPTY, Tables
 from ..values import INVALID, UNDEFINED, alike, holds_containers, kind_of, same_json
 from .source import COMPILED, PAYS, Source, resolved, written_out
 
@@ -34,9 +34,6 @@ _DEPTH: Final = 3
 _LINES: Final = 400
 """A function that is as long as this takes no further entity in."""
 
-_MANY: Final = 4
-"""From so many records of a table on they are asked of together, which has a price of its own."""
-
 _members_of: Final[Callable[[Any], dict[str, Any]]] = attrgetter("__dict__")
 _copy: Final[Callable[[dict[str, Any]], dict[str, Any]]] = dict[str, Any].copy
 _new: Final[Callable[[type[Any]], Any]] = object.__new__
@@ -46,18 +43,12 @@ class CompiledNormalization(Normalization):
     """One pass over one response, by compiled functions where that pays."""
 
     below: Tables
+    many: ClassVar[int] = 24
+    """From so many records of a table on they are asked of together, which has a price of its own."""
 
-    def __init__(self, *args: Any, **options: Any) -> None:
-        super().__init__(*args, **options)
-        self._collected: dict[EntityModel, tuple[list[str], Records]] = {}
-        self._shared = False
-        """Whether two classes of one table were collected: then nothing waits longer than one visit."""
-
-    def run(self, schema: Schema, response: Any) -> Any:
-        """Normalizes a whole response, see `Normalization.run`."""
-        super().run(schema, response)
-        self.settle()
-        return self.result
+    _collected: dict[EntityModel, tuple[list[str], Records]] | None = None
+    _shared = False
+    """Whether two classes of one table were collected: then nothing waits longer than one visit."""
 
     def visit(self, schema: Schema | None, value: Any, parent: Any, key: str | None) -> Any:
         """The stored form of one value (§5.1: first match)."""
@@ -73,21 +64,28 @@ class CompiledNormalization(Normalization):
 
     def collect(self, model: EntityModel) -> tuple[list[str], Records]:
         """Two lists, for the primary keys and the records of an entity, which a compiled function appends to."""
-        found = self._collected.get(model)
+        collected = self._collected
+        if collected is None:
+            collected = self._collected = {}
+        found = collected.get(model)
         if found is None:
-            self._shared = self._shared or any(other.key == model.key for other in self._collected)
-            found = self._collected[model] = [], []
+            for other in collected:
+                if other.key == model.key:
+                    self._shared = True
+            found = collected[model] = [], []
         if self._shared:
             self.settle()
         return found
 
     def settle(self) -> None:
         """Writes what was collected; so does everything that writes or looks at what was written."""
-        for model, (pks, records) in self._collected.items():
-            if pks:
-                self._write(model, pks, records)
-                pks.clear()
-                records.clear()
+        collected = self._collected
+        if collected is not None:
+            for model, (pks, records) in collected.items():
+                if pks:
+                    self._write(model, pks, records)
+                    pks.clear()
+                    records.clear()
 
     def stored_record(self, table: str, pk: str) -> Mapping[str, Any] | None:
         """The record as it stands at this point of the pass, None where there is none."""
@@ -112,31 +110,76 @@ class CompiledNormalization(Normalization):
     # -- writing what was collected --------------------------------------------------------------------------------
 
     def _write(self, model: EntityModel, pks: list[str], records: Records) -> None:
-        table = model.key
-        written = self.change.entities.get(table)
+        table, change, below = model.key, self.change, self.below
+        written = change.entities.get(table)
         if written is None:
-            written = self.change.entities[table] = {}
-        self.change.kept.discard(table)
-        stored = self.below.entities.get(table, EMPTY)
+            written = change.entities[table] = {}
+        elif change.kept:
+            change.kept.discard(table)
+        stored = below.entities.get(table, EMPTY)
+        if len(pks) >= self.many:
+            pks, records = self._write_many(model, pks, records, written, stored)
+        fetched_at = self.meta.fetched_at
+        times = below.metas[table] if below.latest.get(table, 0) > fetched_at else EMPTY
+        cls, hidden, copied, ready, merges = model.writing
+        adopts = copied or self.adopts
+        for place, pk in enumerate(pks):
+            record = records[place]
+            before: Any = INVALID if pk in written else stored.get(pk)
+            if before is None:
+                if not ready:
+                    written[pk] = record if adopts else {**record}
+                elif holds_containers(record) or not hidden.isdisjoint(record):
+                    written[pk] = model.stored({**record})
+                else:
+                    written[pk] = made = _new(cls)
+                    set_members(made, record if adopts else {**record})
+            elif merges or before is INVALID or (times and fetched_at < times[pk].fetched_at):
+                super().write_entity(model, pk, record if copied else {**record})
+            else:
+                existing: dict[str, Any] = before if kind_of(before) is dict else before.__dict__
+                try:
+                    same = existing == record and alike(existing, record)
+                except Exception:  # as in `same_json`
+                    same = False
+                if same:
+                    written[pk] = before
+                else:
+                    self._lay_over(model, pk, record, before, written)
+
+    def _lay_over(
+        self, model: EntityModel, pk: str, record: dict[str, Any], before: Any, written: dict[str, Any]
+    ) -> None:
+        """Writes a record that differs over the one before (§5.4)."""
+        existing: dict[str, Any] = before if kind_of(before) is dict else before.__dict__
+        merged = {**existing, **record}
+        unchanged = len(merged) != len(record) and same_json(existing, merged)
+        written[pk] = before if unchanged else model.stored(merged)
+        self.passed(model.key)[pk] = record if model.relations else {**record}
+
+    def _write_many(
+        self, model: EntityModel, pks: list[str], records: Records, written: dict[str, Any], stored: Mapping[str, Any]
+    ) -> tuple[list[str], Records]:
+        """Writes the records together where they are new or all stored; else returns what is left to be written."""
         arrived: dict[str, Any]
-        if len(pks) >= _MANY:
-            if not (written or stored):
-                arrived = dict(zip(pks, self._kept(model, records), strict=True))
-                if len(arrived) == len(pks):
-                    self.change.entities[table] = arrived
-                    return
-            arrived = dict(zip(pks, records, strict=True))
-            if len(arrived) != len(pks) and _agree(arrived, pks, records) and not model.merges:
-                pks, records = list(arrived), list(arrived.values())
-            # Where nothing came twice the records do not meet one another.
-            if len(arrived) == len(pks) and (not written or written.keys().isdisjoint(arrived)):
-                if not stored or stored.keys().isdisjoint(arrived):
-                    written.update(zip(pks, self._kept(model, records), strict=True))
-                    return
-                if self._merge(model, pks, records, written, stored):
-                    return
-        for pk, record in zip(pks, records, strict=True):
-            self._write_one(model, pk, record, written, stored)
+        if not (written or stored):
+            arrived = dict(zip(pks, self._kept(model, records), strict=True))
+            if len(arrived) == len(pks):
+                self.change.entities[model.key] = arrived
+                return [], []
+        arrived = dict(zip(pks, records, strict=True))
+        if len(arrived) != len(pks):
+            if model.merges or not _agree(arrived, pks, records):
+                return pks, records
+            pks, records = list(arrived), list(arrived.values())
+        # Nothing came twice, so the records do not meet one another.
+        if written and not written.keys().isdisjoint(arrived):
+            return pks, records
+        if not stored or stored.keys().isdisjoint(arrived):
+            written.update(zip(pks, self._kept(model, records), strict=True))
+            return [], []
+        merged = self._is_quick_to_compare(model, records) and self._merge(model, pks, records, written, stored)
+        return ([], []) if merged else (pks, records)
 
     def _kept(self, model: EntityModel, records: Records) -> Iterable[Any]:
         """What the table is to hold for records that are new."""
@@ -147,24 +190,10 @@ class CompiledNormalization(Normalization):
             return own
         names: set[str] = set()
         if any(map(holds_containers, records)) or not model.members.isdisjoint(names.union(*records)):
-            return [self._stored(model, record) for record in records]
+            return [model.stored({**record}) for record in records]
         made = list(map(_new, repeat(model.cls, len(records))))
         deque(map(set_members, made, own), 0)
         return made
-
-    def _stored(self, model: EntityModel, record: dict[str, Any]) -> Any:
-        return model.stored(record if self._is_own(model, record) else {**record})
-
-    def _is_own(self, model: EntityModel, record: dict[str, Any]) -> bool:
-        """Whether the record may be kept as it is, and changed where what it holds is made read-only."""
-        return bool(model.relations) or (self.adopts and not holds_containers(record))
-
-    def _overtaken(self, table: str, pk: str) -> bool:
-        """Whether what is stored was fetched later than this response."""
-        fetched_at = self.meta.fetched_at
-        if self.below.latest.get(table, 0) <= fetched_at:
-            return False
-        return fetched_at < self.below.metas[table][pk].fetched_at
 
     def _merge(
         self,
@@ -175,8 +204,6 @@ class CompiledNormalization(Normalization):
         stored: Mapping[str, Any],
     ) -> bool:
         """Writes records of which none came twice over those that are stored; False where they are not all alike."""
-        if model.merges or self.below.latest.get(model.key, 0) > self.meta.fetched_at:
-            return False
         before: list[Any] = list(map(stored.get, pks))
         kinds = set(map(type, before))
         if kinds == {model.cls}:
@@ -189,7 +216,14 @@ class CompiledNormalization(Normalization):
             equal = list(map(eq, existing, records))
         except Exception:  # as in `same_json`
             return False
-        self._tell_apart(model.key, equal, existing, records)
+        shape = self.below.shape(model.key, 0)
+        for name in shape.beside_text if shape is not None else ():
+            # Of records that are equal in Python, those that are not in JSON, where booleans are no numbers.
+            for place, old in enumerate(existing):
+                if name in old and equal[place]:
+                    value, other = old[name], records[place][name]
+                    if value is not other and not alike(value, other):
+                        equal[place] = False
         if not written and all(equal):
             self.change.kept.add(model.key)
         written.update(zip(pks, before, strict=True))
@@ -198,44 +232,19 @@ class CompiledNormalization(Normalization):
                 self._lay_over(model, pks[place], records[place], before[place], written)
         return True
 
-    def _tell_apart(self, table: str, equal: list[bool], existing: Records, records: Records) -> None:
-        """Of records that are equal in Python, those that are not in JSON, where booleans are no numbers."""
-        shape = self.below.shape(table, len(records))
-        if shape is None or 2 * len(shape.beside_text) > len(records[0]):
-            for place, same in enumerate(equal):
-                equal[place] = same and alike(existing[place], records[place])
-            return
-        for name in shape.beside_text:
-            for place, old in enumerate(existing):
-                if name in old and equal[place]:
-                    value, other = old[name], records[place][name]
-                    if value is not other and not alike(value, other):
-                        equal[place] = False
-
-    def _write_one(
-        self, model: EntityModel, pk: str, record: dict[str, Any], written: dict[str, Any], stored: Mapping[str, Any]
-    ) -> None:
-        before = None if pk in written else stored.get(pk)
-        if pk in written or (
-            before is not None and (model.merges or before is INVALID or self._overtaken(model.key, pk))
-        ):
-            super().write_entity(model, pk, record if self._is_own(model, record) else {**record})
-        elif before is None:
-            written[pk] = self._stored(model, record)
-        elif same_json(record_of(before), record):
-            written[pk] = before
-        else:
-            self._lay_over(model, pk, record, before, written)
-
-    def _lay_over(
-        self, model: EntityModel, pk: str, record: dict[str, Any], before: Any, written: dict[str, Any]
-    ) -> None:
-        """Writes a record that differs over the one before (§5.4)."""
-        existing = record_of(before)
-        merged = {**existing, **record}
-        unchanged = len(merged) != len(record) and same_json(existing, merged)
-        written[pk] = before if unchanged else model.stored(merged)
-        self.passed(model.key)[pk] = record if self._is_own(model, record) else {**record}
+    def _is_quick_to_compare(self, model: EntityModel, records: Records) -> bool:
+        """Whether it is known where the records stored hold text, and that is most of them."""
+        below = self.below
+        if model.merges or below.latest.get(model.key, 0) > self.meta.fetched_at:
+            return False
+        shape = below.shape(model.key, len(records))
+        if shape is None:
+            return False
+        if 2 * len(shape.beside_text) <= len(records[0]):
+            return True
+        if model.direct:
+            below.give_up_shape(model.key)  # it would serve nothing else
+        return False
 
 
 def _agree(arrived: Mapping[str, Any], pks: list[str], records: Records) -> bool:
@@ -390,7 +399,8 @@ class _Normalizing:
                 source.put(f"{pk} = None")
             with source.block(f"if {pk} is None:"):
                 source.put(sink.format(f"{node}.normalize({value}, {parent}, {key}, run)"))
-            if _has_cycle(model):
+            # An object that is met again is merged once, and one that holds itself has been entered already.
+            if model.merges or _has_cycle(model):
                 place = source.variable("place")
                 with source.block(f"elif written.get({place} := (id({value}), {model.key!r})) == {pk}:"):
                     source.put(sink.format(pk))

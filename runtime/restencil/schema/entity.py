@@ -291,6 +291,15 @@ class EntityModel(Model):
         """Names in JSON that no attribute can have: those of the class's members, and of fields with another name."""
         return self.members | self.to_json.keys()
 
+    @cached_property
+    def writing(self) -> tuple[type[Entity], frozenset[str], bool, bool, bool]:
+        """What is asked of a model for each record that is written.
+
+        The class, the names of its members, whether it has relations, whether a record can be what is handed out, and
+        whether a hook has a say in merging.
+        """
+        return self.cls, self.members, bool(self.relations), self.direct, self.merges
+
     def with_pk(self, value: Mapping[str, Any]) -> Mapping[str, Any]:
         """The value as a record where it may be URL parameters: those of a path keep their Python names (§5.3.0)."""
         if not self.to_json or self.pk(value, None, None, ()) is not None:
