@@ -123,6 +123,7 @@ class _Check:
             resources=resources,
             namespace=namespace,
             place=root.place,
+            url_place=top.url_place,
         )
         return dataclasses.replace(spec, digest=digest(spec))
 

@@ -105,7 +105,7 @@ class Family:
         standard = self._standard()
         added = self._added(standard)
         for name, own in self.written.items():
-            if name not in standard and name not in added and (name in d.STANDARD or name in d.EXTENDERS):
+            if name not in standard and name not in added and _is_standard(name):
                 self._left_out(own)
         self._unknown_examples({*standard, *added})
         found = {name: standard[name] for name in d.STANDARD if name in standard}
@@ -118,20 +118,20 @@ class Family:
         found: dict[str, d.Endpoint] = {}
         root = self.root
         if self._wanted("get"):
-            found["get"] = self._build("get", root, standard=True)
+            found["get"] = self._build("get", root)
         if self._wanted("get_list"):
             self._lists(found)
         for name, method in (("update", "PUT"), ("partial_update", "PATCH")):
             if self._wanted(name):
                 body = self._partial(root.body) if name == "partial_update" else root.body
                 base = dataclasses.replace(root, method=method, side_effect=True, optimistic=self.optimistic, body=body)
-                found[name] = self._build(name, base, standard=True)
+                found[name] = self._build(name, base)
         if self._wanted("delete"):
             schema = d.InvalidateOf(self.schema)
             base = dataclasses.replace(
                 root, method="DELETE", side_effect=True, schema=schema, optimistic=self.optimistic
             )
-            found["delete"] = self._build("delete", base, standard=True)
+            found["delete"] = self._build("delete", base)
         order = ("get", "get_list", *d.EXTENDERS, "update", "partial_update", "delete")
         self.existing = tuple(name for name in order if name in found)
         return found
@@ -152,30 +152,20 @@ class Family:
             pagination_field=self._page_field(self.pagination_field, self.search_params),
         )
         self.paginations["get_list"] = self.pagination
-        listing = self._build("get_list", base, standard=True)
+        listing = self._build("get_list", base)
         fitting = _fitting(listing)
         extenders: dict[str, d.Endpoint] = {}
         for name in d.EXTENDERS:
             if name in fitting and self._wanted(name):
-                optimistic = self.optimistic and name in ("push", "unshift")
-                extender = self._extender(name, listing, self.written.get(name), optimistic, self.examples.get(name))
-                extenders[name] = found[name] = extender
+                extenders[name] = found[name] = self._extender(name, listing)
             elif self.members is not None and name in self.members:
                 self._not_fitting(name, listing, self.members[name])
         found["get_list"] = dataclasses.replace(listing, extenders=extenders)
         if "push" in extenders:
-            push = extenders["push"]
-            found["create"] = self._build("create", dataclasses.replace(push, extends=None), standard=True)
+            found["create"] = self._build("create", extenders["push"])
         self._check_non_filter(listing)
 
-    def _extender(
-        self,
-        name: str,
-        listing: d.Endpoint,
-        own: Written | None = None,
-        optimistic: bool = False,
-        example: d.Example | None = None,
-    ) -> d.Endpoint:
+    def _extender(self, name: str, listing: d.Endpoint) -> d.Endpoint:
         """`push`, `unshift`, `assign` or `get_page` of a list."""
         assert listing.collection is not None
         assert listing.schema is not None
@@ -192,9 +182,9 @@ class Family:
                 returns=None,
                 pagination_field=None,
                 pagination=None,
-                optimistic=optimistic,
+                optimistic=self.optimistic and listing.standard and name != "assign",
             )
-        return self._build(name, base, standard=True, own=own, example=example)
+        return self._build(name, base)
 
     def _item_body(self, listing: d.Endpoint) -> d.Body | None:
         """What is added to a list: where nothing is written, an item of its collection, whatever the resource is of."""
@@ -257,9 +247,7 @@ class Family:
     def _added(self, standard: Mapping[str, d.Endpoint]) -> dict[str, d.Endpoint]:
         """The added endpoints, each after the one that it extends."""
         found: dict[str, d.Endpoint] = {}
-        pending = {
-            name: own for name, own in self.written.items() if name not in d.STANDARD and name not in d.EXTENDERS
-        }
+        pending = {name: own for name, own in self.written.items() if not _is_standard(name)}
         bases: dict[str, str] = {}
         for name, own in pending.items():
             if own.extends is None:
@@ -291,7 +279,7 @@ class Family:
         self, own: Written, base: str | None, standard: Mapping[str, d.Endpoint], found: Mapping[str, d.Endpoint]
     ) -> d.Endpoint:
         start = self.root if base is None else standard.get(base) or found[base]
-        endpoint = self._build(own.name, start, standard=False, base_name=base)
+        endpoint = self._build(own.name, start)
         extenders = {name: self._extender(name, endpoint) for name in _fitting(endpoint)}
         return dataclasses.replace(endpoint, extenders=extenders) if extenders else endpoint
 
@@ -307,20 +295,12 @@ class Family:
 
     # ----------------------------------------------------------------------------------------------------- one endpoint
 
-    def _build(
-        self,
-        name: str,
-        base: d.Endpoint,
-        *,
-        standard: bool,
-        own: Written | None = None,
-        base_name: str | None = None,
-        example: d.Example | None = None,
-    ) -> d.Endpoint:
+    def _build(self, name: str, base: d.Endpoint) -> d.Endpoint:
         """An endpoint from the one that it starts from and what the spec writes for it."""
-        if name not in d.EXTENDERS:
-            own = self.written.get(name)
-            example = self.examples.get(name)
+        standard = _is_standard(name)
+        # What the spec writes for `push` and its kin is for those of `get_list`, not of an added list.
+        meant = base.standard or name not in d.EXTENDERS
+        own = self.written.get(name) if meant else None
         if own is None:
             own = Written(name, f"endpoint {quoted(name)} of {self.resource.what}", self.resource.key)
         if standard and "extends" in own.keys:
@@ -342,7 +322,7 @@ class Family:
             name=name,
             python=python_name(name, "endpoint"),
             standard=standard,
-            extends=base_name,
+            extends=None if standard or base is self.root else base.name,
             written=frozenset(keys),
             method=method,
             path=path,
@@ -366,7 +346,7 @@ class Family:
             get_optimistic_response=own.get_optimistic_response or base.get_optimistic_response,
             description=own.description,
             deprecated=own.deprecated,
-            example=example,
+            example=self.examples.get(name) if meant else None,
             place=own.key.place,
         )
         endpoint = self._paged(endpoint, own, base)
@@ -609,6 +589,10 @@ def find_collection(schema: d.Type | None) -> d.CollectionOf | None:
             return next((found for member in members if (found := find_collection(member.type)) is not None), None)
         case _:
             return None
+
+
+def _is_standard(name: str) -> bool:
+    return name in d.STANDARD or name in d.EXTENDERS
 
 
 def _fitting(listing: d.Endpoint) -> tuple[str, ...]:

@@ -209,6 +209,7 @@ class _Resource:
             description=description,
             deprecated=deprecated,
             place=self.key.place,
+            url_place=(self.settings if self.settings.url_prefix is not None else self.all.top).url_place,
         )
 
     def _class_name(self) -> None:

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from restencil_generator import declaration as d
 from restencil_generator.check_types import Types
-from restencil_generator.problems import Related, quoted
+from restencil_generator.problems import Place, Related, quoted
 from restencil_generator.tree import Entry, Node, ScalarNode, is_null
 
 OPTION_KEYS: Final = (
@@ -41,6 +41,7 @@ class Settings:
     """What the spec, a resource or an endpoint settles alike; `None` where it says nothing."""
 
     url_prefix: str | None = None
+    url_place: Place = d.NOWHERE
     headers: Mapping[str, str] | None = None
     options: Mapping[str, Any] | None = None
     base: d.Reference | None = None
@@ -56,18 +57,18 @@ class Settled:
         """The url_prefix, headers, options and endpoint class that a level writes."""
         types = self.types
         prefix: str | None = None
+        place = d.NOWHERE
         if "url_prefix" in given:
-            prefix = types.text(given["url_prefix"].value, f"'url_prefix' of {what}")
+            node = given["url_prefix"].value
+            prefix, place = types.text(node, f"'url_prefix' of {what}"), node.place
             if prefix is not None and not URL_TEXT.match(prefix):
-                types.report(
-                    "bad-url", f"'url_prefix' of {what} holds a space or a control character", given["url_prefix"].value
-                )
+                types.report("bad-url", f"'url_prefix' of {what} holds a space or a control character", node)
         base: d.Reference | None = None
         if "endpoint" in given:
             base = types.reference(given["endpoint"].value, f"'endpoint' of {what}")
         headers = self.headers(given["headers"].value, what) if "headers" in given else None
         options = self.options(given["options"].value, what) if "options" in given else None
-        return Settings(prefix, headers, options, base)
+        return Settings(prefix, place, headers, options, base)
 
     def headers(self, node: Node, what: str) -> dict[str, str]:
         """Static headers. Those that carry secrets are refused."""

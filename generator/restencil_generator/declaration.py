@@ -248,6 +248,37 @@ Type: TypeAlias = (
 )
 
 
+def parts(type: Type) -> Iterator[Type]:
+    """A type and all types in it, outer ones first."""
+    yield type
+    match type:
+        case Optional(item) | ListOf(item) | ValuesOf(item) | PageOf(item) | AdderOf(item):
+            yield from parts(item)
+        case CollectionOf(item) | AllOf(item) | InvalidateOf(item):
+            yield from parts(item)
+        case QueryOf(item, _, returns):
+            yield from parts(item)
+            if returns is not None:
+                yield from parts(returns)
+        case ObjectType(members):
+            for member in members:
+                yield from parts(member.type)
+        case AnyOf(items):
+            for item in items:
+                yield from parts(item)
+        case _:
+            pass
+
+
+def entities_in(type: Type) -> Iterator[str]:
+    """The names of the entities in a type, those of unions included."""
+    for part in parts(type):
+        if isinstance(part, EntityRef):
+            yield part.name
+        elif isinstance(part, UnionOf):
+            yield from (choice.entity for choice in part.choices)
+
+
 # --------------------------------------------------------------------------------------------------------------- fields
 
 
@@ -538,7 +569,7 @@ class Resource:
 
     `class_name` is its class (`Articles`), `python` its attribute on the client. `members` are the standard members
     that exist, `create` aside. `endpoints` holds them (without the extenders, which hang on their list) and the added
-    ones. `options`, `headers`, `url_prefix` and `base` include those of the spec.
+    ones. `options`, `headers`, `url_prefix` (written at `url_place`) and `base` include those of the spec.
     """
 
     name: str
@@ -561,6 +592,7 @@ class Resource:
     description: str = ""
     deprecated: str | None = None
     place: Place = _place()
+    url_place: Place = _place()
 
     @property
     def entities(self) -> tuple[str, ...]:
@@ -604,7 +636,7 @@ class Spec:
     `file` is the file's (or folder's) name without its folders. `digest` is the SHA-256, in hexadecimal, of the loaded
     declaration in canonical form: comments, line ends, layout and the order of keys wherever it has no meaning do not
     count. `namespace` maps every name of a generated class, alias or constant to what it is (`"entity"`, `"object"`,
-    `"enum"`, `"constant"`, `"resource"`, `"client"`, `"typed_dict"`).
+    `"enum"`, `"constant"`, `"resource"`, `"client"`, `"typed_dict"`). `url_place` is where `url_prefix` is written.
     """
 
     file: str
@@ -627,3 +659,4 @@ class Spec:
     resources: Mapping[str, Resource] = dataclasses.field(default_factory=dict[str, Resource])
     namespace: Mapping[str, str] = dataclasses.field(default_factory=dict[str, str])
     place: Place = _place()
+    url_place: Place = _place()

@@ -70,13 +70,11 @@ def _names(spec: d.Spec) -> Iterator[Problem]:
             spec.place,
             "choose another name",
         )
-    levels = [(spec.url_prefix, spec.headers, "the spec", spec.place)]
-    levels += [
-        (resource.url_prefix, resource.headers, f"resource {quoted(resource.name)}", resource.place)
-        for resource in spec.resources.values()
-    ]
+    levels: list[tuple[d.Spec | d.Resource, str]] = [(spec, "the spec")]
+    levels += [(resource, f"resource {quoted(resource.name)}") for resource in spec.resources.values()]
     known: set[str] = set()
-    for prefix, headers, what, place in levels:
+    for level, what in levels:
+        prefix = level.url_prefix
         if (
             spec.auth is not None
             and prefix.startswith("http://")
@@ -84,14 +82,15 @@ def _names(spec: d.Spec) -> Iterator[Problem]:
             and prefix not in known
         ):
             known.add(prefix)
-            yield _advice("plain-http", f"the secret of {what} travels in the clear: {prefix}", place, "use https")
-        for name in headers:
+            message = f"the secret of {what} travels in the clear: {prefix}"
+            yield _advice("plain-http", message, level.url_place, "use https")
+        for name in level.headers:
             if any(word in name.lower() for word in _SECRET_WORDS) and name not in known:
                 known.add(name)
                 yield _advice(
                     "secret-looking",
                     f"the header {quoted(name)} of {what} looks like a secret, which never stands in a spec",
-                    place,
+                    level.place,
                     "use 'auth:'",
                 )
 
@@ -141,7 +140,7 @@ def _never_alone(spec: d.Spec) -> Iterator[Problem]:
     alone: set[str] = set()
     for endpoint in _endpoints(spec):
         if not endpoint.side_effect and isinstance(endpoint.schema, d.EntityRef | d.UnionOf):
-            alone.update(_named(endpoint.schema))
+            alone.update(d.entities_in(endpoint.schema))
     tables = {spec.entities[name].key for name in alone}
     for entity in spec.entities.values():
         for field in entity.fields:
@@ -352,7 +351,7 @@ def _deprecated(spec: d.Spec) -> Iterator[Problem]:
             yield _old(f"entity {quoted(entity.name)}", spec.entities[entity.extends], entity.place)
         for field in entity.fields:
             if field.deprecated is None:
-                for name in _named(field.type):
+                for name in d.entities_in(field.type):
                     if spec.entities[name].deprecated is not None:
                         what = f"field {quoted(field.name)} of entity {quoted(entity.name)}"
                         yield _old(what, spec.entities[name], field.place)
@@ -388,8 +387,8 @@ def _old(what: str, entity: d.Entity, place: Place) -> Problem:
 def _unused(spec: d.Spec) -> Iterator[Problem]:
     used: set[str] = set()
     for _, type in _types(spec):
-        used.update(part.name for part in _parts(type, (d.EnumRef, d.ObjectRef, d.EntityRef)))
-        used.update(choice.entity for union in _parts(type, d.UnionOf) for choice in union.choices)
+        used.update(part.name for part in _parts(type, (d.EnumRef, d.ObjectRef)))
+        used.update(d.entities_in(type))
     used.update(entity.extends for entity in spec.entities.values() if entity.extends is not None)
     tables: list[tuple[str, Mapping[str, Any]]] = [
         ("enum", spec.enums),
@@ -431,36 +430,11 @@ def _types(spec: d.Spec) -> Iterator[tuple[Place, d.Type]]:
 
 def _parts(type: d.Type, wanted: Any) -> Iterator[Any]:
     """The types of a kind in a type, itself included."""
-    if isinstance(type, wanted):
-        yield type
-    match type:
-        case d.Optional(item) | d.ListOf(item) | d.ValuesOf(item) | d.PageOf(item) | d.AdderOf(item):
-            yield from _parts(item, wanted)
-        case d.CollectionOf(item) | d.AllOf(item) | d.InvalidateOf(item):
-            yield from _parts(item, wanted)
-        case d.QueryOf(item, _, returns):
-            yield from _parts(item, wanted)
-            if returns is not None:
-                yield from _parts(returns, wanted)
-        case d.ObjectType(members):
-            for member in members:
-                yield from _parts(member.type, wanted)
-        case d.AnyOf(items):
-            for item in items:
-                yield from _parts(item, wanted)
-        case _:
-            pass
+    return (part for part in d.parts(type) if isinstance(part, wanted))
 
 
 def _parts_of(type: d.Type | None, wanted: Any) -> bool:
     return type is not None and any(True for _ in _parts(type, wanted))
-
-
-def _named(type: d.Type) -> list[str]:
-    """The entities that a type names."""
-    names: list[str] = [part.name for part in _parts(type, d.EntityRef)]
-    names.extend(choice.entity for union in _parts(type, d.UnionOf) for choice in union.choices)
-    return list(dict.fromkeys(names))
 
 
 # ---------------------------------------------------------------------------------------------------------------- hooks
@@ -477,26 +451,24 @@ class _Hook:
 
 
 def _hooks(spec: d.Spec, python_path: Sequence[Path | str]) -> Iterator[Problem]:
-    hooks = list(dict.fromkeys(_all_hooks(spec)))
+    hooks = list(_all_hooks(spec))
     if not hooks:
         return
-    told: dict[tuple[str, str], dict[Place, _Hook]] = {}
-    for hook, answer in zip(hooks, _probe(hooks, python_path), strict=True):
-        code, message = answer
-        if code:
-            # What is missing is missing for all that name it; anything else is about the one place.
-            shared = (code, message) if code == "hook-missing" else (code, f"{hook.what}: {message}")
-            told.setdefault(shared, {}).setdefault(hook.reference.place, hook)
+    missing: dict[str, dict[Place, _Hook]] = {}
     judged: set[tuple[str, Place]] = set()
-    for (code, message), places in told.items():
-        first, *others = sorted(places)
+    for hook, (code, message) in zip(hooks, _probe(hooks, python_path), strict=True):
+        place = hook.reference.place
         if code == "hook-missing":
-            hint = "write it, or correct the reference" if not others else "write it, or correct the references"
-            also = [Related(place, f"{places[place].what} names it too") for place in others]
-            yield _advice(code, f"{places[first].what}: {message}", first, hint, also)
-        elif (code, first) not in judged:
-            judged.add((code, first))
-            yield _advice(code, message, first)
+            # What is missing is missing for all that name it; anything else is about the one place.
+            missing.setdefault(message, {}).setdefault(place, hook)
+        elif code and (code, place) not in judged:
+            judged.add((code, place))
+            yield _advice(code, f"{hook.what}: {message}", place)
+    for message, places in missing.items():
+        first, *others = sorted(places)
+        hint = "write it, or correct the reference" if not others else "write it, or correct the references"
+        also = [Related(place, f"{places[place].what} names it too") for place in others]
+        yield _advice("hook-missing", f"{places[first].what}: {message}", first, hint, also)
 
 
 def _all_hooks(spec: d.Spec) -> Iterator[_Hook]:

@@ -339,7 +339,8 @@ class _Plan:
             or f"The package {spec.package}."
         )
         modules = sorted((module for module, names in self.exports.items() if names), key=natural)
-        homes = ((string(module), pair([string(name) for name in self.names(module)])) for module in modules)
+        exported = ((module, sorted(self.exports[module], key=natural)) for module in modules)
+        homes = ((string(module), pair(list(map(string, names)))) for module, names in exported)
         tables = [Constant("_NAMES", "", Table(tuple(homes)))]
         if deprecated:
             tables.append(
@@ -357,10 +358,6 @@ class _Plan:
             tables=tuple(tables),
             names=names,
         )
-
-    def names(self, module: str) -> list[str]:
-        """What a module of the package exports, in order."""
-        return sorted(self.exports[module], key=natural)
 
     def _deprecated(self) -> list[tuple[str, str]]:
         """Names whose use is to be warned of, with the warning's text."""
@@ -560,30 +557,13 @@ def _nested(spec: d.Spec) -> frozenset[str]:
     Type checkers follow TypedDicts that hold TypedDicts to the end; in a ring of some hundred they give up.
     """
     inner = {
-        name: {part for field in entity.all_fields if not field.read_only for part in _entities_in(field.type)}
+        name: {part for field in entity.all_fields if not field.read_only for part in d.entities_in(field.type)}
         for name, entity in spec.entities.items()
     }
     found: set[str] = set()
     for _ in range(_DEPTH):
         found |= {name for name, parts in inner.items() if parts <= found}
     return frozenset(found)
-
-
-def _entities_in(type: d.Type) -> Iterator[str]:
-    match type:
-        case d.EntityRef(name):
-            yield name
-        case d.UnionOf(choices):
-            yield from (choice.entity for choice in choices)
-        case d.Optional(of) | d.ListOf(of) | d.ValuesOf(of):
-            yield from _entities_in(of)
-        case d.CollectionOf(of):
-            yield from _entities_in(of)
-        case d.ObjectType(members):
-            for member in members:
-                yield from _entities_in(member.type)
-        case _:
-            return
 
 
 def _check_modules(spec: d.Spec) -> None:

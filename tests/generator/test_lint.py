@@ -82,6 +82,17 @@ def test_a_secret_should_travel_encrypted() -> None:
     assert advice("url_prefix: http://shop.example\n") == []
 
 
+def test_a_url_that_is_not_encrypted_is_marked_where_it_stands() -> None:
+    """The spec's and a resource's own, each at the line that is to be changed."""
+    text = "auth: {bearer: true}\nurl_prefix: http://shop.example\n" + ITEM + "resources:\n"
+    text += "  items:\n    path: /items/:id\n    schema: Item\n    url_prefix: http://items.example\n"
+    found = lint(loaded(text))
+    assert [(problem.message.rpartition(" ")[2], problem.place.line, problem.place.column) for problem in found] == [
+        ("http://shop.example", 4, 13),
+        ("http://items.example", 12, 17),
+    ]
+
+
 def test_a_prefix_and_a_path_should_have_a_slash_between_them() -> None:
     """Else they are one word in the URL; told once for a resource, and for each endpoint with a path of its own."""
     resources = "resources: {items: {path: items/:id, schema: Item, endpoints: {hot: {path: hot, schema: [Item]}}}}\n"
@@ -459,6 +470,16 @@ def test_what_many_name_and_is_missing_is_told_once(tmp_path: Path) -> None:
         (2, "'process' of 'get' of resource 'items' names it too"),
         (3, "'process' of 'a' of resource 'items' names it too"),
     ]
+
+
+@pytest.mark.parametrize(("name", "code"), [("two", "hook-arity"), ("nothing", "hook-missing")])
+def test_what_fails_alike_in_one_endpoint_is_shown_at_each_place(tmp_path: Path, name: str, code: str) -> None:
+    """Two references that serve for the same and name the same function are two lines to correct."""
+    union = f"{{union: {{x: Item}}, attribute: 'python:shop_hooks:{name}'}}"
+    found = hooks(tmp_path, f"endpoints:\n  a:\n    path: /a\n    schema:\n      b: {union}\n      c: {union}\n")
+    assert {problem.code for problem in found} == {code}
+    places = [place for problem in found for place in (problem.place, *(other.place for other in problem.related))]
+    assert [place.line for place in places] == [14, 15]
 
 
 def test_code_that_ends_the_interpreter_is_told(tmp_path: Path) -> None:

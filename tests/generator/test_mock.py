@@ -364,8 +364,45 @@ def test_a_body_that_is_no_object_is_a_422(blog: Api, body: Any) -> None:
 
 
 def test_what_the_spec_does_not_know_is_kept(blog: Api) -> None:
-    """Unknown members of a body come back, as from a server that is ahead of the spec."""
+    """Members of a body that nothing declares come back, as from a server that is ahead of the spec."""
     assert blog.send("PATCH", "/articles/1", {"mood": [1]})["mood"] == [1]
+
+
+def test_what_only_a_body_declares_is_no_part_of_the_record() -> None:
+    """The spec says of such a member that it is sent, and of the entity that it has none: in lists and alone."""
+    api = Api("""
+restencil: 1
+package: accounts
+objects: {Invitation: {name: string, host: string}}
+resources:
+  users:
+    path: /users/:id
+    schema: {entity: User, fields: {id: integer, name: string}}
+    body: {name: string, password: string}
+    endpoints:
+      ban: {method: POST, path: "/users/:id/ban", body: {reason: string, name: string}, schema: User}
+      invite: {method: POST, path: /invitations, body: [Invitation], schema: [User]}
+""")
+    assert api.send("POST", "/users", {"name": "ada", "password": "secret"}, 201) == {"id": 6, "name": "ada"}
+    assert api.send("PATCH", "/users/6", {"password": "other"}) == {"id": 6, "name": "ada"}
+    assert api.send("POST", "/users/6/ban", {"reason": "spam", "name": "x"}) == {"id": 6, "name": "x"}
+    assert api.send("POST", "/invitations", [{"name": "bo", "host": "ada"}], 201) == [{"id": 7, "name": "bo"}]
+    assert api.get("/users/6") == {"id": 6, "name": "x"}
+
+
+def test_what_tells_the_records_of_a_union_apart_is_kept() -> None:
+    """Also of those that do not have it as a field."""
+    api = Api("""
+restencil: 1
+package: feed
+entities: {Link: {fields: {id: integer, kind: string}}, Post: {fields: {id: integer}}}
+resources:
+  items:
+    path: /items/:id
+    schema: {union: {link: Link, post: Post}, attribute: kind}
+    body: {kind: string}
+""")
+    assert api.send("POST", "/items", {"kind": "post"}, 201)["kind"] == "post"
 
 
 def test_several_articles_at_once_are_checked_one_by_one(blog: Api) -> None:

@@ -521,7 +521,8 @@ class _Answer:
             self._change_field(row)
             return
         if self.endpoint.has_body:
-            self.tables.change(row, self._object(self.call.body), replace=self.endpoint.method == "PUT")
+            body = self._record(self.call.body, frozenset((row.entity.key,)))
+            self.tables.change(row, body, replace=self.endpoint.method == "PUT")
             return
         stem = self.endpoint.name.removesuffix("e").lower()
         for field in row.entity.all_fields:
@@ -571,6 +572,7 @@ class _Answer:
                 if back is not None:
                     params[back.wire] = self.tables.pk(below)
         body = self.call.body if self.endpoint.has_body else {}
+        keys = self.tables.keys(of)
         if self._is_plain():
             self.added = self._named(of)
             if self.added:
@@ -580,18 +582,17 @@ class _Answer:
             self.added = [self.tables.create(of, {}, params=params) for _ in range(many)]
             self.subject = self.added[0] if not _is_list(schema) else None
         elif isinstance(schema, AdderOf) and schema.how == "assign":
-            members = self._object(body)
             self.added = [
-                self.tables.create(of, self._object(item, f"the member {key!r}"), params=params, label=key)
-                for key, item in members.items()
+                self.tables.create(of, self._record(item, keys, f"the member {key!r}"), params=params, label=key)
+                for key, item in self._object(body).items()
             ]
         elif isinstance(body, list):
             self.added = [
-                self.tables.create(of, self._object(item, f"item {index}"), params=params)
+                self.tables.create(of, self._record(item, keys, f"item {index}"), params=params)
                 for index, item in enumerate(body)
             ]
         else:
-            self.added = [self.tables.create(of, self._object(body), params=params)]
+            self.added = [self.tables.create(of, self._record(body, keys), params=params)]
             self.subject = self.added[0]
         if below is not None:
             for row in self.added:
@@ -599,6 +600,28 @@ class _Answer:
                     if self._is_relation(field, row.entity) and not isinstance(_bare(field.type), EntityRef | UnionOf):
                         self.tables.attach(below, field, row)
         return self._respond(HTTPStatus.CREATED)
+
+    def _record(self, body: Body, keys: frozenset[str], what: str = "the body") -> dict[str, Json]:
+        """What a body says about a record of these tables.
+
+        A member that the spec declares for the body and for no such record is said to the server, which does not show
+        it; one that the spec does not know at all is kept, as by a server that is ahead of the spec.
+        """
+        said = {field.wire for field in self._body_fields()} - self.tables.members(keys)
+        return {name: value for name, value in self._object(body, what).items() if name not in said}
+
+    def _body_fields(self) -> Sequence[Field]:
+        """The fields that the body declares itself; none where it takes those of entities."""
+        type_ = None if self.endpoint.body is None else self.endpoint.body.type
+        while isinstance(type_, Optional | ListOf | ValuesOf):
+            type_ = type_.item
+        match type_:
+            case ObjectType():
+                return type_.members
+            case ObjectRef():
+                return self.spec.objects[type_.name].fields
+            case _:
+                return ()
 
     def _object(self, body: Body, what: str = "the body") -> dict[str, Json]:
         if isinstance(body, dict):
