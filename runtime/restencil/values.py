@@ -169,21 +169,21 @@ def same_json(left: Any, right: Any) -> bool:
 def alike(left: Any, right: Any) -> bool:
     """Whether two values that are equal in Python are so in JSON, where booleans are no numbers."""
     kind = kind_of(left)
-    if kind is list or (kind is not dict and isinstance(left, LIST)):
-        if not isinstance(right, LIST):
-            return False
-        for place, value in enumerate(left):
-            if type(value) is not str:
-                other = right[place]
-                if value is not other and not alike(value, other):
-                    return False
-        return True
-    if kind is dict or isinstance(left, DICT):
+    if kind is dict or (kind is not list and isinstance(left, DICT)):
         if not isinstance(right, DICT):
             return False
         for key, value in left.items():
             if type(value) is not str:
                 other = right[key]
+                if value is not other and not (type(value) is type(other) is int) and not alike(value, other):
+                    return False
+        return True
+    if kind is list or isinstance(left, LIST):
+        if not isinstance(right, LIST):
+            return False
+        for place, value in enumerate(left):
+            if type(value) is not str:
+                other = right[place]
                 if value is not other and not alike(value, other):
                     return False
         return True

@@ -232,7 +232,8 @@ def _fitting(draw: st.DrawFn, node: Schema | None, depth: int) -> Json:
     if isinstance(node, schema.Collection):
         item = next(iter(item.children())) if item is not None else None
     items = [_fitting(draw, item, depth - 1) for _ in range(draw(st.one_of(st.integers(0, 3), st.integers(4, 7))))]
-    return items * draw(st.sampled_from([1, 1, 3]))  # long lists are read in another way
+    times = draw(st.sampled_from([1, 1, 3]))  # long lists are read in another way
+    return [item for _ in range(times) for item in deepcopy(items)]
 
 
 @st.composite

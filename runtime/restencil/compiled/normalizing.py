@@ -77,6 +77,15 @@ class CompiledNormalization(Normalization):
             self.settle()
         return found
 
+    def arrived(self, model: EntityModel, pk: str, record: dict[str, Any]) -> None:
+        """Collects one record, unless it is all that there is so far: that is written at once."""
+        if self._collected is None:
+            self._write(model, [pk], [record])
+        else:
+            pks, records = self.collect(model)
+            pks.append(pk)
+            records.append(record)
+
     def settle(self) -> None:
         """Writes what was collected; so does everything that writes or looks at what was written."""
         collected = self._collected
@@ -294,15 +303,17 @@ class _Normalizing:
 
     def __init__(self, source: Source) -> None:
         self.source = source
-        self._models: list[EntityModel] = []
+        self._models: set[EntityModel] = set()
+        self._lists: dict[EntityModel, int] = {}
+        """The entities that are collected in lists, with the number that tells their lists apart."""
         self._inside: list[Schema] = []
         scope = source.scope
         scope.update(UNDEFINED=UNDEFINED, usable_pk=usable_pk)
 
     def opening(self) -> list[str]:
         """The statements that the function begins with."""
-        known = [self.source.name(model, "model") for model in self._models]
-        return [f"pks_{place}, records_{place} = run.collect({model})" for place, model in enumerate(known)]
+        known = [(place, self.source.name(model, "model")) for model, place in self._lists.items()]
+        return [f"pks_{place}, records_{place} = run.collect({model})" for place, model in known]
 
     def value(self, schema: Schema | None, value: str, parent: str, key: str, sink: str) -> None:
         """The stored form of the value in a variable goes where `sink` says, a statement with `{}` for it."""
@@ -385,8 +396,7 @@ class _Normalizing:
         source, model = self.source, schema.model
         node = source.name(schema, "schema")
         pk = source.variable("pk")
-        if model not in self._models:
-            self._models.append(model)
+        self._models.add(model)
         self._inside.append(schema)
         with source.block(f"if type({value}) is dict:"):
             with source.block("try:"):
@@ -445,7 +455,10 @@ class _Normalizing:
         self._collect(model, record, pk)
 
     def _collect(self, model: EntityModel, record: str, pk: str) -> None:
-        place = self._models.index(model)
+        if len(self._inside) == 1:
+            self.source.put(f"run.arrived({self.source.name(model, 'model')}, {pk}, {record})")
+            return
+        place = self._lists.setdefault(model, len(self._lists))
         self.source.put(f"pks_{place}.append({pk})", f"records_{place}.append({record})")
 
 
