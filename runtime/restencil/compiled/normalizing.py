@@ -134,8 +134,9 @@ class CompiledNormalization(Normalization):
         adopts = copied or self.adopts
         for place, pk in enumerate(pks):
             record = records[place]
-            before: Any = INVALID if pk in written else stored.get(pk)
-            if before is None:
+            again = pk in written
+            before: Any = stored.get(pk, UNDEFINED)
+            if before is UNDEFINED and not again:
                 if not ready:
                     written[pk] = record if adopts else {**record}
                 elif holds_containers(record) or not hidden.isdisjoint(record):
@@ -143,7 +144,7 @@ class CompiledNormalization(Normalization):
                 else:
                     written[pk] = made = _new(cls)
                     set_members(made, record if adopts else {**record})
-            elif merges or before is INVALID or (times and fetched_at < times[pk].fetched_at):
+            elif again or merges or before is INVALID or (times and fetched_at < times[pk].fetched_at):
                 super().write_entity(model, pk, record if copied else {**record})
             else:
                 existing: dict[str, Any] = before if kind_of(before) is dict else before.__dict__
@@ -187,8 +188,10 @@ class CompiledNormalization(Normalization):
         if not stored or stored.keys().isdisjoint(arrived):
             written.update(zip(pks, self._kept(model, records), strict=True))
             return [], []
-        merged = self._is_quick_to_compare(model, records) and self._merge(model, pks, records, written, stored)
-        return ([], []) if merged else (pks, records)
+        names = self._names_beside_text(model, records)
+        if names is not None and self._merge(model, pks, records, written, stored, names):
+            return [], []
+        return pks, records
 
     def _kept(self, model: EntityModel, records: Records) -> Iterable[Any]:
         """What the table is to hold for records that are new."""
@@ -211,8 +214,12 @@ class CompiledNormalization(Normalization):
         records: Records,
         written: dict[str, Any],
         stored: Mapping[str, Any],
+        names: set[str],
     ) -> bool:
-        """Writes records of which none came twice over those that are stored; False where they are not all alike."""
+        """Writes records of which none came twice over those that are stored; False where not all of them are.
+
+        Only under these names there is something else than text.
+        """
         before: list[Any] = list(map(stored.get, pks))
         kinds = set(map(type, before))
         if kinds == {model.cls}:
@@ -225,8 +232,7 @@ class CompiledNormalization(Normalization):
             equal = list(map(eq, existing, records))
         except Exception:  # as in `same_json`
             return False
-        shape = self.below.shape(model.key, 0)
-        for name in shape.beside_text if shape is not None else ():
+        for name in names:
             # Of records that are equal in Python, those that are not in JSON, where booleans are no numbers.
             for place, old in enumerate(existing):
                 if name in old and equal[place]:
@@ -241,19 +247,17 @@ class CompiledNormalization(Normalization):
                 self._lay_over(model, pks[place], records[place], before[place], written)
         return True
 
-    def _is_quick_to_compare(self, model: EntityModel, records: Records) -> bool:
-        """Whether it is known where the records stored hold text, and that is most of them."""
+    def _names_beside_text(self, model: EntityModel, records: Records) -> set[str] | None:
+        """Under which names the records stored hold something else than text, where that is known and they are few."""
         below = self.below
         if model.merges or below.latest.get(model.key, 0) > self.meta.fetched_at:
-            return False
+            return None
         shape = below.shape(model.key, len(records))
-        if shape is None:
-            return False
-        if 2 * len(shape.beside_text) <= len(records[0]):
-            return True
+        if shape is None or 2 * len(shape.beside_text) <= len(records[0]):
+            return None if shape is None else shape.beside_text
         if model.direct:
             below.give_up_shape(model.key)  # it would serve nothing else
-        return False
+        return None
 
 
 def _agree(arrived: Mapping[str, Any], pks: list[str], records: Records) -> bool:
