@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from .late import logger
 from .records import Record, to_wire
-from .tables import EMPTY, Change, record_of
+from .tables import EMPTY, Change, Growth, Tables, record_of
 from .values import INVALID, SCALARS, TUPLE, UNDEFINED, Meta, kind_of, same_json
 
 if TYPE_CHECKING:
@@ -227,13 +227,14 @@ class Normalization:
 
     def stored_collection(self, table: str, pk: str) -> Any:
         """The stored list or dict of a collection at this point of the pass, None where there is none."""
+        self.change.spread((table, pk))
         found = self.change.get(table, pk)
         return None if found is UNDEFINED or found is INVALID else found
 
     def collections(self, table: str) -> list[tuple[str, Any]]:
         """Every stored collection of a table, with its primary key."""
-        change = self.change
-        return [(pk, stored) for pk in change.pks(table) if (stored := change.get(table, pk)) is not INVALID]
+        known = [(pk, self.stored_collection(table, pk)) for pk in self.change.pks(table)]
+        return [(pk, stored) for pk, stored in known if stored is not None]
 
     def write_collection(self, table: str, pk: str, items: Any) -> None:
         """Replaces a collection, unless the stored one was fetched later (§5.8.2)."""
@@ -250,8 +251,16 @@ class Normalization:
 
     def change_collection(self, table: str, pk: str, changed: Any) -> None:
         """Stores a collection that something was added to or taken from; its times become this action's (§5.8.3)."""
+        self.change.write(table, pk, changed, self._times_of_collection(table, pk))
+
+    def is_base(self, table: str, pk: str, stored: Any) -> bool:
+        """Whether this is what the tables of the base hold, and not of a layer."""
+        return type(self.below) is Tables and self.below.get(table, pk) is stored
+
+    def grow_collection(self, table: str, pk: str, stored: Any, growth: Growth) -> None:
+        """The same for a list of the base that something is added to: it grows when all is done."""
+        self.change.grow(table, pk, stored, growth, self._times_of_collection(table, pk))
+
+    def _times_of_collection(self, table: str, pk: str) -> Meta:
         old_meta = self.change.meta(table, pk)
-        meta = self.meta
-        if old_meta is not None and meta.fetched_at < old_meta.fetched_at:
-            meta = old_meta
-        self.change.write(table, pk, changed, meta)
+        return old_meta if old_meta is not None and self.meta.fetched_at < old_meta.fetched_at else self.meta

@@ -347,7 +347,7 @@ class Store:
     def _shows_base(self) -> bool:
         """Whether a read shows the base as it is: nothing is laid over it, and no one minds what is read."""
         layers, retention = self._layers, self._retention
-        return not (layers.stale or layers.top is not self._base or retention.active or retention.evicted)
+        return layers.idle and not (retention.active or retention.evicted)
 
     def read_base(self, endpoint: Endpoint[..., Any], args: tuple[Any, ...], key: str | None = None) -> Reading:
         """The same in the base state, without optimistic updates (`fetch_if_stale`, §7.1)."""
@@ -845,6 +845,9 @@ class Store:
     def _commit(self, change: Change) -> None:
         """Writes a change into the tables and drops what was built from what it changed; it cannot fail."""
         base, memo, layers = self._base, self._memo, self._layers
+        if change.growing and (self._asides or not layers.idle):
+            for cell in [*change.growing]:
+                change.spread(cell)  # the list as it is may be held
         if self._asides:
             self._keep_aside(change)
         pending = len(layers)

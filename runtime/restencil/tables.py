@@ -98,6 +98,13 @@ class Shape:
         return (len(self.names), len(self.containers)) != before
 
 
+class Growth(NamedTuple):
+    """Items that a stored list is to grow by, before all others or after them."""
+
+    items: list[Any]
+    first: bool
+
+
 class State(Protocol):
     """The questions that a state answers."""
 
@@ -275,8 +282,11 @@ class Tables:
         """The cells of a table that the change gives another value."""
         if table in change.kept:
             return []
-        stored = self.entities.get(table, EMPTY)
-        return [(table, pk) for pk, value in change.entities[table].items() if stored.get(pk) is not value]
+        stored, growing = self.entities.get(table, EMPTY), change.growing
+        written = change.entities[table]
+        if not growing:
+            return [(table, pk) for pk, value in written.items() if stored.get(pk) is not value]
+        return [(table, pk) for pk, value in written.items() if stored.get(pk) is not value or (table, pk) in growing]
 
     def commit(self, change: Change) -> list[str]:
         """Takes a change over, whose dicts may become tables; returns those that are new or have more members."""
@@ -304,6 +314,8 @@ class Tables:
             stored.update(written)
             if len(stored) != size:
                 grown.append(table)
+        for (table, pk), growth in change.growing.items():
+            self.entities[table][pk].grow(growth)
         for key in change.results if not self.stamps else {**change.results, **change.key_metas}:
             if self.stamps:
                 self._settle(key)
@@ -350,7 +362,18 @@ class Change:
     `times` are the action's; they are those of all that it writes, except where `metas` has others.
     """
 
-    __slots__ = ("below", "entities", "indexes", "kept", "key_metas", "listed", "metas", "results", "times")
+    __slots__ = (
+        "below",
+        "entities",
+        "growing",
+        "indexes",
+        "kept",
+        "key_metas",
+        "listed",
+        "metas",
+        "results",
+        "times",
+    )
 
     def __init__(self, below: State, times: Meta) -> None:
         self.below = below
@@ -363,6 +386,8 @@ class Change:
         self.listed: set[str] = set()
         self.kept: set[str] = set()
         """Tables of which all that it writes is what is stored there, the same objects."""
+        self.growing: dict[Cell, Growth] = {}
+        """What lists of the base, which it writes as they are, grow by when it is taken over."""
 
     def over(self, below: State) -> Change:
         """The same change over another state."""
@@ -431,10 +456,24 @@ class Change:
         else:
             written[pk] = stored
             self.kept.discard(table)
+            self.growing.pop((table, pk), None)
         if meta is not self.times:
             self.metas.setdefault(table, {})[pk] = meta
         elif table in self.metas:
             self.metas[table].pop(pk, None)
+
+    def grow(self, table: str, pk: str, stored: Any, growth: Growth, meta: Meta) -> None:
+        """Writes a list of the base, which grows when the change is taken over."""
+        self.write(table, pk, stored, meta)
+        if growth.items:
+            self.growing[table, pk] = growth
+
+    def spread(self, cell: Cell) -> None:
+        """Writes a list that was to grow as one of its own, because someone looks at it, or at the one in the base."""
+        growth = self.growing.pop(cell, None)
+        if growth is not None:
+            table, pk = cell
+            self.entities[table][pk] = self.entities[table][pk].grown(growth)
 
     def open_table(self, table: str) -> None:
         """Makes the table known, whether or not anything is in it: a list of all that it holds was answered."""

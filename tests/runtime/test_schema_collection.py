@@ -310,6 +310,85 @@ def test_an_item_that_is_there_is_not_added_twice() -> None:
     ]
 
 
+unshift = adding(TODOS.unshift)
+broken = adding({"added": TODOS.push, "other": Todo})
+twice = adding({"last": TODOS.push, "first": TODOS.unshift})
+
+
+def grown(*more: int) -> Desk:
+    """A store whose list was fetched and then added to, so that it knows what it holds."""
+    desk = Desk()
+    desk.answer(get_list, [{"id": 1}])
+    for number in (2, *more):
+        desk.answer(push, {"id": number}, {})
+    return desk
+
+
+def test_what_was_read_before_an_addition_stays_as_it_was() -> None:
+    """Neither what was handed out changes nor what a snapshot shows, however often something is added."""
+    desk = grown()
+    desk.answer(listed(schema.Array(Todo), "/others"), [{"id": 3}, {"id": 4}])  # the snapshots know them, too
+    first = desk.data(get_list)
+    snapshot = desk.snapshot()
+    desk.answer(push, {"id": 3}, {})
+    desk.answer(unshift, {"id": 0}, {})
+    assert ids(first) == [1, 2]
+    assert ids(snapshot.get(TODOS)) == [1, 2]
+    later = desk.snapshot()
+    desk.answer(push, {"id": 4}, {})
+    assert ids(later.get(TODOS)) == [0, 1, 2, 3]
+    assert ids(desk.data(get_list)) == [0, 1, 2, 3, 4]
+    del snapshot, later
+    desk.answer(push, [{"id": 4}, {"id": 5}, {"id": 5}], [{}, {}, {}])
+    assert ids(desk.data(get_list)) == [0, 1, 2, 3, 4, 5]
+
+
+def test_an_answer_that_fails_adds_nothing() -> None:
+    """And the next one adds what it would have added anyway."""
+    desk = grown()
+    with pytest.raises(ProcessingError):
+        desk.answer(broken, {"added": {"id": 3}, "other": {"title": "without a primary key"}}, {})
+    assert desk.table("[Todo]") == {"{}": ["1", "2"]}
+    desk.answer(push, {"id": 3}, {})
+    assert desk.table("[Todo]") == {"{}": ["1", "2", "3"]}
+
+
+def test_one_answer_may_add_at_both_ends() -> None:
+    """Whatever comes first; what both add is added once."""
+    desk = grown()
+    desk.answer(twice, {"last": [{"id": 3}, {"id": 4}], "first": [{"id": 0}, {"id": 3}]}, {})
+    assert desk.table("[Todo]") == {"{}": ["0", "1", "2", "3", "4"]}
+    desk.answer(push, [{"id": 0}, {"id": 5}], [{}, {}])
+    assert desk.table("[Todo]") == {"{}": ["0", "1", "2", "3", "4", "5"]}
+
+
+def test_a_list_grows_under_an_optimistic_update_that_adds_nothing() -> None:
+    """The view shows what another answer adds meanwhile, and after each of the two has ended."""
+    desk = grown()
+    hoped = push.extend(get_optimistic_response=lambda snapshot, *args: {"id": 2})
+    pending = desk.start(hoped, {})
+    assert ids(desk.data(get_list)) == [1, 2]
+    desk.answer(push, {"id": 3}, {})
+    assert ids(desk.data(get_list)) == [1, 2, 3]
+    desk.answer(push, {"id": 4}, {})
+    assert ids(desk.data(get_list)) == [1, 2, 3, 4]
+    desk.answer(hoped, {"id": 2}, {}, fetch=pending)
+    desk.answer(push, {"id": 5}, {})
+    assert ids(desk.data(get_list)) == [1, 2, 3, 4, 5]
+
+
+def test_a_list_can_be_replaced_and_taken_from_between_additions() -> None:
+    """What it holds is known anew each time."""
+    desk = grown(3)
+    desk.answer(adding(TODOS.remove), {"id": 2}, {})
+    desk.answer(push, {"id": 2}, {})
+    assert desk.table("[Todo]") == {"{}": ["1", "3", "2"]}
+    desk.answer(get_list, [{"id": 3}, {"id": 4}])
+    desk.answer(push, [{"id": 4}, {"id": 1}], [{}, {}])
+    desk.answer(push, {"id": 1}, {})
+    assert desk.table("[Todo]") == {"{}": ["3", "4", "1"]}
+
+
 def test_end_and_start_do_not_depend_on_time() -> None:
     """An item pushed before the list was fetched, and answered after it, goes to the end."""
     desk = Desk()

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeAlias, cast
 
 from ..errors import ProcessingError
 from ..late import json
+from ..tables import Growth
 from ..values import SEQUENCE, UNDEFINED, is_dict, is_list, is_mapping, kind_of, same_json, text_of
 from .base import Answer, Schema, entity_of, schema_of
 from .containers import Choice, List, Object, Union, Values, item_identity, items_of, nested_model
@@ -256,49 +257,79 @@ def _entry_key(entry: Any) -> Any:
 
 
 class Keys(list[Any]):
-    """The items of a stored list, with an index of them that goes on to the list that is made from this one.
+    """The items of a stored list that others were added to, with an index of them.
 
-    So an addition to a long list does not look through all of it. Stored lists are never edited in place.
+    So an addition to a long list neither looks through all of it nor copies it: the index goes on to the list that is
+    made from this one, or the list itself grows, which only a store does that hands it to no one (`Tables.commit`).
     """
 
     __slots__ = ("_known",)
 
     _known: set[Any] | None
 
-    @classmethod
-    def joined(cls, existing: list[Any], new: list[Any], *, first: bool) -> list[Any]:
-        """Existing with those new items, each once, that are not in it; they come first or last."""
-        known = existing._known if isinstance(existing, Keys) else None
-        if known is None:
-            try:
-                known = set(existing)
-            except TypeError:
-                known = set(map(_entry_key, existing))
-        else:
-            existing._known = None  # type: ignore[attr-defined]  # a list without an index was asked for one above
-        more: list[Any] = []
+    def lacking(self, new: list[Any]) -> list[Any]:
+        """The new items that are not in it, each once."""
+        known = self._index()
+        found: dict[Any, Any] = {}
         for entry in new:
             key = entry if kind_of(entry) is str else _entry_key(entry)
             if key not in known:
-                known.add(key)
-                more.append(entry)
-        found = existing
-        if more:
-            found = cls(more) if first else cls(existing)
-            found += existing if first else more
-        if isinstance(found, Keys):
-            found._known = known
+                found.setdefault(key, entry)
+        return [*found.values()]
+
+    def grow(self, growth: Growth) -> None:
+        """Takes in items that it lacks."""
+        items, first = growth
+        self._index().update(map(_entry_key, items))
+        if first:
+            self[:0] = items
+        else:
+            self += items
+
+    def grown(self, growth: Growth) -> Keys:
+        """A list with items that it lacks; the index goes on to that one."""
+        found = Keys(self)
+        found._known, self._known = self._index(), None
+        found.grow(growth)
         return found
 
+    def _index(self) -> set[Any]:
+        known = getattr(self, "_known", None)
+        if known is None:
+            try:
+                known = set(self)
+            except TypeError:
+                known = set(map(_entry_key, self))
+            self._known = known
+        return known
 
-def append(existing: list[Any], new: list[Any]) -> list[Any]:
-    """Existing, then new; what is there already is not added twice (§5.8.3)."""
-    return Keys.joined(existing, new, first=False)
+
+class Joins:
+    """Adds new items to those that exist, first or last; what is there already is not added twice (§5.8.3)."""
+
+    def __init__(self, *, first: bool) -> None:
+        self.first = first
+
+    def __call__(self, existing: list[Any], new: list[Any]) -> list[Any]:
+        keys = existing if isinstance(existing, Keys) else Keys(existing)
+        more = Growth(keys.lacking(new), self.first)
+        if not more.items:
+            return existing
+        if keys is existing:
+            return keys.grown(more)
+        keys.grow(more)
+        return keys
+
+    def into(self, run: Normalization, table: str, pk: str, existing: list[Any], new: list[Any]) -> None:
+        """Stores a collection with the new items."""
+        if isinstance(existing, Keys) and run.is_base(table, pk, existing):
+            run.grow_collection(table, pk, existing, Growth(existing.lacking(new), self.first))
+        else:
+            run.change_collection(table, pk, self(existing, new))
 
 
-def prepend(existing: list[Any], new: list[Any]) -> list[Any]:
-    """New, then existing; what is there already is not added twice (§5.8.3)."""
-    return Keys.joined(existing, new, first=True)
+append: Final = Joins(first=False)
+prepend: Final = Joins(first=True)
 
 
 def overlay(existing: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
@@ -368,7 +399,10 @@ class Adder(Schema):
         table = collection.table_key
         for pk, existing in run.collections(table):
             if accepts(identity_of_text(pk)):
-                run.change_collection(table, pk, self.merge(existing, new))
+                if isinstance(self.merge, Joins):
+                    self.merge.into(run, table, pk, existing, new)
+                else:
+                    run.change_collection(table, pk, self.merge(existing, new))
 
     def denormalize(self, stored: Any, run: Denormalization) -> Any:
         collection = self.collection
@@ -442,8 +476,10 @@ class PagedCollection(Collection):
         existing = run.stored_collection(table, pk)
         if existing is None:
             run.write_collection(table, pk, new)
+        elif self.is_map:
+            run.change_collection(table, pk, overlay(existing, new))
         else:
-            run.change_collection(table, pk, overlay(existing, new) if self.is_map else append(existing, new))
+            append.into(run, table, pk, existing, new)
         return pk
 
 
