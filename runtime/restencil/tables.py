@@ -147,6 +147,9 @@ class Stamp(NamedTuple):
 _NAMES: Final = 1_000
 """A table whose records have more names than this has no shape worth knowing."""
 
+_RECORDS: Final = 20_000
+"""Nor has one with more records than this: to look through them would be felt."""
+
 _STAMPS: Final = 32
 """After so many stamps they are carried out, so that a look at a key costs little."""
 
@@ -251,7 +254,7 @@ class Tables:
         if not shape.known:
             shape.looks += looks
             stored = self.entities.get(table, EMPTY)
-            if shape.looks < len(stored):
+            if shape.looks < len(stored) or len(stored) > _RECORDS:
                 return None
             shape.known = True
             shape.note(stored.values())

@@ -259,8 +259,8 @@ def _entry_key(entry: Any) -> Any:
 class Keys(list[Any]):
     """The items of a stored list that others were added to, with an index of them.
 
-    So an addition to a long list neither looks through all of it nor copies it: the index goes on to the list that is
-    made from this one, or the list itself grows, which only a store does that hands it to no one (`Tables.commit`).
+    So an addition to a long list neither looks through all of it nor copies it: it grows where no one holds it as it
+    was, else the index goes on to the list that is made from it.
     """
 
     __slots__ = ("_known",)
