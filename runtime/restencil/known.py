@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from .expiry import INFINITE, ExpiryStatus, Reading
 from .schema.base import definitions
@@ -22,7 +22,7 @@ _VALID: Final = ExpiryStatus.Valid
 _IF_FRESH: Final = ExpiryStatus.InvalidIfStale
 
 
-def known_data(
+def _known_data(
     base: Tables, memo: Memo, endpoint: Endpoint[..., Any], args: tuple[Any, ...], key: str
 ) -> tuple[Any, Sequence[Cell] | None] | None:
     """The data of a read where nothing has to be built, and the cells that it was built with where they are known.
@@ -67,39 +67,46 @@ def known_data(
     return node.value, memo.touched.get(node)
 
 
-def known_reading(
-    base: Tables, memo: Memo, endpoint: Endpoint[..., Any], args: tuple[Any, ...], key: str, now: float
-) -> Reading | None:
+class Ready(NamedTuple):
+    """What a read found without building anything; it holds until the store changes."""
+
+    schema: Any
+    definitions: int
+    args: tuple[Any, ...]
+    data: Any
+    expires_at: float | None
+    """When it turns stale; None where that takes a closer look."""
+
+    def is_of(self, endpoint: Endpoint[..., Any], args: tuple[Any, ...]) -> bool:
+        """Whether a read of this endpoint with these args finds it, under the same key."""
+        schema, count, own, _, _ = self
+        return schema is endpoint.schema_node and count == definitions.count and own == args
+
+
+def ready(base: Tables, memo: Memo, endpoint: Endpoint[..., Any], args: tuple[Any, ...], key: str) -> Ready | None:
     """What a read finds where nothing has to be built and no error is recorded; None where the store looks closer."""
     meta = base.key_metas.get(key)
     if meta is not None and (meta.error is not None or meta.invalidated):
         return None
-    known = known_data(base, memo, endpoint, args, key)
+    known = _known_data(base, memo, endpoint, args, key)
     if known is None:
         return None
     data, cells = known
-    status = _IF_FRESH if endpoint.invalid_if_stale else _VALID
-    expires_at = _expires_at(base, meta, cells)
-    if expires_at is None:
-        return None
-    if meta is None:
-        return Reading(data, status, expires_at, True, None, None, now)
-    return Reading(data, status, expires_at, True, None, None, now, meta.date, meta.fetched_at)
+    return Ready(endpoint.schema_node, definitions.count, args, data, _expires_at(base, meta, cells))
 
 
-def fresh_data(
+def known_reading(
     base: Tables, memo: Memo, endpoint: Endpoint[..., Any], args: tuple[Any, ...], key: str, now: float
-) -> Any:
-    """The data of a read that finds it fresh and without an error; None where the store must look closer."""
+) -> Reading | None:
+    """The same as a reading."""
+    found = ready(base, memo, endpoint, args, key)
+    if found is None or found.expires_at is None:
+        return None
+    status = _IF_FRESH if endpoint.invalid_if_stale else _VALID
     meta = base.key_metas.get(key)
-    if meta is not None and (meta.error is not None or meta.invalidated):
-        return None
-    known = known_data(base, memo, endpoint, args, key)
-    if known is None:
-        return None
-    data, cells = known
-    expires_at = _expires_at(base, meta, cells)
-    return data if expires_at is not None and now <= expires_at else None
+    if meta is None:
+        return Reading(found.data, status, found.expires_at, True, None, None, now)
+    return Reading(found.data, status, found.expires_at, True, None, None, now, meta.date, meta.fetched_at)
 
 
 def _expires_at(base: Tables, meta: KeyMeta | None, cells: Sequence[Cell] | None) -> float | None:

@@ -21,7 +21,7 @@ from .compiled import CompiledNormalization, normalization, reader_of
 from .denormalize import WHOLE, Denormalization, Memo, args_text
 from .errors import AbortError, AbortOptimistic, ProcessingError
 from .expiry import INFINITE, ExpiryStatus, Reading, inactive
-from .known import fresh_data, known_data, known_reading
+from .known import Ready, known_reading, ready
 from .late import logger
 from .layers import Layers, Token, tokens_of
 from .normalize import Normalization
@@ -55,6 +55,9 @@ if TYPE_CHECKING:
 
 
 Clock = Callable[[], float]
+
+_READY: Final = 1_024
+"""So many keys are found again at once."""
 
 
 def _system_clock() -> float:
@@ -229,6 +232,8 @@ class Store:
         self._ids = 0
         self._base = Tables()
         self._memo = Memo()
+        self._ready: dict[str, Ready] = {}
+        """What was found at once by key, until the store changes."""
         self._layers = Layers(self._base, self._respond)
         self._listeners: dict[int, Callable[[], object]] = {}
         self._notifications: deque[None] = deque()
@@ -328,9 +333,9 @@ class Store:
             key = endpoint.key(*args)
             with self.lock:
                 if self._shows_base():
-                    known = known_data(self._base, self._memo, endpoint, args, key)
-                    if known is not None:
-                        return known[0]
+                    found = self._found(endpoint, args, key)
+                    if found is not None:
+                        return found.data
         reading = self.read(endpoint, args, key)
         return reading.data if reading.found else None
 
@@ -340,9 +345,21 @@ class Store:
             return None
         key = endpoint.key(*args)
         with self.lock:
-            if self._shows_base():
-                return fresh_data(self._base, self._memo, endpoint, args, key, self.clock())
+            found = self._found(endpoint, args, key) if self._shows_base() else None
+            if found is not None and found.expires_at is not None and self.clock() <= found.expires_at:
+                return found.data
         return None
+
+    def _found(self, endpoint: Endpoint[..., Any], args: tuple[Any, ...], key: str) -> Ready | None:
+        """What a read finds that has to build nothing; it is found again at once until the store changes."""
+        found = self._ready.get(key)
+        if found is None or not found.is_of(endpoint, args):
+            found = ready(self._base, self._memo, endpoint, args, key)
+            if found is not None:
+                if len(self._ready) >= _READY:
+                    self._ready.clear()
+                self._ready[key] = found
+        return found
 
     def _shows_base(self) -> bool:
         """Whether a read shows the base as it is: nothing is laid over it, and no one minds what is read."""
@@ -512,6 +529,7 @@ class Store:
 
     def _refresh(self) -> None:
         if self._layers.stale:
+            self._ready.clear()
             with self._hooks():
                 cells, tables = self._layers.refresh()
             self._memo.drop_cells(cells)
@@ -529,7 +547,10 @@ class Store:
         self.check_hook(type(action).__name__)
         try:
             with self.lock:
-                return self._reducers[type(action)](self, action)
+                try:
+                    return self._reducers[type(action)](self, action)
+                finally:
+                    self._ready.clear()
         finally:
             self._notify()
 
@@ -845,6 +866,7 @@ class Store:
     def _commit(self, change: Change) -> None:
         """Writes a change into the tables and drops what was built from what it changed; it cannot fail."""
         base, memo, layers = self._base, self._memo, self._layers
+        self._ready.clear()  # hooks that run later in the same action may read
         if change.growing and (self._asides or not layers.idle):
             for cell in [*change.growing]:
                 change.spread(cell)  # the list as it is may be held
@@ -897,6 +919,7 @@ class Store:
 
     def evict(self, cells: Iterable[Cell], keys: Collection[str]) -> None:
         """Lets go of entities, and of results, that are over the bound (§14)."""
+        self._ready.clear()
         self._remove(cells, keys)
 
     def holds(self, cell: Cell) -> bool:

@@ -748,6 +748,55 @@ def test_a_hook_may_read_but_not_change(desk: Desk, where: str) -> None:
     assert desk.store.endpoint_meta("x") is None
 
 
+def test_what_a_hook_reads_during_an_action_is_not_found_after_it(desk: Desk) -> None:
+    """Reads before the change see the store as it was; those after it, in the same action or later, see the change."""
+    before: list[Any] = []
+    after: list[Any] = []
+
+    class Watched(Entity):
+        id: str = ""
+        n: int = 0
+
+        @classmethod
+        def process(cls, input: Any, parent: Any, key: str | None, args: tuple[Any, ...]) -> Mapping[str, Any]:
+            before.append(desk.store.cached(plain, ({"id": "1"},)))
+            return {**input}
+
+        @classmethod
+        def from_js(cls, props: Mapping[str, Any] | None = None) -> Any:
+            after.append(desk.store.cached(plain, ({"id": "1"},)))
+            return super().from_js(props)
+
+    watched: Any = RestEndpoint(path="/watched/:id", schema=Watched)
+    plain: Any = RestEndpoint(path="/plain/:id", schema=User)
+    both: Any = RestEndpoint(path="/both", schema={"watched": Watched, "user": User})
+    for number in (1, 2, 3):
+        name = f"name {number}"
+        desk.answer(both, {"watched": {"id": "1", "n": number}, "user": {"id": "1", "name": name}}, {})
+        assert desk.store.cached(watched, ({"id": "1"},)).n == number
+        assert desk.data(watched, {"id": "1"}).n == number
+        assert desk.store.cached(plain, ({"id": "1"},)).name == name
+        assert after[-1].name == name
+    assert [user and user.name for user in before] == [None, "name 1", "name 2"]
+
+
+def test_a_read_that_was_found_at_once_ends_with_expiry_invalidation_and_reset(desk: Desk) -> None:
+    """What was found is found again as long as nothing changed, and stale data is not taken for fresh."""
+    user: Any = RestEndpoint(path="/users/:id", schema=User)
+    desk.answer(user, {"id": "1", "name": "Ann"}, {"id": "1"}, length=500)
+    first = desk.store.fresh(user, ({"id": "1"},))
+    assert first is not None and desk.store.fresh(user, ({"id": "1"},)) is first
+    desk.now += 501
+    assert desk.store.fresh(user, ({"id": "1"},)) is None
+    assert desk.store.cached(user, ({"id": "1"},)) is first
+    other = user.extend(schema=None)
+    assert desk.store.cached(other, ({"id": "1"},)) == "1"  # the same key, seen with another schema
+    desk.store.apply(InvalidateAll(user.test_key))
+    assert desk.store.fresh(user, ({"id": "1"},)) is None
+    desk.reset()
+    assert desk.store.cached(user, ({"id": "1"},)) is None
+
+
 def test_after_a_hook_failed_the_store_may_be_changed(desk: Desk) -> None:
     """The guard ends with the hook, however it ends."""
 
