@@ -68,7 +68,7 @@ def _known_data(
 
 
 class Ready(NamedTuple):
-    """What a read found without building anything; it holds until the store changes."""
+    """What a read found without building anything."""
 
     schema: Any
     definitions: int
@@ -77,10 +77,18 @@ class Ready(NamedTuple):
     expires_at: float | None
     """When it turns stale; None where that takes a closer look."""
 
+    @property
+    def lasts(self) -> bool:
+        """Whether nothing but a change of the store ends it: what is composed for a key, reading others may end."""
+        return self.expires_at is not None and isinstance(self.schema, (EntitySchema, Collection))
+
     def is_of(self, endpoint: Endpoint[..., Any], args: tuple[Any, ...]) -> bool:
         """Whether a read of this endpoint with these args finds it, under the same key."""
         schema, count, own, _, _ = self
-        return schema is endpoint.schema_node and count == definitions.count and own == args
+        try:
+            return schema is endpoint.schema_node and count == definitions.count and own == args
+        except Exception:  # a foreign object's own comparison failed: then it is not known to be equal
+            return False
 
 
 def ready(base: Tables, memo: Memo, endpoint: Endpoint[..., Any], args: tuple[Any, ...], key: str) -> Ready | None:

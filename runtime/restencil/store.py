@@ -351,11 +351,11 @@ class Store:
         return None
 
     def _found(self, endpoint: Endpoint[..., Any], args: tuple[Any, ...], key: str) -> Ready | None:
-        """What a read finds that has to build nothing; it is found again at once until the store changes."""
+        """What a read finds that has to build nothing; most of it is found again at once until the store changes."""
         found = self._ready.get(key)
         if found is None or not found.is_of(endpoint, args):
             found = ready(self._base, self._memo, endpoint, args, key)
-            if found is not None:
+            if found is not None and found.lasts:
                 if len(self._ready) >= _READY:
                     self._ready.clear()
                 self._ready[key] = found

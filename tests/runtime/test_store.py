@@ -780,6 +780,42 @@ def test_what_a_hook_reads_during_an_action_is_not_found_after_it(desk: Desk) ->
     assert [user and user.name for user in before] == [None, "name 1", "name 2"]
 
 
+def test_a_read_that_took_a_closer_look_once_is_found_at_once_from_then_on(desk: Desk) -> None:
+    """When an entity turns stale that holds others is known after its first read."""
+
+    class Team(Entity, schema={"lead": User}):
+        id: str = ""
+        lead: User | None = None
+
+    teams: Any = RestEndpoint(path="/teams", schema=[Team])
+    team: Any = RestEndpoint(path="/teams/:id", schema=Team)
+    args = ({"id": "1"},)
+    desk.answer(teams, [{"id": "1", "lead": {"id": "7", "name": "Ann"}}])
+    assert desk.store.cached(team, args).lead.name == "Ann"
+    assert desk.store.fresh(team, args) is None
+    assert desk.store.read(team, args).data is desk.store.cached(team, args)
+    assert desk.store.fresh(team, args) is desk.store.cached(team, args)
+
+
+def test_arguments_that_cannot_be_compared_are_read_anew_each_time(desk: Desk) -> None:
+    """As arrays of numbers cannot, whose comparison is no yes or no."""
+
+    class Array:
+        def __eq__(self, other: object) -> bool:
+            raise ValueError("the truth value of an array is ambiguous")
+
+        def __hash__(self) -> int:
+            return 0
+
+        def __str__(self) -> str:
+            return "1"
+
+    user: Any = RestEndpoint(path="/users/:id", schema=User)
+    desk.answer(user, {"id": "1", "name": "Ann"}, {"id": "1"})
+    found = [desk.store.fresh(user, ({"id": Array()},)) for _ in range(3)]
+    assert [one.name for one in found] == ["Ann"] * 3
+
+
 def test_a_read_that_was_found_at_once_ends_with_expiry_invalidation_and_reset(desk: Desk) -> None:
     """What was found is found again as long as nothing changed, and stale data is not taken for fresh."""
     user: Any = RestEndpoint(path="/users/:id", schema=User)
