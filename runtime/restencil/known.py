@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from .expiry import INFINITE, ExpiryStatus, Reading
 from .schema.base import definitions
@@ -67,31 +67,11 @@ def _known_data(
     return node.value, memo.touched.get(node)
 
 
-class Ready(NamedTuple):
-    """What a read found without building anything."""
-
-    schema: Any
-    definitions: int
-    args: tuple[Any, ...]
-    data: Any
-    expires_at: float | None
-    """When it turns stale; None where that takes a closer look."""
-
-    @property
-    def lasts(self) -> bool:
-        """Whether nothing but a change of the store ends it: what is composed for a key, reading others may end."""
-        return self.expires_at is not None and isinstance(self.schema, (EntitySchema, Collection))
-
-    def is_of(self, endpoint: Endpoint[..., Any], args: tuple[Any, ...]) -> bool:
-        """Whether a read of this endpoint with these args finds it, under the same key."""
-        schema, count, own, _, _ = self
-        try:
-            return schema is endpoint.schema_node and count == definitions.count and own == args
-        except Exception:  # a foreign object's own comparison failed: then it is not known to be equal
-            return False
+Found: TypeAlias = "tuple[Any, float | None]"
+"""Data, and when it turns stale; None where that takes a closer look."""
 
 
-def ready(base: Tables, memo: Memo, endpoint: Endpoint[..., Any], args: tuple[Any, ...], key: str) -> Ready | None:
+def ready(base: Tables, memo: Memo, endpoint: Endpoint[..., Any], args: tuple[Any, ...], key: str) -> Found | None:
     """What a read finds where nothing has to be built and no error is recorded; None where the store looks closer."""
     meta = base.key_metas.get(key)
     if meta is not None and (meta.error is not None or meta.invalidated):
@@ -100,7 +80,35 @@ def ready(base: Tables, memo: Memo, endpoint: Endpoint[..., Any], args: tuple[An
     if known is None:
         return None
     data, cells = known
-    return Ready(endpoint.schema_node, definitions.count, args, data, _expires_at(base, meta, cells))
+    return data, _expires_at(base, meta, cells)
+
+
+class Ready(NamedTuple):
+    """What a read found under a key, for as long as the store does not change."""
+
+    schema: Any
+    definitions: int
+    args: tuple[Any, ...]
+    found: Found
+
+    def is_of(self, endpoint: Endpoint[..., Any], args: tuple[Any, ...]) -> bool:
+        """Whether a read of this endpoint with these args finds it."""
+        schema, count, own, _ = self
+        try:
+            return schema is endpoint.schema_node and count == definitions.count and own == args
+        except Exception:  # a foreign object's own comparison failed: then it is not known to be equal
+            return False
+
+
+def lasting(endpoint: Endpoint[..., Any], args: tuple[Any, ...], found: Found) -> Ready | None:
+    """What is found again without a look; None where something else than a change of the store may end it.
+
+    Reading others may end what is composed for a key.
+    """
+    schema = endpoint.schema_node
+    if found[1] is None or not isinstance(schema, (EntitySchema, Collection)):
+        return None
+    return Ready(schema, definitions.count, args, found)
 
 
 def known_reading(
@@ -108,13 +116,16 @@ def known_reading(
 ) -> Reading | None:
     """The same as a reading."""
     found = ready(base, memo, endpoint, args, key)
-    if found is None or found.expires_at is None:
+    if found is None:
+        return None
+    data, expires_at = found
+    if expires_at is None:
         return None
     status = _IF_FRESH if endpoint.invalid_if_stale else _VALID
     meta = base.key_metas.get(key)
     if meta is None:
-        return Reading(found.data, status, found.expires_at, True, None, None, now)
-    return Reading(found.data, status, found.expires_at, True, None, None, now, meta.date, meta.fetched_at)
+        return Reading(data, status, expires_at, True, None, None, now)
+    return Reading(data, status, expires_at, True, None, None, now, meta.date, meta.fetched_at)
 
 
 def _expires_at(base: Tables, meta: KeyMeta | None, cells: Sequence[Cell] | None) -> float | None:

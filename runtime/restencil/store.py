@@ -21,7 +21,7 @@ from .compiled import CompiledNormalization, normalization, reader_of
 from .denormalize import WHOLE, Denormalization, Memo, args_text
 from .errors import AbortError, AbortOptimistic, ProcessingError
 from .expiry import INFINITE, ExpiryStatus, Reading, inactive
-from .known import Ready, known_reading, ready
+from .known import Found, Ready, known_reading, lasting, ready
 from .late import logger
 from .layers import Layers, Token, tokens_of
 from .normalize import Normalization
@@ -335,7 +335,7 @@ class Store:
                 if self._shows_base():
                     found = self._found(endpoint, args, key)
                     if found is not None:
-                        return found.data
+                        return found[0]
         reading = self.read(endpoint, args, key)
         return reading.data if reading.found else None
 
@@ -346,19 +346,21 @@ class Store:
         key = endpoint.key(*args)
         with self.lock:
             found = self._found(endpoint, args, key) if self._shows_base() else None
-            if found is not None and found.expires_at is not None and self.clock() <= found.expires_at:
-                return found.data
+            if found is not None and found[1] is not None and self.clock() <= found[1]:
+                return found[0]
         return None
 
-    def _found(self, endpoint: Endpoint[..., Any], args: tuple[Any, ...], key: str) -> Ready | None:
+    def _found(self, endpoint: Endpoint[..., Any], args: tuple[Any, ...], key: str) -> Found | None:
         """What a read finds that has to build nothing; most of it is found again at once until the store changes."""
-        found = self._ready.get(key)
-        if found is None or not found.is_of(endpoint, args):
-            found = ready(self._base, self._memo, endpoint, args, key)
-            if found is not None and found.lasts:
-                if len(self._ready) >= _READY:
-                    self._ready.clear()
-                self._ready[key] = found
+        known = self._ready.get(key)
+        if known is not None and known.is_of(endpoint, args):
+            return known.found
+        found = ready(self._base, self._memo, endpoint, args, key)
+        again = None if found is None else lasting(endpoint, args, found)
+        if again is not None:
+            if len(self._ready) >= _READY:
+                self._ready.clear()
+            self._ready[key] = again
         return found
 
     def _shows_base(self) -> bool:
