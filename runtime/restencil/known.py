@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from .expiry import INFINITE, ExpiryStatus, Reading
 from .schema.base import definitions
@@ -22,7 +22,7 @@ _VALID: Final = ExpiryStatus.Valid
 _IF_FRESH: Final = ExpiryStatus.InvalidIfStale
 
 
-def _known_data(
+def known_data(
     base: Tables, memo: Memo, endpoint: Endpoint[..., Any], args: tuple[Any, ...], key: str
 ) -> tuple[Any, Sequence[Cell] | None] | None:
     """The data of a read where nothing has to be built, and the cells that it was built with where they are known.
@@ -76,39 +76,18 @@ def ready(base: Tables, memo: Memo, endpoint: Endpoint[..., Any], args: tuple[An
     meta = base.key_metas.get(key)
     if meta is not None and (meta.error is not None or meta.invalidated):
         return None
-    known = _known_data(base, memo, endpoint, args, key)
+    known = known_data(base, memo, endpoint, args, key)
     if known is None:
         return None
     data, cells = known
     return data, _expires_at(base, meta, cells)
 
 
-class Ready(NamedTuple):
-    """What a read found under a key, for as long as the store does not change."""
+Ready: TypeAlias = "tuple[Any, int, tuple[Any, ...], Found]"
+"""What a read found under a key, behind its schema, how often schemas were redefined until then, and its args."""
 
-    schema: Any
-    definitions: int
-    args: tuple[Any, ...]
-    found: Found
-
-    def is_of(self, endpoint: Endpoint[..., Any], args: tuple[Any, ...]) -> bool:
-        """Whether a read of this endpoint with these args finds it."""
-        schema, count, own, _ = self
-        try:
-            return schema is endpoint.schema_node and count == definitions.count and own == args
-        except Exception:  # a foreign object's own comparison failed: then it is not known to be equal
-            return False
-
-
-def lasting(endpoint: Endpoint[..., Any], args: tuple[Any, ...], found: Found) -> Ready | None:
-    """What is found again without a look; None where something else than a change of the store may end it.
-
-    Reading others may end what is composed for a key.
-    """
-    schema = endpoint.schema_node
-    if found[1] is None or not isinstance(schema, (EntitySchema, Collection)):
-        return None
-    return Ready(schema, definitions.count, args, found)
+LASTS: Final = (EntitySchema, Collection)
+"""What is found for these only a change of the store ends; what is composed for a key, other reads may end."""
 
 
 def known_reading(

@@ -113,11 +113,6 @@ class Layers:
         return len(self._layers)
 
     @property
-    def idle(self) -> bool:
-        """Whether the view is the base as it is."""
-        return self.top is self._base and not self.stale
-
-    @property
     def actions(self) -> list[Fetch]:
         """The pending actions in start order."""
         return [layer.action for layer in self._layers]

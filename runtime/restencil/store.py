@@ -21,14 +21,14 @@ from .compiled import CompiledNormalization, normalization, reader_of
 from .denormalize import WHOLE, Denormalization, Memo, args_text
 from .errors import AbortError, AbortOptimistic, ProcessingError
 from .expiry import INFINITE, ExpiryStatus, Reading, inactive
-from .known import Found, Ready, known_reading, lasting, ready
+from .known import LASTS, Found, Ready, known_data, known_reading, ready
 from .late import logger
 from .layers import Layers, Token, tokens_of
 from .normalize import Normalization
 from .records import Record
 from .retention import Retention
 from .scheduler import ThreadScheduler
-from .schema.base import Answer, Schema, is_plain, schema_of
+from .schema.base import Answer, Schema, definitions, is_plain, schema_of
 from .schema.derived import Invalidate
 from .schema.entity import EntitySchema
 from .tables import EMPTY, Cell, Change, KeyMeta, State, Tables, record_of
@@ -333,7 +333,11 @@ class Store:
             key = endpoint.key(*args)
             with self.lock:
                 if self._shows_base():
-                    found = self._found(endpoint, args, key)
+                    found: tuple[Any, Any] | None
+                    if isinstance(endpoint.schema_node, LASTS):
+                        found = self._found(endpoint, args, key)
+                    else:
+                        found = known_data(self._base, self._memo, endpoint, args, key)
                     if found is not None:
                         return found[0]
         reading = self.read(endpoint, args, key)
@@ -351,22 +355,26 @@ class Store:
         return None
 
     def _found(self, endpoint: Endpoint[..., Any], args: tuple[Any, ...], key: str) -> Found | None:
-        """What a read finds that has to build nothing; most of it is found again at once until the store changes."""
+        """What a read finds that has to build nothing; where it lasts it is found again at once."""
         known = self._ready.get(key)
-        if known is not None and known.is_of(endpoint, args):
-            return known.found
-        found = ready(self._base, self._memo, endpoint, args, key)
-        again = None if found is None else lasting(endpoint, args, found)
-        if again is not None:
+        if known is not None:
+            schema, count, own, found = known
+            try:
+                if schema is endpoint.schema_node and count == definitions.count and own == args:
+                    return found
+            except Exception:  # noqa: S110  # a foreign object's own comparison failed: it is not known to be equal
+                pass
+        fresh = ready(self._base, self._memo, endpoint, args, key)
+        if fresh is not None and fresh[1] is not None and isinstance(endpoint.schema_node, LASTS):
             if len(self._ready) >= _READY:
                 self._ready.clear()
-            self._ready[key] = again
-        return found
+            self._ready[key] = endpoint.schema_node, definitions.count, args, fresh
+        return fresh
 
     def _shows_base(self) -> bool:
         """Whether a read shows the base as it is: nothing is laid over it, and no one minds what is read."""
         layers, retention = self._layers, self._retention
-        return layers.idle and not (retention.active or retention.evicted)
+        return not (layers.stale or layers.top is not self._base or retention.active or retention.evicted)
 
     def read_base(self, endpoint: Endpoint[..., Any], args: tuple[Any, ...], key: str | None = None) -> Reading:
         """The same in the base state, without optimistic updates (`fetch_if_stale`, §7.1)."""
@@ -869,7 +877,7 @@ class Store:
         """Writes a change into the tables and drops what was built from what it changed; it cannot fail."""
         base, memo, layers = self._base, self._memo, self._layers
         self._ready.clear()  # hooks that run later in the same action may read
-        if change.growing and (self._asides or not layers.idle):
+        if change.growing and (self._asides or layers.stale or layers.top is not base):
             for cell in [*change.growing]:
                 change.spread(cell)  # the list as it is may be held
         if self._asides:

@@ -165,7 +165,7 @@ class CompiledNormalization(Normalization):
         merged = {**existing, **record}
         unchanged = len(merged) != len(record) and same_json(existing, merged)
         written[pk] = before if unchanged else model.stored(merged)
-        self.passed(model.key)[pk] = record if model.relations else {**record}
+        self.passed(model.key)[pk] = record if self.adopts or model.relations else {**record}
 
     def _write_many(
         self, model: EntityModel, pks: list[str], records: Records, written: dict[str, Any], stored: Mapping[str, Any]
