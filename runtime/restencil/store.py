@@ -336,7 +336,7 @@ class Store:
                     found: tuple[Any, Any] | None
                     if isinstance(endpoint.schema_node, LASTS):
                         found = self._found(endpoint, args, key)
-                    else:
+                    else:  # nor does it matter here when it turns stale
                         found = known_data(self._base, self._memo, endpoint, args, key)
                     if found is not None:
                         return found[0]

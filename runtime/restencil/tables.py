@@ -254,7 +254,10 @@ class Tables:
         if not shape.known:
             shape.looks += looks
             stored = self.entities.get(table, EMPTY)
-            if shape.looks < len(stored) or len(stored) > _RECORDS:
+            if len(stored) > _RECORDS:
+                self.give_up_shape(table)
+                return None
+            if shape.looks < len(stored):
                 return None
             shape.known = True
             shape.note(stored.values())
@@ -269,6 +272,10 @@ class Tables:
         shape.serves = False
         self._shapes[table] = shape
         self._forget_fits(table)
+
+    def has_no_shape(self, table: str) -> bool:
+        """Whether it was given up."""
+        return table in self._shapes and not self._shapes[table].serves
 
     def _forget_fits(self, table: str) -> None:
         for model in [model for model, fits in self.fits.items() if fits and model.key == table]:

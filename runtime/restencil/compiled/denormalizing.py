@@ -129,6 +129,8 @@ class CompiledDenormalization(Denormalization):
         if shape is not None:
             related = {relation.in_json for relation in model.relations}
             self.fits[model] = shape.containers <= related and shape.names.isdisjoint(model.banned)
+        elif self.state.has_no_shape(model.key):
+            self.fits[model] = False  # so that nobody asks again
 
     def register(self, place: Any, instance: Record, node: Node) -> None:
         """The instance is under way: who comes back to it on a cycle gets it as it is."""

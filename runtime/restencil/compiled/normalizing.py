@@ -148,11 +148,7 @@ class CompiledNormalization(Normalization):
                 super().write_entity(model, pk, record if copied else {**record})
             else:
                 existing: dict[str, Any] = before if kind_of(before) is dict else before.__dict__
-                try:
-                    same = existing == record and alike(existing, record)
-                except Exception:  # as in `same_json`
-                    same = False
-                if same:
+                if same_json(existing, record):
                     written[pk] = before
                 else:
                     self._lay_over(model, pk, record, before, written)
@@ -253,8 +249,10 @@ class CompiledNormalization(Normalization):
         if model.merges or below.latest.get(model.key, 0) > self.meta.fetched_at:
             return None
         shape = below.shape(model.key, len(records))
-        if shape is None or 2 * len(shape.beside_text) <= len(records[0]):
-            return None if shape is None else shape.beside_text
+        if shape is None:
+            return None
+        if 2 * len(shape.beside_text) <= len(records[0]):
+            return shape.beside_text
         if model.direct:
             below.give_up_shape(model.key)  # it would serve nothing else
         return None
