@@ -9,12 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from . import schema
-    from .abort import AbortController, AbortSignal
-    from .auth import Api, Auth
-    from .bound import AsyncBoundEndpoint, AsyncBoundList, BoundEndpoint, BoundList
-    from .controller import AsyncController, Controller, EndpointState
-    from .endpoint import Absent, Assigns, C, Endpoint, Has, lazy_function
-    from .errors import (
+    from .base.abort import AbortController, AbortSignal
+    from .base.errors import (
         AbortError,
         AbortOptimistic,
         HookScopeError,
@@ -29,23 +25,27 @@ if TYPE_CHECKING:
         RestencilError,
         UnexpectedContentError,
     )
-    from .expiry import ExpiryStatus
-    from .explain import Explanation
-    from .gc import GCPolicy, ImmortalGCPolicy
-    from .hooks import hook_scope, hookify_resource, use_endpoint
-    from .live import AsyncLiveRead, LiveRead
-    from .managers.base import Manager
-    from .managers.logout import LogoutManager
-    from .managers.network import NetworkManager
-    from .managers.subscription import ConnectionListener, PollingSubscription, SubscriptionManager
-    from .records import Record, field
-    from .resource import Resource, ResourceClass, create_resource, push_of, rest, rest_list
-    from .rest_endpoint import ListEndpoint, RestEndpoint, RestGenerics, always_soft, soft_on_server_error
-    from .retry import Retries, RetryBudget
-    from .scheduler import Scheduler, ThreadScheduler
+    from .base.scheduler import Scheduler, ThreadScheduler
+    from .cache.gc import GCPolicy, ImmortalGCPolicy
+    from .cache.reading import ExpiryStatus
+    from .cache.store import Snapshot, Store
+    from .client.controller import AsyncController, Controller, EndpointState
+    from .client.explain import Explanation
+    from .client.live import AsyncLiveRead, LiveRead
+    from .client.logout import LogoutManager
+    from .client.manager import Manager
+    from .client.network import NetworkManager
+    from .client.retry import Retries, RetryBudget
+    from .client.subscription import ConnectionListener, PollingSubscription, SubscriptionManager
+    from .endpoint.bound import AsyncBoundEndpoint, AsyncBoundList, BoundEndpoint, BoundList
+    from .endpoint.endpoint import Absent, Assigns, C, Endpoint, Has, lazy_function
+    from .endpoint.hookify import hook_scope, hookify_resource, use_endpoint
+    from .endpoint.resource import Resource, ResourceClass, create_resource, push_of, rest, rest_list
+    from .endpoint.rest import ListEndpoint, RestEndpoint, RestGenerics, always_soft, soft_on_server_error
+    from .http.auth import Api, Auth
+    from .http.transport import Form, Multipart, StreamedResponse
     from .schema.entity import Entity, validate_required
-    from .store import Snapshot, Store
-    from .transport import Form, Multipart, StreamedResponse
+    from .schema.record import Record, field
 
 __all__ = [
     "AbortController",
@@ -121,75 +121,75 @@ __all__ = [
 ]
 
 _MODULES: Final[dict[str, str]] = {
-    "AbortController": "abort",
-    "AbortSignal": "abort",
-    "Api": "auth",
-    "Auth": "auth",
-    "AsyncBoundEndpoint": "bound",
-    "AsyncBoundList": "bound",
-    "BoundEndpoint": "bound",
-    "BoundList": "bound",
-    "AsyncController": "controller",
-    "Controller": "controller",
-    "EndpointState": "controller",
-    "Absent": "endpoint",
-    "Assigns": "endpoint",
-    "C": "endpoint",
-    "Endpoint": "endpoint",
-    "Has": "endpoint",
-    "lazy_function": "endpoint",
-    "AbortError": "errors",
-    "AbortOptimistic": "errors",
-    "HookScopeError": "errors",
-    "InvalidDataError": "errors",
-    "MissingFieldError": "errors",
-    "MissingParameterError": "errors",
-    "NetworkError": "errors",
-    "ParseError": "errors",
-    "PathTemplateError": "errors",
-    "ProcessingError": "errors",
-    "ResetError": "errors",
-    "RestencilError": "errors",
-    "UnexpectedContentError": "errors",
-    "ExpiryStatus": "expiry",
-    "Explanation": "explain",
-    "GCPolicy": "gc",
-    "ImmortalGCPolicy": "gc",
-    "hook_scope": "hooks",
-    "hookify_resource": "hooks",
-    "use_endpoint": "hooks",
-    "AsyncLiveRead": "live",
-    "LiveRead": "live",
-    "Manager": "managers.base",
-    "LogoutManager": "managers.logout",
-    "NetworkManager": "managers.network",
-    "ConnectionListener": "managers.subscription",
-    "PollingSubscription": "managers.subscription",
-    "SubscriptionManager": "managers.subscription",
-    "Record": "records",
-    "field": "records",
-    "Resource": "resource",
-    "ResourceClass": "resource",
-    "create_resource": "resource",
-    "push_of": "resource",
-    "rest": "resource",
-    "rest_list": "resource",
-    "ListEndpoint": "rest_endpoint",
-    "RestEndpoint": "rest_endpoint",
-    "RestGenerics": "rest_endpoint",
-    "always_soft": "rest_endpoint",
-    "soft_on_server_error": "rest_endpoint",
-    "Retries": "retry",
-    "RetryBudget": "retry",
-    "Scheduler": "scheduler",
-    "ThreadScheduler": "scheduler",
+    "AbortController": "base.abort",
+    "AbortSignal": "base.abort",
+    "Api": "http.auth",
+    "Auth": "http.auth",
+    "AsyncBoundEndpoint": "endpoint.bound",
+    "AsyncBoundList": "endpoint.bound",
+    "BoundEndpoint": "endpoint.bound",
+    "BoundList": "endpoint.bound",
+    "AsyncController": "client.controller",
+    "Controller": "client.controller",
+    "EndpointState": "client.controller",
+    "Absent": "endpoint.endpoint",
+    "Assigns": "endpoint.endpoint",
+    "C": "endpoint.endpoint",
+    "Endpoint": "endpoint.endpoint",
+    "Has": "endpoint.endpoint",
+    "lazy_function": "endpoint.endpoint",
+    "AbortError": "base.errors",
+    "AbortOptimistic": "base.errors",
+    "HookScopeError": "base.errors",
+    "InvalidDataError": "base.errors",
+    "MissingFieldError": "base.errors",
+    "MissingParameterError": "base.errors",
+    "NetworkError": "base.errors",
+    "ParseError": "base.errors",
+    "PathTemplateError": "base.errors",
+    "ProcessingError": "base.errors",
+    "ResetError": "base.errors",
+    "RestencilError": "base.errors",
+    "UnexpectedContentError": "base.errors",
+    "ExpiryStatus": "cache.reading",
+    "Explanation": "client.explain",
+    "GCPolicy": "cache.gc",
+    "ImmortalGCPolicy": "cache.gc",
+    "hook_scope": "endpoint.hookify",
+    "hookify_resource": "endpoint.hookify",
+    "use_endpoint": "endpoint.hookify",
+    "AsyncLiveRead": "client.live",
+    "LiveRead": "client.live",
+    "Manager": "client.manager",
+    "LogoutManager": "client.logout",
+    "NetworkManager": "client.network",
+    "ConnectionListener": "client.subscription",
+    "PollingSubscription": "client.subscription",
+    "SubscriptionManager": "client.subscription",
+    "Record": "schema.record",
+    "field": "schema.record",
+    "Resource": "endpoint.resource",
+    "ResourceClass": "endpoint.resource",
+    "create_resource": "endpoint.resource",
+    "push_of": "endpoint.resource",
+    "rest": "endpoint.resource",
+    "rest_list": "endpoint.resource",
+    "ListEndpoint": "endpoint.rest",
+    "RestEndpoint": "endpoint.rest",
+    "RestGenerics": "endpoint.rest",
+    "always_soft": "endpoint.rest",
+    "soft_on_server_error": "endpoint.rest",
+    "Retries": "client.retry",
+    "RetryBudget": "client.retry",
+    "Scheduler": "base.scheduler",
+    "ThreadScheduler": "base.scheduler",
     "Entity": "schema.entity",
     "validate_required": "schema.entity",
-    "Snapshot": "store",
-    "Store": "store",
-    "Form": "transport",
-    "Multipart": "transport",
-    "StreamedResponse": "transport",
+    "Snapshot": "cache.store",
+    "Store": "cache.store",
+    "Form": "http.transport",
+    "Multipart": "http.transport",
+    "StreamedResponse": "http.transport",
 }
 
 

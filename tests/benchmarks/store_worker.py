@@ -10,13 +10,14 @@ from typing import Any
 from serve import Run, in_fresh, serve, timed
 
 from restencil import Controller, Entity, RestEndpoint, Store
-from restencil.compiled import CompiledNormalization, reader_of
-from restencil.denormalize import Memo
-from restencil.jsontext import decode_json, decode_json_standard
+from restencil.base.json_text import decode_json, decode_json_standard
+from restencil.base.values import Meta
+from restencil.cache.denormalize import Memo
+from restencil.cache.denormalize_compiled import reader_of
+from restencil.cache.normalize_compiled import CompiledNormalization
+from restencil.cache.tables import Tables
 from restencil.schema import Collection
-from restencil.schema.base import Schema, schema_of
-from restencil.tables import Tables
-from restencil.values import Meta
+from restencil.schema.protocol import Schema, schema_of
 
 
 class BuildType(Entity, key="BuildType"):

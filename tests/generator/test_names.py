@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import restencil
-from restencil.path import parse as runtime_parse
-from restencil.path import shorten_path
+from restencil.endpoint.path import parse as runtime_parse
+from restencil.endpoint.path import shorten_path
 from restencil_generator.declaration import PathParameter, WireNames
 from restencil_generator.names import (
     CLIENT_MEMBERS,

@@ -29,7 +29,7 @@ from tests.properties.model import (
 )
 
 from restencil import Entity, RestEndpoint, Store, schema
-from restencil.actions import Fetch, Meta, SetError, SetResponse
+from restencil.cache.actions import Fetch, Meta, SetError, SetResponse
 
 Json = Any
 AnyEndpoint = RestEndpoint[..., Any]

@@ -14,7 +14,7 @@ from tests.properties.library import Driver, Schemas, unlike
 from tests.properties.model import Kind, Listed, Many, Mapped, Members, Naive, One, Removed, Shape
 
 from restencil import ExpiryStatus, RestEndpoint, Store, schema
-from restencil.actions import Collect
+from restencil.cache.actions import Collect
 
 Json = Any
 Read = tuple[RestEndpoint[..., Any], Shape, tuple[Json, ...]]

@@ -17,14 +17,16 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
 from restencil import Entity, schema
-from restencil.actions import Meta
-from restencil.compiled import PAYS, CompiledNormalization, reader_of
-from restencil.denormalize import Denormalization, Memo
-from restencil.normalize import Normalization
-from restencil.schema.base import Schema, schema_of
+from restencil.base.values import Sentinel
+from restencil.cache.actions import Meta
+from restencil.cache.compiling import PAYS
+from restencil.cache.denormalize import Denormalization, Memo
+from restencil.cache.denormalize_compiled import reader_of
+from restencil.cache.normalize import Normalization
+from restencil.cache.normalize_compiled import CompiledNormalization
+from restencil.cache.tables import Tables, record_of
 from restencil.schema.entity import EntitySchema
-from restencil.tables import Tables, record_of
-from restencil.values import Sentinel
+from restencil.schema.protocol import Schema, schema_of
 
 Json = Any
 

@@ -36,8 +36,8 @@ from tests.properties.model import (
 )
 
 from restencil import AbortOptimistic, RestEndpoint
-from restencil.actions import Collect, ExpireAll, Invalidate, InvalidateAll, Meta, Reset, Set
-from restencil.errors import AbortError, NetworkError
+from restencil.base.errors import AbortError, NetworkError
+from restencil.cache.actions import Collect, ExpireAll, Invalidate, InvalidateAll, Meta, Reset, Set
 
 Json = Any
 Endpoint = RestEndpoint[..., Any]

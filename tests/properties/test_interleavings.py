@@ -21,8 +21,8 @@ from tests.properties.library import Driver, Schemas, unlike
 from tests.properties.model import GONE, MISSING, Aborted, Added, Kind, Listed, Naive, One, Pending, Removed, Shape
 
 from restencil import AbortOptimistic, RestEndpoint, schema
-from restencil.actions import Reset
-from restencil.errors import AbortError, NetworkError
+from restencil.base.errors import AbortError, NetworkError
+from restencil.cache.actions import Reset
 
 Json = Any
 End: TypeAlias = Literal["answer", "failure", "abort"]

@@ -16,10 +16,10 @@ import pytest
 from tests.runtime.doubles import Desk
 
 from restencil import AbortError, Entity, ProcessingError, RestEndpoint, schema
-from restencil.compiled import PAYS
-from restencil.schema.base import Schema, schema_of
+from restencil.cache.compiling import PAYS
 from restencil.schema.containers import Choice
 from restencil.schema.entity import EntitySchema
+from restencil.schema.protocol import Schema, schema_of
 
 Json = Any
 

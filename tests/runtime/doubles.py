@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, TypeAlias
 
 from restencil import RestEndpoint, Store
-from restencil.actions import (
+from restencil.cache.actions import (
     Collect,
     ExpireAll,
     Fetch,
@@ -17,8 +17,8 @@ from restencil.actions import (
     SetError,
     SetResponse,
 )
-from restencil.expiry import Reading
-from restencil.store import Snapshot
+from restencil.cache.reading import Reading
+from restencil.cache.store import Snapshot
 
 AnyEndpoint: TypeAlias = RestEndpoint[..., Any]
 

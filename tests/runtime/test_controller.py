@@ -563,8 +563,8 @@ def test_a_fetch_without_a_network_manager_says_what_is_missing(make: Callable[.
 
 def test_a_manager_sees_every_action_in_order_and_may_answer_a_fetch_itself(make: Callable[..., World]) -> None:
     from restencil import Manager
-    from restencil.actions import Action, Fetch
-    from restencil.managers import Next
+    from restencil.cache.actions import Action, Fetch
+    from restencil.client.manager import Next
 
     class Spy(Manager):
         def __init__(self) -> None:

@@ -9,7 +9,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from restencil import AsyncController, Controller, Entity, create_resource
-from restencil.paging import next_link
+from restencil.client.paging import next_link
 from restencil.schema import Collection, Object, Values
 from restencil.testing import Answer, FakeClock, MockServer
 

@@ -10,7 +10,7 @@ from typing import Any
 import anyio
 import pytest
 
-from restencil import eager
+from restencil.client import eager_task as eager
 
 Task = asyncio.Task[Any]
 _place: contextvars.ContextVar[str] = contextvars.ContextVar("place", default="outside")

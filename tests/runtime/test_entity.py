@@ -13,9 +13,9 @@ import pytest
 from tests.runtime.doubles import Desk
 
 from restencil import Entity, MissingFieldError, ProcessingError, Record, RestEndpoint, field, schema
-from restencil.records import to_wire
+from restencil.base.values import ReadOnlyList
 from restencil.schema import validate_required
-from restencil.values import ReadOnlyList
+from restencil.schema.record import to_wire
 
 
 class Author(Entity):

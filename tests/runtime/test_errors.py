@@ -18,11 +18,11 @@ from restencil import (
     Entity,
     RestEndpoint,
     create_resource,
-    errors,
     field,
     hookify_resource,
     schema,
 )
+from restencil.base import errors
 from restencil.schema import validate_required
 
 

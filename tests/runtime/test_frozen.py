@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from restencil.frozen import Frozen
+from restencil.base.struct import Frozen
 
 
 class Point(Frozen):

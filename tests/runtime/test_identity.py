@@ -10,10 +10,10 @@ import pytest
 from tests.runtime.doubles import Desk
 
 from restencil import Entity, NetworkError, ProcessingError, RestEndpoint, schema
-from restencil.compiled import PAYS
-from restencil.expiry import ExpiryStatus
-from restencil.tables import Change, Tables
-from restencil.values import Meta
+from restencil.base.values import Meta
+from restencil.cache.compiling import PAYS
+from restencil.cache.reading import ExpiryStatus
+from restencil.cache.tables import Change, Tables
 
 
 class Author(Entity):

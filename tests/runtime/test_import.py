@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tests.patience import PATIENCE
 
-from restencil.late import Late
+from restencil.base.lazy import Late
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden"
 
@@ -23,7 +23,7 @@ HEAVY = (
     "inspect",
     "logging",
     "orjson",
-    "restencil.exchange",
+    "restencil.http.adapter",
     "restencil.explain",
     "restencil.live",
     "restencil.paging",
@@ -81,7 +81,7 @@ def test_blocking_code_never_imports_asyncio_by_itself() -> None:
 
 def test_a_request_imports_what_it_needs() -> None:
     """The first client of a transport brings httpx with it."""
-    assert "httpx" in loaded("from restencil.transport import SyncTransport; SyncTransport().client.close()")
+    assert "httpx" in loaded("from restencil.http.transport import SyncTransport; SyncTransport().client.close()")
 
 
 def test_of_a_package_only_the_resource_in_use_is_imported() -> None:
@@ -101,6 +101,6 @@ def test_a_late_module_gives_what_the_module_has() -> None:
 
 def test_the_logger_is_quiet_where_nobody_asked_to_see() -> None:
     """Records of the library go nowhere by themselves (§9.7)."""
-    code = "from restencil.late import logger; logger.error('seen by no one'); logger.warning('nor this')"
+    code = "from restencil.base.lazy import logger; logger.error('seen by no one'); logger.warning('nor this')"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=PATIENCE, check=True)
     assert (done.stdout, done.stderr) == ("", "")

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from restencil.jsontext import decode_json, decode_json_standard, encode_json
+from restencil.base.json_text import decode_json, decode_json_standard, encode_json
 
 CASES = [
     *(b'{"a":1,"a":2}', b"NaN", b"[Infinity]", b"-Infinity", b"-0", b"-0.0", b"1e400", b"0.1e-7", b"1E+2", b"01"),

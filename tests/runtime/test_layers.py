@@ -19,8 +19,8 @@ from restencil import (
     create_resource,
     schema,
 )
-from restencil.store import Snapshot
-from restencil.values import INVALID
+from restencil.base.values import INVALID
+from restencil.cache.store import Snapshot
 
 
 class Todo(Entity, indexes=("slug",)):
@@ -173,7 +173,7 @@ def test_a_reset_empties_the_queue(desk: Desk) -> None:
 
 def test_an_action_of_before_a_reset_is_not_queued(desk: Desk) -> None:
     """A fetch that was counted before it starts nothing after it."""
-    from restencil.actions import Fetch, Meta
+    from restencil.cache.actions import Fetch, Meta
 
     desk.reset()
     args = (ONE, {"name": "x"})

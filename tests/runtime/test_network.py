@@ -29,7 +29,7 @@ from restencil import (
     Store,
     create_resource,
 )
-from restencil.retry import RetryBudget
+from restencil.client.retry import RetryBudget
 from restencil.testing import Answer, FakeClock, MockServer, NetworkDown
 
 

@@ -9,9 +9,9 @@ import pytest
 from tests.runtime.doubles import AnyEndpoint, Desk
 
 from restencil import Entity, ProcessingError, RestEndpoint, schema
-from restencil.compiled import compile_normalizer
+from restencil.base.values import INVALID, Meta
+from restencil.cache.normalize_compiled import compile_normalizer
 from restencil.schema import schema_of
-from restencil.values import INVALID, Meta
 
 
 class Note(Entity):

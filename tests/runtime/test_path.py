@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from restencil import MissingParameterError, PathTemplateError, RestencilError, RestEndpoint
-from restencil.path import path_template, search_string, shorten_path
+from restencil.endpoint.path import path_template, search_string, shorten_path
 
 
 class Shade(enum.Enum):

@@ -16,7 +16,7 @@ from restencil import (
     SubscriptionManager,
     create_resource,
 )
-from restencil.actions import Subscribe
+from restencil.cache.actions import Subscribe
 from restencil.testing import Answer, FakeClock, MockServer
 
 

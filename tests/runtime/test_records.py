@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import pytest
 
 from restencil import Entity, MissingFieldError, ProcessingError, Record, field
-from restencil.records import to_wire
-from restencil.values import ReadOnlyDict, ReadOnlyList
+from restencil.base.values import ReadOnlyDict, ReadOnlyList
+from restencil.schema.record import to_wire
 
 if TYPE_CHECKING:
     from fractions import Fraction

@@ -24,7 +24,7 @@ from restencil import (
     rest_list,
     schema,
 )
-from restencil.resource import endpoints_of
+from restencil.endpoint.resource import endpoints_of
 
 
 class User(Entity):

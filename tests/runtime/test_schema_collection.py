@@ -15,7 +15,7 @@ import pytest
 from tests.runtime.doubles import AnyEndpoint, Desk
 
 from restencil import Entity, ProcessingError, RestEndpoint, schema
-from restencil.expiry import ExpiryStatus
+from restencil.cache.reading import ExpiryStatus
 
 
 class Shade(enum.Enum):

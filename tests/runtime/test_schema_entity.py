@@ -10,7 +10,7 @@ import pytest
 from tests.runtime.doubles import Desk
 
 from restencil import Entity, ProcessingError, RestEndpoint, schema
-from restencil.expiry import ExpiryStatus
+from restencil.cache.reading import ExpiryStatus
 from restencil.schema import validate_required
 
 

@@ -8,7 +8,7 @@ import pytest
 from tests.runtime.doubles import Desk
 
 from restencil import Entity, RestEndpoint, schema
-from restencil.expiry import ExpiryStatus
+from restencil.cache.reading import ExpiryStatus
 
 
 class Link(Entity):

@@ -9,8 +9,8 @@ import pytest
 from tests.runtime.doubles import Desk
 
 from restencil import Entity, RestEndpoint, schema
-from restencil.expiry import ExpiryStatus
-from restencil.records import to_wire
+from restencil.cache.reading import ExpiryStatus
+from restencil.schema.record import to_wire
 
 
 class User(Entity):

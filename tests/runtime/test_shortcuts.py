@@ -23,8 +23,8 @@ from restencil import (
     hook_scope,
     hookify_resource,
 )
-from restencil.actions import Fetch, SetResponse
-from restencil.jsontext import decode_json
+from restencil.base.json_text import decode_json
+from restencil.cache.actions import Fetch, SetResponse
 
 Call = Callable[..., Any]
 

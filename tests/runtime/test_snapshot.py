@@ -9,8 +9,8 @@ import pytest
 from tests.runtime.doubles import Desk
 
 from restencil import AbortError, AbortOptimistic, Entity, NetworkError, RestEndpoint, create_resource, schema
-from restencil.expiry import ExpiryStatus
-from restencil.store import Snapshot
+from restencil.cache.reading import ExpiryStatus
+from restencil.cache.store import Snapshot
 
 
 class User(Entity, indexes=("slug",)):

@@ -15,8 +15,8 @@ import pytest
 from tests.patience import PATIENCE, eventually
 
 from restencil import Controller, Entity, Manager, NetworkManager, RestEndpoint, SubscriptionManager
-from restencil.actions import Action, Subscribe, Unsubscribe
-from restencil.managers import Next
+from restencil.cache.actions import Action, Subscribe, Unsubscribe
+from restencil.client.manager import Next
 
 
 class Price(Entity, key="Price", pk="symbol"):

@@ -24,8 +24,8 @@ from restencil import (
     create_resource,
     schema,
 )
-from restencil.actions import ExpireAll, Invalidate, InvalidateAll, Meta, Set, SetResponse, Subscribe, Unsubscribe
-from restencil.expiry import ExpiryStatus
+from restencil.cache.actions import ExpireAll, Invalidate, InvalidateAll, Meta, Set, SetResponse, Subscribe, Unsubscribe
+from restencil.cache.reading import ExpiryStatus
 
 Valid, InvalidIfStale, Invalid = ExpiryStatus.Valid, ExpiryStatus.InvalidIfStale, ExpiryStatus.Invalid
 INFINITE = float("inf")

@@ -266,7 +266,7 @@ def test_the_plugin_s_fixtures_drive_controllers_of_both_kinds(tmp_path: Path) -
         check=True,
         timeout=PATIENCE,
     ).stdout
-    if "restencil.pytest_plugin" not in installed:
-        command[3:3] = ["-p", "restencil.pytest_plugin"]
+    if "restencil.testing.pytest_plugin" not in installed:
+        command[3:3] = ["-p", "restencil.testing.pytest_plugin"]
     run = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=PATIENCE, check=False)
     assert run.returncode == 0 and "3 passed" in run.stdout, run.stdout + run.stderr

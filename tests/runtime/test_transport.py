@@ -19,8 +19,8 @@ from tests.runtime.clients import Asked, as_json
 from tests.runtime.servers import Arrived, Reply, Server
 
 from restencil import AbortController, AbortError, NetworkError, RestEndpoint
-from restencil.exchange import Answer, Request, answering_async_client, answering_client
-from restencil.transport import AsyncTransport, SyncTransport
+from restencil.http.adapter import Answer, Request, answering_async_client, answering_client
+from restencil.http.transport import AsyncTransport, SyncTransport
 
 BOTH = pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
 

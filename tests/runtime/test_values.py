@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from restencil.values import (
+from restencil.base.values import (
     EVERYTHING,
     INVALID,
     UNDEFINED,

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from ..codecs import codec_of
 from .all import All
-from .base import Lazy, Schema, entity_of, schema_name, schema_of
+from .codec import codec_of
 from .collection import Collection, find_collection, paginated_schema
 from .containers import Array, Object, Union, Values
 from .derived import Invalidate, Query
 from .entity import Entity, validate_required
+from .protocol import Lazy, Schema, entity_of, schema_name, schema_of
 
 __all__ = [
     "All",
@@ -37,7 +37,7 @@ def codec(kind: type) -> Schema:
 
     Raises TypeError for a type whose JSON values are handed out as they are.
     """
-    from .base import Conversion
+    from .protocol import Conversion
 
     found = codec_of(kind)
     if found is None:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ..tables import record_of
-from ..values import EVERYTHING, INVALID, UNDEFINED, ReadOnlyList, Sentinel, is_mapping
-from .base import Answer, Schema, definitions, title_of
+from ..base.values import EVERYTHING, INVALID, UNDEFINED, ReadOnlyList, Sentinel, is_mapping
+from ..cache.tables import record_of
 from .containers import Attribute, Choice, item_schema, items_of
 from .entity import EntitySchema
+from .protocol import Answer, Schema, definitions, title_of
 
 if TYPE_CHECKING:
-    from ..denormalize import Denormalization
-    from ..normalize import Normalization
+    from ..cache.denormalize import Denormalization
+    from ..cache.normalize import Normalization
 
 
 class All(Schema):

@@ -7,17 +7,17 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeAlias, cast
 
-from ..errors import ProcessingError
-from ..late import json
-from ..tables import Growth
-from ..values import SEQUENCE, UNDEFINED, is_dict, is_list, is_mapping, kind_of, same_json, text_of
-from .base import Answer, Schema, entity_of, schema_of
+from ..base.errors import ProcessingError
+from ..base.lazy import json
+from ..base.values import SEQUENCE, UNDEFINED, is_dict, is_list, is_mapping, kind_of, same_json, text_of
+from ..cache.tables import Growth
 from .containers import Choice, List, Object, Union, Values, item_identity, items_of, nested_model
 from .entity import EntitySchema
+from .protocol import Answer, Schema, entity_of, schema_of
 
 if TYPE_CHECKING:
-    from ..denormalize import Denormalization
-    from ..normalize import Normalization
+    from ..cache.denormalize import Denormalization
+    from ..cache.normalize import Normalization
 
 Identity: TypeAlias = Mapping[str, Any]
 """A collection's primary key as the mapping that it is the text of (§5.8.1)."""

@@ -5,15 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from ..late import logger
-from ..records import to_wire
-from ..values import DICT, INVALID, LIST, MAPPING, SCALARS, UNDEFINED, ReadOnlyDict, ReadOnlyList, is_mapping, read_only
-from .base import Answer, Conversion, Lazy, Schema, definitions, schema_of, title_of
+from ..base.lazy import logger
+from ..base.values import (
+    DICT,
+    INVALID,
+    LIST,
+    MAPPING,
+    SCALARS,
+    UNDEFINED,
+    ReadOnlyDict,
+    ReadOnlyList,
+    is_mapping,
+    read_only,
+)
 from .entity import EntitySchema, is_falsy
+from .protocol import Answer, Conversion, Lazy, Schema, definitions, schema_of, title_of
+from .record import to_wire
 
 if TYPE_CHECKING:
-    from ..denormalize import Denormalization
-    from ..normalize import Normalization
+    from ..cache.denormalize import Denormalization
+    from ..cache.normalize import Normalization
 
 
 Attribute: TypeAlias = str | Callable[[Any, Any, str | None], Any]

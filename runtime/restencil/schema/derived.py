@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ..errors import ProcessingError
-from ..values import INVALID, UNDEFINED, is_mapping, read_only, text_of
-from .base import Answer, Schema, schema_of, title_of
+from ..base.errors import ProcessingError
+from ..base.values import INVALID, UNDEFINED, is_mapping, read_only, text_of
 from .containers import Attribute, Choice, item_schema
 from .entity import EntitySchema
+from .protocol import Answer, Schema, schema_of, title_of
 
 if TYPE_CHECKING:
-    from ..denormalize import Denormalization
-    from ..normalize import Normalization
+    from ..cache.denormalize import Denormalization
+    from ..cache.normalize import Normalization
 
 
 class Invalidate(Schema):

@@ -7,10 +7,9 @@ from functools import cached_property
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, ClassVar, Final, cast, dataclass_transform
 
-from ..errors import ProcessingError
-from ..late import inspect, json
-from ..records import Field, Model, Record, RecordMeta, field, set_members, set_record, stored_record
-from ..values import (
+from ..base.errors import ProcessingError
+from ..base.lazy import inspect, json
+from ..base.values import (
     DICT,
     INVALID,
     LIST,
@@ -28,13 +27,14 @@ from ..values import (
     text_of,
     with_article,
 )
-from .base import Answer, Conversion, Schema, check_shorthand, schema_of
+from .protocol import Answer, Conversion, Schema, check_shorthand, schema_of
+from .record import Field, Model, Record, RecordMeta, field, set_members, set_record, stored_record
 
 if TYPE_CHECKING:
     from typing import Self
 
-    from ..denormalize import Denormalization
-    from ..normalize import Normalization
+    from ..cache.denormalize import Denormalization
+    from ..cache.normalize import Normalization
 
 Stored = Mapping[str, Any] | Sentinel
 """What a table holds of an entity: its record, or INVALID."""

@@ -1,0 +1,1 @@
+"""JSON values, text, errors and what else knows nothing of resources."""

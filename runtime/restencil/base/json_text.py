@@ -1,0 +1,93 @@
+"""JSON text: the one place where bytes become values and values become text.
+
+With the extra `[fast]`, orjson reads; the standard library decides wherever the two could differ, so that a program
+behaves the same with and without it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any, Final, NoReturn
+
+from .lazy import dataclasses, json
+from .values import described, is_mapping
+
+# orjson gives floats for integers beyond 64 bits, which have 19 digits and more.
+_LONG_NUMBER: Final = b"0" * 19
+# So long a number has four digits in a row among every fourth byte, wherever it begins.
+_EVERY_FOURTH: Final = b"0" * 4
+_DIGITS_ALIKE: Final = bytes.maketrans(b"123456789", b"000000000")
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no JSON value")
+
+
+@cache
+def _fast() -> Callable[[bytes], Any] | None:
+    try:
+        import orjson
+    except ImportError:
+        return None
+    return orjson.loads
+
+
+@cache
+def _standard() -> Callable[[str], Any]:
+    return json.JSONDecoder(parse_constant=_no_constant).decode
+
+
+def decode_json(data: bytes) -> Any:
+    """The value of a JSON text in UTF-8, with or without a byte order mark.
+
+    Raises ValueError for anything that is not JSON: NaN and Infinity, other encodings and bad UTF-8 included. Of a
+    member given twice, the last one counts. Integers keep all their digits.
+    """
+    fast = _fast()
+    if fast is not None and not (
+        _EVERY_FOURTH in data[::4].translate(_DIGITS_ALIKE) and _LONG_NUMBER in data.translate(_DIGITS_ALIKE)
+    ):
+        try:
+            return fast(data)
+        except ValueError:
+            pass  # the standard library has the last word, so that both give the same error
+    return decode_json_standard(data)
+
+
+def decode_json_standard(data: bytes) -> Any:
+    """`decode_json` by the standard library alone."""
+    text = data.decode("utf-8-sig")
+    try:
+        return _standard()(text)
+    except RecursionError:
+        raise ValueError("the JSON text is nested too deeply") from None
+
+
+def encode_json(value: Any, convert: Callable[[Any], Any]) -> str:
+    """Compact JSON text of a value; `convert` turns what JSON does not know into what it knows.
+
+    Raises TypeError for a value that has no JSON form and ValueError for NaN and infinities.
+    """
+
+    def default(item: Any) -> Any:
+        return _plain(item, convert)
+
+    text = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=default).encode(value)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        # A lone surrogate has no UTF-8 form; escaped, it is JSON all the same.
+        return json.dumps(json.loads(text), separators=(",", ":"))
+    return text
+
+
+def _plain(item: Any, convert: Callable[[Any], Any]) -> Any:
+    if is_mapping(item):
+        return dict(item)
+    if hasattr(item, "__dataclass_fields__") and not isinstance(item, type):
+        return {field.name: getattr(item, field.name) for field in dataclasses.fields(item)}
+    converted = convert(item)
+    if converted is item:
+        raise TypeError(f"{described(item)} has no JSON form; convert it first: {item!r:.100}")
+    return converted

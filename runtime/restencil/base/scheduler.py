@@ -1,0 +1,209 @@
+"""Background work: what a scheduler is, and the default one on daemon threads (§9.7).
+
+A store has one scheduler. Work that nobody waits for (background fetches) is spawned, timers (polling, garbage
+collection, waiting before a retry) are set with `call_later`, and everything that blocks goes through `block`, so that
+a test can replace time itself.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import os
+import threading
+import time
+import weakref
+from collections.abc import Callable
+from typing import Final, Protocol, runtime_checkable
+
+from .lazy import logger
+
+__all__ = ["Handle", "Scheduler", "ThreadScheduler", "WaitingScheduler", "block", "sleep"]
+
+#: How long a thread without work waits for the next one.
+IDLE_SECONDS: Final = 2.0
+
+Work = Callable[[], object]
+
+
+class Handle(Protocol):
+    """A timer that is set."""
+
+    def cancel(self) -> None:
+        """The work is not done any more; a timer that fired already stays as it is."""
+
+
+class Scheduler(Protocol):
+    """Where background work runs (§9.7); a user may bring one of their own."""
+
+    def spawn(self, work: Work, /) -> object:
+        """Do the work soon, elsewhere; it may block."""
+
+    def call_later(self, delay: float, work: Work, /) -> Handle:
+        """Do the work after `delay` milliseconds; it does not block."""
+        raise NotImplementedError
+
+
+@runtime_checkable
+class WaitingScheduler(Protocol):
+    """A scheduler whose threads also wait through it, so that it knows when there is nothing left to do."""
+
+    def wait(self, event: threading.Event, timeout: float | None, /) -> bool:
+        """Block until the event is set, at most `timeout` milliseconds; says whether it is set."""
+        ...
+
+
+class _Timer:
+    __slots__ = ("cancelled", "due", "order", "work")
+
+    def __init__(self, due: float, order: int, work: Work) -> None:
+        self.due = due
+        self.order = order
+        self.work: Work | None = work
+        self.cancelled = False
+
+    def __lt__(self, other: _Timer) -> bool:
+        return (self.due, self.order) < (other.due, other.order)
+
+    def cancel(self) -> None:
+        self.cancelled = True
+        self.work = None
+
+
+class _Worker:
+    """A daemon thread that does one work after another, and ends when none came for a while."""
+
+    def __init__(self, scheduler: ThreadScheduler, work: Work) -> None:
+        self._scheduler = scheduler
+        self._work: Work | None = work
+        self._go = threading.Lock()
+        self._go.acquire()
+        threading.Thread(target=self._run, name="restencil-background", daemon=True).start()
+
+    def give(self, work: Work) -> None:
+        self._work = work
+        self._go.release()
+
+    def _run(self) -> None:
+        while True:
+            work, self._work = self._work, None
+            if work is not None:
+                _guarded(work)
+                del work
+            self._scheduler.rest(self)
+            if not self._go.acquire(timeout=IDLE_SECONDS) and self._scheduler.dismiss(self):
+                return
+
+
+class ThreadScheduler:
+    """The default: daemon threads for spawned works, one more for all timers, started when first needed.
+
+    Daemon threads never delay the interpreter's exit. What a work raises is logged, never printed.
+    """
+
+    def __init__(self) -> None:
+        self._timers: list[_Timer] = []
+        self._changed = threading.Condition()
+        self._order = itertools.count()
+        self._thread: threading.Thread | None = None
+        self._idle: list[_Worker] = []
+        self._lock = threading.Lock()
+        _schedulers.add(self)
+
+    def spawn(self, work: Work, /) -> None:
+        """Run the work on a daemon thread."""
+        with self._lock:
+            worker = self._idle.pop() if self._idle else None
+        if worker is None:
+            _Worker(self, work)
+        else:
+            worker.give(work)
+
+    def rest(self, worker: _Worker) -> None:
+        """This worker is free for the next work."""
+        with self._lock:
+            self._idle.append(worker)
+
+    def dismiss(self, worker: _Worker) -> bool:
+        """True when nothing was given to this worker, so that it may end."""
+        with self._lock:
+            if worker not in self._idle:
+                return False
+            self._idle.remove(worker)
+            return True
+
+    def forget_threads(self) -> None:
+        """This is a forked process: the threads are the parent's; timers that were set go on here as well."""
+        self._lock = threading.Lock()
+        self._changed = threading.Condition()
+        self._idle = []
+        self._thread = None
+        if self._timers:
+            self._start_timers()
+
+    def call_later(self, delay: float, work: Work, /) -> Handle:
+        """Run the work on the timer thread after `delay` milliseconds of real time."""
+        timer = _Timer(time.monotonic() + max(0.0, delay) / 1000, next(self._order), work)
+        with self._changed:
+            heapq.heappush(self._timers, timer)
+            if self._thread is None:
+                self._start_timers()
+            elif self._timers[0] is timer:
+                self._changed.notify()
+        return timer
+
+    def _start_timers(self) -> None:
+        self._thread = threading.Thread(target=self._run, name="restencil-timers", daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        while True:
+            with self._changed:
+                while self._timers and self._timers[0].cancelled:
+                    heapq.heappop(self._timers)
+                if not self._timers:
+                    self._thread = None
+                    return
+                wait = self._timers[0].due - time.monotonic()
+                if wait > 0:
+                    self._changed.wait(min(wait, threading.TIMEOUT_MAX))
+                    continue
+                work = heapq.heappop(self._timers).work
+            if work is not None:
+                _guarded(work)
+
+
+_schedulers: weakref.WeakSet[ThreadScheduler] = weakref.WeakSet()
+
+
+def _after_fork() -> None:
+    for scheduler in list(_schedulers):
+        scheduler.forget_threads()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+
+
+def _guarded(work: Work) -> None:
+    try:
+        work()
+    except Exception:
+        logger.exception("background work failed")
+
+
+def block(scheduler: Scheduler, event: threading.Event, timeout: float | None = None) -> bool:
+    """Wait in this thread until the event is set, at most `timeout` milliseconds; says whether it is set."""
+    if isinstance(scheduler, WaitingScheduler):
+        return scheduler.wait(event, timeout)
+    return event.wait(None if timeout is None else timeout / 1000)
+
+
+def sleep(scheduler: Scheduler, delay: float, wake: threading.Event | None = None) -> None:
+    """Pause this thread for `delay` milliseconds of the scheduler's time, or until `wake` is set."""
+    event = threading.Event() if wake is None else wake
+    timer = scheduler.call_later(delay, event.set)
+    try:
+        block(scheduler, event)
+    finally:
+        timer.cancel()

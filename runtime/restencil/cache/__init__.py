@@ -1,0 +1,1 @@
+"""What is known: pure, without HTTP and without endpoints."""

@@ -1,0 +1,472 @@
+"""Stored forms into objects by compiled functions; `Denormalization` is the interpreter that says what they do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final, TypeAlias
+
+from ..base.values import INVALID, SCALARS, UNDEFINED, ReadOnlyDict, ReadOnlyList, holds_containers, kind_of, read_only
+from ..schema.collection import Collection
+from ..schema.containers import Choice, List, Object, Union, Values
+from ..schema.derived import Query
+from ..schema.entity import EntityModel, EntitySchema, Relation
+from ..schema.protocol import Conversion, Schema, definitions
+from ..schema.record import Record, set_members, set_record
+from .compiling import COMPILED, PAYS, Source, resolved, written_out
+from .denormalize import Denormalization, Memo, Node, linked
+from .tables import EMPTY, State, Tables
+
+Denormalizer: TypeAlias = Callable[[Any, Denormalization], Any]
+Builder: TypeAlias = Callable[["CompiledDenormalization", str, Any, "dict[str, Node]", "Node | None"], Any]
+
+
+class CompiledDenormalization(Denormalization):
+    """One read of the tables with the memo of the view, by compiled functions where that pays."""
+
+    state: Tables
+
+    def __init__(self, state: Tables, args: tuple[Any, ...], memo: Memo) -> None:
+        super().__init__(state, args, memo)
+        self.tables = state.entities
+        self.fits = state.fits
+        self.memo = memo
+        self.unlinked = memo.unlinked
+        self._places: dict[EntitySchema, tuple[dict[str, Node], Mapping[str, Any], type[Any]]] = {}
+        """By entity: the nodes that were built of it, its table, and its class."""
+
+    def read(self, schema: Schema | None, stored: Any, slot: Any = None) -> Any:
+        """What a stored form is for readers; what was built before is found at once."""
+        if type(schema) is EntitySchema and type(stored) is str:
+            place = self._places.get(schema)
+            if place is None:
+                model = schema.model
+                place = self.memo.home(model.key, model.cls), self.tables.get(model.key, EMPTY), model.cls
+                self._places[schema] = place
+            home, table, cls = place
+            node = home.get(stored)
+            if node is not None:
+                return node.value
+            record = table.get(stored)
+            if type(record) is cls:
+                return record
+            if type(record) is dict and schema.builder is not None and schema.ends:
+                try:
+                    return schema.builder(self, stored, record, home, None)
+                except BaseException:
+                    self._abandon()
+                    raise
+        return super().read(schema, stored, slot)
+
+    def ready(self, table: str) -> Mapping[str, Any]:
+        """What lies in a table, where this read may hand instances out as they lie there."""
+        return self.tables.get(table, EMPTY)
+
+    def visit(self, schema: Schema | None, stored: Any) -> Any:
+        """The object for one stored value (§5.1)."""
+        if schema is None:
+            return stored if type(stored) in SCALARS else read_only(stored)
+        if stored is None or stored is UNDEFINED or stored is INVALID:
+            return stored
+        return (schema.denormalizer or _denormalizer(schema, stored))(stored, self)
+
+    def entity(self, schema: EntitySchema, pk: Any) -> Any:
+        """The instance for a primary key; `UNDEFINED` when missing, `INVALID` when unusable."""
+        model = schema.model
+        stored = self.tables.get(model.key, EMPTY).get(pk)
+        if type(stored) is not dict:
+            return super().entity(schema, pk)
+        home = self.memo.home(model.key, model.cls)
+        node = home.get(pk)
+        current = self.current
+        if node is not None:
+            if current is not None and node.parents is not current:
+                node.parents = linked(node.parents, current)
+            return node.value
+        build = schema.builder
+        if build is None:
+            schema.reads += 1
+            if schema.reads < PAYS:
+                return super().entity(schema, pk)
+            build = compile_entity(schema)
+        return build(self, pk, stored, home, current)
+
+    def interpreted(self, schema: EntitySchema, pk: str, current: Node | None) -> Any:
+        """The entity by the interpreter, which minds cycles and depth; `current` is what it is built with."""
+        outside, self.current = self.current, current
+        try:
+            return super().entity(schema, pk)
+        finally:
+            self.current = outside
+
+    def inside(self, node: Node, operation: Callable[..., Any], *args: Any) -> Any:
+        """What is read while the entity of a node is being built by a function that keeps no account of that."""
+        outside, self.current = self.current, node
+        self.depth += 1
+        try:
+            return operation(*args)
+        finally:
+            self.current = outside
+            self.depth -= 1
+
+    def _instance(self, model: EntityModel, pk: str | None, record: Any, place: Any, node: Any) -> Any:
+        fill = model.node.filler
+        if fill is None:
+            return super()._instance(model, pk, record, place, node)
+        return fill(self, pk, record, place, node)
+
+    def looked_at(self, model: EntityModel) -> None:
+        """A record was looked at for what cannot be handed out as it is; perhaps no other one has to be."""
+        shape = self.state.shape(model.key, 1)
+        if shape is not None:
+            related = {relation.in_json for relation in model.relations}
+            self.fits[model] = shape.containers <= related and shape.names.isdisjoint(model.banned)
+        elif self.state.has_no_shape(model.key):
+            self.fits[model] = False  # so that nobody asks again
+
+    def register(self, place: Any, instance: Record, node: Node) -> None:
+        """The instance is under way: who comes back to it on a cycle gets it as it is."""
+        self._building[place] = (instance, node)
+
+
+def reader_of(state: State, args: tuple[Any, ...], memo: Memo) -> Denormalization:
+    """A read of the view: compiled functions look into the tables themselves."""
+    if type(state) is Tables:
+        return CompiledDenormalization(state, args, memo)
+    return Denormalization(state, args, memo)
+
+
+def _denormalizer(schema: Schema, stored: Any) -> Denormalizer:
+    if type(schema) not in COMPILED or type(schema) is EntitySchema:
+        schema.denormalizer = schema.denormalize
+        return schema.denormalize
+    kind = kind_of(stored)
+    schema.reads += len(stored) if kind is list else 1
+    if schema.reads < PAYS:
+        return schema.denormalize
+    found = schema.denormalizer = compile_denormalizer(schema)
+    definitions.compiled.add(schema)
+    return found
+
+
+def compile_denormalizer(schema: Schema) -> Denormalizer:
+    """The function that does what `schema.denormalize` does."""
+    source = Source(schema)
+    body = _Denormalizing(source)
+    with source.block("def denormalize(stored, run):"):
+        source.put("current = run.current")
+        body.value(schema, "stored", "current", "return {}")
+    function: Denormalizer = source.function("denormalize")
+    return function
+
+
+def compile_entity(schema: EntitySchema) -> Builder:
+    """The function that builds an entity from its record, with everything that is nested in it.
+
+    Where its schema leads back to itself the interpreter goes around the function that fills one instance in.
+    """
+    model = schema.model
+    definitions.compiled.add(schema)
+    source = Source(schema)
+    body = _Denormalizing(source)
+    name = source.name(schema, "schema")
+    fits = model.validate is None and model.from_js is None and model.create_if_valid is None
+    deepest = _deepest(schema) if fits else None
+    if deepest is None or deepest < 0:
+        if fits:
+            with source.block("def fill(run, pk, record, place, node):"):
+                body.instance(model, cyclic=True)
+            schema.filler = source.function("fill")
+        source = Source(schema)
+        source.name(schema, "schema")
+        with source.block("def build(run, pk, record, home, current):"):
+            source.put(f"return run.interpreted({name}, pk, current)")
+    else:
+        schema.ends = True
+        with source.block("def build(run, pk, record, home, current):"):
+            with source.block(f"if run.depth > {deepest}:"):
+                source.put(f"return run.interpreted({name}, pk, current)")
+            source.put("node = new(Node)", "node.home = home", "node.slot = pk", "node.parents = current")
+            source.put("node.alive = True")
+            body.outside = "node"
+            body.instance(model, cyclic=False)
+    build: Builder = source.function("build")
+    schema.builder = build
+    return build
+
+
+def _deepest(schema: EntitySchema, above: tuple[Schema, ...] = ()) -> int | None:
+    """How many entities it may be nested in so that nothing in it is nested too deep.
+
+    None where its schema leads back to itself, or where what it leads to is not known.
+    """
+    if schema in above:
+        return None
+    deepest = schema.model.max_depth - 1
+    for relation in schema.model.relations:
+        inner = _deepest_inside(resolved(relation), (*above, schema))
+        if inner is None:
+            return None
+        deepest = min(deepest, inner - 1)
+    return deepest
+
+
+def _deepest_inside(schema: Schema | None | Relation, above: tuple[Schema, ...]) -> int | None:
+    if isinstance(schema, EntitySchema):
+        return _deepest(schema, above)
+    if schema is None or isinstance(schema, Conversion):
+        return 64
+    if not isinstance(schema, _TRANSPARENT) or schema in above:
+        return None
+    found = [_deepest_inside(child, (*above, schema)) for child in schema.children()]
+    return None if None in found else min((deepest for deepest in found if deepest is not None), default=64)
+
+
+_MANY: Final = 16
+"""From so many primary keys on it pays to look all of them up at once."""
+
+_TRANSPARENT: Final = (List, Object, Values, Union, Choice, Collection, Query)
+
+
+class _Denormalizing:
+    """Writes the statements that denormalize values."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.outside = ""
+        """The node that a call out of the function has to be told of, where the reader does not know it."""
+        self._inside: list[Schema] = []
+        source.scope.update(
+            EMPTY=EMPTY,
+            INVALID=INVALID,
+            Node=Node,
+            ReadOnlyDict=ReadOnlyDict,
+            ReadOnlyList=ReadOnlyList,
+            SCALARS=SCALARS,
+            UNDEFINED=UNDEFINED,
+            compile_entity=compile_entity,
+            holds_containers=holds_containers,
+            linked=linked,
+            new=object.__new__,
+            read_only=read_only,
+            set_members=set_members,
+            set_record=set_record,
+        )
+
+    def value(self, schema: Schema | None, value: str, node: str, sink: str) -> None:
+        """What is handed out for the stored form in a variable goes where `sink` says; `node` is built with it."""
+        if type(schema) in COMPILED and schema not in self._inside and not self.source.deep:
+            self._inside.append(schema)  # type: ignore[arg-type]  # None is none of the kinds
+            if isinstance(schema, List):
+                self._list(schema, value, node, sink)
+            elif isinstance(schema, Object):
+                self._object(schema, value, node, sink)
+            else:
+                self.source.put(sink.format(self._out("run.visit", self.source.name(schema, "schema"), value)))
+            self._inside.pop()
+        elif schema is None:
+            self.source.put(sink.format(f"{value} if type({value}) in SCALARS else read_only({value})"))
+        else:
+            self.source.put(sink.format(self._out("run.visit", self.source.name(schema, "schema"), value)))
+
+    def _out(self, *call: str) -> str:
+        """A call, as an operation and its arguments, that leaves the function."""
+        operation, *arguments = call
+        if self.outside:
+            return f"run.inside({self.outside}, {', '.join(call)})"
+        return f"{operation}({', '.join(arguments)})"
+
+    def _otherwise(self, schema: Schema, value: str, sink: str) -> None:
+        source, name = self.source, self.source.name(schema, "schema")
+        with source.block(f"elif {value} is None or {value} is UNDEFINED or {value} is INVALID:"):
+            source.put(sink.format(value))
+        with source.block("else:"):
+            source.put(sink.format(self._out(f"{name}.denormalize", value, "run")))
+
+    def _list(self, schema: List, value: str, node: str, sink: str) -> None:
+        source, item = self.source, schema.item
+        entry, out, found = source.variable("entry"), source.variable("out"), source.variable("found")
+        with source.block(f"if isinstance({value}, list):"):
+            source.put(f"{out} = []")
+            if isinstance(item, EntitySchema):
+                self._entities(item, value, node, entry, out, found)
+            else:
+                with source.block(f"for {entry} in {value}:"):
+                    self.value(item, entry, node, f"{found} = {{}}")
+                    with source.block(f"if {found} is not UNDEFINED and {found} is not INVALID:"):
+                        source.put(f"{out}.append({found})")
+                source.put(f"{out} = ReadOnlyList({out})")
+            source.put(sink.format(out))
+        self._otherwise(schema, value, sink)
+
+    def _entities(self, item: EntitySchema, value: str, node: str, entry: str, out: str, found: str) -> None:
+        """A loop over primary keys."""
+        source, model = self.source, item.model
+        schema, cls = source.name(item, "schema"), source.name(model.cls, "cls")
+        table = source.variable("table")
+        source.put(f"{table} = run.tables.get({model.key!r}, EMPTY)")
+        if model.direct:
+            with source.block(f"if len({value}) >= {_MANY}:"):
+                many = source.variable("many")
+                with source.block("try:"):
+                    source.put(f"{many} = [*map({table}.get, {value})]")
+                with source.block("except TypeError:"):  # one of them is no primary key
+                    source.put(f"{many} = [None]")
+                with source.block(f"for {found} in {many}:"), source.block(f"if type({found}) is not {cls}:"):
+                    source.put("break")
+                with source.block("else:"):
+                    source.put(f"{out} = {many}")
+            with source.block(f"for {entry} in {value} if not {out} else ():"):
+                with source.block(f"if type({entry}) is str:"):
+                    source.put(f"{found} = {table}.get({entry})")
+                    with source.block(f"if type({found}) is {cls}:"):
+                        source.put(f"{out}.append({found})", "continue")
+                source.put(f"{found} = {self._out('run.visit', schema, entry)}")
+                with source.block(f"if {found} is not UNDEFINED and {found} is not INVALID:"):
+                    source.put(f"{out}.append({found})")
+            source.put(f"{out} = ReadOnlyList({out})")
+            with source.block(f"if {node} is not None and {value}:"):
+                waiting = source.variable("waiting")
+                source.put(f"{waiting} = run.unlinked.get({model.key!r})")
+                with source.block(f"if {waiting} is None:"):
+                    source.put(f"{waiting} = run.memo.waiting({model.key!r})")
+                source.put(f"{waiting} += ({node}, {value})")
+            return
+        home, known = source.variable("home"), source.variable("known")
+        source.put(f"{home} = run.memo.home({model.key!r}, {cls})")
+        build = source.variable("build")
+        source.put(f"{build} = {schema}.builder or compile_entity({schema})")
+        with source.block(f"for {entry} in {value}:"):
+            with source.block(f"if type({entry}) is str:"):
+                source.put(f"{known} = {home}.get({entry})")
+                with source.block(f"if {known} is not None:"):
+                    with source.block(f"if {node} is not None and {known}.parents is not {node}:"):
+                        source.put(f"{known}.parents = linked({known}.parents, {node})")
+                    source.put(f"{found} = {known}.value")
+                with source.block("else:"):
+                    source.put(f"{found} = {table}.get({entry})")
+                    with source.block(f"if type({found}) is dict:"):
+                        source.put(f"{found} = {build}(run, {entry}, {found}, {home}, {node})")
+                    with source.block("else:"):
+                        source.put(f"{found} = {self._out('run.entity', schema, entry)}")
+            with source.block("else:"):
+                source.put(f"{found} = {self._out('run.visit', schema, entry)}")
+            with source.block(f"if {found} is not UNDEFINED and {found} is not INVALID:"):
+                source.put(f"{out}.append({found})")
+        source.put(f"{out} = ReadOnlyList({out})")
+
+    def _object(self, schema: Object, value: str, node: str, sink: str) -> None:
+        source = self.source
+        out = source.variable("out")
+        names = {json_name: name for name, json_name in schema.wire.items()}
+        members = source.name(frozenset(schema.members), "members")
+        renames = source.name(names, "names")
+        # Members whose object is unusable make the whole unusable: the statements stand in a loop that runs once.
+        with source.block(f"if type({value}) is dict:"):
+            with source.block("while True:"):
+                everything = f"entry if type(entry) in SCALARS or name in {members} else read_only(entry)"
+                if names:
+                    each = f"{renames}.get(name, name): {everything}"
+                    source.put(f"{out} = {{{each} for name, entry in {value}.items()}}")
+                else:
+                    with source.block(f"if {members}.issuperset({value}):"):
+                        source.put(f"{out} = {{**{value}}}")
+                    with source.block("else:"):
+                        source.put(f"{out} = {{name: {everything} for name, entry in {value}.items()}}")
+                for json_name, member in schema.members.items():
+                    found, entry = source.variable("found"), source.variable("entry")
+                    with source.block(f"if {json_name!r} in {value}:"):
+                        source.put(f"{entry} = {value}[{json_name!r}]")
+                        self.value(member, entry, node, f"{found} = {{}}")
+                        with source.block(f"if {found} is INVALID:"):
+                            source.put(f"{out} = INVALID", "break")
+                        absent = f"None if {found} is UNDEFINED else {found}"
+                        source.put(f"{out}[{names.get(json_name, json_name)!r}] = {absent}")
+                source.put(f"{out} = ReadOnlyDict({out})", "break")
+            source.put(sink.format(out))
+        self._otherwise(schema, value, sink)
+
+    def instance(self, model: EntityModel, *, cyclic: bool) -> None:
+        """The body of a function that builds the instance of a record."""
+        source = self.source
+        cls = source.name(model.cls, "cls")
+        source.put(f"instance = new({cls})", "set_record(instance, record)")
+        if cyclic:
+            source.put("set_members(instance, {})")
+            with source.block("if place is not None:"):
+                source.put("run.register(place, instance, node)")
+        self._members(model)
+        # As in an object: what makes the entity unusable leaves the loop that runs once.
+        with source.block("while True:"):
+            for relation in model.relations:
+                self._relation(relation, model)
+            source.put("set_members(instance, members)", "break")
+        if not cyclic:
+            source.put("node.value = instance", "home[pk] = node")
+        source.put("return instance")
+
+    def _members(self, model: EntityModel) -> None:
+        source = self.source
+        banned = source.name(model.banned, "banned")
+        relations = frozenset(relation.in_json for relation in model.relations)
+        known = source.name(model, "model")
+        inside = source.name(relations, "relations")
+        each = "entry if type(entry) in SCALARS"
+        if relations:
+            each += f" or name in {inside}"
+        renames = source.name(model.to_python, "names")
+        name = f"{renames}.get(name, name)" if model.to_python else "name"
+        everything = f"{{{name}: {each} else read_only(entry) for name, entry in record.items()}}"
+        source.put(f"fits = run.fits.get({known})")
+        with source.block("if fits:"):
+            if model.to_python:
+                source.put(f"members = {{{name}: entry for name, entry in record.items()}}")
+            else:
+                source.put("members = {**record}")
+            self._decode(model, known)
+        with source.block(f"elif not {banned}.isdisjoint(record):"):
+            source.put(f"members = {known}.attributes(record, pk)")
+        with source.block("else:"):
+            if model.to_python or relations:
+                source.put(f"members = {everything}")
+            else:
+                source.put(f"members = {everything} if holds_containers(record) else {{**record}}")
+            self._decode(model, known)
+        with source.block("if fits is None:"):
+            source.put(f"run.looked_at({known})")
+
+    def _decode(self, model: EntityModel, known: str) -> None:
+        source = self.source
+        nested = {relation.name for relation in model.relations}
+        for name, codec in model.codecs.items():
+            if name in nested:
+                continue  # its value is not what is stored
+            entry = source.variable("entry")
+            source.put(f"{entry} = members.get({name!r})")
+            with source.block(f"if {entry} is not None:"):
+                conversion = source.name(codec, "codec")
+                source.put(f"members[{name!r}] = {known}.decode({name!r}, {conversion}, {entry}, pk)")
+
+    def _relation(self, relation: Relation, model: EntityModel) -> None:
+        source = self.source
+        name, entry, found = relation.in_json, source.variable("entry"), source.variable("found")
+        cls = source.name(model.cls, "cls")
+        schema = resolved(relation)
+        with source.block(f"if {name!r} in record:"):
+            source.put(f"{entry} = record[{name!r}]")
+            if isinstance(schema, Schema) and written_out(schema):
+                self.value(schema, entry, "node", f"{found} = {{}}")
+            else:
+                related = self._out("run.related", source.name(relation, "relation"), entry, cls, "pk")
+                source.put(f"{found} = {related}")
+            with source.block(f"if {found} is INVALID:"):
+                if relation.needed:
+                    source.put("instance = INVALID", "break")
+                else:
+                    source.put(f"members[{relation.name!r}] = None")
+            with source.block(f"elif {found} is UNDEFINED:"):
+                if relation.raises:
+                    source.put(f"members.pop({relation.name!r}, None)")
+                else:
+                    source.put(f"members[{relation.name!r}] = None")
+            with source.block("else:"):
+                source.put(f"members[{relation.name!r}] = {found}")

@@ -1,0 +1,266 @@
+"""Normalization: a response becomes records in tables and a result of primary keys (§5.1, §5.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, cast
+
+from ..base.lazy import logger
+from ..base.values import INVALID, SCALARS, TUPLE, UNDEFINED, Meta, kind_of, same_json
+from ..schema.record import Record, to_wire
+from .tables import EMPTY, Change, Growth, Tables, record_of
+
+if TYPE_CHECKING:
+    from ..schema.entity import EntityModel
+    from ..schema.protocol import Schema
+    from .tables import State
+
+
+def _guarded(record: Mapping[str, Any]) -> Mapping[str, Any]:
+    # Hooks get records to look at: a stored record is never edited in place (§1.2).
+    return MappingProxyType(record) if isinstance(record, dict) else record
+
+
+class Normalization:
+    """One pass over one response: it writes a `Change` over the state that it sees below.
+
+    `args` are the endpoint's arguments, `meta` the action's times, `placeholder_id` what placeholder keys of created
+    entities are made from (§10.6), `where` a phrase for errors that says which response this is. With `adopts` the
+    response was decoded for this pass alone, so that its objects may become records as they are.
+    """
+
+    def __init__(
+        self,
+        below: State,
+        args: tuple[Any, ...],
+        meta: Meta,
+        *,
+        placeholder_id: int = 0,
+        where: str = "",
+        adopts: bool = False,
+    ) -> None:
+        self.below = below
+        self.args = args
+        self.meta = meta
+        self.change = Change(below, meta)
+        self.where = where
+        self.adopts = adopts
+        self.result: Any = UNDEFINED
+        """What the response as a whole was stored as."""
+        self.written: dict[tuple[int, str], str] = {}
+        """Which primary key each object of the response got, by the object's identity and table."""
+        self.processed: dict[tuple[int, str], Mapping[str, Any]] = {}
+        """What an overridden `process` made of an object of the response, by the object's identity and table."""
+        self.chosen: dict[tuple[int, int], Schema] = {}
+        """Which schema a function chose for a polymorphic object of the response, by both identities."""
+        self.enclosing: tuple[Mapping[str, Any], str] | None = None
+        """The processed record of the entity that is being normalized, and the field."""
+        self._alive: list[Any] = []
+        self._creating = 0
+        self._placeholder_id = placeholder_id
+        self._placeholders = 0
+        self._passed: dict[str, dict[str, Any]] = {}
+        self._reborn: set[tuple[str, str]] = set()
+        self._nested: set[tuple[str, str]] = set()
+
+    def run(self, schema: Schema, response: Any) -> Any:
+        """Normalizes a whole response; returns the result to store, `UNDEFINED` where nothing is.
+
+        Raises ProcessingError where the response does not fit the schema.
+        """
+        self.result = self.visit(schema, response, response, None)
+        self.settle()
+        return self.result
+
+    def settle(self) -> None:
+        """Writes what waits to be written; here nothing ever does."""
+
+    # -- the recursion ---------------------------------------------------------------------------------------------
+
+    def visit(self, schema: Schema | None, value: Any, parent: Any, key: str | None) -> Any:
+        """The stored form of one value (§5.1: first match)."""
+        if schema is None or value is None:
+            return value
+        kind = kind_of(value)
+        if kind is dict or kind is list:
+            return schema.normalize(value, parent, key, self)
+        if kind in SCALARS:
+            return schema.normalize_scalar(value, self)
+        if isinstance(value, Record):
+            record = to_wire(value)
+            self._alive.append((value, record))
+            stored = schema.normalize(record, parent, key, self)
+            table = getattr(type(value).__model__, "key", "")
+            pk = self.written.get((id(record), table))
+            if pk is not None:
+                self.written[id(value), table] = pk
+            return stored
+        if isinstance(value, TUPLE):
+            return schema.normalize(list(value), parent, key, self)
+        if isinstance(value, (Mapping, list)):
+            return schema.normalize(value, parent, key, self)
+        return value
+
+    def created(self, normalize: Callable[..., Any], *args: Any) -> Any:
+        """Normalizes what a creation brought: a record without a primary key gets a placeholder (§5.8.3)."""
+        self._creating += 1
+        try:
+            return normalize(*args)
+        finally:
+            self._creating -= 1
+
+    def placeholder(self) -> str | None:
+        """A placeholder key, the same in every pass of one action; None where nothing is being created (§10.6)."""
+        if not self._creating:
+            return None
+        self._placeholders += 1
+        return f"MISS-{self._placeholder_id}-{self._placeholders - 1}"
+
+    def visited(self, value: Any, table: str, pk: str) -> bool:
+        """Whether this very object was already visited as this entity; notes it otherwise (§5.3)."""
+        place = (id(value), table)
+        if self.written.get(place) == pk:
+            return True
+        self.written[place] = pk
+        return False
+
+    def keep(self, value: Mapping[str, Any], processed: Mapping[str, Any], table: str) -> None:
+        """Remembers what `process` made of an object of the response.
+
+        Objects are told apart by their ids, so one that a hook makes must live as long as the pass.
+        """
+        self._alive.append(processed)
+        self.processed[id(value), table] = processed
+
+    def note_nested_collection(self, table: str, pk: str) -> None:
+        """Warns when nested lists of several entities fall together because nothing tells them apart (§5.8.1)."""
+        if (table, pk) in self._nested:
+            logger.warning(
+                "the collection %s %s is nested in several entities of one response and has no nest_key, so they share "
+                "one list; give the Collection a nest_key%s",
+                table,
+                pk,
+                self.where,
+            )
+        self._nested.add((table, pk))
+
+    # -- writing ---------------------------------------------------------------------------------------------------
+
+    def record_before(self, table: str, pk: str) -> Mapping[str, Any] | None:
+        """The record as it stood before this pass, None where there was none."""
+        found = self.below.get(table, pk)
+        return None if found is UNDEFINED or found is INVALID else record_of(found)
+
+    def stored_record(self, table: str, pk: str) -> Mapping[str, Any] | None:
+        """The record as it stands at this point of the pass, None where there is none."""
+        found = self.change.get(table, pk)
+        return None if found is UNDEFINED or found is INVALID else record_of(found)
+
+    def is_stored(self, table: str, pk: str) -> bool:
+        """Whether the table has an entry at this point of the pass; INVALID counts as one."""
+        return self.change.get(table, pk) is not UNDEFINED
+
+    def passed(self, table: str) -> dict[str, Any]:
+        """What this response brought of the entities of a table, by itself."""
+        found = self._passed.get(table)
+        if found is None:
+            found = self._passed[table] = {}
+        return found
+
+    def write_entity(self, model: EntityModel, pk: str, record: dict[str, Any]) -> None:
+        """Merges a record into the table by the rules of §5.4."""
+        table = model.key
+        change = self.change
+        earlier = self.passed(table)
+        passed = earlier.get(pk)
+        if passed is None:
+            found = change.entities.get(table, EMPTY).get(pk)
+            if found is not None:
+                passed = record_of(found)  # compiled code wrote it: a new record, or one like that stored before
+        before = self.below.get(table, pk)
+        if passed is not None:
+            # The same record twice in one response: what this pass brought is merged by itself first, so that an old
+            # response's second occurrence cannot overwrite newer data.
+            if passed is INVALID:
+                self._reborn.add((table, pk))
+            else:
+                merge = model.merge
+                record = {**passed, **record} if merge is None else {**merge(_guarded(passed), record)}
+            if (table, pk) in self._reborn:
+                before = UNDEFINED  # invalidated by this very response and written again: a new record
+        earlier[pk] = record
+        former = change.get(table, pk) if model.indexes else UNDEFINED
+        meta = self.meta
+        stored: Any
+        if before is UNDEFINED:
+            stored = model.stored(record if passed is None else {**record})
+        else:
+            old_meta = self.below.meta(table, pk) or meta
+            existing = record_of(before)
+            if model.merges and before is not INVALID:
+                existing = _guarded(existing)
+            if model.merge_with_store is None:
+                merged = model.cls.merge_with_store(old_meta, meta, existing, record)
+            else:
+                merged = model.merge_with_store(old_meta, meta, existing, record)
+            if model.merge_meta_with_store is None:
+                meta = model.cls.merge_meta_with_store(old_meta, meta, existing, record)
+            else:
+                meta = model.merge_meta_with_store(old_meta, meta, existing, record)
+            if merged is existing or merged is INVALID:
+                stored = before if merged is existing else INVALID
+            elif before is not INVALID and same_json(record_of(before), merged):
+                stored = before
+            else:
+                stored = model.stored({**cast("Mapping[str, Any]", merged)})
+        change.write(table, pk, stored, meta)
+        if model.indexes and stored is not INVALID:
+            for name in change.write_index(table, model.indexes, pk, former, stored):
+                logger.warning("%s %s lacks the indexed field %r; it cannot be found by it", model.key, pk, name)
+
+    def write_invalid(self, model: EntityModel, pk: str) -> None:
+        """Marks an entity as deleted or unusable; that wins over whatever is stored (§5.9)."""
+        self.passed(model.key)[pk] = INVALID
+        self._reborn.discard((model.key, pk))
+        self.change.write(model.key, pk, INVALID, self.meta)
+
+    def stored_collection(self, table: str, pk: str) -> Any:
+        """The stored list or dict of a collection at this point of the pass, None where there is none."""
+        self.change.spread((table, pk))
+        found = self.change.get(table, pk)
+        return None if found is UNDEFINED or found is INVALID else found
+
+    def collections(self, table: str) -> list[tuple[str, Any]]:
+        """Every stored collection of a table, with its primary key."""
+        known = [(pk, self.stored_collection(table, pk)) for pk in self.change.pks(table)]
+        return [(pk, stored) for pk, stored in known if stored is not None]
+
+    def write_collection(self, table: str, pk: str, items: Any) -> None:
+        """Replaces a collection, unless the stored one was fetched later (§5.8.2)."""
+        before = self.below.get(table, pk)
+        meta = self.meta
+        old_meta = self.below.meta(table, pk)
+        stored = items
+        if before is not UNDEFINED and before is not INVALID and old_meta is not None:
+            if meta.fetched_at < old_meta.fetched_at:
+                stored, meta = before, old_meta
+            elif same_json(before, items):
+                stored = before
+        self.change.write(table, pk, stored, meta)
+
+    def change_collection(self, table: str, pk: str, changed: Any) -> None:
+        """Stores a collection that something was added to or taken from; its times become this action's (§5.8.3)."""
+        self.change.write(table, pk, changed, self._times_of_collection(table, pk))
+
+    def is_base(self, table: str, pk: str, stored: Any) -> bool:
+        """Whether this is what the tables of the base hold, and not of a layer."""
+        return type(self.below) is Tables and self.below.get(table, pk) is stored
+
+    def grow_collection(self, table: str, pk: str, stored: Any, growth: Growth) -> None:
+        """The same for a list of the base that something is added to: it grows when all is done."""
+        self.change.grow(table, pk, stored, growth, self._times_of_collection(table, pk))
+
+    def _times_of_collection(self, table: str, pk: str) -> Meta:
+        old_meta = self.change.meta(table, pk)
+        return old_meta if old_meta is not None and self.meta.fetched_at < old_meta.fetched_at else self.meta

@@ -1,0 +1,487 @@
+"""Responses into tables by compiled functions; `Normalization` is the interpreter that says what they do.
+
+A compiled function writes nothing: it collects the primary keys and records that it meets, in the order in which it
+meets them. `settle` writes them, a table at a time, because most of that can be asked of many records at once: whether
+one of them came twice, is stored already, or differs from what is stored.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from itertools import repeat
+from operator import attrgetter, eq
+from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeAlias
+
+from ..base.values import INVALID, UNDEFINED, alike, holds_containers, kind_of, same_json
+from ..schema.containers import List, Object
+from ..schema.entity import EntityModel, EntitySchema, Relation, usable_pk
+from ..schema.protocol import Schema, definitions
+from ..schema.record import set_members
+from .compiling import COMPILED, PAYS, Source, resolved, written_out
+from .normalize import Normalization
+from .tables import EMPTY, Tables
+
+if TYPE_CHECKING:
+    from .tables import State
+
+Normalizer: TypeAlias = Callable[[Any, Any, "str | None", Normalization], Any]
+Records: TypeAlias = "list[dict[str, Any]]"
+
+_DEPTH: Final = 3
+"""How deep entities are written into the function of the schema around them."""
+
+_LINES: Final = 400
+"""A function that is as long as this takes no further entity in."""
+
+_members_of: Final[Callable[[Any], dict[str, Any]]] = attrgetter("__dict__")
+_copy: Final[Callable[[dict[str, Any]], dict[str, Any]]] = dict[str, Any].copy
+_new: Final[Callable[[type[Any]], Any]] = object.__new__
+
+
+class CompiledNormalization(Normalization):
+    """One pass over one response, by compiled functions where that pays."""
+
+    below: Tables
+    many: ClassVar[int] = 24
+    """From so many records of a table on they are asked of together, which has a price of its own."""
+
+    _collected: dict[EntityModel, tuple[list[str], Records]] | None = None
+    _shared = False
+    """Whether two classes of one table were collected: then nothing waits longer than one visit."""
+
+    def visit(self, schema: Schema | None, value: Any, parent: Any, key: str | None) -> Any:
+        """The stored form of one value (§5.1: first match)."""
+        kind = kind_of(value)
+        if (kind is dict or kind is list) and schema is not None:
+            stored = (schema.normalizer or _normalizer(schema, value))(value, parent, key, self)
+            if self._shared:
+                self.settle()
+            return stored
+        return super().visit(schema, value, parent, key)
+
+    # -- what compiled functions collect ---------------------------------------------------------------------------
+
+    def collect(self, model: EntityModel) -> tuple[list[str], Records]:
+        """Two lists, for the primary keys and the records of an entity, which a compiled function appends to."""
+        collected = self._collected
+        if collected is None:
+            collected = self._collected = {}
+        found = collected.get(model)
+        if found is None:
+            for other in collected:
+                if other.key == model.key:
+                    self._shared = True
+            found = collected[model] = [], []
+        if self._shared:
+            self.settle()
+        return found
+
+    def arrived(self, model: EntityModel, pk: str, record: dict[str, Any]) -> None:
+        """Collects one record, unless it is all that there is so far: that is written at once."""
+        if self._collected is None:
+            self._write(model, [pk], [record])
+        else:
+            pks, records = self.collect(model)
+            pks.append(pk)
+            records.append(record)
+
+    def settle(self) -> None:
+        """Writes what was collected; so does everything that writes or looks at what was written."""
+        collected = self._collected
+        if collected is not None:
+            for model, (pks, records) in collected.items():
+                if pks:
+                    self._write(model, pks, records)
+                    pks.clear()
+                    records.clear()
+
+    def stored_record(self, table: str, pk: str) -> Mapping[str, Any] | None:
+        """The record as it stands at this point of the pass, None where there is none."""
+        self.settle()
+        return super().stored_record(table, pk)
+
+    def is_stored(self, table: str, pk: str) -> bool:
+        """Whether the table has an entry at this point of the pass; INVALID counts as one."""
+        self.settle()
+        return super().is_stored(table, pk)
+
+    def write_entity(self, model: EntityModel, pk: str, record: dict[str, Any]) -> None:
+        """Merges a record into the table by the rules of §5.4."""
+        self.settle()
+        super().write_entity(model, pk, record)
+
+    def write_invalid(self, model: EntityModel, pk: str) -> None:
+        """Marks an entity as deleted or unusable; that wins over whatever is stored (§5.9)."""
+        self.settle()
+        super().write_invalid(model, pk)
+
+    # -- writing what was collected --------------------------------------------------------------------------------
+
+    def _write(self, model: EntityModel, pks: list[str], records: Records) -> None:
+        table, change, below = model.key, self.change, self.below
+        written = change.entities.get(table)
+        if written is None:
+            written = change.entities[table] = {}
+        elif change.kept:
+            change.kept.discard(table)
+        stored = below.entities.get(table, EMPTY)
+        if len(pks) >= self.many:
+            pks, records = self._write_many(model, pks, records, written, stored)
+        fetched_at = self.meta.fetched_at
+        times = below.metas[table] if below.latest.get(table, 0) > fetched_at else EMPTY
+        cls, hidden, copied, ready, merges = model.writing
+        adopts = copied or self.adopts
+        for place, pk in enumerate(pks):
+            record = records[place]
+            again = pk in written
+            before: Any = stored.get(pk, UNDEFINED)
+            if before is UNDEFINED and not again:
+                if not ready:
+                    written[pk] = record if adopts else {**record}
+                elif holds_containers(record) or not hidden.isdisjoint(record):
+                    written[pk] = model.stored({**record})
+                else:
+                    written[pk] = made = _new(cls)
+                    set_members(made, record if adopts else {**record})
+            elif again or merges or before is INVALID or (times and fetched_at < times[pk].fetched_at):
+                super().write_entity(model, pk, record if copied else {**record})
+            else:
+                existing: dict[str, Any] = before if kind_of(before) is dict else before.__dict__
+                if same_json(existing, record):
+                    written[pk] = before
+                else:
+                    self._lay_over(model, pk, record, before, written)
+
+    def _lay_over(
+        self, model: EntityModel, pk: str, record: dict[str, Any], before: Any, written: dict[str, Any]
+    ) -> None:
+        """Writes a record that differs over the one before (§5.4)."""
+        existing: dict[str, Any] = before if kind_of(before) is dict else before.__dict__
+        merged = {**existing, **record}
+        unchanged = len(merged) != len(record) and same_json(existing, merged)
+        written[pk] = before if unchanged else model.stored(merged)
+        self.passed(model.key)[pk] = record if self.adopts or model.relations else {**record}
+
+    def _write_many(
+        self, model: EntityModel, pks: list[str], records: Records, written: dict[str, Any], stored: Mapping[str, Any]
+    ) -> tuple[list[str], Records]:
+        """Writes the records together where they are new or all stored; else returns what is left to be written."""
+        arrived: dict[str, Any]
+        if not (written or stored):
+            arrived = dict(zip(pks, self._kept(model, records), strict=True))
+            if len(arrived) == len(pks):
+                self.change.entities[model.key] = arrived
+                return [], []
+        arrived = dict(zip(pks, records, strict=True))
+        if len(arrived) != len(pks):
+            if model.merges or not _agree(arrived, pks, records):
+                return pks, records
+            pks, records = list(arrived), list(arrived.values())
+        # Nothing came twice, so the records do not meet one another.
+        if written and not written.keys().isdisjoint(arrived):
+            return pks, records
+        if not stored or stored.keys().isdisjoint(arrived):
+            written.update(zip(pks, self._kept(model, records), strict=True))
+            return [], []
+        names = self._names_beside_text(model, records)
+        if names is not None and self._merge(model, pks, records, written, stored, names):
+            return [], []
+        return pks, records
+
+    def _kept(self, model: EntityModel, records: Records) -> Iterable[Any]:
+        """What the table is to hold for records that are new."""
+        if model.relations:
+            return records
+        own = records if self.adopts else map(_copy, records)
+        if not model.direct:
+            return own
+        names: set[str] = set()
+        if any(map(holds_containers, records)) or not model.members.isdisjoint(names.union(*records)):
+            return [model.stored({**record}) for record in records]
+        made = list(map(_new, repeat(model.cls, len(records))))
+        deque(map(set_members, made, own), 0)
+        return made
+
+    def _merge(
+        self,
+        model: EntityModel,
+        pks: list[str],
+        records: Records,
+        written: dict[str, Any],
+        stored: Mapping[str, Any],
+        names: set[str],
+    ) -> bool:
+        """Writes records of which none came twice over those that are stored; False where not all of them are.
+
+        Only under these names there is something else than text.
+        """
+        before: list[Any] = list(map(stored.get, pks))
+        kinds = set(map(type, before))
+        if kinds == {model.cls}:
+            existing: Records = list(map(_members_of, before))
+        elif kinds == {dict}:
+            existing = before
+        else:
+            return False
+        try:
+            equal = list(map(eq, existing, records))
+        except Exception:  # as in `same_json`
+            return False
+        for name in names:
+            # Of records that are equal in Python, those that are not in JSON, where booleans are no numbers.
+            for place, old in enumerate(existing):
+                if name in old and equal[place]:
+                    value, other = old[name], records[place][name]
+                    if value is not other and not alike(value, other):
+                        equal[place] = False
+        if not written and all(equal):
+            self.change.kept.add(model.key)
+        written.update(zip(pks, before, strict=True))
+        for place, same in enumerate(equal):
+            if not same:
+                self._lay_over(model, pks[place], records[place], before[place], written)
+        return True
+
+    def _names_beside_text(self, model: EntityModel, records: Records) -> set[str] | None:
+        """Under which names the records stored hold something else than text, where that is known and they are few."""
+        below = self.below
+        if model.merges or below.latest.get(model.key, 0) > self.meta.fetched_at:
+            return None
+        shape = below.shape(model.key, len(records))
+        if shape is None:
+            return None
+        if 2 * len(shape.beside_text) <= len(records[0]):
+            return shape.beside_text
+        if model.direct:
+            below.give_up_shape(model.key)  # it would serve nothing else
+        return None
+
+
+def _agree(arrived: Mapping[str, Any], pks: list[str], records: Records) -> bool:
+    """Whether all records of an entity that came several times are equal."""
+    return all(map(same_json, map(arrived.__getitem__, pks), records))
+
+
+def normalization(below: State) -> type[Normalization]:
+    """What normalizes over this state: compiled functions look into the tables themselves."""
+    return CompiledNormalization if type(below) is Tables else Normalization
+
+
+def _normalizer(schema: Schema, value: Any) -> Normalizer:
+    if type(schema) not in COMPILED or (isinstance(schema, EntitySchema) and not _has_default_hooks(schema.model)):
+        schema.normalizer = schema.normalize
+        return schema.normalize
+    kind = kind_of(value)
+    schema.uses += len(value) if kind is list else 1
+    if schema.uses < PAYS:
+        return schema.normalize
+    found = schema.normalizer = compile_normalizer(schema)
+    definitions.compiled.add(schema)
+    return found
+
+
+def _has_default_hooks(model: EntityModel) -> bool:
+    """Whether nothing but the merge of a record that is stored already can be the user's code, or goes wrong."""
+    plain = model.process is None and model.validate is None and not model.settings.get("abstract")
+    return plain and model.pk_name is not None and not model.indexes
+
+
+def compile_normalizer(schema: Schema) -> Normalizer:
+    """The function that does what `schema.normalize` does, for a value that is a dict or list."""
+    source = Source(schema)
+    body = _Normalizing(source)
+    with source.block("def normalize(value, parent, key, run):"):
+        source.put("visit, written = run.visit, run.written")
+        start = source.mark()
+        body.value(schema, "value", "parent", "key", "return {}")
+        source.insert(start, body.opening())
+    function: Normalizer = source.function("normalize")
+    return function
+
+
+class _Normalizing:
+    """Writes the statements that normalize values."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self._models: set[EntityModel] = set()
+        self._lists: dict[EntityModel, int] = {}
+        """The entities that are collected in lists, with the number that tells their lists apart."""
+        self._inside: list[Schema] = []
+        scope = source.scope
+        scope.update(UNDEFINED=UNDEFINED, usable_pk=usable_pk)
+
+    def opening(self) -> list[str]:
+        """The statements that the function begins with."""
+        known = [(place, self.source.name(model, "model")) for model, place in self._lists.items()]
+        return [f"pks_{place}, records_{place} = run.collect({model})" for place, model in known]
+
+    def value(self, schema: Schema | None, value: str, parent: str, key: str, sink: str) -> None:
+        """The stored form of the value in a variable goes where `sink` says, a statement with `{}` for it."""
+        kind = type(schema)
+        if schema is None:
+            self.source.put(sink.format(value))
+        elif self._inside and self.source.deep:
+            self._interpreted(schema, value, parent, key, sink)
+        elif isinstance(schema, EntitySchema) and self._fits(schema):
+            self._entity(schema, value, parent, key, sink)
+        elif isinstance(schema, List) and kind in COMPILED and schema not in self._inside:
+            self._list(schema, value, parent, key, sink)
+        elif isinstance(schema, Object) and kind in COMPILED and schema not in self._inside:
+            self._object(schema, value, parent, key, sink)
+        else:
+            self._interpreted(schema, value, parent, key, sink)
+
+    def _interpreted(self, schema: Schema, value: str, parent: str, key: str, sink: str) -> None:
+        name = self.source.name(schema, "schema")
+        operation = f"{name}.normalize({value}, {parent}, {key}, run)"
+        if self._inside:
+            operation = f"visit({name}, {value}, {parent}, {key})"
+        self.source.put(sink.format(operation))
+
+    def _otherwise(self, schema: Schema, value: str, parent: str, key: str, sink: str) -> None:
+        """The branches for a value that is not of the kind that the schema expects."""
+        source, name = self.source, self.source.name(schema, "schema")
+        with source.block(f"elif {value} is None:"):
+            source.put(sink.format("None"))
+        with source.block(f"elif type({value}) is dict or type({value}) is list:"):
+            source.put(sink.format(f"{name}.normalize({value}, {parent}, {key}, run)"))
+        with source.block("else:"):
+            source.put(sink.format(f"visit({name}, {value}, {parent}, {key})"))
+
+    def _fits(self, schema: EntitySchema) -> bool:
+        if not _has_default_hooks(schema.model):
+            return False
+        if any(model.key == schema.model.key and model is not schema.model for model in self._models):
+            return False  # two classes of one table: what one of them collects has to be written before the other's
+        inner = [inside for inside in self._inside if isinstance(inside, EntitySchema)]
+        return schema not in inner and len(inner) < _DEPTH and len(self.source.lines) < _LINES
+
+    def _list(self, schema: List, value: str, parent: str, key: str, sink: str) -> None:
+        source = self.source
+        item, out = source.variable("item"), source.variable("out")
+        self._inside.append(schema)
+        with source.block(f"if type({value}) is list:"):
+            source.put(f"{out} = []")
+            with source.block(f"for {item} in {value}:"):
+                self.value(schema.item, item, parent, key, f"{out}.append({{}})")
+            if not schema.keeps_null:
+                source.put(f"{out} = [{item} for {item} in {out} if {item} is not None]")
+            source.put(sink.format(out))
+        self._otherwise(schema, value, parent, key, sink)
+        self._inside.pop()
+
+    def _object(self, schema: Object, value: str, parent: str, key: str, sink: str) -> None:
+        source = self.source
+        record = source.variable("record")
+        self._inside.append(schema)
+        with source.block(f"if type({value}) is dict:"):
+            source.put(f"{record} = {{**{value}}}")
+            for name, member in schema.members.items():
+                found = source.variable("found")
+                with source.block(f"if {name!r} in {record}:"):
+                    source.put(f"{found} = {record}[{name!r}]")
+                    self.value(member, found, value, repr(name), f"{found} = {{}}")
+                    if type(member) in COMPILED:
+                        source.put(f"{record}[{name!r}] = {found}")
+                        continue
+                    with source.block(f"if {found} is UNDEFINED:"):
+                        source.put(f"del {record}[{name!r}]")
+                    with source.block("else:"):
+                        source.put(f"{record}[{name!r}] = {found}")
+            source.put(sink.format(record))
+        self._otherwise(schema, value, parent, key, sink)
+        self._inside.pop()
+
+    def _entity(self, schema: EntitySchema, value: str, parent: str, key: str, sink: str) -> None:
+        source, model = self.source, schema.model
+        node = source.name(schema, "schema")
+        pk = source.variable("pk")
+        self._models.add(model)
+        self._inside.append(schema)
+        with source.block(f"if type({value}) is dict:"):
+            with source.block("try:"):
+                source.put(f"{pk} = {value}[{model.pk_name!r}]")
+            with source.block("except KeyError:"):
+                source.put(f"{pk} = None")
+            with source.block(f"if type({pk}) is not str:"):
+                source.put(f"{pk} = str({pk}) if type({pk}) is int else usable_pk({pk})")
+            with source.block(f"elif not {pk} or {pk} == 'None' or {pk} == 'undefined':"):
+                source.put(f"{pk} = None")
+            with source.block(f"if {pk} is None:"):
+                source.put(sink.format(f"{node}.normalize({value}, {parent}, {key}, run)"))
+            # An object that is met again is merged once, and one that holds itself has been entered already.
+            if model.merges or _has_cycle(model):
+                place = source.variable("place")
+                with source.block(f"elif written.get({place} := (id({value}), {model.key!r})) == {pk}:"):
+                    source.put(sink.format(pk))
+                with source.block("else:"):
+                    source.put(f"written[{place}] = {pk}")
+                    self._related(model, value, pk)
+                    source.put(sink.format(pk))
+            else:
+                with source.block("else:"):
+                    if model.relations:
+                        self._related(model, value, pk)
+                    else:
+                        self._collect(model, value, pk)
+                    source.put(sink.format(pk))
+        self._otherwise(schema, value, parent, key, sink)
+        self._inside.pop()
+
+    def _related(self, model: EntityModel, value: str, pk: str) -> None:
+        source = self.source
+        record = source.variable("record")
+        source.put(f"{record} = {{**{value}}}")
+        outside = None
+        for relation in model.relations:
+            name = relation.in_json
+            schema = resolved(relation)
+            if outside is None and not (schema is None or (isinstance(schema, Schema) and written_out(schema))):
+                outside = source.variable("outside")
+                source.put(f"{outside} = run.enclosing")
+            with source.block(f"if {name!r} in {record}:"):
+                if outside is not None:
+                    source.put(f"run.enclosing = ({record}, {name!r})")
+                found = source.variable("found")
+                source.put(f"{found} = {record}[{name!r}]")
+                if isinstance(schema, Relation):
+                    # What it stands for cannot be told yet: it is asked for when there is a value.
+                    node = f"{source.name(relation, 'relation')}.node"
+                    source.put(f"{record}[{name!r}] = visit({node}, {found}, {record}, {name!r})")
+                else:
+                    self.value(schema, found, record, repr(name), f"{record}[{name!r}] = {{}}")
+        if outside is not None:
+            source.put(f"run.enclosing = {outside}")
+        self._collect(model, record, pk)
+
+    def _collect(self, model: EntityModel, record: str, pk: str) -> None:
+        if len(self._inside) == 1:
+            self.source.put(f"run.arrived({self.source.name(model, 'model')}, {pk}, {record})")
+            return
+        place = self._lists.setdefault(model, len(self._lists))
+        self.source.put(f"pks_{place}.append({pk})", f"records_{place}.append({record})")
+
+
+def _has_cycle(model: EntityModel) -> bool:
+    """Whether a record can hold, at any depth, what makes it matter that it was visited before.
+
+    That is itself, or something that user code takes part in; where it is not known, it can.
+    """
+    seen: set[Schema] = set()
+    waiting: list[Schema | None | Relation] = [resolved(relation) for relation in model.relations]
+    while waiting:
+        schema = waiting.pop()
+        if schema is None or schema in seen:
+            continue
+        if isinstance(schema, Relation) or type(schema) not in COMPILED:
+            return True
+        seen.add(schema)
+        if isinstance(schema, EntitySchema):
+            if schema.model is model or not _has_default_hooks(schema.model):
+                return True
+            waiting += map(resolved, schema.model.relations)
+        else:
+            waiting += schema.children()
+    return False

@@ -1,0 +1,277 @@
+"""Optimistic layers: what pending mutations are expected to bring, laid over the base state and never in it (§10).
+
+The *view* is the base with the layers of all pending actions in start order. It is brought up to date at the first
+read that needs it; a layer is computed anew only if something that it read or wrote changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Iterable, Iterator
+from typing import Any
+
+from ..base.errors import AbortOptimistic, ProcessingError
+from ..base.lazy import logger
+from ..base.values import UNDEFINED, Meta, Sentinel, same_json
+from .actions import Fetch
+from .tables import Cell, Change, KeyMeta, State, Tables, record_of
+
+Token = tuple[str, ...]
+"""Something a layer can depend on: a cell, a table's membership, an entry of an index, or a key's result."""
+
+
+class Recorder:
+    """A state that notes what it is asked for."""
+
+    def __init__(self, state: State, tokens: set[Token]) -> None:
+        self._state = state
+        self._tokens = tokens
+
+    def get(self, table: str, pk: str) -> Any:
+        self._tokens.add(("cell", table, pk))
+        return self._state.get(table, pk)
+
+    def meta(self, table: str, pk: str) -> Meta | None:
+        self._tokens.add(("cell", table, pk))
+        return self._state.meta(table, pk)
+
+    def result(self, key: str) -> Any:
+        self._tokens.add(("key", key))
+        return self._state.result(key)
+
+    def key_meta(self, key: str) -> KeyMeta | None:
+        self._tokens.add(("key", key))
+        return self._state.key_meta(key)
+
+    def by_index(self, table: str, field: str, value: str) -> str | None:
+        self._tokens.add(("index", table, field, value))
+        return self._state.by_index(table, field, value)
+
+    def pks(self, table: str) -> Iterator[str]:
+        self._tokens.add(("table", table))
+        return self._state.pks(table)
+
+    def has_table(self, table: str) -> bool:
+        self._tokens.add(("table", table))
+        return self._state.has_table(table)
+
+
+def tokens_of(change: Change, grown: Iterable[str] = ()) -> set[Token]:
+    """What depends on these writes has to be looked at again; `grown` are the tables that gain or lose members."""
+    tokens: set[Token] = {("cell", *cell) for cell in change.cells()}
+    tokens.update(("table", table) for table in grown)
+    tokens.update(("index", *place, text) for place, entries in change.indexes.items() for text in entries)
+    tokens.update(("key", key) for key in (*change.results, *change.key_metas))
+    return tokens
+
+
+def _grown(change: Change) -> set[str]:
+    """The tables that have more members with this change than without."""
+    below = change.below
+    return {table for table in change.entities if not below.has_table(table)} | {
+        table for table, pk in change.cells() if below.get(table, pk) is UNDEFINED
+    }
+
+
+class Layer:
+    """One pending mutation and what it is expected to bring."""
+
+    def __init__(self, action: Fetch) -> None:
+        self.action = action
+        self.change: Change | None = None
+        self.reads: set[Token] = set()
+
+    @property
+    def tables(self) -> Iterable[str]:
+        """The tables that it writes or opens."""
+        return self.change.entities if self.change is not None else ()
+
+    def depends_on(self, changed: set[Token]) -> bool:
+        """Whether it must be computed anew after these changes."""
+        return self.change is None or not changed.isdisjoint(self.reads)
+
+
+Respond = Callable[[Fetch, State], Change]
+"""Normalizes the optimistic response of an action over a state, as if the network had answered (§10.3)."""
+
+
+class Layers:
+    """The queue of pending mutations, in start order, and the view that they give."""
+
+    def __init__(self, base: Tables, respond: Respond) -> None:
+        self._base = base
+        self._respond = respond
+        self._layers: list[Layer] = []
+        self._changed: set[Token] = set()
+        self.stale = False
+        """Whether the view has to be brought up to date before it is read."""
+        self._effective: dict[Cell, Any] = {}
+        self._opened: set[str] = set()
+        """The tables that layers write or open, as far as the view has been computed."""
+        self.top: State = base
+
+    def __len__(self) -> int:
+        return len(self._layers)
+
+    @property
+    def actions(self) -> list[Fetch]:
+        """The pending actions in start order."""
+        return [layer.action for layer in self._layers]
+
+    def push(self, action: Fetch) -> None:
+        """A mutation starts."""
+        self._layers.append(Layer(action))
+        self.stale = True
+
+    def remove(self, fetch_id: int | None) -> bool:
+        """A mutation ended; only its own action goes (§10.2)."""
+        for position, layer in enumerate(self._layers):
+            if layer.action.fetch_id == fetch_id:
+                del self._layers[position]
+                if layer.change is not None:
+                    self._changed |= tokens_of(layer.change, _grown(layer.change))
+                self.stale = True
+                return True
+        return False
+
+    def base_changed(self, tokens: Iterable[Token]) -> None:
+        """The base state changed."""
+        if self._layers:
+            self._changed.update(tokens)
+            self.stale = True
+
+    def holds(self, table: str, pk: str) -> bool:
+        """Whether a layer writes this cell, as far as the view has been computed."""
+        return (table, pk) in self._effective
+
+    @property
+    def cells(self) -> Container[Cell]:
+        """The cells that layers write, as far as the view has been computed."""
+        return self._effective.keys()
+
+    @property
+    def covers(self) -> bool:
+        """Whether layers write anything, as far as the view has been computed."""
+        return bool(self._effective)
+
+    def had_already(self, table: str, pks: Iterable[str]) -> bool:
+        """Whether the base gains no member that the view of the table lacked, and none changes its place in it."""
+        if not self.top.has_table(table):
+            return False
+        gained = {pk for pk in pks if self._base.get(table, pk) is UNDEFINED}
+        above = {pk for name, pk in self._effective if name == table and self._base.get(table, pk) is UNDEFINED}
+        return self.top.has_table(table) and gained <= above and (not gained or len(above) == 1)
+
+    def refresh(self) -> tuple[list[Cell], set[str]]:
+        """Brings the view up to date; returns the cells whose view changed and the tables with new or lost members."""
+        self.stale = False  # first of all: optimistic responses may read the store
+        below: State = self._base
+        try:
+            for layer in self._layers:
+                old = layer.change
+                if layer.depends_on(self._changed):
+                    layer.change = self._computed(layer, below, old)
+                    self._changed |= _differences(old, layer.change)
+                elif old is not None and old.below is not below:
+                    layer.change = old.over(below)
+                below = layer.change if layer.change is not None else below
+        except BaseException:
+            self.stale = True
+            raise
+        self._changed = set()
+        self.top = below
+        before, self._effective = self._effective, self._writes()
+        cells: list[Cell] = []
+        opened, self._opened = self._opened, {table for layer in self._layers for table in layer.tables}
+        tables = {table for table in opened ^ self._opened if not self._base.has_table(table)}
+        for cell in before.keys() | self._effective.keys():
+            real = self._base.get(*cell)
+            was, now = before.get(cell, real), self._effective.get(cell, real)
+            if now is real and was is not now and _equal(was, now):
+                # The server said what was expected: readers keep the objects that they have (§6.2).
+                self._base.entities[cell[0]][cell[1]] = was
+            elif was is not now:
+                if _equal(was, now):
+                    self._keep(cell, was)  # the same for what another layer expects
+                else:
+                    cells.append(cell)
+                if was is UNDEFINED or now is UNDEFINED or (real is UNDEFINED):
+                    tables.add(cell[0])
+        return cells, tables
+
+    def _keep(self, cell: Cell, stored: Any) -> None:
+        """Puts a record into the topmost layer that writes its cell, in the place of an equal one."""
+        table, pk = cell
+        for layer in reversed(self._layers):
+            if layer.change is not None and pk in layer.change.entities.get(table, ()):
+                layer.change.entities[table][pk] = self._effective[cell] = stored
+                return
+
+    def _writes(self) -> dict[Cell, Any]:
+        written: dict[Cell, Any] = {}
+        for layer in self._layers:
+            if layer.change is not None:
+                for table, cells in layer.change.entities.items():
+                    for pk, stored in cells.items():
+                        written[table, pk] = stored
+        return written
+
+    def _computed(self, layer: Layer, below: State, old: Change | None) -> Change:
+        action = layer.action
+        layer.reads = set()
+        seen = Recorder(below, layer.reads)
+        try:
+            change = self._respond(action, seen)
+        except AbortOptimistic:
+            change = Change(below, action.meta)
+        except Exception as error:
+            # An optimistic response that fails is shown at the mutation's key; the request goes on (§10.5).
+            logger.exception("%s: the optimistic response failed; the request goes on", action.key)
+            failure = error if isinstance(error, ProcessingError) else None
+            if failure is None:
+                failure = ProcessingError(f"{action.key}: the optimistic response failed: {error}")
+                failure.__cause__ = error
+            change = Change(below, action.meta)
+            change.key_metas[action.key] = KeyMeta(action.meta, error=failure)
+        change.below = below
+        layer.reads |= tokens_of(change)
+        if old is not None:
+            _keep_equal(old, change)
+        return change
+
+
+def _keep_equal(old: Change, new: Change) -> None:
+    # A recomputed record that is equal to its former self is that object, and so is what was built from it (§10.3).
+    for table, cells in new.entities.items():
+        former = old.entities.get(table)
+        if former:
+            for pk, stored in cells.items():
+                was = former.get(pk)
+                if _equal(was, stored):
+                    cells[pk] = was
+    for key, result in new.results.items():
+        if key in old.results and same_json(old.results[key], result):
+            new.results[key] = old.results[key]
+
+
+def _equal(left: Any, right: Any) -> bool:
+    """Whether two stored forms are equal records, or equal lists or maps of primary keys."""
+    same_kind = type(left) is type(right) or (isinstance(left, list) and isinstance(right, list))
+    if isinstance(left, Sentinel) or not same_kind:
+        return False
+    return same_json(record_of(left), record_of(right))
+
+
+def _differences(old: Change | None, new: Change) -> set[Token]:
+    if old is None:
+        return tokens_of(new, _grown(new))
+    tokens = tokens_of(old, _grown(old)) ^ tokens_of(new, _grown(new))
+    for table, cells in new.entities.items():
+        former = old.entities.get(table, {})
+        tokens.update(("cell", table, pk) for pk, stored in cells.items() if former.get(pk) is not stored)
+        tokens.update(("cell", table, pk) for pk in cells if old.times_of(table, pk) != new.times_of(table, pk))
+    tokens.update(("key", key) for key, result in new.results.items() if old.results.get(key) is not result)
+    tokens.update(("key", key) for key in new.key_metas)
+    for place, entries in new.indexes.items():
+        were = old.indexes.get(place, {})
+        tokens.update(("index", *place, text) for text, pk in entries.items() if were.get(text) != pk)
+    return tokens

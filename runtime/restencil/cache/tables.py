@@ -1,0 +1,508 @@
+"""The state of a store as tables that are edited in place, and changes that are laid over them (§1.2).
+
+A *cell* is one place of the state: `(table, pk)` of an entity or collection. `Tables` holds the base state. A `Change`
+holds what one action writes and nothing else; it is applied as a whole when the action succeeded, or laid over the
+tables as an optimistic layer. Both answer the same questions, so normalization and reads do not care which they see.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Final, NamedTuple, Protocol
+
+from ..base.values import UNDEFINED, Meta, Sentinel, text_of
+
+Cell = tuple[str, str]
+EMPTY: Final[Mapping[str, Any]] = {}
+
+
+class KeyMeta:
+    """What the store knows of an endpoint's result besides the result: times in ms, error, invalidation (§1.2)."""
+
+    __slots__ = ("date", "error", "error_policy", "expires_at", "fetched_at", "invalidated", "prev_expires_at", "seen")
+
+    def __init__(
+        self,
+        meta: Meta,
+        *,
+        prev_expires_at: float | None = None,
+        error: BaseException | None = None,
+        error_policy: str | None = None,
+        invalidated: bool = False,
+    ) -> None:
+        self.fetched_at, self.date, self.expires_at = meta
+        self.prev_expires_at = prev_expires_at
+        self.error = error
+        self.error_policy = error_policy
+        self.invalidated = invalidated
+        self.seen = 0
+        """How many stamps it has seen (`Tables.stamp`)."""
+
+    def with_expiry(self, expires_at: float, *, invalidated: bool | None = None) -> KeyMeta:
+        """The same with another expiry; an invalidated one loses its error (§7.3)."""
+        return KeyMeta(
+            Meta(self.fetched_at, self.date, expires_at),
+            prev_expires_at=self.prev_expires_at,
+            error=None if invalidated else self.error,
+            error_policy=None if invalidated else self.error_policy,
+            invalidated=self.invalidated if invalidated is None else invalidated,
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The members that are set, as §1.2 names them."""
+        members = {name: getattr(self, name) for name in self.__slots__ if name != "seen"}
+        return {name: value for name, value in sorted(members.items()) if value is not None and value is not False}
+
+
+_NO_INSTANCE: tuple[type[Any], ...] = (dict, list, Sentinel)
+
+
+def record_of(stored: Any) -> Any:
+    """The record (or list of primary keys) of what a table holds, in wire form; sentinels as they are."""
+    return stored if isinstance(stored, _NO_INSTANCE) else stored.__dict__
+
+
+class Shape:
+    """Under which names the records of one table hold, or ever held, what kind of value.
+
+    It is found out once it would have saved as much as that costs, and kept up to date from then on while it serves.
+    """
+
+    __slots__ = ("beside_text", "containers", "known", "looks", "names", "serves")
+
+    def __init__(self) -> None:
+        self.known = False
+        self.serves = True
+        self.looks = 0
+        """How many records were looked at, one by one, because the shape was not known."""
+        self.names: set[str] = set()
+        """Under which names there is anything."""
+        self.beside_text: set[str] = set()
+        """Under which there is something else than text or nothing."""
+        self.containers: set[str] = set()
+        """Under which there are lists or dicts that are not read-only."""
+
+    def note(self, values: Iterable[Any]) -> bool:
+        """Takes account of what a table holds from now on; tells whether there are more names or containers."""
+        before = len(self.names), len(self.containers)
+        for stored in values:
+            record: Mapping[str, Any] = record_of(stored)
+            if not isinstance(record, dict):
+                continue
+            self.names.update(record)
+            for name, value in record.items():
+                if type(value) is not str and value is not None:
+                    self.beside_text.add(name)
+                    if type(value) is dict or type(value) is list:
+                        self.containers.add(name)
+        return (len(self.names), len(self.containers)) != before
+
+
+class Growth(NamedTuple):
+    """Items that a stored list is to grow by, before all others or after them."""
+
+    items: list[Any]
+    first: bool
+
+
+class State(Protocol):
+    """The questions that a state answers."""
+
+    def get(self, table: str, pk: str) -> Any:
+        """What the table holds: a record, an instance that is one, a collection, INVALID, or UNDEFINED."""
+        ...
+
+    def meta(self, table: str, pk: str) -> Meta | None:
+        """The times of an entity or collection."""
+        ...
+
+    def result(self, key: str) -> Any:
+        """The normalized result of an endpoint key, or UNDEFINED."""
+        ...
+
+    def key_meta(self, key: str) -> KeyMeta | None:
+        """The times, error and invalidation of an endpoint key."""
+        ...
+
+    def by_index(self, table: str, field: str, value: str) -> str | None:
+        """The primary key that an index holds for a value."""
+        ...
+
+    def pks(self, table: str) -> Iterator[str]:
+        """The primary keys of a table in order of arrival."""
+        ...
+
+    def has_table(self, table: str) -> bool:
+        """Whether anything was ever written to the table."""
+        ...
+
+
+class Stamp(NamedTuple):
+    """A change of all keys that match a test."""
+
+    test: Callable[[str], bool]
+    invalidates: bool
+
+
+_NAMES: Final = 1_000
+"""A table whose records have more names than this has no shape worth knowing."""
+
+_RECORDS: Final = 20_000
+"""Nor has one with more records than this: to look through them would be felt."""
+
+_STAMPS: Final = 32
+"""After so many stamps they are carried out, so that a look at a key costs little."""
+
+
+class Tables:
+    """The base state: built from real data only, edited in place."""
+
+    def __init__(self) -> None:
+        self.entities: dict[str, dict[str, Any]] = {}
+        self.metas: dict[str, dict[str, Meta]] = {}
+        self.latest: dict[str, float] = {}
+        """The last moment (ms) that anything in a table was fetched at: what is fetched later overtakes nothing."""
+        self._shapes: dict[str, Shape] = {}
+        self.fits: dict[Any, bool] = {}
+        """Whether all records of its table can be handed out as an entity's model does it without looking at each."""
+        self.results: dict[str, Any] = {}
+        self.key_metas: dict[str, KeyMeta] = {}
+        self.indexes: dict[str, dict[str, dict[str, str]]] = {}
+        self.stamps: list[Stamp] = []
+        self.stamped = 0
+        """How many stamps there ever were."""
+        self._bare: set[str] = set()
+
+    def get(self, table: str, pk: str) -> Any:
+        found = self.entities.get(table)
+        return UNDEFINED if found is None else found.get(pk, UNDEFINED)
+
+    def meta(self, table: str, pk: str) -> Meta | None:
+        found = self.metas.get(table)
+        return None if found is None else found.get(pk)
+
+    def result(self, key: str) -> Any:
+        if self.stamps:
+            self._settle(key)
+        return self.results.get(key, UNDEFINED)
+
+    def key_meta(self, key: str) -> KeyMeta | None:
+        if self.stamps:
+            self._settle(key)
+        return self.key_metas.get(key)
+
+    def put_meta(self, key: str, meta: KeyMeta) -> None:
+        """Replaces what is known of a key besides its result."""
+        meta.seen = self.stamped
+        self.key_metas[key] = meta
+
+    # A change of many keys is one stamp: it is carried out for a key when that is next looked at.
+
+    def stamp(self, test: Callable[[str], bool], *, invalidates: bool) -> bool:
+        """Invalidates or expires all keys that match, whose test must always say the same; False where it cannot."""
+        if self._bare:
+            return False
+        if len(self.stamps) >= _STAMPS:
+            self.settle()
+        self.stamps.append(Stamp(test, invalidates))
+        self.stamped += 1
+        return True
+
+    def _settle(self, key: str) -> None:
+        meta = self.key_metas.get(key)
+        if meta is None or meta.seen == self.stamped:
+            return
+        for test, invalidates in self.stamps[meta.seen - self.stamped :]:
+            if test(key):
+                if not invalidates:
+                    meta = meta.with_expiry(1)
+                elif self._answered(key, meta):
+                    self.results.pop(key, None)
+                    meta = meta.with_expiry(0, invalidated=True)
+        self.put_meta(key, meta)
+
+    def _answered(self, key: str, meta: KeyMeta | None) -> bool:
+        return key in self.results or (meta is not None and meta.error is None and not meta.invalidated)
+
+    def answered(self) -> list[str]:
+        """The keys of all answers that are stored; that of an `All` leaves its times and no result (§5.7)."""
+        return [key for key in {**self.results, **self.key_metas} if self._answered(key, self.key_metas.get(key))]
+
+    def settle(self) -> None:
+        """Carries all stamps out, for those who look at all keys."""
+        if self.stamps:
+            for key in list(self.key_metas):
+                self._settle(key)
+            self.stamps.clear()
+
+    def by_index(self, table: str, field: str, value: str) -> str | None:
+        return self.indexes.get(table, EMPTY).get(field, EMPTY).get(value)
+
+    def pks(self, table: str) -> Iterator[str]:
+        return iter(self.entities.get(table, EMPTY))
+
+    def has_table(self, table: str) -> bool:
+        return table in self.entities
+
+    def shape(self, table: str, looks: int) -> Shape | None:
+        """The shape of a table that so many records are looked at of; None where that is not known yet, or too much."""
+        shape = self._shapes.get(table)
+        if shape is None:
+            shape = self._shapes[table] = Shape()
+        if not shape.serves:
+            return None
+        if not shape.known:
+            shape.looks += looks
+            stored = self.entities.get(table, EMPTY)
+            if len(stored) > _RECORDS:
+                self.give_up_shape(table)
+                return None
+            if shape.looks < len(stored):
+                return None
+            shape.known = True
+            shape.note(stored.values())
+            if len(shape.names) > _NAMES:
+                self.give_up_shape(table)
+                return None
+        return shape
+
+    def give_up_shape(self, table: str) -> None:
+        """It is too much to know, or of no use: from now on nothing is noted."""
+        shape = Shape()
+        shape.serves = False
+        self._shapes[table] = shape
+        self._forget_fits(table)
+
+    def has_no_shape(self, table: str) -> bool:
+        """Whether it was given up."""
+        return table in self._shapes and not self._shapes[table].serves
+
+    def _forget_fits(self, table: str) -> None:
+        for model in [model for model, fits in self.fits.items() if fits and model.key == table]:
+            del self.fits[model]
+
+    def _note(self, table: str, values: Iterable[Any]) -> None:
+        shape = self._shapes[table]
+        if shape.note(values):
+            self._forget_fits(table)
+            if len(shape.names) > _NAMES:
+                self.give_up_shape(table)
+
+    def differing(self, table: str, change: Change) -> list[Cell]:
+        """The cells of a table that the change gives another value."""
+        if table in change.kept:
+            return []
+        stored, growing = self.entities.get(table, EMPTY), change.growing
+        written = change.entities[table]
+        if not growing:
+            return [(table, pk) for pk, value in written.items() if stored.get(pk) is not value]
+        return [(table, pk) for pk, value in written.items() if stored.get(pk) is not value or (table, pk) in growing]
+
+    def commit(self, change: Change) -> list[str]:
+        """Takes a change over, whose dicts may become tables; returns those that are new or have more members."""
+        grown: list[str] = []
+        for table, written in change.entities.items():
+            times = dict.fromkeys(written, change.times)
+            latest = change.times.fetched_at
+            others = change.metas.get(table)
+            if others:
+                times.update(others)
+                latest = max(meta.fetched_at for meta in times.values())
+            stored = self.entities.get(table)
+            if stored is None:
+                self.entities[table], self.metas[table], self.latest[table] = written, times, latest
+                grown.append(table)
+                continue
+            self.metas[table].update(times)
+            if latest > self.latest[table]:
+                self.latest[table] = latest
+            if table in change.kept:
+                continue
+            if table in self._shapes and self._shapes[table].known:
+                self._note(table, [new for pk, new in written.items() if new is not stored.get(pk)])
+            size = len(stored)
+            stored.update(written)
+            if len(stored) != size:
+                grown.append(table)
+        for (table, pk), growth in change.growing.items():
+            self.entities[table][pk].grow(growth)
+        for key in change.results if not self.stamps else {**change.results, **change.key_metas}:
+            if self.stamps:
+                self._settle(key)
+            if key not in change.key_metas and key not in self.key_metas:
+                self._bare.add(key)
+        self.results.update(change.results)
+        for key, meta in change.key_metas.items():
+            self.put_meta(key, meta)
+        if self._bare:
+            self._bare.difference_update(change.key_metas)
+        for (table, name), entries in change.indexes.items():
+            index = self.indexes.setdefault(table, {}).setdefault(name, {})
+            for text, found in entries.items():
+                if found is None:
+                    index.pop(text, None)
+                else:
+                    index[text] = found
+        return grown
+
+    def remove(self, cells: Iterable[Cell]) -> None:
+        """Takes entities and collections out, with their times and what leads to them."""
+        for table, pk in cells:
+            for name, text in self.indexed(table, pk):
+                del self.indexes[table][name][text]
+            del self.entities[table][pk]
+            self.metas[table].pop(pk, None)
+
+    def indexed(self, table: str, pk: str) -> list[tuple[str, str]]:
+        """The index entries that lead to an entity, as field and value."""
+        indexes = self.indexes.get(table)
+        if not indexes:
+            return []
+        stored = self.get(table, pk)
+        if isinstance(stored, Sentinel):  # what was deleted keeps its entries, and says nothing of them any more
+            return [(name, text) for name, entries in indexes.items() for text, found in entries.items() if found == pk]
+        record = record_of(stored)
+        texts = [(name, text_of(record.get(name))) for name in indexes]
+        return [(name, text) for name, text in texts if indexes[name].get(text) == pk]
+
+
+class Change:
+    """What one action writes, over the state that it was computed from.
+
+    `times` are the action's; they are those of all that it writes, except where `metas` has others.
+    """
+
+    __slots__ = (
+        "below",
+        "entities",
+        "growing",
+        "indexes",
+        "kept",
+        "key_metas",
+        "listed",
+        "metas",
+        "results",
+        "times",
+    )
+
+    def __init__(self, below: State, times: Meta) -> None:
+        self.below = below
+        self.times = times
+        self.entities: dict[str, dict[str, Any]] = {}
+        self.metas: dict[str, dict[str, Meta]] = {}
+        self.results: dict[str, Any] = {}
+        self.key_metas: dict[str, KeyMeta] = {}
+        self.indexes: dict[tuple[str, str], dict[str, str | None]] = {}
+        self.listed: set[str] = set()
+        self.kept: set[str] = set()
+        """Tables of which all that it writes is what is stored there, the same objects."""
+        self.growing: dict[Cell, Growth] = {}
+        """What lists of the base, which it writes as they are, grow by when it is taken over."""
+
+    def over(self, below: State) -> Change:
+        """The same change over another state."""
+        moved = Change(below, self.times)
+        moved.entities, moved.metas, moved.indexes = self.entities, self.metas, self.indexes
+        moved.results, moved.key_metas = self.results, self.key_metas
+        return moved
+
+    def get(self, table: str, pk: str) -> Any:
+        found = self.entities.get(table)
+        if found is not None:
+            stored = found.get(pk, UNDEFINED)
+            if stored is not UNDEFINED:
+                return stored
+        return self.below.get(table, pk)
+
+    def meta(self, table: str, pk: str) -> Meta | None:
+        if pk in self.entities.get(table, EMPTY):
+            return self.times_of(table, pk)
+        return self.below.meta(table, pk)
+
+    def times_of(self, table: str, pk: str) -> Meta:
+        """The times of an entity or collection that it writes."""
+        found: Meta = self.metas.get(table, EMPTY).get(pk, self.times)
+        return found
+
+    def result(self, key: str) -> Any:
+        return self.results[key] if key in self.results else self.below.result(key)
+
+    def key_meta(self, key: str) -> KeyMeta | None:
+        return self.key_metas[key] if key in self.key_metas else self.below.key_meta(key)
+
+    def by_index(self, table: str, field: str, value: str) -> str | None:
+        written = self.indexes.get((table, field), EMPTY)
+        if value in written:
+            found: str | None = written[value]
+            return found
+        return self.below.by_index(table, field, value)
+
+    def pks(self, table: str) -> Iterator[str]:
+        below = self.below
+        written = self.entities.get(table)
+        if written is None:
+            return below.pks(table)
+        return self._joined(below, table, written)
+
+    @staticmethod
+    def _joined(below: State, table: str, written: Mapping[str, Any]) -> Iterator[str]:
+        yield from below.pks(table)
+        for pk in written:
+            if below.get(table, pk) is UNDEFINED:
+                yield pk
+
+    def has_table(self, table: str) -> bool:
+        return table in self.entities or self.below.has_table(table)
+
+    def cells(self) -> Iterable[Cell]:
+        """The entities and collections that it writes."""
+        return ((table, pk) for table, written in self.entities.items() for pk in written)
+
+    def write(self, table: str, pk: str, stored: Any, meta: Meta) -> None:
+        """Writes one entity or collection with its times."""
+        written = self.entities.get(table)
+        if written is None:
+            self.entities[table] = {pk: stored}
+        else:
+            written[pk] = stored
+            self.kept.discard(table)
+            self.growing.pop((table, pk), None)
+        if meta is not self.times:
+            self.metas.setdefault(table, {})[pk] = meta
+        elif table in self.metas:
+            self.metas[table].pop(pk, None)
+
+    def grow(self, table: str, pk: str, stored: Any, growth: Growth, meta: Meta) -> None:
+        """Writes a list of the base, which grows when the change is taken over."""
+        self.write(table, pk, stored, meta)
+        if growth.items:
+            self.growing[table, pk] = growth
+
+    def spread(self, cell: Cell) -> None:
+        """Writes a list that was to grow as one of its own, because someone looks at it, or at the one in the base."""
+        growth = self.growing.pop(cell, None)
+        if growth is not None:
+            table, pk = cell
+            self.entities[table][pk] = self.entities[table][pk].grown(growth)
+
+    def open_table(self, table: str) -> None:
+        """Makes the table known, whether or not anything is in it: a list of all that it holds was answered."""
+        self.listed.add(table)
+        if table not in self.entities:
+            self.entities[table] = {}
+
+    def write_index(self, table: str, names: Iterable[str], pk: str, old: Any, new: Any) -> list[str]:
+        """Keeps the index entries of a record that changes (§5.3.2); returns the indexed fields that it lacks."""
+        lacking: list[str] = []
+        was: Mapping[str, Any] = EMPTY if isinstance(old, Sentinel) else record_of(old)
+        comes: Mapping[str, Any] = record_of(new)
+        for name in names:
+            before, after = was.get(name), comes.get(name)
+            entries = self.indexes.setdefault((table, name), {})
+            if before is not None and before != after and self.by_index(table, name, text_of(before)) == pk:
+                entries[text_of(before)] = None
+            if after is None:
+                lacking.append(name)
+            else:
+                entries[text_of(after)] = pk
+        return lacking

@@ -1,0 +1,1 @@
+"""Who asks: controllers, live reads, paging, managers, requests in flight."""

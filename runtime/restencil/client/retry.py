@@ -1,0 +1,135 @@
+"""Retries of failed requests: which ones, when, and how many at most; off unless asked for.
+
+Only requests that may be repeated are: reads and the idempotent methods. Other mutations follow on request, with an
+`Idempotency-Key` header that stays the same for all attempts of one call. A server's `Retry-After` is respected.
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING, Any, Final
+
+from ..base.errors import NetworkError, ParseError, UnexpectedContentError
+
+if TYPE_CHECKING:
+    from ..endpoint.endpoint import Endpoint
+
+#: Methods that a server may get twice without harm (RFC 9110, 9.2.2).
+IDEMPOTENT_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"})
+
+#: Answers after which the same request may succeed.
+RETRIED_STATUSES: Final = frozenset({408, 425, 429, 500, 502, 503, 504})
+
+
+class RetryBudget:
+    """Bounds retries to a share of all requests, so that they cannot multiply the load of a server in trouble.
+
+    Each first attempt earns `ratio` of a retry, each retry costs one; `reserve` is there from the start and is the
+    most that can be saved up.
+    """
+
+    def __init__(self, ratio: float = 0.2, reserve: float = 10) -> None:
+        if ratio < 0 or reserve < 0:
+            raise ValueError(f"ratio and reserve of a retry budget must not be negative: {ratio}, {reserve}")
+        self.ratio = ratio
+        self.reserve = reserve
+        self._saved = float(reserve)
+        self._lock = threading.Lock()
+
+    def earn(self) -> None:
+        """A first attempt was made."""
+        with self._lock:
+            self._saved = min(self.reserve, self._saved + self.ratio)
+
+    def spend(self) -> bool:
+        """Takes one retry from the budget; False when none is left."""
+        with self._lock:
+            if self._saved < 1:
+                return False
+            self._saved -= 1
+            return True
+
+
+@dataclass(frozen=True)
+class Retries:
+    """How failed requests are tried again. All durations are milliseconds.
+
+    attempts         tries after the first one
+    base_delay       before the first retry; each further one waits `factor` times longer, `max_delay` at most
+    jitter           share of each delay that is random, 0 to 1: callers that failed together do not return together
+    statuses         answers that are tried again; a request that got no answer at all always is
+    max_retry_after  a longer `Retry-After` is cut to this
+    budget           shared by all requests that use this object; None for no bound
+    mutations        also POST and PATCH, with an `Idempotency-Key` header; only where the server honours it
+    """
+
+    attempts: int = 3
+    base_delay: float = 200
+    factor: float = 2
+    max_delay: float = 10_000
+    jitter: float = 0.5
+    statuses: frozenset[int] = RETRIED_STATUSES
+    max_retry_after: float = 60_000
+    budget: RetryBudget | None = field(default_factory=RetryBudget)
+    mutations: bool = False
+    random: Callable[[], float] = field(default=random.random, repr=False)
+
+    def __post_init__(self) -> None:
+        for name in ("attempts", "base_delay", "factor", "max_delay", "max_retry_after"):
+            if getattr(self, name) < 0:
+                raise ValueError(f"{name} of Retries must not be negative: {getattr(self, name)}")
+        if not 0 <= self.jitter <= 1:
+            raise ValueError(f"jitter of Retries must be between 0 and 1: {self.jitter}")
+
+    def applies_to(self, endpoint: Endpoint[..., Any]) -> bool:
+        """May requests of this endpoint be sent twice?"""
+        return self.mutations or repeatable(endpoint)
+
+    def delay(self, attempt: int, error: BaseException, now: float) -> float | None:
+        """Milliseconds to wait after the given attempt (0 for the first one) failed; None to give up.
+
+        `now` is the store's time, against which a date in `Retry-After` is held.
+        """
+        if attempt >= self.attempts or not self._passing(error):
+            return None
+        if self.budget is not None and not self.budget.spend():
+            return None
+        asked = retry_after(error, now)
+        if asked is not None:
+            return min(asked, self.max_retry_after)
+        delay = min(self.max_delay, self.base_delay * self.factor**attempt)
+        return delay * (1 - self.jitter * self.random())
+
+    def _passing(self, error: BaseException) -> bool:
+        if not isinstance(error, NetworkError) or isinstance(error, ParseError | UnexpectedContentError):
+            return False
+        return error.response is None or error.status in self.statuses
+
+
+def repeatable(endpoint: Endpoint[..., Any]) -> bool:
+    """A read, or a mutation with an idempotent method."""
+    return not endpoint.side_effect or getattr(endpoint, "method", None) in IDEMPOTENT_METHODS
+
+
+def retry_after(error: BaseException, now: float) -> float | None:
+    """What the answer's `Retry-After` asks for, in milliseconds from now; None without one that can be read."""
+    response = getattr(error, "response", None)
+    if response is None:
+        return None
+    text = response.headers.get("retry-after", "").strip()
+    if not text:
+        return None
+    if text.isascii() and text.isdigit():
+        return float(text) * 1000
+    try:
+        date = parsedate_to_datetime(text)
+        if date.tzinfo is None:  # the oldest of the three forms names no zone: all dates of HTTP are UTC
+            date = date.replace(tzinfo=UTC)
+        return max(0.0, date.timestamp() * 1000 - now)
+    except (ValueError, OverflowError):
+        return None

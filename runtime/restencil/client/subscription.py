@@ -1,0 +1,290 @@
+"""Keeping data up to date while someone wants it: counted subscriptions, and polling (§12)."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Protocol
+
+from ..base.lazy import logger
+from ..cache.actions import Subscribe, Unsubscribe
+from .manager import Manager, Next, serves_one
+
+if TYPE_CHECKING:
+    from ..base.scheduler import Handle
+    from ..cache.actions import Action
+    from ..endpoint.endpoint import Endpoint
+    from .controller import AnyController
+
+
+class ConnectionListener(Protocol):
+    """Tells whether there is a network (§12.4). Listeners are called in any thread, on each change."""
+
+    def is_online(self) -> bool:
+        """There is a network now."""
+        ...
+
+    def add_online_listener(self, listener: Callable[[], object], /) -> None:
+        """Call it whenever the network comes back."""
+
+    def remove_online_listener(self, listener: Callable[[], object], /) -> None:
+        """Call it no more."""
+
+    def add_offline_listener(self, listener: Callable[[], object], /) -> None:
+        """Call it whenever the network is lost."""
+
+    def remove_offline_listener(self, listener: Callable[[], object], /) -> None:
+        """Call it no more."""
+
+
+class AlwaysOnline:
+    """The default: the network is there, as far as anyone knows, and no change of that is ever told."""
+
+    def is_online(self) -> bool:
+        """True."""
+        return True
+
+    def add_online_listener(self, listener: Callable[[], object], /) -> None:
+        """Nothing to tell."""
+
+    def remove_online_listener(self, listener: Callable[[], object], /) -> None:
+        """Nothing to tell."""
+
+    def add_offline_listener(self, listener: Callable[[], object], /) -> None:
+        """Nothing to tell."""
+
+    def remove_offline_listener(self, listener: Callable[[], object], /) -> None:
+        """Nothing to tell."""
+
+
+class Subscription(Protocol):
+    """What a SubscriptionManager keeps per endpoint key; it exists as long as someone is subscribed (§12.1)."""
+
+    def add(self, frequency: float | None, /) -> None:
+        """One more subscriber."""
+
+    def remove(self, frequency: float | None, /) -> bool:
+        """One subscriber less; True when that was the last one, and the subscription has stopped."""
+        raise NotImplementedError
+
+    def cleanup(self) -> None:
+        """Stop at once."""
+
+
+#: Makes the subscription of a key for its first subscriber: (action, controller, connection_listener).
+SubscriptionFactory = Callable[[Subscribe, "AnyController", ConnectionListener], Subscription]
+
+
+class PollingSubscription(Subscription):
+    """Fetches one key every so often, at the smallest frequency that a subscriber asked for (§12.2).
+
+    The first fetch comes `frequency` milliseconds after the data that is there, at once where there is none.
+    """
+
+    def __init__(self, action: Subscribe, controller: AnyController, connection_listener: ConnectionListener) -> None:
+        frequency = action.endpoint.poll_frequency
+        if frequency is None:
+            raise ValueError(f"endpoint {action.endpoint.name!r} has no poll_frequency and cannot be polled")
+        self._endpoint = action.endpoint
+        self._args = action.args
+        self._key = action.key
+        self._controller = controller
+        self._connection = connection_listener
+        self._lock = threading.RLock()
+        self._counts: dict[float, int] = {frequency: 1}
+        self._frequency: float = frequency
+        self._polled: tuple[float, Endpoint[..., Any]] | None = None
+        self._first: _Tick | None = None
+        self._current: _Tick | None = None
+        self._former: _Tick | None = None
+        connection_listener.add_online_listener(self._online)
+        connection_listener.add_offline_listener(self._offline)
+        if connection_listener.is_online():
+            self._online()
+
+    @property
+    def frequency(self) -> float:
+        """The active frequency in milliseconds: the smallest that is wanted."""
+        return self._frequency
+
+    def add(self, frequency: float | None, /) -> None:
+        """One more subscriber; a smaller frequency takes over."""
+        if frequency is None:
+            return
+        with self._lock:
+            self._counts[frequency] = self._counts.get(frequency, 0) + 1
+            if frequency < self._frequency:
+                self._switch(frequency)
+
+    def remove(self, frequency: float | None, /) -> bool:
+        """One subscriber less; the next smallest frequency takes over from one that nobody wants any more."""
+        with self._lock:
+            count = None if frequency is None else self._counts.get(frequency)
+            if frequency is None or count is None:
+                logger.warning("%s is not polled every %s ms; nothing to unsubscribe", self._key, frequency)
+                return False
+            if count > 1:
+                self._counts[frequency] = count - 1
+                return False
+            del self._counts[frequency]
+            if not self._counts:
+                self.cleanup()
+                return True
+            if frequency <= self._frequency:
+                self._switch(min(self._counts))
+            return False
+
+    def cleanup(self) -> None:
+        """Stop all timers."""
+        self._connection.remove_online_listener(self._online)
+        self._connection.remove_offline_listener(self._offline)
+        self._offline()
+
+    def _switch(self, frequency: float) -> None:
+        """The running timer stays until the first fetch, whichever timer brings it, so that no gap arises."""
+        self._frequency = frequency
+        if self._first is not None or self._current is None:
+            return
+        if self._former is not None:
+            self._former.cancel()
+        self._former = self._current
+        self._current = self._tick(self._controller.store.now() + frequency)
+
+    def _online(self) -> None:
+        with self._lock:
+            self._stop()
+            store = self._controller.store
+            meta = store.endpoint_meta(self._key)
+            now = store.now()
+            due = now if meta is None else max(now, meta.date + self._frequency)
+            self._first = self._tick(due)
+
+    def _offline(self) -> None:
+        with self._lock:
+            self._stop()
+
+    def _stop(self) -> None:
+        for tick in (self._first, self._current, self._former):
+            if tick is not None:
+                tick.cancel()
+        self._first = self._current = self._former = None
+
+    def _fired(self, tick: _Tick) -> None:
+        with self._lock:
+            if tick is not self._first and tick is not self._current and tick is not self._former:
+                return
+            if self._former is not None:
+                self._former.cancel()
+            if tick is self._former:
+                self._former = None
+            else:
+                self._first = self._former = None
+                late = self._controller.store.now() - self._frequency
+                self._current = self._tick(max(tick.due, late) + self._frequency)
+            endpoint = self._polling_endpoint()
+        self._controller.refetch(endpoint, self._args, self._key)
+
+    def _tick(self, due: float) -> _Tick:
+        return _Tick(self._controller, due, self._fired)
+
+    def _polling_endpoint(self) -> Endpoint[..., Any]:
+        frequency, key = self._frequency, self._key
+        if self._polled is None or self._polled[0] != frequency:
+            endpoint = self._endpoint.extend(
+                data_expiry_length=frequency / 2,
+                error_expiry_length=frequency / 10,
+                error_policy=_soft,
+                key=_fixed(key),
+            )
+            self._polled = (frequency, endpoint)
+        return self._polled[1]
+
+
+class _Tick:
+    """A timer of a polling subscription; `due` is the moment it was set for, in the store's time."""
+
+    __slots__ = ("_handle", "due")
+
+    def __init__(self, controller: AnyController, due: float, fired: Callable[[_Tick], object]) -> None:
+        self.due = due
+        self._handle: Handle = controller.call_later(due - controller.store.now(), lambda: fired(self))
+
+    def cancel(self) -> None:
+        self._handle.cancel()
+
+
+def _soft(error: Any) -> str:
+    return "soft"
+
+
+def _fixed(key: str) -> Callable[..., str]:
+    def fixed(*args: Any) -> str:
+        return key
+
+    return fixed
+
+
+class SubscriptionManager(Manager):
+    """Counts subscribers per endpoint key; the first one creates a subscription, the last one ends it (§12.1).
+
+    `subscription` makes it, by default a PollingSubscription; `connection_listener` tells when there is a network.
+    Only endpoints with a `poll_frequency` (milliseconds) are kept up to date.
+    """
+
+    def __init__(
+        self,
+        subscription: SubscriptionFactory = PollingSubscription,
+        connection_listener: ConnectionListener | None = None,
+    ) -> None:
+        self._make = subscription
+        self._connection = connection_listener or AlwaysOnline()
+        self._subscriptions: dict[str, Subscription] = {}
+        self._controller: AnyController | None = None
+        self._lock = threading.RLock()
+
+    def init(self, controller: AnyController, /) -> None:
+        """Subscriptions are accepted from now on. RuntimeError where the manager serves another controller."""
+        serves_one(self, self._controller, controller)
+        self._controller = controller
+
+    def cleanup(self) -> None:
+        """All polling stops; subscriptions are forgotten."""
+        with self._lock:
+            self._controller = None
+            subscriptions = list(self._subscriptions.values())
+            self._subscriptions.clear()
+        for subscription in subscriptions:
+            subscription.cleanup()
+
+    def handle(self, action: Action, next: Next, /) -> Any:
+        """Takes Subscribe and Unsubscribe; everything else passes."""
+        if isinstance(action, Subscribe):
+            self._subscribe(action)
+            return None
+        if isinstance(action, Unsubscribe):
+            self._unsubscribe(action)
+            return None
+        return next(action)
+
+    def _subscribe(self, action: Subscribe) -> None:
+        frequency = action.endpoint.poll_frequency
+        if frequency is None:
+            logger.warning("%s has no poll_frequency; subscribing to it does nothing", action.key)
+            return
+        with self._lock:
+            if self._controller is None:
+                raise RuntimeError("this controller is closed; open() it before subscribing")
+            subscription = self._subscriptions.get(action.key)
+            if subscription is None:
+                self._subscriptions[action.key] = self._make(action, self._controller, self._connection)
+            else:
+                subscription.add(frequency)
+
+    def _unsubscribe(self, action: Unsubscribe) -> None:
+        with self._lock:
+            subscription = self._subscriptions.get(action.key)
+            if subscription is None:
+                if self._controller is not None:
+                    logger.warning("%s is not subscribed; nothing to unsubscribe", action.key)
+            elif subscription.remove(action.endpoint.poll_frequency):
+                del self._subscriptions[action.key]

@@ -1,0 +1,584 @@
+"""Endpoints: callable descriptions of operations, without any cache (§3).
+
+`Endpoint` knows nothing of HTTP: a function, a name, options. `RestEndpoint` in `rest_endpoint` is the one for HTTP.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import sys
+import warnings
+from collections.abc import Callable, Mapping
+from types import FunctionType
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeGuard, cast, overload
+
+from ..base import steps as _flow
+from ..base.abort import AbortSignal
+from ..base.lazy import inspect, json
+from ..base.steps import Flow, Outcome, is_awaitable
+from ..base.values import described
+from ..http.transport import AsyncTransport, SyncTransport, transport_for
+from ..schema.protocol import check_shorthand, schema_of
+from ..schema.record import to_wire
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from typing_extensions import ParamSpec, TypeVar
+
+    from ..client.controller import AsyncController, Controller
+    from ..schema.protocol import Schema
+    from .bound import AsyncBoundEndpoint, BoundEndpoint
+
+    P = ParamSpec("P", default=...)
+    R = TypeVar("R", default=Any, covariant=True)
+    PushP = ParamSpec("PushP", default=...)
+    PushR = TypeVar("PushR", default=Any, covariant=True)
+    PageP = ParamSpec("PageP", default=...)
+    PageR = TypeVar("PageR", default=Any, covariant=True)
+    UnshiftP = ParamSpec("UnshiftP", default=...)
+    UnshiftR = TypeVar("UnshiftR", default=Any, covariant=True)
+    C = TypeVar("C", bound="Controller | AsyncController", default="Controller", covariant=True)
+else:
+    from typing import ParamSpec, TypeVar
+
+    P = ParamSpec("P")
+    R = TypeVar("R", covariant=True)
+    PushP = ParamSpec("PushP")
+    PushR = TypeVar("PushR", covariant=True)
+    PageP = ParamSpec("PageP")
+    PageR = TypeVar("PageR", covariant=True)
+    UnshiftP = ParamSpec("UnshiftP")
+    UnshiftR = TypeVar("UnshiftR", covariant=True)
+    C = TypeVar("C", covariant=True)
+
+
+class Has(Generic[R]):
+    """Marks, for type checkers alone, that a list endpoint has what gives this result."""
+
+
+class Assigns(Generic[R]):
+    """Marks, for type checkers alone, that a list endpoint is a map whose `assign` gives this result."""
+
+
+class Absent:
+    """Marks, for type checkers alone, that a list endpoint lacks something."""
+
+
+class Binder(Generic[C]):
+    """Base of what hands endpoints out bound to its controller: `Resource`."""
+
+    controller: C
+
+    def __init__(self, controller: C, /) -> None:
+        self.controller = controller
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {self.controller!r}>"
+
+
+class Marker:
+    """A value that is one of a kind."""
+
+    __slots__ = ("_name",)
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __repr__(self) -> str:
+        return self._name
+
+
+ANY: Final = Marker("ANY")
+"""The `body` of an endpoint that declares nothing about it (§3.2)."""
+
+
+def is_binder(value: Any) -> TypeGuard[Binder[Any]]:
+    """True for a resource that is bound to a controller."""
+    return isinstance(value, Binder)
+
+
+UNSET: Final[dict[str, Any]] = {
+    "body": ANY,
+    **dict.fromkeys(
+        (
+            "body_format",
+            "client",
+            "content",
+            "data_expiry_length",
+            "deprecated",
+            "error_expiry_length",
+            "error_policy",
+            "get_optimistic_response",
+            "invalid_if_stale",
+            "item_path",
+            "optimistic",
+            "optimistic_payload",
+            "pagination",
+            "pagination_field",
+            "poll_frequency",
+            "refresh",
+            "retries",
+            "schema",
+            "signal",
+            "signature",
+            "signatures",
+            "timeout",
+            "update",
+            "wire",
+        )
+    ),
+}
+"""How options read that are not set."""
+
+
+_TAKES_KEYWORDS: Final = 8
+"""The flag of code with a `**` parameter, as in `inspect.CO_VARKEYWORDS`."""
+
+_PLAIN: Final = frozenset({str, int, float, bool})
+
+
+def _keyword_defaults(function: Any) -> dict[str, Any]:
+    """Defaults in the signature that an endpoint was declared with, but for None, which is no parameter at all."""
+    defaults: Mapping[str, Any] = getattr(function, "__kwdefaults__", None) or {}
+    return {name: value for name, value in defaults.items() if value is not None and name != "body"}
+
+
+def _warn_deprecated(name: str, reason: str) -> None:
+    package = __name__.partition(".")[0]
+    level, frame = 1, sys._getframe()  # pyright: ignore[reportPrivateUsage] - the caller outside of the library
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == package:
+        level, frame = level + 1, frame.f_back
+    warnings.warn(f"{name} is deprecated" + (f": {reason}" if reason else ""), DeprecationWarning, stacklevel=level)
+
+
+def lazy_function(reference: str) -> Callable[..., Any]:
+    """The function `"package.module:name"`, imported at its first call. Raises ValueError for another form."""
+    module, colon, name = reference.partition(":")
+    if not (module and colon and name):
+        raise ValueError(f"a reference has the form 'package.module:name': {reference!r}")
+    found: list[Callable[..., Any]] = []
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if not found:
+            from importlib import import_module
+
+            target: Any = import_module(module)
+            found.append(functools.reduce(getattr, name.split("."), target))
+        return found[0](*args, **kwargs)
+
+    call.__name__ = call.__qualname__ = name.rpartition(".")[2]
+    call.__doc__ = f"{reference}, imported at the first call."
+    return call
+
+
+def refuse_awaitable(value: Any, owner: str, hook: str) -> None:
+    """Raises TypeError for an awaitable from a hook that may not return one (§3.6)."""
+    if is_awaitable(value):
+        if inspect.iscoroutine(value):
+            value.close()
+        raise TypeError(f"{hook} of endpoint {owner!r} returned an awaitable; this hook must be a plain function")
+
+
+class Endpoint(Generic[P, R]):
+    """An operation of any kind: `Endpoint(fetch_function, name=…, schema=…, **options)` (§3.1).
+
+    Calling it runs `fetch` and returns what that gives; no cache is read or written. `key(*args)` is the name, a space
+    and the JSON text of the arguments. Raises TypeError for a lambda that has neither a name nor a key of its own.
+
+    Options (`schema`, `side_effect`, `data_expiry_length` in ms, `error_policy`, `update`, … §3, §8) become attributes;
+    so do unknown ones. A callable option is called with exactly the parameters of its description, without the
+    endpoint; a method of a subclass gets `self` first.
+    """
+
+    name: str
+    side_effect: bool
+    schema: Any
+    body: Any
+    client: Any
+    signal: AbortSignal | None
+    content: str | None
+    timeout: float | None
+    data_expiry_length: float | None
+    error_expiry_length: float | None
+    poll_frequency: float | None
+    invalid_if_stale: bool | None
+    pagination_field: str | None
+    pagination: Any
+    retries: Any
+    wire: Mapping[str, str] | None
+    body_format: str | None
+    optimistic: bool | None
+    optimistic_payload: str | None
+    item_path: str | None
+    deprecated: str | None
+    signature: Any
+    signatures: Mapping[str, Any] | None
+    error_policy: Any
+    get_optimistic_response: Any
+    update: Any
+    refresh: Any
+
+    lasting_test: bool = False
+    """Whether `test_key` always says the same of a key, as the library's own does."""
+    decodes: bool = False
+    """Whether a response is decoded by the library for this call alone, so that no one else holds its objects."""
+
+    _options: dict[str, Any]
+    _derived: dict[str, Any]
+    _defaults: dict[str, Any]
+    _bare: bool = False
+    """Keywords are the parameters: it has no names or defaults of its own for them, no body, and no warning."""
+    _unset: ClassVar[dict[str, Any]] = UNSET
+
+    def __init__(self, fetch_function: Callable[..., Any] | None = None, /, **options: Any) -> None:
+        if fetch_function is not None:
+            options["fetch"] = fetch_function
+        self._configure(options, options, None)
+
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        super().__init_subclass__(**keywords)
+        for name in ("key", "url"):
+            own = cls.__dict__.get(name)
+            if isinstance(own, FunctionType) and not own.__code__.co_flags & _TAKES_KEYWORDS:
+                setattr(cls, name, _with_keywords(own, name))
+        # What a class sets for all its endpoints must not be hidden by an option that is not set.
+        cls._unset = {name: value for name, value in UNSET.items() if not hasattr(cls, name)}
+
+    # -- construction ----------------------------------------------------------------------------------------------
+
+    def _configure(self, options: dict[str, Any], given: Mapping[str, Any], base: Endpoint[..., Any] | None) -> None:
+        """Sets the attributes from all options; `given` are those of this construction or extension alone."""
+        reserved = _RESERVED.intersection(given)
+        if reserved:
+            raise TypeError(f"{min(reserved)!r} is a member of every endpoint, not an option")
+        members = self.__dict__
+        members.update(self._unset)
+        members.update(options)
+        members["_options"] = options
+        members["_derived"] = {}
+        members["_defaults"] = _keyword_defaults(self.signature)
+        for name in ("key", "url"):
+            if options.get(name) is not None:
+                members[name] = self._keyword_option(name, options[name])
+            else:
+                members.pop(name, None)
+        for name in _HOOKS:
+            if name in options and options[name] is None:
+                del members[name]
+        members["side_effect"] = self._resolve_side_effect(given, base)
+        self._resolve_name(options, given, base)
+        check_shorthand(self.schema)
+        for name in ("data_expiry_length", "error_expiry_length", "poll_frequency"):
+            length = getattr(self, name)
+            if length is not None:
+                self._check_length(name, length)
+
+    def _check_length(self, name: str, length: Any) -> None:
+        what = f"{name} of endpoint {self.name!r} is"
+        if not isinstance(length, int | float) or isinstance(length, bool):
+            raise TypeError(f"{what} {described(length)}; expected a number of milliseconds, or None")
+        if length < 0:
+            raise ValueError(f"{what} negative: {length!r} ms")
+        if length != length or (length == 0 and name == "poll_frequency"):
+            raise ValueError(f"{what} {length!r} ms; expected a positive number, or None")
+
+    def _resolve_side_effect(self, given: Mapping[str, Any], base: Endpoint[..., Any] | None) -> bool:
+        explicit = given.get("side_effect")
+        if explicit is None and base is None:
+            explicit = getattr(type(self), "side_effect", None)
+        if explicit is not None:
+            return bool(explicit)
+        return base.side_effect if base is not None else False
+
+    def _resolve_name(
+        self, options: Mapping[str, Any], given: Mapping[str, Any], base: Endpoint[..., Any] | None
+    ) -> None:
+        if options.get("name") is not None:
+            return
+        self.__dict__.pop("name", None)
+        if base is not None:
+            # A name that is not known yet needs the schema, which may be lazy: it is not asked for before it is read.
+            naming = base.__dict__.get("_naming") if "name" not in base.__dict__ else None
+            self.__dict__["name" if naming is None else "_naming"] = base.name if naming is None else naming
+        elif getattr(type(self), "name", None) is None:
+            self.__dict__["name"] = self._own_name(options)
+
+    def _own_name(self, options: Mapping[str, Any]) -> str:
+        function = options.get("fetch")
+        name = str(getattr(function, "__name__", "")) if function is not None else type(self).__name__
+        if name in ("", "<lambda>"):
+            if options.get("key") is None and type(self).key is Endpoint.key:
+                raise TypeError("an endpoint over a lambda needs a name: Endpoint(function, name='users.get')")
+            name = "lambda"
+        return name
+
+    def _keyword_option(self, name: str, function: Callable[..., Any]) -> Callable[..., str]:
+        def call(*args: Any, **kwargs: Any) -> str:
+            return self._text(name, function(*self._bind_for(name, args, kwargs)))
+
+        return call
+
+    def _bind_for(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+        if not kwargs and (args or not self._defaults):
+            return args
+        bound = self.bind_args(args, kwargs)
+        return bound if name == "key" else bound[:1]
+
+    def _text(self, hook: str, value: Any) -> str:
+        """What a hook returned, which must be a string."""
+        if isinstance(value, str):
+            return value
+        refuse_awaitable(value, self.name, hook)
+        raise TypeError(f"{hook} of endpoint {self.name!r} returned {described(value)}, not a string")
+
+    def extend(self, **options: Any) -> Self:
+        """A new endpoint of the same class with these options over this one's; this one is unchanged (§3.8).
+
+        An option given as None overrides. What is derived from options (side effect, body) is derived anew.
+        """
+        return type(self).assembled(options, self)
+
+    @classmethod
+    def assembled(cls, options: dict[str, Any], base: Endpoint[..., Any] | None = None) -> Self:
+        """An endpoint of this class with these options, over those of `base` where it is given."""
+        new = object.__new__(cls)
+        new._configure({**base._options, **options} if base is not None else options, options, base)
+        return new
+
+    @functools.cached_property
+    def schema_node(self) -> Schema | None:
+        """The schema that `schema` stands for (§5.1)."""
+        return schema_of(self.schema)
+
+    # -- arguments ---------------------------------------------------------------------------------------------------
+
+    @property
+    def has_body(self) -> bool:
+        """Whether the last argument is a body (§3.2)."""
+        return False
+
+    def bind_args(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Any, ...]:
+        """Arguments in the positional form, everything in wire form (§3.3, §5.3.0).
+
+        Keywords other than `body` are the first argument, None is absent; names are mapped by `wire`, and the defaults
+        of a declared signature are filled in. Raises TypeError where both forms are mixed, and for a body where the
+        endpoint takes none. Warns of an endpoint that is declared `deprecated`.
+        """
+        if self._bare and kwargs and not args and "body" not in kwargs:
+            for value in kwargs.values():
+                if type(value) not in _PLAIN:
+                    break
+            else:
+                return ({**kwargs},)
+        if self.deprecated is not None:
+            _warn_deprecated(self.name, self.deprecated)
+        if not kwargs and (args or not self._defaults):
+            return self._bound_body(args) if args and self.has_body else args
+        if args:
+            raise TypeError(
+                f"endpoint {self.name!r} was given positional and keyword arguments; "
+                "use keywords alone, or a dict of parameters (and a body)"
+            )
+        if self._defaults:
+            kwargs = {**self._defaults, **kwargs}
+        wire = self.wire
+        params: dict[str, Any] = {}
+        if not wire and "body" not in kwargs:
+            for name, value in kwargs.items():
+                if type(value) in _PLAIN:
+                    params[name] = value
+                elif value is not None:
+                    params[name] = to_wire(value)
+        else:
+            wire = wire or {}
+            params = {
+                wire.get(name, name): to_wire(value)
+                for name, value in kwargs.items()
+                if value is not None and name != "body"
+            }
+        body = kwargs.get("body")
+        if self.has_body:
+            return self._bound_body((params, body))
+        if body is not None:
+            raise TypeError(f"endpoint {self.name!r} takes no body; a parameter called body needs the positional form")
+        return (params,)
+
+    def _bound_body(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The arguments with the body, which is the last one, in wire form."""
+        return args
+
+    def key(self, /, *args: P.args, **kwargs: P.kwargs) -> str:
+        """The string under which stores keep the result for these arguments: the name and the arguments as JSON."""
+        bound = self._bind_for("key", args, kwargs)
+        return (
+            f"{self.name} {json.dumps(bound, sort_keys=True, separators=(',', ':'), ensure_ascii=False, default=str)}"
+        )
+
+    def test_key(self, key: str) -> bool:
+        """True when the key is this endpoint's for some arguments: it begins with the name."""
+        return key.startswith(self.name)
+
+    def request_url(self, args: tuple[Any, ...]) -> str:
+        """What tells requests under one key apart (§9.2): nothing, where there is no URL."""
+        return ""
+
+    def address(self, args: tuple[Any, ...]) -> tuple[str, str]:
+        """`key` and `request_url` of a call with these bound arguments: together, the identity of a request (§9.2)."""
+        return cast("Endpoint[..., Any]", self).key(*args), self.request_url(args)
+
+    # -- running -----------------------------------------------------------------------------------------------------
+
+    def fetch(self, *args: Any) -> Any:
+        """Does the work for these bound arguments; may be a coroutine function (§3.6)."""
+        raise NotImplementedError(f"endpoint {self.name!r} has no fetch: give a function or override it")
+
+    def flow(self, args: tuple[Any, ...]) -> Flow:
+        """The whole lifecycle for bound arguments, for `flow.run` and `flow.run_async`."""
+        value = self.fetch(*args)
+        if is_awaitable(value):
+            value = yield Outcome(self.name, "fetch", value)
+        return value
+
+    def perform(self, args: tuple[Any, ...], transport: SyncTransport, url: str | None = None) -> Any:
+        """Runs the whole lifecycle for bound arguments, blocking where it waits; `url` is `request_url`, if known."""
+        return _flow.run(self.flow(args), transport)
+
+    async def perform_async(self, args: tuple[Any, ...], transport: AsyncTransport, url: str | None = None) -> Any:
+        """Runs the whole lifecycle for bound arguments, awaiting where it waits; `url` is `request_url`, if known."""
+        return await _flow.run_async(self.flow(args), transport)
+
+    def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> Any:
+        """Performs the operation and returns its value; touches no cache (§3.1).
+
+        With an `httpx.AsyncClient` as `client` it returns an awaitable; without a client it opens one for this call.
+        """
+        bound = self.bind_args(args, kwargs)
+        client = self.client
+        # A transport over the user's own client is kept; one that serves this call alone is not.
+        kept = self.__dict__.get("_direct")
+        if kept is not None and kept[0] is client:
+            transport: SyncTransport | AsyncTransport = kept[1]
+        else:
+            transport = transport_for(client)
+            if client is not None:
+                self.__dict__["_direct"] = client, transport
+        if isinstance(transport, AsyncTransport):
+            return self.perform_async(bound, transport)
+        if client is not None:
+            return self.perform(bound, transport)
+        with contextlib.ExitStack() as stack:
+            stack.callback(transport.close)
+            value = self.perform(bound, transport)
+            if transport.handed_over:
+                stack.pop_all()  # a streamed answer closes it
+        return value
+
+    # -- binding -----------------------------------------------------------------------------------------------------
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.__dict__.setdefault("_member", name)
+
+    @overload
+    def __get__(self, instance: None, owner: Any, /) -> Self: ...
+    @overload
+    def __get__(self, instance: Binder[Controller], owner: Any, /) -> BoundEndpoint[P, R]: ...
+    @overload
+    def __get__(self, instance: Binder[AsyncController], owner: Any, /) -> AsyncBoundEndpoint[P, R]: ...
+    @overload
+    def __get__(self, instance: object, owner: Any, /) -> Self: ...
+    def __get__(self, instance: Any, owner: Any = None, /) -> Any:
+        if not is_binder(instance):
+            return self
+        bound = instance.controller.bind(self)
+        member = self.__dict__.get("_member")
+        if member is not None and getattr(type(instance), member, None) is self:
+            # An endpoint is no data descriptor, so the bound form stands before it from now on.
+            instance.__dict__[member] = bound
+        return bound
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            declaration = self.__dict__.get("_declaration")
+            if declaration is not None:
+                # Declared in the body of a resource and used for the first time. What is built apart and then taken
+                # over whole is never seen half done by another thread.
+                built = declaration.build(self)
+                self.__dict__.update({**built.__dict__, "_declaration": None})
+                return getattr(self, name)
+            if name == "name" and "_naming" in self.__dict__:
+                self.__dict__["name"] = found = self.__dict__["_naming"]()
+                return found
+            if name == "__signature__" and self.__dict__.get("signature") is not None:
+                return _shown_signature(self.__dict__["signature"])
+            found = inspect.getattr_static(type(self), name, None)
+            if isinstance(found, property):
+                return found.fget(self)  # it was the property that raised; its own words say why
+            kind = type(self).__name__
+            if name == "name" or name.startswith("__"):
+                raise AttributeError(f"{kind!r} object has no attribute {name!r}")
+            raise AttributeError(f"endpoint {self.name!r} ({kind}) has no option or member {name!r}")
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name}>"
+
+
+def _shown_signature(function: Callable[..., Any]) -> inspect.Signature:
+    """The signature of a declaring method without its `self`."""
+    signature = inspect.signature(function)
+    return signature.replace(parameters=list(signature.parameters.values())[1:])
+
+
+def _with_keywords(function: Callable[..., Any], name: str) -> Callable[..., Any]:
+    """An overridden `key` or `url` takes keywords as the one of the base class does (§3.3)."""
+
+    @functools.wraps(function)
+    def call(self: Any, /, *args: Any, **kwargs: Any) -> str:
+        text: str = self._text(name, function(self, *self._bind_for(name, args, kwargs)))
+        return text
+
+    return call
+
+
+_HOOKS: Final = frozenset(
+    {
+        "fetch",
+        "fetch_response",
+        "get_headers",
+        "get_request_init",
+        "key",
+        "parse_response",
+        "process",
+        "search_to_string",
+        "test_key",
+        "url",
+    }
+)
+"""Options that are methods where they are not set."""
+
+_RESERVED: Final = frozenset(
+    {
+        "address",
+        "assembled",
+        "assign",
+        "bind_args",
+        "decodes",
+        "extend",
+        "flow",
+        "get_page",
+        "has_body",
+        "lasting_test",
+        "move",
+        "paginated",
+        "perform",
+        "perform_async",
+        "push",
+        "remove",
+        "request_url",
+        "schema_node",
+        "unshift",
+    }
+)
+"""Members that no option may hide."""

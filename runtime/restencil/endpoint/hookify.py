@@ -1,0 +1,107 @@
+"""Endpoints obtained through functions that compute their options anew, within a scope (§13.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from ..base.errors import HookScopeError
+from ..base.steps import current_transport
+from .endpoint import Endpoint
+from .resource import endpoints_of
+
+E = TypeVar("E", bound=Endpoint[..., Any])
+
+
+class _Scope:
+    """What one scope remembers: derived endpoints by what they were derived from."""
+
+    __slots__ = ("derived", "opened_in")
+
+    def __init__(self) -> None:
+        # A hook runs inside of a flow, which has its own transport: there, this scope is closed.
+        self.opened_in = current_transport()
+        self.derived: dict[Any, Any] = {}
+
+
+_scope: Final[ContextVar[_Scope | None]] = ContextVar("restencil_hook_scope", default=None)
+
+
+@contextmanager
+def hook_scope() -> Generator[None]:
+    """`with hook_scope():` allows `use_…` functions in its block: in a view function, a request handler, a job step.
+
+    It belongs to the current thread or task. It is closed while a hook of an endpoint runs. An endpoint obtained in it
+    may be used later.
+    """
+    token = _scope.set(_Scope())
+    try:
+        yield
+    finally:
+        _scope.reset(token)
+
+
+def _open_scope(function: str) -> _Scope:
+    scope = _scope.get()
+    if scope is None:
+        raise HookScopeError(f"{function} was called outside of a scope; call it within `with hook_scope():`")
+    if scope.opened_in is not current_transport():
+        raise HookScopeError(
+            f"{function} was called from a hook of an endpoint, where no scope is open; "
+            "call it before the request and hand its result over as an option"
+        )
+    return scope
+
+
+class HookResource:
+    """A resource whose endpoints are obtained through functions: `use_get()`, `use_get_list()`, `use_create()`, …"""
+
+    def __init__(self, resource: Any, use_init: Callable[[], Mapping[str, Any] | None]) -> None:
+        for name, member in endpoints_of(resource).items():
+            setattr(self, f"use_{name}", _user_of(f"use_{name}", member, use_init))
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Callable[[], Any]: ...
+
+
+def _user_of(
+    name: str, member: Endpoint[..., Any], use_init: Callable[[], Mapping[str, Any] | None]
+) -> Callable[[], Endpoint[..., Any]]:
+    def use() -> Endpoint[..., Any]:
+        _open_scope(name)
+        return member.extend(request_init=use_init())
+
+    use.__name__ = use.__qualname__ = name
+    use.__doc__ = f"{member.name} with the request init of this moment. Raises HookScopeError outside of a scope."
+    return use
+
+
+def hookify_resource(resource: Any, use_init: Callable[[], Mapping[str, Any] | None]) -> HookResource:
+    """An object with a function `use_<member>` for each endpoint of a resource (§13.3).
+
+    Each calls `use_init()` every time and returns the member with the result as its `request_init`, which replaces the
+    member's own. They raise HookScopeError outside of `with hook_scope():`. Keys do not depend on the init.
+    """
+    return HookResource(resource, use_init)
+
+
+def use_endpoint(endpoint: E, /, **overrides: Any) -> E:
+    """`endpoint.extend(**overrides)`, within one scope the same object for the same endpoint and values (§13.3).
+
+    Raises HookScopeError outside of `with hook_scope():`.
+    """
+    derived = _open_scope("use_endpoint").derived
+    known: list[tuple[dict[str, Any], Any]] = derived.setdefault(endpoint, [])
+    for values, made in known:
+        if values.keys() == overrides.keys() and all(_same(values[name], overrides[name]) for name in values):
+            return made  # type: ignore[no-any-return]  # kept under the endpoint that it was derived from
+    made = endpoint.extend(**overrides)
+    known.append((overrides, made))
+    return made
+
+
+def _same(left: Any, right: Any) -> bool:
+    return left is right or (type(left) is type(right) and bool(left == right))

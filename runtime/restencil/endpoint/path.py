@@ -1,0 +1,379 @@
+r"""Path templates: grammar, filling, matching and shortening (§2).
+
+    template  = { literal | escape | param }
+    param     = ":" name [ "?" ]
+    name      = one or more of A-Z a-z 0-9 _
+    escape    = "\" any-char            → that character, literally
+    literal   = any char except \ : ?  and the reserved ( ) { } * +
+
+A `/` or `.` right before a parameter is its prefix: it is emitted only together with the parameter. Each template is
+turned once into a Python function that fills it; tracebacks show its source.
+"""
+
+from __future__ import annotations
+
+import enum
+import re
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import Any, Final, NamedTuple, NoReturn, TypeAlias
+
+from ..base.errors import MissingParameterError, PathTemplateError
+from ..base.lazy import linecache, unicodedata, urls
+from ..base.values import described, is_sequence, text_of
+
+RESERVED: Final = frozenset("(){}*+")
+PATH_SAFE: Final = "-_.!~*'()"
+DOT_SEGMENTS: Final = (".", "..")
+
+_NAME: Final = re.compile(r"[A-Za-z0-9_]+")
+# Text that stands for itself in a path and can never be, alone, a dot segment.
+_plain: Final = re.compile(r"[A-Za-z0-9_!~*'()-][A-Za-z0-9_.!~*'()-]*").fullmatch
+# Text that stands for itself in a search string.
+_plain_search: Final = re.compile(r"[A-Za-z0-9*._-]*").fullmatch
+
+
+class Param(NamedTuple):
+    """A parameter of a template with the prefix that is emitted together with it."""
+
+    name: str
+    prefix: str
+    optional: bool
+
+
+def parse(template: str) -> list[str | Param]:
+    """The parts of a template in order: literal text and parameters.
+
+    Raises PathTemplateError, with template and position, where the text breaks the grammar.
+    """
+    parts: list[str | Param] = []
+    literal: list[tuple[str, bool]] = []  # character, and whether it was escaped
+    position = 0
+
+    def flush() -> None:
+        if literal:
+            parts.append("".join(character for character, _ in literal))
+            literal.clear()
+
+    while position < len(template):
+        character = template[position]
+        if character == "\\":
+            if position + 1 == len(template):
+                raise PathTemplateError(
+                    template, position, "a backslash at the end escapes nothing; write \\\\ for one"
+                )
+            literal.append((template[position + 1], True))
+            position += 2
+        elif character == ":":
+            found = _NAME.match(template, position + 1)
+            if found is None:
+                raise PathTemplateError(
+                    template, position, "':' is not followed by a parameter name; write \\: for a literal colon"
+                )
+            prefix = ""
+            if literal and literal[-1] in (("/", False), (".", False)):
+                prefix = literal.pop()[0]
+            flush()
+            if not prefix and parts and isinstance(parts[-1], Param):
+                raise PathTemplateError(
+                    template, position, f"nothing stands between {parts[-1].name!r} and {found[0]!r}; put text there"
+                )
+            position = found.end()
+            optional = template.startswith("?", position)
+            parts.append(Param(found[0], prefix, optional))
+            position += optional
+        elif character == "?":
+            raise PathTemplateError(
+                template, position, "'?' does not follow a parameter name; write \\? for a literal one"
+            )
+        elif character in RESERVED:
+            raise PathTemplateError(
+                template, position, f"{character!r} is reserved; write \\{character} for a literal one"
+            )
+        else:
+            literal.append((character, False))
+            position += 1
+    flush()
+    return parts
+
+
+def shorten_path(path: str) -> str:
+    """The template of the list of a resource: cut at the last unescaped `:`, without one trailing `/` (§2.6).
+
+    Raises ValueError for a path without a parameter.
+    """
+    last = -1
+    position = 0
+    while position < len(path):
+        if path[position] == "\\":
+            position += 1
+        elif path[position] == ":":
+            last = position
+        position += 1
+    if last < 0:
+        raise ValueError(f"the path of a resource needs a parameter, such as '/articles/:id': {path!r}")
+    shortened = path[:last]
+    # An escaped slash is the character itself, so its backslash goes with it.
+    for tail in ("\\/", "/"):
+        if shortened.endswith(tail):
+            shortened = shortened.removesuffix(tail)
+            break
+    return shortened or ("/" if path.startswith("/") else "")
+
+
+def scalar_text(value: Any) -> str | None:
+    """The text of a value in a path, a search string or a collection's pk (§2.2); None for containers."""
+    plain = value.value if isinstance(value, enum.Enum) else value
+    return None if isinstance(plain, list | tuple | Mapping | set | frozenset) else text_of(plain)
+
+
+def search_text(name: str, value: Any) -> str:
+    """The text of a search value: a list is its elements joined with commas (§2.4). Raises TypeError for a dict."""
+    if is_sequence(value):
+        return ",".join("" if item is None else search_text(name, item) for item in value)
+    text = scalar_text(value)
+    if text is None:
+        raise TypeError(
+            f"search parameter {name!r} is {described(value)}, which has no text in a search string; "
+            "override search_to_string to encode nested values"
+        )
+    return text
+
+
+def _search_quoted(name: str, text: str) -> str:
+    if _plain_search(text):
+        return text
+    try:
+        return urls.quote_plus(text, safe="*").replace("~", "%7E")
+    except UnicodeEncodeError:
+        raise ValueError(
+            f"search parameter {name!r} holds a lone surrogate, which has no UTF-8 form: {text!r}"
+        ) from None
+
+
+def search_string(params: Mapping[str, Any]) -> str:
+    """`application/x-www-form-urlencoded`, keys sorted by code point, None dropped (§2.4)."""
+    pairs: list[str] = []
+    for name in sorted(params):
+        value = params[name]
+        if value is not None:
+            text = value if type(value) is str else search_text(name, value)
+            pairs.append(f"{_search_quoted(name, name)}={_search_quoted(name, text)}")
+    return "&".join(pairs)
+
+
+Filler: TypeAlias = Callable[[Mapping[str, Any], str], str]
+
+
+class PathTemplate:
+    """A parsed template: `names` are its parameters, `fill` gives a path, `matches` tells whether one could be its."""
+
+    __slots__ = (
+        "_matches",
+        "_segments_with_params",
+        "exact",
+        "filler",
+        "has_query",
+        "leads",
+        "names",
+        "parts",
+        "template",
+        "whole",
+    )
+
+    def __init__(self, template: str) -> None:
+        self.template = template
+        self.parts: Final = parse(template)
+        self.names = frozenset(part.name for part in self.parts if isinstance(part, Param))
+        self.has_query = any(isinstance(part, str) and "?" in part for part in self.parts)
+        first, *others = self._segments()
+        self.leads = _has_param(first)
+        """Whether the first segment, which goes on with what stands before the path, holds a parameter."""
+        segments = [segment for segment in (first, *others) if _has_param(segment)]
+        self.whole = tuple(
+            dict.fromkeys(
+                segment[0].name
+                for segment in segments
+                if len(segment) == 1 and isinstance(segment[0], Param) and not segment[0].optional
+            )
+        )
+        """Required parameters that are a whole segment of the path."""
+        self._segments_with_params = segments
+        optional = any(isinstance(part, Param) and part.optional for part in self.parts)
+        self.exact = -1 if optional else len(self.names)
+        """How many parameters fill it: with so many, none is left for the search string. -1 where that varies."""
+        self.filler: Filler | None = None
+        """`fill` itself, once it was used."""
+        self._matches: Callable[[str], object] | None = None
+
+    def fill(self, params: Mapping[str, Any], head: str = "") -> str:
+        """The path for these parameters; others are ignored. `head` is what stands before it in its first segment.
+
+        Raises MissingParameterError, TypeError for a container and ValueError for a value that would change the route:
+        one that makes a whole segment `.` or `..`, that holds a control character or a lone surrogate (§2.2).
+        """
+        if self.filler is None:
+            # At first use: most endpoints of a large package are never called.
+            self.filler = _compiled(self, self._segments_with_params)
+        return self.filler(params, head)
+
+    def refuse_empty(self, params: Mapping[str, Any]) -> None:
+        """Raises ValueError where a required parameter that is a whole segment has no text: `/a/` is another route."""
+        for name in self.whole:
+            value = params.get(name)
+            if type(value) is str:
+                empty = not value
+            else:
+                empty = value is not None and type(value) is not int and scalar_text(value) == ""
+            if empty:
+                raise ValueError(
+                    f"parameter {name!r} of {self.template!r} is empty, which would address another route; give a value"
+                )
+
+    def matches(self, text: str) -> bool:
+        """True when this path, without what the URL adds behind it, is the template's for some parameters (§2.5)."""
+        matches = self._matches
+        if matches is None:
+            matches = self._matches = re.compile(self._pattern(), re.DOTALL | re.IGNORECASE).fullmatch
+        return matches(text) is not None
+
+    def _pattern(self) -> str:
+        pattern: list[str] = []
+        in_query = False
+        for part in self.parts:
+            if isinstance(part, str):
+                in_query = in_query or "?" in part
+                pattern.append(re.escape(part))
+                continue
+            value = "[^/#?&]*" if in_query else "[^/#?]+"
+            prefix = re.escape(part.prefix)
+            pattern.append(f"(?:{prefix}{value})?" if part.optional else f"{prefix}{value}")
+        return "".join(pattern) + ("(?:&.*|/)?" if self.has_query else "/?")
+
+    def _segments(self) -> list[list[str | Param]]:
+        """The segments of the path, each as its text and parameters without the slash before.
+
+        What follows a literal `?` is no path.
+        """
+        segments: list[list[str | Param]] = [[]]
+        for part in self.parts:
+            if isinstance(part, Param):
+                if part.prefix == "/":
+                    segments.append([])
+                segments[-1].append(part)
+                continue
+            path, query, _ = part.partition("?")
+            first, *others = path.split("/")
+            if first:
+                segments[-1].append(first)
+            segments.extend([text] if text else [] for text in others)
+            if query:
+                break
+        return segments
+
+
+@lru_cache(maxsize=4096)
+def path_template(template: str) -> PathTemplate:
+    """The parsed template, kept by its text. Raises PathTemplateError."""
+    if not isinstance(template, str):  # pyright: ignore[reportUnnecessaryIsInstance] - it comes from users
+        raise TypeError(f"a path template is a string, not {described(template)}")
+    return PathTemplate(template)
+
+
+def encode_value(value: Any, name: str, template: str) -> str:
+    """A parameter's text, percent-encoded (§2.2). Raises TypeError for containers and ValueError for unsafe text."""
+    text = scalar_text(value)
+    if text is None:
+        raise TypeError(f"parameter {name!r} of {template!r} is {described(value)}; expected a string or a number")
+    for character in text:
+        if not character.isprintable() and unicodedata.category(character) == "Cc":
+            raise ValueError(
+                f"parameter {name!r} of {template!r} holds the control character {character!r}; remove it from {text!r}"
+            )
+    try:
+        return urls.quote(text, safe=PATH_SAFE)
+    except UnicodeEncodeError:
+        raise ValueError(
+            f"parameter {name!r} of {template!r} holds a lone surrogate, which has no UTF-8 form: {text!r}"
+        ) from None
+
+
+def _refuse_dots(names: tuple[str, ...], template: str, segment: str) -> NoReturn:
+    raise ValueError(
+        f"parameter {names[-1]!r} of {template!r} would make a whole segment of the path {segment!r}, "
+        "which HTTP libraries take as a step to another route"
+    )
+
+
+def _missing(name: str, template: str) -> NoReturn:
+    raise MissingParameterError(name, template)
+
+
+def _has_param(segment: list[str | Param]) -> bool:
+    return any(isinstance(part, Param) for part in segment)
+
+
+def _could_be_dots(segment: list[str | Param]) -> bool:
+    literal = "".join(part if isinstance(part, str) else part.prefix.replace("/", "") for part in segment)
+    return literal in ("", ".", "..")
+
+
+def _compiled(template: PathTemplate, segments: list[list[str | Param]]) -> Filler:
+    """A function that fills the template: no loop, no lookup of what is known beforehand."""
+    lines = ["def fill(params, head):"]
+    variables: dict[str, str] = {}
+    optional = {part.name for part in template.parts if isinstance(part, Param) and part.optional}
+    required = {part.name for part in template.parts if isinstance(part, Param) and not part.optional}
+    for part in template.parts:
+        if not isinstance(part, Param) or part.name in variables:
+            continue
+        variable = variables[part.name] = f"v{len(variables)}"
+        name = repr(part.name)
+        lines += [
+            f"    {variable} = params.get({name})",
+            f"    if type({variable}) is int:",
+            f"        {variable} = str({variable})",
+            f"    elif {variable} is None:",
+            f"        missing({name}, template)" if part.name in required else "        pass",
+            f"    elif type({variable}) is not str or not plain({variable}):",
+            f"        {variable} = encode({variable}, {name}, template)",
+        ]
+
+    def expression(parts: list[str | Param], slashes: bool) -> str:
+        pieces: list[str] = []
+        for part in parts:
+            if isinstance(part, str):
+                pieces.append(repr(part))
+                continue
+            prefix = part.prefix if slashes or part.prefix != "/" else ""
+            variable = variables[part.name]
+            text = f"{prefix!r} + {variable}" if prefix else variable
+            pieces.append(f"('' if {variable} is None else {text})" if part.name in optional else text)
+        return " + ".join(pieces) or "''"
+
+    for number, segment in enumerate(segments):
+        if not _could_be_dots(segment):
+            continue
+        names = tuple(part.name for part in segment if isinstance(part, Param))
+        head = "head + " if number == 0 and template.leads else ""
+        lines += [
+            f"    segment = {head}{expression(segment, slashes=False)}",
+            "    if segment in DOTS:",
+            f"        dots({names!r}, template, segment)",
+        ]
+    lines.append(f"    return {expression(template.parts, slashes=True)}")
+    source = "\n".join(lines) + "\n"
+    filename = f"<path template {template.template!r}>"
+    scope: dict[str, Any] = {
+        "template": template.template,
+        "plain": _plain,
+        "encode": encode_value,
+        "missing": _missing,
+        "dots": _refuse_dots,
+        "DOTS": DOT_SEGMENTS,
+    }
+    # Every name in the source is written by this function; texts of the template enter it as literals alone.
+    exec(compile(source, filename, "exec"), scope)  # noqa: S102 - as attrs does it
+    linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
+    fill: Filler = scope["fill"]
+    return fill

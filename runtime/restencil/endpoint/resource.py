@@ -1,0 +1,621 @@
+"""Resources: endpoints that share a path template and a schema, made by a function or written as a class (§4)."""
+
+from __future__ import annotations
+
+import types
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, Final, Generic, cast, overload
+
+from ..base.values import described
+from ..schema.collection import Collection
+from ..schema.containers import Union
+from ..schema.derived import Invalidate
+from ..schema.entity import EntitySchema
+from ..schema.protocol import schema_name, schema_of
+from .endpoint import (
+    Absent,
+    Assigns,
+    Binder,
+    C,
+    Endpoint,
+    Has,
+    PageP,
+    PageR,
+    PushP,
+    PushR,
+    UnshiftP,
+    UnshiftR,
+    is_binder,
+)
+from .path import path_template, shorten_path
+from .rest import P2, R2, ListEndpoint, RestEndpoint
+
+if TYPE_CHECKING:
+    from typing_extensions import ParamSpec, TypeVar
+
+    from ..client.controller import AsyncController, Controller
+
+    T = TypeVar("T", covariant=True)
+    C2 = TypeVar("C2", bound="Controller | AsyncController", covariant=True)
+else:
+    from typing import ParamSpec, TypeVar
+
+    T = TypeVar("T", covariant=True)
+
+AddP = ParamSpec("AddP")
+AddR = TypeVar("AddR")
+FirstP = ParamSpec("FirstP")
+FirstR = TypeVar("FirstR")
+NextP = ParamSpec("NextP")
+NextR = TypeVar("NextR")
+
+_SHARED_APART: Final = frozenset(
+    {
+        "Collection",
+        "Endpoint",
+        "collection",
+        "endpoint",
+        "non_filter_argument_keys",
+        "pagination",
+        "pagination_field",
+        "path",
+        "schema",
+        "search_params",
+    }
+)
+"""Resource options that no member takes as they are."""
+
+_METHODS: Final = {"get": "GET", "get_list": "GET", "update": "PUT", "partial_update": "PATCH", "delete": "DELETE"}
+_PAYLOADS: Final = {"update": "merged", "partial_update": "patched", "delete": "params"}
+
+
+# --- members declared in a class -------------------------------------------------------------------------------------
+
+
+class Declaration:
+    """What `rest` was given for a member, and the resource that it stands in."""
+
+    __slots__ = ("extends", "kind", "member", "options", "resource")
+
+    def __init__(self, options: dict[str, Any], kind: type[Any] | None) -> None:
+        self.extends: str | None = options.pop("extends", None)
+        self.options = options
+        self.kind = kind
+        self.member = ""
+        self.resource: type[Resource[Any]] | None = None
+
+    def build(self, declared: RestEndpoint[..., Any]) -> RestEndpoint[..., Any]:
+        """The endpoint with everything that it inherits from its resource. Raises TypeError for what cannot be."""
+        resource, given = self.resource, self.options
+        base: RestEndpoint[..., Any] | None = None
+        if self.extends is not None:
+            if resource is None:
+                raise TypeError(f"extends={self.extends!r} needs a Resource class around the endpoint")
+            base = _member(resource, self.extends, self.member)
+        else:
+            shared: Mapping[str, Any] = resource.__options__ if resource is not None else {}
+            given = {**_inherited(self.member, shared, given), **given}
+        built = type(declared).assembled(given, base)
+        if "name" not in given and resource is not None and self.member:
+            built.__dict__.pop("name", None)
+            built.__dict__["_naming"] = lambda: f"{_title(resource, built)}.{self.member}"
+        return built
+
+
+def _title(resource: type[Resource[Any]], endpoint: RestEndpoint[..., Any]) -> str:
+    """What stands before the dot in the names of a resource's members: the name of the schema class (§4.2)."""
+    raw = resource.__options__.get("schema")
+    schema = schema_of(raw if raw is not None else endpoint.schema)
+    return resource.__name__ if schema is None else schema.title
+
+
+def _member(resource: type[Resource[Any]], reference: str, user: str) -> RestEndpoint[..., Any]:
+    """The member that another one extends, dotted for derived ones. Raises TypeError where there is none."""
+    name, *derived = reference.split(".")
+    found = _rest_member(resource, name)
+    declaration = found.__dict__.get("_declaration") if found is not None else None
+    if found is None or (declaration is not None and _chain_returns(resource, declaration, user)):
+        problem = "does not exist" if found is None else "extends it in turn"
+        raise TypeError(f"{resource.__name__}.{user} extends {name!r}, which {problem}")
+    for step in derived:
+        found = getattr(found, step)
+    return cast("RestEndpoint[..., Any]", found)
+
+
+def _rest_member(resource: type[Resource[Any]], name: str) -> RestEndpoint[..., Any] | None:
+    found: Any = getattr(resource, name, None)
+    return cast("RestEndpoint[..., Any]", found) if isinstance(found, RestEndpoint) else None
+
+
+def _chain_returns(resource: type[Resource[Any]], declaration: Declaration, user: str) -> bool:
+    seen: set[str] = set()
+    step: Declaration | None = declaration
+    while step is not None and step.extends is not None:
+        name = step.extends.partition(".")[0]
+        if name == user or name in seen:
+            return True
+        seen.add(name)
+        following = _rest_member(resource, name)
+        step = following.__dict__.get("_declaration") if following is not None else None
+    return False
+
+
+def _inherited(member: str, shared: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """What a member without `extends` takes from its resource and from its name (§4.2)."""
+    options = {name: value for name, value in shared.items() if name not in _SHARED_APART}
+    path, schema = shared.get("path"), shared.get("schema")
+    is_list = member == "get_list"
+    if path is not None and "path" not in given:
+        options["path"] = shorten_path(path) if is_list else path
+    if member in _METHODS:
+        options["method"] = _METHODS[member]
+    if "schema" not in given and "schema" in shared:
+        options["schema"] = _member_schema(member, schema, shared)
+    if is_list:
+        for name in ("pagination_field", "pagination"):
+            if name in shared:
+                options[name] = shared[name]
+        if path is not None:
+            options["item_path"] = path
+    if member == "delete":
+        options["process"] = delete_result
+    if member in _PAYLOADS:
+        options["optimistic_payload"] = _PAYLOADS[member]
+    return options
+
+
+def _member_schema(member: str, schema: Any, shared: Mapping[str, Any]) -> Any:
+    if schema is None:
+        return None
+    if member == "get_list":
+        kind: Any = shared.get("Collection") or shared.get("collection") or Collection
+        if not (isinstance(kind, type) and issubclass(kind, Collection)):
+            raise TypeError(f"the class of a list's schema is Collection or a subclass of it, not {kind!r}")
+        keys = shared.get("non_filter_argument_keys")
+        return kind([schema]) if keys is None else kind([schema], non_filter_argument_keys=keys)
+    if member == "delete" and isinstance(schema_of(schema), EntitySchema | Union):
+        return Invalidate(schema)
+    return schema
+
+
+def delete_result(value: Any, *args: Any) -> Any:
+    """`process` of `delete`: what the server answered if it carries information, else the URL parameters (§4.2)."""
+    if isinstance(value, str | dict | list) and value:
+        return cast(Any, value)
+    return args[0] if args and args[0] is not None else {}
+
+
+def _declared(options: dict[str, Any], function: Callable[..., Any] | None, *, is_list: bool = False) -> Any:
+    kind: type[Any] | None = options.pop("endpoint", None)
+    _check_kind(kind)
+    if options.get("path") is not None:
+        path_template(options["path"])
+    if function is not None:
+        options["signature"] = function
+    declaration = Declaration(options, kind)
+    return _unbuilt(kind or (ListEndpoint if is_list else RestEndpoint), declaration, function)
+
+
+def _check_kind(kind: Any) -> None:
+    if kind is not None and not (isinstance(kind, type) and issubclass(kind, RestEndpoint)):
+        raise TypeError(f"the class of an endpoint is RestEndpoint or a subclass of it, not {kind!r}")
+
+
+def _unbuilt(kind: type[Any], declaration: Declaration, function: Callable[..., Any] | None) -> RestEndpoint[..., Any]:
+    endpoint: RestEndpoint[..., Any] = object.__new__(kind)
+    endpoint.__dict__["_declaration"] = declaration
+    if function is not None:
+        endpoint.__dict__["__doc__"] = function.__doc__
+        endpoint.__dict__["__module__"] = function.__module__
+        endpoint.__dict__["__qualname__"] = function.__qualname__
+    return endpoint
+
+
+def rest(**options: Any) -> Callable[[Callable[Concatenate[Any, P2], R2]], RestEndpoint[P2, R2]]:
+    """Turns a method of a `Resource` class into an endpoint; its signature types the calls, its body is never run.
+
+        class Articles(Resource[C], path="/articles/:id", schema=Article):
+            @rest()
+            def get(self, *, id: int | str) -> Article:
+                raise NotImplementedError
+
+    Takes every option of `RestEndpoint` and, besides, `endpoint` (the endpoint's class), `extends` (the member, by
+    name and dotted for derived ones, whose options are taken over: `"get_list"`, `"get_list.push"`) and `deprecated`
+    (a reason, which may be empty: uses give a DeprecationWarning). A default in the signature that is not None is sent
+    where the keyword form leaves the parameter out.
+
+    Without `extends` a member inherits, the later the stronger:
+
+    1. the options in the class line of the resource and of its base classes, but for `path`, `schema`, `endpoint`,
+       `collection`, `non_filter_argument_keys`, `pagination_field`, `pagination` and `search_params`, which the next
+       rule hands out;
+    2. by its name (§4.2): `get` GET, `get_list` GET on the shortened path with `Collection([S])` (of the class
+       `collection`, with `non_filter_argument_keys`) and the pagination options, `update` PUT, `partial_update` PATCH,
+       `delete` DELETE with `Invalidate(S)` and the process that gives the URL parameters where the answer says nothing;
+       every other member the resource's path and schema;
+    3. what is given here. None overrides.
+
+    With `optimistic=True` the four standard mutations get the payloads of §4.3. The name of an endpoint is the name of
+    the resource's schema class, a dot, and the member's name.
+
+    Raises PathTemplateError for a bad template. What depends on the resource is checked at first use.
+    """
+
+    def declare(function: Callable[Concatenate[Any, P2], R2]) -> RestEndpoint[P2, R2]:
+        return cast("RestEndpoint[P2, R2]", _declared(dict(options), function))
+
+    return declare
+
+
+class _ListDeclarator(Generic[PushP, PushR, PageP, PageR, UnshiftP, UnshiftR]):
+    def __init__(self, options: dict[str, Any]) -> None:
+        self._options = options
+
+    def __call__(
+        self, function: Callable[Concatenate[Any, P2], R2], /
+    ) -> ListEndpoint[P2, R2, PushP, PushR, PageP, PageR, UnshiftP, UnshiftR]:
+        return cast(
+            "ListEndpoint[P2, R2, PushP, PushR, PageP, PageR, UnshiftP, UnshiftR]",
+            _declared(dict(self._options), function, is_list=True),
+        )
+
+
+@overload
+def rest_list(
+    *,
+    push: Callable[Concatenate[Any, AddP], AddR],
+    get_page: Callable[Concatenate[Any, NextP], NextR],
+    unshift: types.EllipsisType = ...,
+    **options: Any,
+) -> _ListDeclarator[AddP, Has[AddR], NextP, Has[NextR], AddP, Has[AddR]]: ...
+@overload
+def rest_list(
+    *,
+    push: Callable[Concatenate[Any, AddP], AddR],
+    unshift: types.EllipsisType = ...,
+    get_page: None = None,
+    **options: Any,
+) -> _ListDeclarator[AddP, Has[AddR], ..., Absent, AddP, Has[AddR]]: ...
+@overload
+def rest_list(
+    *,
+    push: Callable[Concatenate[Any, AddP], AddR],
+    unshift: Callable[Concatenate[Any, FirstP], FirstR],
+    get_page: Callable[Concatenate[Any, NextP], NextR],
+    **options: Any,
+) -> _ListDeclarator[AddP, Has[AddR], NextP, Has[NextR], FirstP, Has[FirstR]]: ...
+@overload
+def rest_list(
+    *,
+    push: Callable[Concatenate[Any, AddP], AddR],
+    unshift: Callable[Concatenate[Any, FirstP], FirstR],
+    get_page: None = None,
+    **options: Any,
+) -> _ListDeclarator[AddP, Has[AddR], ..., Absent, FirstP, Has[FirstR]]: ...
+@overload
+def rest_list(
+    *,
+    push: Callable[Concatenate[Any, AddP], AddR],
+    unshift: None,
+    get_page: Callable[Concatenate[Any, NextP], NextR],
+    **options: Any,
+) -> _ListDeclarator[AddP, Has[AddR], NextP, Has[NextR], ..., Absent]: ...
+@overload
+def rest_list(
+    *,
+    push: Callable[Concatenate[Any, AddP], AddR],
+    unshift: None,
+    get_page: None = None,
+    **options: Any,
+) -> _ListDeclarator[AddP, Has[AddR], ..., Absent, ..., Absent]: ...
+@overload
+def rest_list(
+    *,
+    unshift: Callable[Concatenate[Any, FirstP], FirstR],
+    get_page: Callable[Concatenate[Any, NextP], NextR],
+    push: None = None,
+    **options: Any,
+) -> _ListDeclarator[..., Absent, NextP, Has[NextR], FirstP, Has[FirstR]]: ...
+@overload
+def rest_list(
+    *,
+    unshift: Callable[Concatenate[Any, FirstP], FirstR],
+    push: None = None,
+    get_page: None = None,
+    **options: Any,
+) -> _ListDeclarator[..., Absent, ..., Absent, FirstP, Has[FirstR]]: ...
+@overload
+def rest_list(
+    *,
+    assign: Callable[Concatenate[Any, AddP], AddR],
+    get_page: Callable[Concatenate[Any, NextP], NextR],
+    **options: Any,
+) -> _ListDeclarator[AddP, Assigns[AddR], NextP, Has[NextR], ..., Absent]: ...
+@overload
+def rest_list(
+    *,
+    assign: Callable[Concatenate[Any, AddP], AddR],
+    get_page: None = None,
+    **options: Any,
+) -> _ListDeclarator[AddP, Assigns[AddR], ..., Absent, ..., Absent]: ...
+@overload
+def rest_list(
+    *,
+    get_page: Callable[Concatenate[Any, NextP], NextR],
+    push: None = None,
+    unshift: None = None,
+    assign: None = None,
+    **options: Any,
+) -> _ListDeclarator[..., Absent, NextP, Has[NextR], ..., Absent]: ...
+@overload
+def rest_list(
+    *,
+    push: None = None,
+    unshift: None = None,
+    assign: None = None,
+    get_page: None = None,
+    **options: Any,
+) -> _ListDeclarator[..., Absent, ..., Absent, ..., Absent]: ...
+def rest_list(**options: Any) -> Any:
+    """`rest` for a list endpoint: `push` (or `assign`, for a collection of values) and `get_page` are methods whose
+    signatures type the endpoints derived from it; what is not given does not exist for type checkers.
+
+    `unshift` is like `push` where nothing is said; it may have a method of its own, or be None. `push_options`,
+    `unshift_options`, `assign_options` and `get_page_options` are options of those endpoints.
+    """
+    signatures = {name: options.pop(name, None) for name in ("push", "assign", "get_page")}
+    unshift = options.pop("unshift", ...)
+    signatures["unshift"] = signatures["push"] if unshift is ... else unshift
+    options["signatures"] = signatures
+    return _ListDeclarator[Any, Any, Any, Any, Any, Any](options)
+
+
+def push_of(endpoint: ListEndpoint[Any, Any, P2, Has[R2], Any, Any]) -> RestEndpoint[P2, R2]:
+    """`create = push_of(get_list)`: a plain name of `get_list.push`, which follows an overridden `get_list` (§4.2).
+
+    `push_of(get_list).extend(timeout=5_000)` gives it options of its own.
+    """
+    return cast("RestEndpoint[P2, R2]", _Create())
+
+
+class _Create:
+    """The member `create` of a resource: `push` of its list under a name of its own (§4.2)."""
+
+    __slots__ = ("_known", "_name", "_options")
+
+    def __init__(self, options: Mapping[str, Any] | None = None) -> None:
+        self._name = "create"
+        self._options = dict(options or {})
+        # By the list endpoint that it was taken from, so that each class that overrides the list has its own.
+        self._known: dict[int, tuple[Any, RestEndpoint[..., Any]]] = {}
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def extend(self, **options: Any) -> _Create:
+        """The same with these options over those of the list's `push`."""
+        return _Create({**self._options, **options})
+
+    def __get__(self, instance: Any, owner: type[Resource[Any]]) -> Any:
+        listing = _rest_member(owner, "get_list")
+        if listing is None:
+            raise AttributeError(f"{owner.__name__} has no {self._name}: it has no get_list")
+        known = self._known.get(id(listing))
+        if known is None:
+            try:
+                pushed = listing.push
+            except ValueError as error:
+                raise AttributeError(f"{owner.__name__} has no {self._name}: {error}") from error
+            created = pushed.extend(**{"name": f"{listing.name.rpartition('.')[0]}.{self._name}", **self._options})
+            known = self._known[id(listing)] = listing, created
+        if not is_binder(instance):
+            return known[1]
+        bound = instance.__dict__[self._name] = instance.controller.bind(known[1])
+        return bound
+
+
+# --- resources -------------------------------------------------------------------------------------------------------
+
+
+class Resource(Binder[C]):
+    """Base of resource classes: `class Articles(Resource[C], path="/articles/:id", schema=Article, **options)` (§4).
+
+    The class line takes `path`, `schema`, `url_prefix`, `endpoint` (class of the members), `collection` (class of the
+    list's schema), `non_filter_argument_keys`, `pagination_field`, `pagination`, `optimistic`, and every option of an
+    endpoint; members are written with `rest` and `rest_list`. `Articles.get` is an endpoint, `Articles(controller).get`
+    the same bound to a controller.
+    """
+
+    __options__: ClassVar[Mapping[str, Any]] = {}
+
+    if not TYPE_CHECKING:
+        create = _Create()
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__()
+        if options.get("path") is not None:
+            shorten_path(path_template(options["path"]).template)
+        cls.__options__ = {**cls.__options__, **options}
+        shared: type[Any] | None = cls.__options__.get("endpoint")
+        for name, member in list(cls.__dict__.items()):
+            declaration = member.__dict__.get("_declaration") if isinstance(member, RestEndpoint) else None
+            if declaration is None:
+                continue
+            declaration.resource, declaration.member = cls, name
+            if shared is not None and declaration.kind is None:
+                member = _unbuilt(shared, declaration, declaration.options.get("signature"))
+                member.__dict__["_member"] = name
+                setattr(cls, name, member)
+
+    @classmethod
+    def extend(cls, first: Any = None, options: Mapping[str, Any] | None = None, /, **keywords: Any) -> Any:
+        """A new resource with other or further members; this one is unchanged (§4.4).
+
+        | form | call |
+        |---|---|
+        | batch | `extend({"get": {…}})` or `extend(get={…})`: each member with these options over its own |
+        | add | `extend("current", {"path": "/me"})` or `extend("current", path="/me")`: `get` with these options |
+        | function | `extend(lambda base: {"search": base.get_list.extend(…)})`: a dict of members |
+
+        Raises ValueError for an unknown member in a batch, TypeError for anything else.
+        """
+        if isinstance(first, str):
+            return cls._with({first: cls._added(first, {**_options_of(first, options or {}), **keywords})})
+        if callable(first):
+            if options is not None or keywords:
+                raise TypeError("extend takes a function alone")
+            made = first(cls)
+            if not isinstance(made, Mapping):
+                raise TypeError(f"the function given to extend returned {described(made)}, not a dict of members")
+            return cls._with(dict(cast("Mapping[str, Any]", made)))
+        if first is not None and not isinstance(first, Mapping):
+            raise TypeError(
+                f"extend takes a dict of members, a member's name with options, or a function, found {described(first)}"
+            )
+        batch: dict[str, Any] = {**(first or {}), **keywords}
+        known = endpoints_of(cls)
+        members: dict[str, Any] = {}
+        for name, overrides in batch.items():
+            if name not in known:
+                raise ValueError(
+                    f"{cls.__name__} has no member {name!r} to extend; it has {', '.join(known)}. "
+                    f"To add one: extend({name!r}, path=…)"
+                )
+            members[name] = known[name].extend(**_options_of(name, overrides))
+        return cls._with(members)
+
+    @classmethod
+    def _added(cls, name: str, options: Mapping[str, Any]) -> Any:
+        known = endpoints_of(cls)
+        base = known.get(name) or known.get("get")
+        if base is not None:
+            return base.extend(**options)
+        return _declared(dict(options), None)
+
+    @classmethod
+    def _with(cls, members: Mapping[str, Any]) -> Any:
+        return types.new_class(cls.__name__, (cls,), exec_body=lambda namespace: namespace.update(members))
+
+
+def _options_of(member: str, options: Any) -> Mapping[str, Any]:
+    if not isinstance(options, Mapping):
+        raise TypeError(
+            f"the options of member {member!r} are a dict, such as {{'path': '/me'}}, not {described(options)}"
+        )
+    return cast("Mapping[str, Any]", options)
+
+
+def endpoints_of(resource: Any) -> dict[str, Endpoint[..., Any]]:
+    """The endpoints of a resource class by name, in declaration order, `create` where there is one."""
+    return dict(_endpoints(resource if isinstance(resource, type) else type(resource)))
+
+
+def _endpoints(resource: type) -> Iterator[tuple[str, Endpoint[..., Any]]]:
+    seen: set[str] = set()
+    for kind in reversed(resource.__mro__):
+        for name, member in kind.__dict__.items():
+            if name in seen or name.startswith("_") or not isinstance(member, Endpoint | _Create):
+                continue
+            seen.add(name)
+            found = getattr(resource, name, None)
+            if isinstance(found, Endpoint):
+                yield name, cast("Endpoint[..., Any]", found)
+
+
+if TYPE_CHECKING:
+
+    class StandardMembers(Resource[C2], Generic[C2, T]):
+        """A resource of `create_resource`, bound to a controller; further members are Any."""
+
+        get: RestEndpoint[..., T]
+        get_list: ListEndpoint[..., list[T], ..., Has[T], ..., Has[list[T]]]
+        create: RestEndpoint[..., T]
+        update: RestEndpoint[..., T]
+        partial_update: RestEndpoint[..., T]
+        delete: RestEndpoint[..., T | None]
+
+        def __getattr__(self, name: str) -> Any: ...
+
+
+class ResourceClass(Generic[T]):
+    """What `create_resource` returns, as type checkers see it: a class whose standard members have open parameters.
+
+    At run time it is a subclass of `Resource`.
+    """
+
+    if TYPE_CHECKING:
+        get: RestEndpoint[..., T]
+        get_list: ListEndpoint[..., list[T], ..., Has[T], ..., Has[list[T]]]
+        create: RestEndpoint[..., T]
+        update: RestEndpoint[..., T]
+        partial_update: RestEndpoint[..., T]
+        delete: RestEndpoint[..., T | None]
+
+        @overload
+        def __call__(self, controller: Controller, /) -> StandardMembers[Controller, T]: ...
+        @overload
+        def __call__(self, controller: AsyncController, /) -> StandardMembers[AsyncController, T]: ...
+        def __call__(self, controller: Any, /) -> Any: ...
+        def extend(
+            self, first: Any = None, options: Mapping[str, Any] | None = None, /, **keywords: Any
+        ) -> ResourceClass[T]: ...
+        def __getattr__(self, name: str) -> Any: ...
+
+
+@overload
+def create_resource(
+    *,
+    path: str,
+    schema: type[R2],
+    url_prefix: str | None = None,
+    Endpoint: type[RestEndpoint[..., Any]] | None = None,  # noqa: N803 - it is a class
+    Collection: type[Any] | None = None,  # noqa: N803 - it is a class
+    pagination_field: str | None = None,
+    optimistic: bool = False,
+    **options: Any,
+) -> ResourceClass[R2]: ...
+@overload
+def create_resource(
+    *,
+    path: str,
+    schema: Any,
+    url_prefix: str | None = None,
+    Endpoint: type[RestEndpoint[..., Any]] | None = None,  # noqa: N803 - it is a class
+    Collection: type[Any] | None = None,  # noqa: N803 - it is a class
+    pagination_field: str | None = None,
+    optimistic: bool = False,
+    **options: Any,
+) -> ResourceClass[Any]: ...
+def create_resource(*, path: str, schema: Any, **options: Any) -> Any:
+    """A resource with all standard members: `create_resource(path="/articles/:id", schema=Article)` (§4.1, §4.2).
+
+    Members: `get`, `get_list` (with `push`, `unshift` and, given `pagination_field`, `get_page`), `create`, `update`,
+    `partial_update`, `delete`. Every option of an endpoint goes to all of them; besides: `Endpoint` and `Collection`
+    (classes to use), `optimistic=True` (§4.3), `non_filter_argument_keys`.
+
+    Raises ValueError for a path without a parameter and PathTemplateError for a bad one.
+    """
+    for word in ("endpoint", "collection"):
+        if isinstance(options.get(word), type):
+            warnings.warn(
+                f"create_resource(…, {word}={options[word].__name__}): did you mean {word.capitalize()}=?", stacklevel=2
+            )
+    _check_kind(options.get("Endpoint"))
+    kind: type[Any] = options.pop("Endpoint", None) or RestEndpoint
+    shared = {name: value for name, value in options.items() if name not in ("endpoint", "collection")}
+    apart: dict[str, Any] = {name: options[name] for name in ("endpoint", "collection") if name in options}
+    members: dict[str, Any] = {}
+    for name in _METHODS:
+        listed = ListEndpoint if name == "get_list" and kind is RestEndpoint else kind
+        members[name] = _unbuilt(listed, Declaration({**apart}, kind), None)
+    resource = types.new_class(
+        f"{schema_name(schema)}Resource",
+        (Resource,),
+        {"path": path, "schema": schema, **shared},
+        lambda namespace: namespace.update(members),
+    )
+    for name in members:
+        # What is wrong with the options shows here and not at the first call.
+        _ = getattr(resource, name).method
+    return resource

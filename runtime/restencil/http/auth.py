@@ -1,0 +1,156 @@
+"""What a generated client knows of its API: where it is, and how a request shows who sends it (§13.1).
+
+The secret stands in no spec and in no generated file: the client takes it as `token=`, or reads it from an environment
+variable. It is read anew for every request, added just before the request is sent, and shows in no key, log or error.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Awaitable, Callable
+from typing import Any, Literal, TypeAlias
+
+from ..base.lazy import base64, inspect, urls
+from ..base.struct import Frozen
+
+__all__ = ["Api", "Auth", "Preparation", "Token"]
+
+#: A secret, or a function that gives it (None: there is none now); a coroutine function with an AsyncController only.
+Token: TypeAlias = str | Callable[[], str | None] | Callable[[], Awaitable[str | None]]
+
+Prepared: TypeAlias = tuple[str, dict[str, str]]
+
+
+class Auth(Frozen):
+    """How a token travels. Made by one of the class methods; `env` names the environment variable that may hold it."""
+
+    kind: Literal["header", "bearer", "basic", "cookie", "query"]
+    name: str = ""
+    env: str | None = None
+
+    @classmethod
+    def header(cls, name: str, *, env: str | None = None) -> Auth:
+        """The token is the value of this header."""
+        return cls("header", name, env)
+
+    @classmethod
+    def bearer(cls, *, env: str | None = None) -> Auth:
+        """`Authorization: Bearer TOKEN`."""
+        return cls("bearer", "Authorization", env)
+
+    @classmethod
+    def basic(cls, *, env: str | None = None) -> Auth:
+        """`Authorization: Basic …`; the token is `user:password`."""
+        return cls("basic", "Authorization", env)
+
+    @classmethod
+    def cookie(cls, name: str, *, env: str | None = None) -> Auth:
+        """The token is sent as a cookie of this name."""
+        return cls("cookie", name, env)
+
+    @classmethod
+    def query(cls, name: str, *, env: str | None = None) -> Auth:
+        """The token is sent as a search parameter of this name; it is part of no key and of no error."""
+        return cls("query", name, env)
+
+    def apply(self, token: str, url: str, headers: dict[str, str]) -> Prepared:
+        """The URL and headers of a request that carries the token."""
+        if self.kind == "query":
+            joint = "&" if "?" in url else "?"
+            return f"{url}{joint}{urls.quote(self.name, safe='')}={urls.quote(token, safe='')}", headers
+        if self.kind == "cookie":
+            present = next((name for name in headers if name.lower() == "cookie"), None)
+            crumb = f"{self.name}={token}"
+            if present is None:
+                return url, {**headers, "Cookie": crumb}
+            return url, {**headers, present: f"{headers[present]}; {crumb}"}
+        if self.kind == "bearer":
+            value = f"Bearer {token}"
+        elif self.kind == "basic":
+            value = "Basic " + base64.b64encode(token.encode()).decode("ascii")
+        else:
+            value = token
+        kept = {name: text for name, text in headers.items() if name.lower() != self.name.lower()}
+        return url, {**kept, self.name: value}
+
+
+class Api(Frozen):
+    """The API that a generated client speaks to: `url_prefix` of its spec, and its `auth`."""
+
+    url_prefix: str = ""
+    auth: Auth | None = None
+
+
+class Preparation:
+    """Gives each request of a client its token, and the place where the client was told to look for the API.
+
+    Called with (url, headers) just before a request is sent; gives both as they go out, or an awaitable of them where
+    the token comes from a coroutine function.
+    """
+
+    __slots__ = ("_api", "_blocking", "_token", "_url_prefix")
+
+    def __init__(self, api: Api, token: Token | None, url_prefix: str | None, *, blocking: bool) -> None:
+        self._api = api
+        self._token = token
+        self._url_prefix = url_prefix
+        self._blocking = blocking
+
+    def __call__(self, url: str, headers: dict[str, str]) -> Prepared | Awaitable[Prepared]:
+        url = self.locate(url)
+        if self._api.auth is None:
+            return url, headers
+        token: Any = self._token() if callable(self._token) else self._token
+        if not inspect.isawaitable(token):
+            return self._signed(token, url, headers)
+        if not self._blocking:
+            return self._signed_later(token, url, headers)
+        if inspect.iscoroutine(token):
+            token.close()
+        raise TypeError(
+            "the token function of this client returned an awaitable; the synchronous client cannot await it, "
+            "give a plain function or use the asynchronous client"
+        )
+
+    def locate(self, url: str) -> str:
+        """The URL with the client's own prefix in place of the spec's; other URLs stay as they are."""
+        given = self._url_prefix
+        if given is None:
+            return url
+        prefix = self._api.url_prefix
+        if not prefix:
+            return url if "://" in url else _joined(given, url)
+        rest = url[len(prefix) :]
+        if url.startswith(prefix) and (not rest or rest[0] in "/?#" or prefix.endswith("/")):
+            return _joined(given, rest)
+        return url
+
+    async def _signed_later(self, token: Awaitable[str | None], url: str, headers: dict[str, str]) -> Prepared:
+        return self._signed(await token, url, headers)
+
+    def _signed(self, token: str | None, url: str, headers: dict[str, str]) -> Prepared:
+        auth = self._api.auth
+        if auth is not None and not token and auth.env is not None:
+            token = os.environ.get(auth.env)
+        if auth is None or not token:
+            return url, headers
+        _check_text(token)
+        return auth.apply(token, url, headers)
+
+
+def _check_text(token: Any) -> None:
+    """Raises TypeError or ValueError for a token that is no text, without showing it."""
+    if not isinstance(token, str):
+        raise TypeError(
+            f"the token of this client is of type {type(token).__name__}; give a text (for basic auth "
+            "'user:password'), or a function that gives one"
+        )
+    if any("\ud800" <= character <= "\udfff" for character in token):
+        raise ValueError("the token of this client, not shown here, has a lone surrogate; decode it as UTF-8")
+
+
+def _joined(prefix: str, rest: str) -> str:
+    # People give addresses with a slash at their end and without.
+    if not rest or rest[0] in "?#":
+        return prefix + rest
+    return f"{prefix.removesuffix('/')}/{rest.removeprefix('/')}"

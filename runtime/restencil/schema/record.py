@@ -1,0 +1,669 @@
+"""Records: immutable classes of typed fields, and the class record that the library reads instead of the class.
+
+A *record class* declares fields with defaults (§5.3). Its *model* knows everything the library needs of it: names in
+JSON, conversions, defaults. Configuration is read from the model alone, so a field may bear the name of a setting.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import types
+import typing
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar, dataclass_transform
+
+from ..base.errors import MissingFieldError, ProcessingError
+from ..base.values import LIST, MAPPING, SCALARS, SEQUENCE, UNDEFINED, is_dict, is_list, is_mapping, kind_of, read_only
+from .codec import Codec, codec_of, encode_any
+
+if TYPE_CHECKING:
+    from typing import Self
+
+T = TypeVar("T")
+
+
+class Field:
+    """What a record class knows of one field."""
+
+    __slots__ = ("annotation", "decode", "default", "encode", "factory", "name", "owner", "required", "schema", "wire")
+
+    def __init__(
+        self,
+        default: Any = UNDEFINED,
+        factory: Callable[[], Any] | None = None,
+        schema: Any = None,
+        wire: str | None = None,
+        decode: Callable[[Any], Any] | None = None,
+        encode: Callable[[Any], Any] | None = None,
+        required: bool = False,
+    ) -> None:
+        self.name = ""
+        self.annotation: Any = None
+        self.owner: type | None = None
+        """The class whose body declares it; its annotation is a text of that class's module."""
+        self.default = default
+        self.factory = factory
+        self.schema = schema
+        self.wire = wire
+        self.decode = decode
+        self.encode = encode
+        self.required = required
+
+    @property
+    def in_json(self) -> str:
+        """The field's name in JSON."""
+        return self.wire or self.name
+
+    def default_value(self) -> Any:
+        """The value of the field where a record lacks it; mutable defaults are made anew or read-only (§5.3)."""
+        if self.factory is not None:
+            return read_only(self.factory())
+        return None if self.default is UNDEFINED else self.default
+
+
+if TYPE_CHECKING:
+
+    # The first two let the items of `list[int | None] | None` be what the annotation says.
+    @typing.overload
+    def field(
+        *,
+        default: list[T],
+        schema: Any = ...,
+        wire: str | None = ...,
+        decode: Callable[[Any], Any] | None = ...,
+        encode: Callable[[Any], Any] | None = ...,
+    ) -> list[T]: ...
+    @typing.overload
+    def field(
+        *,
+        default: dict[str, T],
+        schema: Any = ...,
+        wire: str | None = ...,
+        decode: Callable[[Any], Any] | None = ...,
+        encode: Callable[[Any], Any] | None = ...,
+    ) -> dict[str, T]: ...
+    @typing.overload
+    def field(
+        *,
+        default: T,
+        schema: Any = ...,
+        wire: str | None = ...,
+        decode: Callable[[Any], Any] | None = ...,
+        encode: Callable[[Any], Any] | None = ...,
+    ) -> T: ...
+    @typing.overload
+    def field(
+        *,
+        default_factory: Callable[[], T],
+        schema: Any = ...,
+        wire: str | None = ...,
+        decode: Callable[[Any], Any] | None = ...,
+        encode: Callable[[Any], Any] | None = ...,
+    ) -> T: ...
+    @typing.overload
+    def field(
+        *,
+        required: bool = ...,
+        schema: Any = ...,
+        wire: str | None = ...,
+        decode: Callable[[Any], Any] | None = ...,
+        encode: Callable[[Any], Any] | None = ...,
+    ) -> Any: ...
+
+
+def field(
+    *,
+    default: Any = UNDEFINED,
+    default_factory: Callable[[], Any] | None = None,
+    schema: Any = None,
+    wire: str | None = None,
+    decode: Callable[[Any], Any] | None = None,
+    encode: Callable[[Any], Any] | None = None,
+    required: bool = False,
+) -> Any:
+    """A field with more than a default: `field(default=None, wire="joinedAt")` (§5.3.0).
+
+    `schema` nests entities (as the class's `schema` does), `wire` is the name in JSON, `decode` and `encode` convert
+    between JSON and Python values and are never called on None; `required=True`: where the record lacks the field or
+    its entity, reading it raises `MissingFieldError`. Raises TypeError for both kinds of default at once.
+    """
+    if default is not UNDEFINED and default_factory is not None:
+        raise TypeError("field() takes default or default_factory, not both")
+    if required and (default is not UNDEFINED or default_factory is not None):
+        raise TypeError("a required field has no default")
+    return Field(default, default_factory, schema, wire, decode, encode, required)
+
+
+class _Required:
+    """Stands on the class for a required field: reading it where the record lacks it says so (§5.3)."""
+
+    __slots__ = ("_name",)
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, instance: Record | None, owner: type[Record]) -> Any:
+        if instance is None:
+            raise AttributeError(f"required field {self._name!r} of {owner.__name__!r} has no default")
+        raise MissingFieldError(owner.__name__, identity_of(instance), self._name)
+
+
+class _Made:
+    """Stands on the class for a default that is made anew, once for each instance that is asked for it."""
+
+    __slots__ = ("_field",)
+
+    def __init__(self, made: Field) -> None:
+        self._field = made
+
+    def __get__(self, instance: Record | None, owner: type[Record]) -> Any:
+        value = self._field.default_value()
+        return value if instance is None else vars(instance).setdefault(self._field.name, value)
+
+
+def identity_of(instance: Record) -> str | None:
+    """The primary key of an entity instance, None for one without and for plain records."""
+    return type(instance).__model__.pk_of_instance(instance)
+
+
+_SETTINGS: Final = frozenset(
+    {"key", "schema", "indexes", "pk", "wire", "decode", "encode", "abstract", "max_entity_depth"}
+)
+_IMMUTABLE: Final = SCALARS | {bytes, tuple, frozenset, complex}
+
+
+class Model:
+    """The class record: what the library knows of one record class."""
+
+    def __init__(self, cls: type[Record], settings: dict[str, Any], own: dict[str, Field]) -> None:
+        self.cls = cls
+        self.settings = settings
+        for word, value in settings.items():
+            _check_setting(cls.__name__, word, value)
+        above = cls.__mro__[1:]
+        parents: list[Model] = [base.__dict__["__model__"] for base in above if "__model__" in base.__dict__]
+        # Classes that are no records may be mixed in; what they set counts where they stand.
+        self._inherited: list[Mapping[str, Any]] = [
+            base.__dict__["__model__"].settings if "__model__" in base.__dict__ else base.__dict__
+            for base in above[:-1]
+        ]
+        inherited: dict[str, Field] = {}
+        for parent in reversed(parents):
+            inherited.update(parent.fields)
+        self.fields: dict[str, Field] = {**inherited, **own}
+        renames: Mapping[str, str] = self.setting("wire", {})
+        for name, json_name in renames.items():
+            known = self.fields.get(name)
+            if known is None:
+                raise TypeError(f"{cls.__name__}.wire renames {name!r}, which is no field of it")
+            if known.wire != json_name:
+                self.fields[name] = _copied(known, wire=json_name)
+        self.to_json: dict[str, str] = {f.name: f.in_json for f in self.fields.values() if f.in_json != f.name}
+        self.to_python: dict[str, str] = {json_name: name for name, json_name in self.to_json.items()}
+        names = [known.in_json for known in self.fields.values()]
+        if len(set(names)) != len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            raise TypeError(f"two fields of {cls.__name__} have one name in JSON: {twice!r}")
+        self._codecs: dict[str, Codec] | None = None
+        self._members: frozenset[str] | None = None
+
+    def setting(self, name: str, default: Any = None) -> Any:
+        """A setting of the class, or of the nearest class above that has it."""
+        if name in self.settings:
+            return self.settings[name]
+        for settings in self._inherited:
+            if name in settings:
+                return settings[name]
+        return default
+
+    @property
+    def codecs(self) -> dict[str, Codec]:
+        """The conversions of the fields that have one, by Python name; annotations are looked up once, at first use."""
+        found = self._codecs
+        if found is None:
+            decoders: Mapping[str, Any] = self.setting("decode", {})
+            encoders: Mapping[str, Any] = self.setting("encode", {})
+            found = {}
+            for name, known in self.fields.items():
+                decode = known.decode or decoders.get(name)
+                encode = known.encode or encoders.get(name)
+                built_in = codec_of(annotation_of(self.cls, known)) if decode is None or encode is None else None
+                if decode is not None or encode is not None or built_in is not None:
+                    found[name] = Codec(
+                        decode or (built_in.decode if built_in else _same),
+                        encode or (built_in.encode if built_in else encode_any),
+                    )
+            self._codecs = found
+        return found
+
+    @property
+    def members(self) -> frozenset[str]:
+        """Names of the class that are not fields: a member of a record called so is reachable through `to_dict()`."""
+        found = self._members
+        if found is None:
+            names = {name for base in self.cls.__mro__ for name in base.__dict__}
+            self._members = found = frozenset(names - self.fields.keys())
+        return found
+
+    def pk_of_instance(self, instance: Record) -> str | None:
+        """Plain records have no identity."""
+        return None
+
+    def attributes(self, record: Mapping[str, Any], pk: str | None = None) -> dict[str, Any]:
+        """The instance members of a record in wire form: Python names, Python values, containers read-only.
+
+        Raises ProcessingError where a value does not decode, naming class, pk, field and value.
+        """
+        members: dict[str, Any] = {}
+        to_python, to_json, hidden = self.to_python, self.to_json, self.members
+        for json_name, value in record.items():
+            name = to_python.get(json_name)
+            if name is None:
+                if json_name in hidden or json_name in to_json:
+                    continue
+                name = json_name
+            members[name] = value if type(value) in SCALARS else read_only(value)
+        for name, codec in self.codecs.items():
+            value = members.get(name)
+            if value is not None:
+                members[name] = self.decode(name, codec, value, pk)
+        return members
+
+    def decode(self, name: str, codec: Codec, value: Any, pk: str | None) -> Any:
+        """One value of a field in Python form. Raises ProcessingError naming class, pk, field and value."""
+        try:
+            return read_only(codec.decode(value))
+        except ProcessingError:
+            raise
+        except Exception as error:
+            whose = f"{self.cls.__name__} {pk!r}" if pk is not None else self.cls.__name__
+            raise ProcessingError(
+                f"field {name!r} of {whose} does not decode: {value!r} ({error}); "
+                "give the field the type that the server sends, or a decode function"
+            ) from error
+
+    def encoded(self, members: Mapping[str, Any]) -> dict[str, Any]:
+        """Members with Python names and values in wire form; what is in wire form already passes unchanged (§5.3.0)."""
+        to_json, codecs, fields = self.to_json, self.codecs, self.fields
+        out: dict[str, Any] = {}
+        for name, value in members.items():
+            known = fields.get(name)
+            json_name = to_json.get(name, name)
+            if json_name is not name and json_name in members:
+                continue  # the wire name stands beside the Python name: the wire form was meant
+            if known is None:
+                known = fields.get(self.to_python.get(name, ""))
+            if value is None:
+                out[json_name] = None
+            elif known is not None and known.name in codecs:
+                out[json_name] = codecs[known.name].encode(value)
+            else:
+                out[json_name] = to_wire(value, None if known is None else self.nested_model(known.name))
+        return out
+
+    def nested_model(self, name: str) -> Any:
+        """What brings the values of a field without a conversion to wire form; plain records have no relations."""
+        return None
+
+
+def _check_setting(owner: str, word: str, value: Any) -> None:
+    expected = None
+    if word == "key" and not (isinstance(value, str) and value):
+        expected = "a text, the name of the table"
+    elif word in ("schema", "wire", "decode", "encode") and not isinstance(value, Mapping):
+        expected = "a mapping from field names"
+    elif word == "indexes" and (isinstance(value, str) or not isinstance(value, Iterable)):
+        expected = "a list or tuple of field names"
+    if expected is not None:
+        raise TypeError(
+            f"{owner}.{word} is a setting of the class: expected {expected}, found {value!r:.80}; a field of that name "
+            "has an annotation"
+        )
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _copied(known: Field, *, wire: str | None) -> Field:
+    made = Field(known.default, known.factory, known.schema, wire, known.decode, known.encode, known.required)
+    made.name, made.annotation, made.owner = known.name, known.annotation, known.owner
+    return made
+
+
+def annotation_of(cls: type[Record], known: Field) -> Any:
+    """The field's type; None where its text names something that exists for type checkers alone."""
+    owner = known.owner or cls
+    scope = vars(sys.modules.get(owner.__module__, typing))
+    # A field may be called like its type; the type is what the module means by that name.
+    inner = {name: value for name, value in vars(owner).items() if name not in cls.__model__.fields}
+    holder = types.SimpleNamespace(__annotations__={known.name: known.annotation})
+    try:
+        return typing.get_type_hints(holder, scope, inner, include_extras=True)[known.name]
+    except Exception:  # names that exist for type checkers alone cannot be looked up
+        return None
+
+
+def to_wire(value: Any, model: Any = None) -> Any:
+    """A value in wire form: JSON names and JSON values (§5.3.0).
+
+    With a record class or an `Object` schema as `model` (or `[model]` for lists), names are mapped by its `wire` and
+    values by its `encode`; a value that is in wire form already passes unchanged. Instances of record classes give the
+    members that were set, without defaults.
+    """
+    if isinstance(value, Record):
+        record = stored_record(value)
+        return dict(record) if record is not None else type(value).__model__.encoded(value.__dict__)
+    if isinstance(model, LIST):
+        model = model[0] if model else None
+    if isinstance(value, MAPPING):
+        encoder = getattr(model, "__model__", model)
+        if hasattr(encoder, "encoded"):
+            return encoder.encoded(value)
+        if all(type(item) in SCALARS for item in value.values()):
+            return value
+        return {name: to_wire(item) for name, item in value.items()}
+    if isinstance(value, SEQUENCE):
+        return [item if type(item) in SCALARS else to_wire(item, model) for item in value]
+    return encode_any(value)
+
+
+def _annotations(namespace: Mapping[str, Any]) -> Mapping[str, Any]:
+    if sys.version_info >= (3, 14):
+        import annotationlib
+
+        annotate = annotationlib.get_annotate_from_class_namespace(namespace)
+        if annotate is None:
+            return {}
+        return annotationlib.call_annotate_function(annotate, annotationlib.Format.FORWARDREF)
+    found: Mapping[str, Any] = namespace.get("__annotations__", {})
+    return found
+
+
+def _is_class_variable(annotation: Any) -> bool:
+    if isinstance(annotation, str):
+        return re.match(r"\s*(\w+\.)*ClassVar\b", annotation) is not None
+    return typing.get_origin(annotation) is typing.ClassVar or annotation is typing.ClassVar
+
+
+@dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(field,))
+class RecordMeta(type):
+    """Collects the fields of a record class and keeps its configuration from being rebound."""
+
+    __model__: Model
+
+    def __new__(mcls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], /, **keywords: Any) -> RecordMeta:
+        settings = {word: keywords.pop(word) for word in list(keywords) if word in _SETTINGS}
+        annotations = _annotations(namespace)
+        own: dict[str, Field] = {}
+        root = str(namespace.get("__module__", "")).startswith("restencil.")  # Record and Entity have no fields
+        for member, annotation in annotations.items():
+            if root or member.startswith("__") or _is_class_variable(annotation):
+                continue
+            default = namespace.get(member, UNDEFINED)
+            known = default if isinstance(default, Field) else Field(default)
+            known.name, known.annotation = member, annotation
+            namespace[member] = _class_default(known)
+            own[member] = known
+        for word in _SETTINGS - own.keys() - settings.keys():
+            if word in namespace and not root:
+                settings[word] = namespace[word]
+        cls = super().__new__(mcls, name, bases, namespace, **keywords)
+        for known in own.values():
+            known.owner = cls
+        _refuse_member_names(cls, own)
+        type.__setattr__(cls, "__model__", cls.__make_model__(settings, own))
+        return cls
+
+    def __init__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], /, **keywords: Any) -> None:
+        super().__init__(name, bases, namespace)
+
+    def __make_model__(cls, settings: dict[str, Any], own: dict[str, Field]) -> Model:
+        return Model(typing.cast("type[Record]", cls), settings, own)
+
+    def __setattr__(cls, name: str, value: Any) -> None:
+        cls.__refuse_rebinding__(name)
+        super().__setattr__(name, value)
+
+    def __delattr__(cls, name: str) -> None:
+        cls.__refuse_rebinding__(name)
+        super().__delattr__(name)
+
+    def __refuse_rebinding__(cls, name: str) -> None:
+        if name in _SETTINGS or name in cls.__model__.fields or name in cls.__hooks__():
+            raise AttributeError(
+                f"{cls.__name__}.{name} is fixed when the class is created; declare a subclass with another {name!r}"
+            )
+
+    def __hooks__(cls) -> Iterable[str]:
+        """Names of the methods that the library calls; they cannot be rebound."""
+        return ("from_js",)
+
+
+def _class_default(known: Field) -> Any:
+    if known.required:
+        return _Required(known.name)
+    if known.factory is None:
+        default = known.default
+        if default is UNDEFINED:
+            return None
+        if type(default) in _IMMUTABLE or isinstance(default, Record):
+            return default
+        if type(default) in (list, dict):
+            known.default = read_only(default)
+            return known.default
+        from copy import deepcopy
+
+        try:
+            hash(default)
+        except TypeError:
+            known.factory = lambda: deepcopy(default)
+        else:
+            if not hasattr(kind_of(default), "__get__"):
+                return default  # a function would be bound to the instance that it is read from
+    return _Made(known)
+
+
+def _refuse_member_names(cls: RecordMeta, own: Mapping[str, Field]) -> None:
+    for base in cls.__mro__[1:]:
+        if base.__module__.startswith("restencil."):
+            for name in own:
+                if name in base.__dict__ and name not in _SETTINGS:
+                    raise TypeError(
+                        f"field {name!r} of {cls.__name__} is named like a member of {base.__name__}; "
+                        f"call it {name + '_'!r} and say field(wire={name!r})"
+                    )
+
+
+class Record(metaclass=RecordMeta):
+    """An immutable value of typed fields; nested values of a specification's `objects` are such records.
+
+    Instances are made from keywords in Python form, or by `from_js` from a mapping in wire form (§5.3.0).
+    """
+
+    __slots__ = ("__dict__", "_record")
+
+    if TYPE_CHECKING:
+        _record: ClassVar[Mapping[str, Any]]  # a slot, and no field
+
+    def __init__(self, /, **members: Any) -> None:
+        model = type(self).__model__
+        unknown = members.keys() - model.fields.keys()
+        if unknown:
+            raise TypeError(f"{type(self).__name__} has no field {_suggest(min(unknown), model.fields)}")
+        missing = [name for name, known in model.fields.items() if known.required and name not in members]
+        if missing:
+            raise TypeError(f"{type(self).__name__} needs the field {missing[0]!r}, which has no default")
+        set_members(self, {name: read_only(value) for name, value in members.items()})
+        if any(known.factory is not None for known in model.fields.values()):
+            set_record(self, model.encoded(members))  # what a factory gives later was not set
+
+    @classmethod
+    def from_js(cls, props: Mapping[str, Any] | None = None) -> Self:
+        """An instance with all defaults and every member of `props`, declared or not; `props` is in wire form (§5.3).
+
+        Raises ProcessingError where a value does not decode.
+        """
+        instance = cls.__new__(cls)
+        record: Mapping[str, Any] = dict(props) if props else {}
+        set_members(instance, cls.__model__.attributes(record))
+        set_record(instance, record)
+        return instance
+
+    @classmethod
+    def from_dict(cls, props: Mapping[str, Any] | None = None) -> Self:
+        """The same as `from_js`, by its Python name (§5.3)."""
+        return cls.from_js(props)
+
+    def to_dict(self) -> dict[str, Any]:
+        """A plain dict of all members under their Python names, defaults filled in, undeclared members included."""
+        model = type(self).__model__
+        own = self.__dict__
+        members: dict[str, Any] = {
+            name: own[name] if name in own else None if known.required else getattr(self, name)
+            for name, known in model.fields.items()
+        }
+        hidden = model.members  # values of cached properties lie among the members and are none
+        members.update((name, value) for name, value in own.items() if name not in members and name not in hidden)
+        record = stored_record(self)
+        if record is not None and record is not self.__dict__:
+            for json_name, value in record.items():
+                if json_name not in model.to_python and json_name not in members:
+                    members[json_name] = read_only(value)
+        return members
+
+    def replace(self, /, **changes: Any) -> Self:
+        """A copy with other values in the named fields. Raises TypeError for a name that is no field."""
+        model = type(self).__model__
+        unknown = changes.keys() - model.fields.keys()
+        if unknown:
+            raise TypeError(f"{type(self).__name__} has no field {_suggest(min(unknown), model.fields)}")
+        copied = type(self).__new__(type(self))
+        set_members(copied, {**self.__dict__, **{name: read_only(value) for name, value in changes.items()}})
+        record = stored_record(self)
+        if record is not None:
+            set_record(copied, {**record, **model.encoded(changes)})
+        return copied
+
+    __replace__ = replace
+
+    @classmethod
+    def __codec__(cls) -> Codec:
+        def decode(value: Any) -> Any:
+            return cls.from_js(value) if is_mapping(value) else value
+
+        def encode(value: Any) -> Any:
+            return to_wire(value, cls)
+
+        return Codec(decode, encode)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(
+            f"{type(self).__name__} is read-only: all readers share one copy; "
+            f".replace({name}=…) gives a changed one"
+        )
+
+    def __delattr__(self, name: str) -> None:
+        self.__setattr__(name, None)
+
+    if not TYPE_CHECKING:  # for type checkers a field that is not declared is a mistake
+
+        def __getattr__(self, name: str) -> Any:
+            if name == "_record" or name.startswith("__"):
+                raise AttributeError(name)
+            model = type(self).__model__
+            if name in model.fields or name in model.members:
+                return object.__getattribute__(self, name)  # it exists: what it raised itself is what there is to say
+            known = [*model.fields, *self.__dict__]
+            raise AttributeError(f"{type(self).__name__} has no field {_suggest(name, known)}")
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        if type(other) is not type(self):
+            return NotImplemented
+        return _equal_members(self.to_dict(), other.to_dict())
+
+    def __hash__(self) -> int:
+        raise TypeError(f"unhashable: {type(self).__name__} has no primary key")
+
+    def __repr__(self) -> str:
+        members = ", ".join(f"{name}={_shown(value)}" for name, value in self.to_dict().items())
+        return f"{type(self).__name__}({members})"
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _blank, (type(self),), (self.__dict__, stored_record(self))
+
+    def __setstate__(self, state: tuple[dict[str, Any], Mapping[str, Any] | None]) -> None:
+        members, record = state
+        set_members(self, dict(members))
+        if record is not None:
+            set_record(self, record)
+
+    def __dir__(self) -> Iterator[str]:
+        return iter(sorted({*super().__dir__(), *type(self).__model__.fields}))
+
+
+set_members: Final[Callable[[Any, dict[str, Any]], None]] = Record.__dict__["__dict__"].__set__
+set_record: Final[Callable[[Any, Mapping[str, Any]], None]] = Record.__dict__["_record"].__set__
+_get_record: Final[Callable[[Any], Mapping[str, Any]]] = Record.__dict__["_record"].__get__
+
+
+def stored_record(instance: Record) -> Mapping[str, Any] | None:
+    """The record in wire form that the instance was built from; None for one that a user made from keywords."""
+    try:
+        return _get_record(instance)
+    except AttributeError:
+        return None
+
+
+def _blank(cls: type[Record]) -> Record:
+    return cls.__new__(cls)
+
+
+def _suggest(name: str, known: Iterable[str]) -> str:
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, list(known), 1)
+    return f"{name!r}; did you mean {near[0]!r}?" if near else f"{name!r}"
+
+
+def _equal_members(left: Any, right: Any) -> bool:
+    if left is right:
+        return True
+    if isinstance(left, Record):
+        if type(left) is not type(right):
+            return False
+        pk = identity_of(left)
+        return left == right if pk is None else pk == identity_of(right)
+    if is_dict(left):
+        return (
+            is_dict(right)
+            and left.keys() == right.keys()
+            and all(_equal_members(value, right[name]) for name, value in left.items())
+        )
+    if is_list(left):
+        return is_list(right) and len(left) == len(right) and all(map(_equal_members, left, right))
+    return bool(left == right)
+
+
+def _shown(value: Any, limit: int = 5) -> str:
+    if isinstance(value, Record):
+        pk = identity_of(value)
+        return f"<{type(value).__name__}>" if pk is None else f"<{type(value).__name__} {pk}>"
+    if is_list(value):
+        shown = [_shown(item) for item in value[:limit]]
+        more = [f"… {len(value) - limit} more"] if len(value) > limit else []
+        return f"[{', '.join(shown + more)}]"
+    if is_dict(value):
+        pairs = [f"{name!r}: {_shown(item)}" for name, item in list(value.items())[:limit]]
+        more = [f"… {len(value) - limit} more"] if len(value) > limit else []
+        return f"{{{', '.join(pairs + more)}}}"
+    return repr(value)

@@ -1,0 +1,656 @@
+"""The testing kit: virtual time, a mock server in memory, fixtures of endpoints.
+
+    clock = FakeClock()
+    server = MockServer(clock)
+    server.on(Articles.get, response={"id": 1, "title": "A"}, delay=150, id=1)
+    controller = Controller(clock.store(), client=server.client(), base_url="http://mock")
+    assert controller.read(Articles.get, id=1).title == "A"       # 150 ms later, at once
+
+Time stands still until a test moves it, or waits for something: then it jumps to the next thing that is due. Threads
+and tasks run one at a time and in a fixed order, so a test does the same each time; nothing sleeps. Synchronous
+and asynchronous controllers are stepped in the same way.
+
+The fixtures of the pytest plugin (`restencil_clock`, `restencil_server`, `restencil_store`, `restencil_controller`,
+`restencil_async_controller`) come with the installation; a test that is a coroutine function and uses one of them runs
+on the clock's own event loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+import itertools
+import json as jsonlib
+import selectors
+import threading
+import time
+from collections.abc import Callable, Coroutine, Generator, Iterable, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar, TypeVarTuple, overload
+from urllib.parse import unquote, urlsplit
+
+from ..base.scheduler import block, sleep
+from ..cache.store import Store
+from ..http.adapter import Answer as WireAnswer
+from ..http.adapter import Request, answering_async_client, answering_client
+
+if TYPE_CHECKING:
+    from contextvars import Context
+
+    import httpx
+
+    from ..cache.gc import ImmortalGCPolicy
+    from ..client.controller import AnyController
+    from ..endpoint.endpoint import Endpoint
+
+__all__ = ["Answer", "FakeClock", "Fixture", "MockServer", "NetworkDown", "Request", "Task", "fill"]
+
+T = TypeVar("T")
+Ts = TypeVarTuple("Ts")
+
+#: A coroutine, or a function that gives one.
+Async: TypeAlias = Coroutine[Any, Any, T] | Callable[[], Coroutine[Any, Any, T]]
+
+_ABSENT: Final[Any] = object()
+
+
+class Task(Generic[T]):
+    """Work begun with `FakeClock.start`: its `state` is "pending", "resolved" (`value`) or "rejected" (`error`)."""
+
+    def __init__(self) -> None:
+        self.state = "pending"
+        self.value: T | None = None
+        self.error: BaseException | None = None
+
+    @property
+    def done(self) -> bool:
+        """It has ended, either way."""
+        return self.state != "pending"
+
+    def result(self) -> T:
+        """The value; raises the error, RuntimeError while it is pending."""
+        if self.error is not None:
+            raise self.error
+        if self.state == "pending":
+            raise RuntimeError("this task is pending; advance the clock until what it waits for has happened")
+        return self.value  # type: ignore[return-value]  # set when it was resolved
+
+    def __repr__(self) -> str:
+        return f"<Task {self.state}>"
+
+    def resolve(self, value: T) -> None:
+        """It ended with a value."""
+        self.state, self.value = "resolved", value
+
+    def reject(self, error: BaseException) -> None:
+        """It ended with an error."""
+        self.state, self.error = "rejected", error
+
+
+class _Abandoned(BaseException):
+    """Ends the thread of a work that waits for something when its clock is closed."""
+
+
+class _Timer:
+    __slots__ = ("cancelled", "due", "order", "work")
+
+    def __init__(self, due: float, order: int, work: Callable[[], object]) -> None:
+        self.due = due
+        self.order = order
+        self.work = work
+        self.cancelled = False
+
+    def __lt__(self, other: _Timer) -> bool:
+        return (self.due, self.order) < (other.due, other.order)
+
+    def cancel(self) -> None:
+        self.cancelled = True
+
+
+class _Worker:
+    """A thread that runs only while the clock lets it, until it waits for something of the clock, or ends."""
+
+    def __init__(self, clock: FakeClock, work: Callable[[], object]) -> None:
+        self._clock = clock
+        self._work = work
+        self._go = threading.Semaphore(0)
+        self._paused = threading.Semaphore(0)
+        self._thread: threading.Thread | None = None
+        self._event: threading.Event | None = None
+        self._timed_out = False
+        self.abandoned = False
+        self.ended = False
+
+    @property
+    def runnable(self) -> bool:
+        return not self.ended and (self._event is None or self._event.is_set() or self._timed_out or self.abandoned)
+
+    def proceed(self) -> None:
+        """Lets it run until it waits or ends."""
+        if self._thread is None:
+            if self.abandoned:
+                self.ended = True
+                return
+            self._thread = threading.Thread(target=self._run, name="restencil-fake", daemon=True)
+            self._thread.start()
+        else:
+            self._go.release()
+        self._paused.acquire()
+
+    def wait(self, event: threading.Event, timeout: float | None) -> bool:
+        """The worker's own thread waits; False after `timeout` milliseconds of the clock."""
+        if event.is_set():
+            return True
+        self._event = event
+        timer = None if timeout is None else self._clock.call_later(timeout, self._time_out)
+        self._paused.release()
+        self._go.acquire()
+        self._event = None
+        self._timed_out = False
+        if timer is not None:
+            timer.cancel()
+        if self.abandoned:
+            raise _Abandoned
+        return event.is_set()
+
+    def _time_out(self) -> None:
+        self._timed_out = True
+
+    def _run(self) -> None:
+        _current.worker = self
+        try:
+            self._work()
+        except _Abandoned:
+            pass
+        finally:
+            self.ended = True
+            self._paused.release()
+
+
+class _Current(threading.local):
+    worker: _Worker | None = None
+
+
+_current = _Current()
+
+
+class FakeClock:
+    """A clock and a scheduler for stores under test: `Store(clock=clock, scheduler=clock)`, or `clock.store()`.
+
+    `start` is the time at first, in milliseconds; calling the clock gives the time now. `loop` is an asyncio event loop
+    in the same virtual time, on which the work of asynchronous controllers runs.
+    """
+
+    def __init__(self, start: float = 1_000_000) -> None:
+        self._now = float(start)
+        self._order = itertools.count()
+        self._timers: list[_Timer] = []
+        self._workers: list[_Worker] = []
+        self._loop: _VirtualLoop | None = None
+        self._driver: int | None = None
+
+    def __call__(self) -> float:
+        return self._now
+
+    def __repr__(self) -> str:
+        return f"<FakeClock at {self._now} ms, {len(self._timers)} timers, {len(self._workers)} threads>"
+
+    @property
+    def loop(self) -> asyncio.AbstractEventLoop:
+        """The event loop of this clock; made when first needed."""
+        return self._virtual_loop()
+
+    def store(self, *, max_entities: int | None = None, gc: ImmortalGCPolicy | None = None) -> Store:
+        """A store in the time of this clock."""
+        return Store(clock=self, scheduler=self, max_entities=max_entities, gc=gc)
+
+    # the scheduler
+
+    def spawn(self, work: Callable[[], object], /) -> None:
+        """Background work: done on a thread of the clock, as soon as it settles."""
+        self._workers.append(_Worker(self, work))
+
+    def call_later(self, delay: float, work: Callable[[], object], /) -> _Timer:
+        """A timer in virtual milliseconds."""
+        return self.call_at(self._now + max(0.0, delay), work)
+
+    def call_at(self, due: float, work: Callable[[], object], /) -> _Timer:
+        """A timer for a moment of the clock, in milliseconds."""
+        timer = _Timer(round(due, 3), next(self._order), work)
+        heapq.heappush(self._timers, timer)
+        return timer
+
+    def wait(self, event: threading.Event, timeout: float | None = None, /) -> bool:
+        """Blocks until the event is set, at most `timeout` virtual milliseconds; says whether it is set.
+
+        In a thread of the clock, the others go on meanwhile; in a test's own thread, time jumps to what is due next.
+        """
+        worker = _current.worker
+        if worker is not None:
+            return worker.wait(event, timeout)
+        if self._driver is not None and self._driver != threading.get_ident():
+            return event.wait(None if timeout is None else timeout / 1000)
+        deadline = None if timeout is None else self._now + timeout
+        return self._jump_until(event.is_set, deadline)
+
+    def sleep(self, delay: float) -> None:
+        """Lets `delay` virtual milliseconds pass, in whatever thread."""
+        sleep(self, delay)
+
+    # stepping
+
+    @overload
+    def start(self, work: Async[T]) -> Task[T]: ...
+    @overload
+    def start(self, work: Callable[[], T]) -> Task[T]: ...
+    def start(self, work: Any) -> Task[Any]:
+        """Begins work that may wait: a function, on a thread of the clock; a coroutine (function), on its loop.
+
+        It runs when the clock settles, advances, or waits.
+        """
+        task: Task[Any] = Task()
+        if asyncio.iscoroutine(work):
+            self._begin(work, task)
+        else:
+            self.spawn(lambda: self._attempt(work, task))
+        return task
+
+    def settle(self) -> None:
+        """Does everything that is due now: threads, tasks, timers."""
+        self.advance(0)
+
+    def advance(self, milliseconds: float) -> None:
+        """Lets time pass. What falls due happens in order, each at its own time, what is due at the end included."""
+        target = self._now + milliseconds
+        with self._driving():
+            self._settle()
+            while self._next_due() <= target:
+                self._now = max(self._now, self._next_due())
+                self._settle()
+        self._now = max(self._now, target)
+
+    @overload
+    def run(self, work: Async[T]) -> T: ...
+    @overload
+    def run(self, work: Callable[[], T]) -> T: ...
+    def run(self, work: Any) -> Any:
+        """Does work that may wait, while time jumps to whatever is due next; its value, or its error raised.
+
+        RuntimeError when it waits for something that nothing will bring about.
+        """
+        task: Task[Any] = self.start(work)
+        self._jump_until(lambda: task.done, None)
+        return task.result()
+
+    def call(self, work: Callable[[], T]) -> T:
+        """Calls a function inside the clock's event loop: for what never waits, but belongs to asynchronous code."""
+
+        async def inside() -> T:
+            return work()
+
+        return self.run(inside())
+
+    def close(self) -> None:
+        """Ends threads and tasks that still wait, and the loop."""
+        with self._driving():
+            for worker in list(self._workers):
+                worker.abandoned = True
+            if self._loop is not None:
+                for pending in asyncio.all_tasks(self._loop):
+                    pending.cancel()
+            self._settle()
+            self._timers.clear()
+        if self._loop is not None:
+            self._loop.run_until_complete(self._loop.shutdown_asyncgens())
+            self._loop.close()
+            self._loop = None
+
+    # inside
+
+    def _virtual_loop(self) -> _VirtualLoop:
+        if self._loop is None:
+            self._loop = _VirtualLoop(self)
+        return self._loop
+
+    def _begin(self, coroutine: Coroutine[Any, Any, T], task: Task[T]) -> None:
+        loop = self._virtual_loop()
+
+        async def attempt() -> None:
+            try:
+                task.resolve(await coroutine)
+            except BaseException as error:
+                task.reject(error)
+                if isinstance(error, asyncio.CancelledError):
+                    raise
+
+        loop.call_soon_threadsafe(loop.keep, attempt())
+
+    def _attempt(self, work: Callable[[], Any], task: Task[Any]) -> None:
+        try:
+            value = work()
+        except Exception as error:
+            task.reject(error)
+        except BaseException as error:
+            task.reject(error)
+            raise
+        else:
+            if asyncio.iscoroutine(value):
+                self._begin(value, task)
+            else:
+                task.resolve(value)
+
+    def _next_due(self) -> float:
+        while self._timers and self._timers[0].cancelled:
+            heapq.heappop(self._timers)
+        return self._timers[0].due if self._timers else float("inf")
+
+    def _settle(self) -> None:
+        while self._step():
+            pass
+
+    def _step(self) -> bool:
+        """Does one thing that can be done without time passing; False when there is none."""
+        for worker in list(self._workers):
+            if worker.runnable:
+                worker.proceed()
+                if worker.ended:
+                    self._workers.remove(worker)
+                return True
+        if self._loop is not None and self._loop.run_ready():
+            return True
+        if self._next_due() <= self._now:
+            heapq.heappop(self._timers).work()
+            return True
+        return False
+
+    @contextmanager
+    def _driving(self) -> Generator[None, None, None]:
+        """This thread moves the clock; another one that waits meanwhile does so in real time."""
+        outer, here = self._driver, threading.get_ident()
+        if outer is not None and outer != here and _current.worker is None:
+            raise RuntimeError("another thread moves this clock at the moment")
+        self._driver = here
+        try:
+            yield
+        finally:
+            self._driver = outer
+
+    def _jump_until(self, reached: Callable[[], bool], deadline: float | None) -> bool:
+        with self._driving():
+            while True:
+                while not reached() and self._step():
+                    pass
+                if reached():
+                    return True
+                due = self._next_due()
+                if deadline is not None and due > deadline:
+                    self._now = max(self._now, deadline)
+                    return False
+                if due == float("inf"):
+                    raise RuntimeError(
+                        "this waits for something that nothing will bring about: no timer is set and no thread or task "
+                        "can go on; does the mock server answer the request?"
+                    )
+                self._now = max(self._now, due)
+
+
+class _VirtualHandle(asyncio.TimerHandle):
+    def fire(self) -> None:
+        if not self.cancelled():
+            self._run()
+
+
+class _IdleSelector(selectors.DefaultSelector):
+    """Instead of sleeping, tells its loop that there is nothing to do."""
+
+    loop: _VirtualLoop | None = None
+
+    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        ready = super().select(0)
+        if self.loop is not None:
+            if ready:
+                self.loop.progressed = True
+            elif timeout is None or timeout > 0:
+                self.loop.stop()
+            else:
+                self.loop.progressed = True
+        return ready
+
+
+class _VirtualLoop(asyncio.SelectorEventLoop):
+    """An event loop in the time of a FakeClock; it runs only while the clock lets it."""
+
+    def __init__(self, clock: FakeClock) -> None:
+        self._clock = clock
+        self._entering = True
+        self.progressed = False
+        self._kept: set[asyncio.Task[None]] = set()
+        selector = _IdleSelector()
+        super().__init__(selector)
+        selector.loop = self
+        self._entering = False
+
+    def keep(self, coroutine: Coroutine[Any, Any, None]) -> None:
+        """Makes a task of a coroutine and keeps it until it ends."""
+        task = self.create_task(coroutine)
+        self._kept.add(task)
+        task.add_done_callback(self._kept.discard)
+
+    def time(self) -> float:
+        return self._clock() / 1000
+
+    def call_at(
+        self, when: float, callback: Callable[[*Ts], object], *args: *Ts, context: Context | None = None
+    ) -> asyncio.TimerHandle:
+        handle = _VirtualHandle(when, callback, args, self, context)
+        self._clock.call_at(when * 1000, lambda: self.call_soon_threadsafe(handle.fire))
+        return handle
+
+    def is_running(self) -> bool:
+        """Between two steps, too: what it owes will come."""
+        return super().is_running() or not (self._entering or self.is_closed())
+
+    def run_ready(self) -> bool:
+        """Runs what is ready; False when there was nothing, or when it runs already."""
+        if self._entering:
+            return False
+        self.progressed = False
+        self._entering = True
+        try:
+            self.run_forever()
+        finally:
+            self._entering = False
+        return self.progressed
+
+    def run_until_complete(self, future: Any) -> Any:
+        self._entering = True
+        try:
+            return super().run_until_complete(future)
+        finally:
+            self._entering = False
+
+    def close(self) -> None:
+        self._entering = True
+        super().close()
+
+
+# the server
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a mock server answers, `delay` milliseconds after the request.
+
+    One of `json`, `text` and `content` is the body; JSON has the content type `application/json` unless `headers` say
+    another.
+    """
+
+    status: int = 200
+    json: Any = _ABSENT
+    text: str | None = None
+    content: bytes | None = None
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    delay: float = 0
+
+    def on_the_wire(self) -> WireAnswer:
+        """The bytes of it."""
+        headers = dict(self.headers)
+        content = self.content if self.content is not None else (self.text or "").encode()
+        if self.json is not _ABSENT:
+            content = jsonlib.dumps(self.json).encode()
+            if not any(name.lower() == "content-type" for name in headers):
+                headers["Content-Type"] = "application/json"
+        return WireAnswer(self.status, headers, content)
+
+
+@dataclass(frozen=True)
+class Fixture:
+    """What one endpoint gives for some arguments: `response`, or `error`, `delay` milliseconds after the request.
+
+    `args` are positional; None stands for any arguments. `response` may be a function of the request. `error` is an
+    exception of the connection, an HTTP status, or an error that has a `status`.
+    """
+
+    endpoint: Endpoint[..., Any]
+    args: tuple[Any, ...] | None = ()
+    response: Any = None
+    error: BaseException | int | None = None
+    delay: float = 0
+
+    def matches(self, request: Request) -> bool:
+        """The request is one of this endpoint with these arguments."""
+        method = str(getattr(self.endpoint, "method", "GET"))
+        if request.method != method:
+            return False
+        if self.args is None:
+            parts = urlsplit(request.url)
+            tail = parts.path + ("?" + parts.query if parts.query else "")
+            return self.endpoint.test_key(f"{method} {request.url}") or self.endpoint.test_key(f"{method} {tail}")
+        return _same_place(self.endpoint.request_url(self.args), request.url)
+
+    def answer(self, request: Request) -> Answer | BaseException:
+        """What the server says."""
+        error = self.error
+        if error is not None:
+            status = error if isinstance(error, int) else getattr(error, "status", None)
+            if isinstance(error, ConnectionError):
+                return NetworkDown(str(error), delay=self.delay)
+            return Answer(status if isinstance(status, int) else 500, json={}, delay=self.delay)
+        response = self.response(request) if callable(self.response) else self.response
+        if isinstance(response, Answer):
+            return response
+        if response is None:
+            return Answer(204, delay=self.delay)
+        return Answer(json=response, delay=self.delay)
+
+
+class NetworkDown(ConnectionError):
+    """No connection, found out `delay` milliseconds after the request; a mock server's `respond` may give it."""
+
+    def __init__(self, message: str = "no connection", *, delay: float = 0) -> None:
+        super().__init__(message)
+        self.delay = delay
+
+
+Respond = Callable[[Request], "Answer | BaseException | None"]
+
+
+class MockServer:
+    """Answers requests from memory: by fixtures, or by a function `respond(request)`.
+
+    `respond` gives an Answer, an exception to fail with (ConnectionError, TimeoutError), or None to never answer.
+    `requests` are all that came, in their order. Without a clock, delays are real.
+    """
+
+    def __init__(
+        self, clock: FakeClock | None = None, fixtures: Iterable[Fixture] = (), respond: Respond | None = None
+    ) -> None:
+        self.clock = clock
+        self.requests: list[Request] = []
+        self.respond: Respond = respond or self._by_fixture
+        self._fixtures: list[Fixture] = list(fixtures)
+        self._never = threading.Event()
+
+    def on(
+        self,
+        endpoint: Endpoint[..., Any],
+        /,
+        *args: Any,
+        response: Any = None,
+        error: BaseException | int | None = None,
+        delay: float = 0,
+        **kwargs: Any,
+    ) -> None:
+        """Adds a fixture; several for one request are its answers in turn, the last one repeats."""
+        bound = endpoint.bind_args(args, kwargs)
+        self._fixtures.append(Fixture(endpoint, bound, response, error, delay))
+
+    def client(self, base_url: str = "") -> httpx.Client:
+        """A client whose requests come here."""
+        return answering_client(self._answer, base_url)
+
+    def async_client(self, base_url: str = "") -> httpx.AsyncClient:
+        """A client for asyncio whose requests come here."""
+        return answering_async_client(self._answer_async, base_url)
+
+    def _by_fixture(self, request: Request) -> Answer | BaseException | None:
+        matching = [fixture for fixture in self._fixtures if fixture.matches(request)]
+        if not matching:
+            return Answer(404, json={"detail": f"no fixture for {request.method} {request.url}"})
+        if len(matching) > 1:
+            self._fixtures.remove(matching[0])
+        return matching[0].answer(request)
+
+    def _asked(self, request: Request) -> Answer | BaseException | None:
+        self.requests.append(request)
+        return self.respond(request)
+
+    def _answer(self, request: Request) -> WireAnswer:
+        answer = self._asked(request)
+        if answer is None:
+            if self.clock is None:
+                raise TimeoutError("the mock server does not answer this request")
+            block(self.clock, self._never)
+        delay = getattr(answer, "delay", 0.0)
+        if delay:
+            if self.clock is None:
+                time.sleep(delay / 1000)
+            else:
+                self.clock.sleep(delay)
+        return _delivered(answer)
+
+    async def _answer_async(self, request: Request) -> WireAnswer:
+        answer = self._asked(request)
+        if answer is None:
+            await asyncio.get_running_loop().create_future()
+        delay = getattr(answer, "delay", 0.0)
+        if delay:
+            await asyncio.sleep(delay / 1000)
+        return _delivered(answer)
+
+
+def fill(controller: AnyController, fixtures: Iterable[Fixture]) -> None:
+    """Puts what fixtures say into a controller's store, as if it had been fetched now; no request is made."""
+    for fixture in fixtures:
+        args = fixture.args or ()
+        if fixture.error is None:
+            controller.set_response(fixture.endpoint, fixture.response, *args)
+        elif isinstance(fixture.error, BaseException):
+            controller.set_error(fixture.endpoint, fixture.error, *args)
+        else:
+            raise TypeError(f"fill() takes errors as exceptions, found status {fixture.error} for {fixture.endpoint!r}")
+
+
+def _delivered(answer: Answer | BaseException | None) -> WireAnswer:
+    if isinstance(answer, Answer):
+        return answer.on_the_wire()
+    assert answer is not None
+    raise answer
+
+
+def _same_place(expected: str, url: str) -> bool:
+    wanted, got = urlsplit(expected), urlsplit(url)
+    if wanted.netloc and (wanted.scheme, wanted.netloc) != (got.scheme, got.netloc):
+        return False
+    return unquote(wanted.path) == unquote(got.path) and unquote(wanted.query) == unquote(got.query)
