@@ -122,7 +122,7 @@ class Driver:
         """A mutation starts; the number names it."""
         number = next(self._numbers)
         meta = Meta(at, at, at + LIFETIME)
-        self.store.apply(Fetch(endpoint=endpoint, args=args, key=endpoint.key(*args), fetch_id=number, meta=meta))
+        self.store.apply(Fetch(request=endpoint.request(args), fetch_id=number, meta=meta))
         return number
 
     def answer(
@@ -137,12 +137,9 @@ class Driver:
     ) -> Any:
         """A response, to the mutation of this number or to a request that started at `at`."""
         meta = Meta(at, at, at + LIFETIME)
-        key = endpoint.key(*args)
         return self.store.apply(
             SetResponse(
-                endpoint=endpoint,
-                args=args,
-                key=key,
+                request=endpoint.request(args),
                 response=response,
                 meta=meta,
                 fetch_id=number,
@@ -162,15 +159,14 @@ class Driver:
     ) -> None:
         """The mutation of this number failed or was aborted."""
         meta = Meta(at, at, at + 1_000)
-        key = endpoint.key(*args)
         count = self.store.resets if resets is None else resets
         self.store.apply(
-            SetError(endpoint=endpoint, args=args, key=key, error=error, meta=meta, fetch_id=number, resets=count)
+            SetError(request=endpoint.request(args), error=error, meta=meta, fetch_id=number, resets=count)
         )
 
     def read(self, endpoint: AnyEndpoint, *args: Json) -> Any:
         """What a reader sees now; None where there is nothing usable."""
-        return self.store.read(endpoint, args).data
+        return self.store.read(endpoint.request(args)).data
 
 
 def unlike(expected: Any, actual: Any, where: str = "$", path: tuple[int, ...] = ()) -> str | None:

@@ -105,7 +105,7 @@ class History:
         endpoint, shape, args = self.choose.choice(READS)
         if len(self.held) < 2 and self.driver.read(endpoint, *args) is not None:
             store = self.driver.store
-            self.held.append(store.hold(endpoint.key(*args), store.paths(endpoint, args)))
+            self.held.append(store.hold(endpoint.key(*args), store.paths(endpoint.request(args))))
             self.kept.append((endpoint, shape, args))
 
     def collect(self) -> None:
@@ -123,7 +123,7 @@ class History:
         """Each read is what the naive store says, or it says nothing and a fetch is due."""
         for endpoint, shape, args in self.choose.sample(READS, len(READS)):
             key = endpoint.key(*args)
-            reading = self.driver.store.read(endpoint, args)
+            reading = self.driver.store.read(endpoint.request(args))
             if isinstance(shape, Members) and key not in self.naive.results:
                 continue
             problem = unlike(self.naive.read(key, shape, args), reading.data, key)
@@ -170,14 +170,14 @@ def test_what_is_held_is_never_evicted(limit: int) -> None:
             history.write()
             history.hold()
         endpoint, _, args = history.kept[0]
-        touched = history.driver.store.paths(endpoint, args)
+        touched = history.driver.store.paths(endpoint.request(args))
         data = history.driver.read(endpoint, *args)
         for number in range(50):
             history.at += 10
             body = {"id": f"n{number}", "name": "new"}
             history.driver.answer(get_user, ({"id": f"n{number}"},), body, history.at)
         assert history.driver.read(endpoint, *args) is data
-        assert touched == history.driver.store.paths(endpoint, args)
+        assert touched == history.driver.store.paths(endpoint.request(args))
 
 
 def test_a_bounded_store_stays_bounded() -> None:

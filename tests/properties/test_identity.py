@@ -398,7 +398,7 @@ class Stores(RuleBasedStateMachine):
         if isinstance(shape, Members) and key not in self.base.results:
             return
         wanted = self.base.read(key, shape, args)
-        found = self.driver.store.read_base(endpoint, args).data
+        found = self.driver.store.read_base(endpoint.request(args)).data
         assert (problem := unlike(wanted, found, f"base {key}")) is None, problem
         view = self._view()
         if isinstance(expected, Built) and isinstance(wanted, Built) and self._untouched(view, view.cells(expected)):

@@ -48,26 +48,24 @@ class Desk:
         """The network answers a fetch that started then; returns the value of the fetch."""
         meta = Meta(self.now if started is None else started, self.now, self.now + length)
         number = self.store.next_id() if fetch is None else fetch
-        return self.store.apply(
-            SetResponse(endpoint, args, endpoint.key(*args), response, meta, fetch_id=number, resets=resets)
-        )
+        return self.store.apply(SetResponse(endpoint.request(args), response, meta, fetch_id=number, resets=resets))
 
     def given(self, endpoint: AnyEndpoint, response: Any, *args: Any) -> Any:
         """An application sets a response by hand."""
         meta = Meta(self.now, self.now, self.now + DATA)
-        return self.store.apply(SetResponse(endpoint, args, endpoint.key(*args), response, meta))
+        return self.store.apply(SetResponse(endpoint.request(args), response, meta))
 
     def start(self, endpoint: AnyEndpoint, *args: Any) -> int:
         """A mutation starts; its number is to be given with its answer."""
         number = self.store.next_id()
         meta = Meta(self.now, self.now, self.now + DATA)
-        self.store.apply(Fetch(endpoint, args, endpoint.key(*args), number, meta))
+        self.store.apply(Fetch(endpoint.request(args), number, meta))
         return number
 
     def fail(self, endpoint: AnyEndpoint, error: BaseException, *args: Any, fetch: int | None = None) -> None:
         """A fetch fails."""
         meta = Meta(self.now, self.now, self.now + ERROR)
-        self.store.apply(SetError(endpoint, args, endpoint.key(*args), error, meta, fetch_id=fetch))
+        self.store.apply(SetError(endpoint.request(args), error, meta, fetch_id=fetch))
 
     # -- operations --------------------------------------------------------------------------------------------------
 
@@ -99,11 +97,11 @@ class Desk:
 
     def read(self, endpoint: AnyEndpoint, *args: Any) -> Reading:
         """What a reader finds."""
-        return self.store.read(endpoint, args)
+        return self.store.read(endpoint.request(args))
 
     def data(self, endpoint: AnyEndpoint, *args: Any) -> Any:
         """The data that a reader finds."""
-        return self.store.read(endpoint, args).data
+        return self.store.read(endpoint.request(args)).data
 
     def get(self, schema: Any, *args: Any) -> Any:
         """The value of a schema from the tables."""

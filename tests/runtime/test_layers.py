@@ -103,7 +103,7 @@ def test_the_worked_example_of_two_increments() -> None:
     desk.answer(Todos.get, {"id": "1", "count": 0}, ONE)
 
     def counts() -> tuple[int, int]:
-        return desk.store.read_base(Todos.get, (ONE,)).data.count, desk.data(Todos.get, ONE).count
+        return desk.store.read_base(Todos.get.request((ONE,))).data.count, desk.data(Todos.get, ONE).count
 
     desk.now = 1
     first = desk.start(plus, ONE, {})
@@ -134,7 +134,7 @@ def test_a_failure_rolls_the_view_back(desk: Desk, error: Exception) -> None:
     before = desk.data(Todos.get_list)
     fetch = desk.start(Todos.partial_update, ONE, {"name": "opt"})
     assert desk.data(Todos.get, ONE).name == "opt"
-    assert desk.store.read_base(Todos.get, (ONE,)).data.name == "base"
+    assert desk.store.read_base(Todos.get.request((ONE,))).data.name == "base"
     desk.fail(Todos.partial_update, error, ONE, {"name": "opt"}, fetch=fetch)
     assert desk.data(Todos.get, ONE).name == "base"
     assert [item is other for item, other in zip(desk.data(Todos.get_list), before, strict=True)] == [True, True]
@@ -177,7 +177,7 @@ def test_an_action_of_before_a_reset_is_not_queued(desk: Desk) -> None:
 
     desk.reset()
     args = (ONE, {"name": "x"})
-    desk.store.apply(Fetch(Todos.partial_update, args, "k", 99, Meta(1, 1, 1), resets=0))
+    desk.store.apply(Fetch(Todos.partial_update.request(args), 99, Meta(1, 1, 1), resets=0))
     assert desk.store.state["optimistic"] == []
 
 
@@ -402,7 +402,7 @@ def test_what_no_layer_touches_is_one_object_in_base_and_view(desk: Desk) -> Non
     """Base reads share with the view what does not depend on the layers."""
     desk.start(Todos.partial_update, ONE, {"name": "opt"})
     view = desk.data(Todos.get_list)
-    base = desk.store.read_base(Todos.get_list, ()).data
+    base = desk.store.read_base(Todos.get_list.request(())).data
     assert [item is other for item, other in zip(base, view, strict=True)] == [False, True]
     assert (base[0].name, view[0].name) == ("base", "opt")
 
@@ -538,4 +538,4 @@ def test_an_invalid_entity_of_the_view_is_not_written_to_base(desk: Desk) -> Non
     """Layers lie over the base and are never in it."""
     desk.start(Todos.delete, ONE)
     assert desk.store.state["entities"]["Todo"]["1"] is INVALID
-    assert desk.store.read_base(Todos.get, (ONE,)).data.name == "base"
+    assert desk.store.read_base(Todos.get.request((ONE,))).data.name == "base"

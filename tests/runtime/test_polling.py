@@ -17,6 +17,7 @@ from restencil import (
     create_resource,
 )
 from restencil.cache.actions import Subscribe
+from restencil.cache.request import Request
 from restencil.testing import Answer, FakeClock, MockServer
 
 
@@ -230,4 +231,4 @@ def test_closing_the_controller_stops_all_polling(make: Callable[..., World]) ->
 def test_a_polling_subscription_needs_a_frequency() -> None:
     clock = FakeClock()
     with Controller(clock.store()) as controller, pytest.raises(ValueError, match="has no poll_frequency"):
-        PollingSubscription(Subscribe(Users.get, (), "k"), controller, Network())
+        PollingSubscription(Subscribe(Request(Users.get, Users.get.rules, (), "k")), controller, Network())

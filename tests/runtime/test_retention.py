@@ -159,7 +159,9 @@ def test_what_is_held_stays() -> None:
     """As often as it is held; releasing twice counts once."""
     desk = Desk(max_entities=2)
     fill(desk, 1)
-    releases = [desk.store.hold(Users.get.key({"id": 1}), desk.store.paths(Users.get, ({"id": 1},))) for _ in range(2)]
+    releases = [
+        desk.store.hold(Users.get.key({"id": 1}), desk.store.paths(Users.get.request(({"id": 1},)))) for _ in range(2)
+    ]
     releases[0]()
     releases[0]()
     fill(desk, 2, 3, 4)
@@ -246,20 +248,20 @@ def test_collecting_takes_entities_keys_and_their_times() -> None:
 def test_paths_are_what_a_read_touches() -> None:
     """Every entity and collection, nested and missing ones included; nothing where nothing is known."""
     desk = Desk()
-    assert desk.store.paths(Articles.get_list, ()) == set()
+    assert desk.store.paths(Articles.get_list.request(())) == set()
     desk.answer(Articles.get_list, [{"id": "a", "author": user(1), "readers": [user(2), "9"]}])
-    assert desk.store.paths(Articles.get_list, ()) == {
+    assert desk.store.paths(Articles.get_list.request(())) == {
         ("[Article]", "{}"),
         ("Article", "a"),
         ("User", "1"),
         ("User", "2"),
         ("User", "9"),
     }
-    assert desk.store.paths(Articles.get, ({"id": "a"},)) == desk.store.paths(Articles.get_list, ()) - {
+    assert desk.store.paths(Articles.get.request(({"id": "a"},))) == desk.store.paths(Articles.get_list.request(())) - {
         ("[Article]", "{}")
     }
-    assert desk.store.paths(everyone, ()) == {("User", "1"), ("User", "2")}
-    assert desk.store.paths(bare, ()) == set()
+    assert desk.store.paths(everyone.request(())) == {("User", "1"), ("User", "2")}
+    assert desk.store.paths(bare.request(())) == set()
 
 
 # -- nothing grows -----------------------------------------------------------------------------------------------------

@@ -442,8 +442,8 @@ def test_answers_to_what_started_before_a_reset_are_dropped(desk: Desk) -> None:
 def test_subscriptions_are_no_matter_of_the_state(desk: Desk) -> None:
     """They are the managers' business."""
     before = desk.store.state
-    desk.store.apply(Subscribe(Articles.get, (ONE,), "k"))
-    desk.store.apply(Unsubscribe(Articles.get, (ONE,), "k"))
+    desk.store.apply(Subscribe(Articles.get.request((ONE,))))
+    desk.store.apply(Unsubscribe(Articles.get.request((ONE,))))
     assert desk.store.state == before
 
 
@@ -759,12 +759,12 @@ def test_what_a_hook_reads_during_an_action_is_not_found_after_it(desk: Desk) ->
 
         @classmethod
         def process(cls, input: Any, parent: Any, key: str | None, args: tuple[Any, ...]) -> Mapping[str, Any]:
-            before.append(desk.store.cached(plain, ({"id": "1"},)))
+            before.append(desk.store.cached(plain.request(({"id": "1"},))))
             return {**input}
 
         @classmethod
         def from_js(cls, props: Mapping[str, Any] | None = None) -> Any:
-            after.append(desk.store.cached(plain, ({"id": "1"},)))
+            after.append(desk.store.cached(plain.request(({"id": "1"},))))
             return super().from_js(props)
 
     watched: Any = RestEndpoint(path="/watched/:id", schema=Watched)
@@ -773,9 +773,9 @@ def test_what_a_hook_reads_during_an_action_is_not_found_after_it(desk: Desk) ->
     for number in (1, 2, 3):
         name = f"name {number}"
         desk.answer(both, {"watched": {"id": "1", "n": number}, "user": {"id": "1", "name": name}}, {})
-        assert desk.store.cached(watched, ({"id": "1"},)).n == number
+        assert desk.store.cached(watched.request(({"id": "1"},))).n == number
         assert desk.data(watched, {"id": "1"}).n == number
-        assert desk.store.cached(plain, ({"id": "1"},)).name == name
+        assert desk.store.cached(plain.request(({"id": "1"},))).name == name
         assert after[-1].name == name
     assert [user and user.name for user in before] == [None, "name 1", "name 2"]
 
@@ -791,10 +791,10 @@ def test_a_read_that_took_a_closer_look_once_is_found_at_once_from_then_on(desk:
     team: Any = RestEndpoint(path="/teams/:id", schema=Team)
     args = ({"id": "1"},)
     desk.answer(teams, [{"id": "1", "lead": {"id": "7", "name": "Ann"}}])
-    assert desk.store.cached(team, args).lead.name == "Ann"
-    assert desk.store.fresh(team, args) is None
-    assert desk.store.read(team, args).data is desk.store.cached(team, args)
-    assert desk.store.fresh(team, args) is desk.store.cached(team, args)
+    assert desk.store.cached(team.request(args)).lead.name == "Ann"
+    assert desk.store.fresh(team.request(args)) is None
+    assert desk.store.read(team.request(args)).data is desk.store.cached(team.request(args))
+    assert desk.store.fresh(team.request(args)) is desk.store.cached(team.request(args))
 
 
 def test_arguments_that_cannot_be_compared_are_read_anew_each_time(desk: Desk) -> None:
@@ -812,7 +812,7 @@ def test_arguments_that_cannot_be_compared_are_read_anew_each_time(desk: Desk) -
 
     user: Any = RestEndpoint(path="/users/:id", schema=User)
     desk.answer(user, {"id": "1", "name": "Ann"}, {"id": "1"})
-    found = [desk.store.fresh(user, ({"id": Array()},)) for _ in range(3)]
+    found = [desk.store.fresh(user.request(({"id": Array()},))) for _ in range(3)]
     assert [one.name for one in found] == ["Ann"] * 3
 
 
@@ -820,17 +820,17 @@ def test_a_read_that_was_found_at_once_ends_with_expiry_invalidation_and_reset(d
     """What was found is found again as long as nothing changed, and stale data is not taken for fresh."""
     user: Any = RestEndpoint(path="/users/:id", schema=User)
     desk.answer(user, {"id": "1", "name": "Ann"}, {"id": "1"}, length=500)
-    first = desk.store.fresh(user, ({"id": "1"},))
-    assert first is not None and desk.store.fresh(user, ({"id": "1"},)) is first
+    first = desk.store.fresh(user.request(({"id": "1"},)))
+    assert first is not None and desk.store.fresh(user.request(({"id": "1"},))) is first
     desk.now += 501
-    assert desk.store.fresh(user, ({"id": "1"},)) is None
-    assert desk.store.cached(user, ({"id": "1"},)) is first
+    assert desk.store.fresh(user.request(({"id": "1"},))) is None
+    assert desk.store.cached(user.request(({"id": "1"},))) is first
     other = user.extend(schema=None)
-    assert desk.store.cached(other, ({"id": "1"},)) == "1"  # the same key, seen with another schema
+    assert desk.store.cached(other.request(({"id": "1"},))) == "1"  # the same key, seen with another schema
     desk.store.apply(InvalidateAll(user.test_key))
-    assert desk.store.fresh(user, ({"id": "1"},)) is None
+    assert desk.store.fresh(user.request(({"id": "1"},))) is None
     desk.reset()
-    assert desk.store.cached(user, ({"id": "1"},)) is None
+    assert desk.store.cached(user.request(({"id": "1"},))) is None
 
 
 def test_after_a_hook_failed_the_store_may_be_changed(desk: Desk) -> None:
@@ -882,7 +882,7 @@ def test_no_reader_sees_half_of_an_answer() -> None:
 
     def read() -> None:
         while not stop.is_set():
-            found = store.read(both, ()).data
+            found = store.read(both.request(())).data
             if found["a"] is not None and found["a"].name != found["b"].name:
                 torn.append(found)
 
@@ -891,7 +891,7 @@ def test_no_reader_sees_half_of_an_answer() -> None:
         reader.start()
     for number in range(500):
         response = {name: {"id": name, "name": str(number)} for name in ("a", "b")}
-        store.apply(SetResponse(both, (), both.key(), response, Meta(number, number, number + 1), fetch_id=number + 1))
+        store.apply(SetResponse(both.request(()), response, Meta(number, number, number + 1), fetch_id=number + 1))
     stop.set()
     for reader in readers:
         reader.join(PATIENCE)

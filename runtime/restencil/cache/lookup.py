@@ -14,27 +14,26 @@ from .tables import EMPTY, Cell, Tables
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..endpoint.endpoint import Endpoint
     from .denormalize import Memo, Node
+    from .request import Request
     from .tables import KeyMeta
 
 _VALID: Final = ExpiryStatus.Valid
 _IF_FRESH: Final = ExpiryStatus.InvalidIfStale
 
 
-def known_data(
-    base: Tables, memo: Memo, endpoint: Endpoint[..., Any], args: tuple[Any, ...], key: str
-) -> tuple[Any, Sequence[Cell] | None] | None:
+def known_data(base: Tables, memo: Memo, request: Request) -> tuple[Any, Sequence[Cell] | None] | None:
     """The data of a read where nothing has to be built, and the cells that it was built with where they are known.
 
     None where the store must look closer. No hook runs here, and nothing changes.
     """
+    key = request.key
     if base.stamps:
         meta = base.key_metas.get(key)
         if meta is not None and meta.seen != base.stamped:
             return None
     stored = base.results.get(key)
-    schema = endpoint.schema_node
+    schema = request.rules.schema
     node: Node | None = None
     if type(schema) is EntitySchema:
         model = schema.model
@@ -42,7 +41,7 @@ def known_data(
         pk = stored
         if pk is None:
             # The primary key stands in the parameters, or it takes a closer look to find it.
-            first: Any = args[0] if args else None
+            first: Any = request.args[0] if request.args else None
             if kind_of(first) is not dict or model.pk_name is None:
                 return None
             pk = first.get(model.pk_name)
@@ -71,12 +70,12 @@ Found: TypeAlias = "tuple[Any, float | None]"
 """Data, and when it turns stale; None where that takes a closer look."""
 
 
-def ready(base: Tables, memo: Memo, endpoint: Endpoint[..., Any], args: tuple[Any, ...], key: str) -> Found | None:
+def ready(base: Tables, memo: Memo, request: Request) -> Found | None:
     """What a read finds where nothing has to be built and no error is recorded; None where the store looks closer."""
-    meta = base.key_metas.get(key)
+    meta = base.key_metas.get(request.key)
     if meta is not None and (meta.error is not None or meta.invalidated):
         return None
-    known = known_data(base, memo, endpoint, args, key)
+    known = known_data(base, memo, request)
     if known is None:
         return None
     data, cells = known
@@ -90,18 +89,16 @@ LASTS: Final = (EntitySchema, Collection)
 """What is found for these only a change of the store ends; what is composed for a key, other reads may end."""
 
 
-def known_reading(
-    base: Tables, memo: Memo, endpoint: Endpoint[..., Any], args: tuple[Any, ...], key: str, now: float
-) -> Reading | None:
+def known_reading(base: Tables, memo: Memo, request: Request, now: float) -> Reading | None:
     """The same as a reading."""
-    found = ready(base, memo, endpoint, args, key)
+    found = ready(base, memo, request)
     if found is None:
         return None
     data, expires_at = found
     if expires_at is None:
         return None
-    status = _IF_FRESH if endpoint.invalid_if_stale else _VALID
-    meta = base.key_metas.get(key)
+    status = _IF_FRESH if request.rules.invalid_if_stale else _VALID
+    meta = base.key_metas.get(request.key)
     if meta is None:
         return Reading(data, status, expires_at, True, None, None, now)
     return Reading(data, status, expires_at, True, None, None, now, meta.date, meta.fetched_at)

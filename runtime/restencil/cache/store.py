@@ -51,8 +51,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ..base.scheduler import Scheduler
-    from ..endpoint.endpoint import Endpoint
     from .gc import ImmortalGCPolicy
+    from .request import Asker, Request
 
 
 Clock = Callable[[], float]
@@ -177,15 +177,15 @@ class Snapshot:
         with self._store.lock:
             return self._store.value_in(self._reading(args), schema, args)
 
-    def get_response(self, endpoint: Endpoint[..., Any], /, *args: Any, **kwargs: Any) -> Reading:
+    def get_response(self, endpoint: Asker, /, *args: Any, **kwargs: Any) -> Reading:
         """What a read of the endpoint finds in this state (§8.1)."""
-        args = endpoint.bind_args(args, kwargs)
-        if args == (None,) and not endpoint.has_body:
+        request = endpoint.request(endpoint.bind_args(args, kwargs))
+        if request.inactive:
             return inactive()
         with self._store.lock:
-            return self._store.reading_in(self._state, self._reading(args), endpoint, args, None)
+            return self._store.reading_in(self._state, self._reading(request.args), request)
 
-    def get_error(self, endpoint: Endpoint[..., Any], /, *args: Any, **kwargs: Any) -> BaseException | None:
+    def get_error(self, endpoint: Asker, /, *args: Any, **kwargs: Any) -> BaseException | None:
         """The error that a read of the endpoint raises in this state, or None (§8.5)."""
         return self.get_response(endpoint, *args, **kwargs).error
 
@@ -307,69 +307,65 @@ class Store:
 
     # -- reading -----------------------------------------------------------------------------------------------------
 
-    def read(self, endpoint: Endpoint[..., Any], args: tuple[Any, ...], key: str | None = None) -> Reading:
+    def read(self, request: Request) -> Reading:
         """What a reader of the endpoint finds now, in the view (§8.1); it never fetches.
 
         `args` are positional and bound. Raises ProcessingError where a stored value does not decode.
         """
-        if len(args) == 1 and args[0] is None and not endpoint.has_body:
+        if request.inactive:
             return inactive()
-        if key is None:
-            key = endpoint.key(*args)
         with self.lock:
             self._refresh()
             if self._shows_base():
-                known = known_reading(self._base, self._memo, endpoint, args, key, self.clock())
+                known = known_reading(self._base, self._memo, request, self.clock())
                 if known is not None:
                     return known
             state = self._layers.top
-            return self.reading_in(
-                state, reader_of(state, args, self._memo), endpoint, args, key, uses=self._retention.active
-            )
+            run = reader_of(state, request.args, self._memo)
+            return self.reading_in(state, run, request, uses=self._retention.active)
 
-    def cached(self, endpoint: Endpoint[..., Any], args: tuple[Any, ...]) -> Any:
+    def cached(self, request: Request) -> Any:
         """The data that a reader of the endpoint finds now, None where nothing usable is there (§8.3)."""
-        key = None
+        args = request.args
         if args and args[0] is not None:
-            key = endpoint.key(*args)
             with self.lock:
                 if self._shows_base():
                     found: tuple[Any, Any] | None
-                    if isinstance(endpoint.schema_node, LASTS):
-                        found = self._found(endpoint, args, key)
+                    if isinstance(request.rules.schema, LASTS):
+                        found = self._found(request)
                     else:  # nor does it matter here when it turns stale
-                        found = known_data(self._base, self._memo, endpoint, args, key)
+                        found = known_data(self._base, self._memo, request)
                     if found is not None:
                         return found[0]
-        reading = self.read(endpoint, args, key)
+        reading = self.read(request)
         return reading.data if reading.found else None
 
-    def fresh(self, endpoint: Endpoint[..., Any], args: tuple[Any, ...]) -> Any:
+    def fresh(self, request: Request) -> Any:
         """The data that a reader finds now, fresh and without an error; else None, and `read` says why."""
+        args = request.args
         if not args or args[0] is None:
             return None
-        key = endpoint.key(*args)
         with self.lock:
-            found = self._found(endpoint, args, key) if self._shows_base() else None
+            found = self._found(request) if self._shows_base() else None
             if found is not None and found[1] is not None and self.clock() <= found[1]:
                 return found[0]
         return None
 
-    def _found(self, endpoint: Endpoint[..., Any], args: tuple[Any, ...], key: str) -> Found | None:
+    def _found(self, request: Request) -> Found | None:
         """What a read finds that has to build nothing; where it lasts it is found again at once."""
-        known = self._ready.get(key)
+        known = self._ready.get(request.key)
         if known is not None:
             schema, count, own, found = known
             try:
-                if schema is endpoint.schema_node and count == definitions.count and own == args:
+                if schema is request.rules.schema and count == definitions.count and own == request.args:
                     return found
             except Exception:  # noqa: S110  # a foreign object's own comparison failed: it is not known to be equal
                 pass
-        fresh = ready(self._base, self._memo, endpoint, args, key)
-        if fresh is not None and fresh[1] is not None and isinstance(endpoint.schema_node, LASTS):
+        fresh = ready(self._base, self._memo, request)
+        if fresh is not None and fresh[1] is not None and isinstance(request.rules.schema, LASTS):
             if len(self._ready) >= _READY:
                 self._ready.clear()
-            self._ready[key] = endpoint.schema_node, definitions.count, args, fresh
+            self._ready[request.key] = request.rules.schema, definitions.count, request.args, fresh
         return fresh
 
     def _shows_base(self) -> bool:
@@ -377,11 +373,11 @@ class Store:
         layers, retention = self._layers, self._retention
         return not (layers.stale or layers.top is not self._base or retention.active or retention.evicted)
 
-    def read_base(self, endpoint: Endpoint[..., Any], args: tuple[Any, ...], key: str | None = None) -> Reading:
+    def read_base(self, request: Request) -> Reading:
         """The same in the base state, without optimistic updates (`fetch_if_stale`, §7.1)."""
         if not len(self._layers):
-            return self.read(endpoint, args, key)
-        if args == (None,) and not endpoint.has_body:
+            return self.read(request)
+        if request.inactive:
             return inactive()
         with self.lock:
             self._refresh()
@@ -390,8 +386,8 @@ class Store:
             def differs(table: str, pk: str) -> bool:
                 return layers.holds(table, pk) and self._base.get(table, pk) is not layers.top.get(table, pk)
 
-            run = Denormalization(self._base, args, shared=self._memo, differs=differs)
-            return self.reading_in(self._base, run, endpoint, args, key)
+            run = Denormalization(self._base, request.args, shared=self._memo, differs=differs)
+            return self.reading_in(self._base, run, request)
 
     def query(self, schema: Any, args: tuple[Any, ...]) -> Any:
         """The value of a schema from the tables alone, None where it is missing or invalid (§7.1)."""
@@ -399,13 +395,13 @@ class Store:
             self._refresh()
             return self.value_in(reader_of(self._layers.top, args, self._memo), schema, args)
 
-    def paths(self, endpoint: Endpoint[..., Any], args: tuple[Any, ...]) -> set[Cell]:
+    def paths(self, request: Request) -> set[Cell]:
         """Every entity and collection that a read of the endpoint touches, nested ones included (§8.1)."""
         with self.lock:
             self._refresh()
             state = self._layers.top
-            schema = schema_of(endpoint.schema)
-            stored = state.result(endpoint.key(*args))
+            schema, args = request.rules.schema, request.args
+            stored = state.result(request.key)
             if schema is None:
                 return set()
             if stored is UNDEFINED:
@@ -452,17 +448,14 @@ class Store:
         self,
         state: State,
         run: Denormalization,
-        endpoint: Endpoint[..., Any],
-        args: tuple[Any, ...],
-        key: str | None,
+        request: Request,
         *,
         uses: bool = False,
     ) -> Reading:
         """What a read of the endpoint finds in a state, through a reader of that state (§8.1); under the lock."""
-        if key is None:
-            key = endpoint.key(*args)
+        args, key = request.args, request.key
         retention = self._retention
-        schema = endpoint.schema_node
+        schema = request.rules.schema
         stored = state.result(key)
         meta = state.key_meta(key)
         now = self.clock()
@@ -498,7 +491,7 @@ class Store:
             unusable_data = data is INVALID
         if (meta is not None and meta.invalidated) or (unusable_data and error is None):
             status = ExpiryStatus.Invalid
-        elif unusable_data or not is_usable or endpoint.invalid_if_stale:
+        elif unusable_data or not is_usable or request.rules.invalid_if_stale:
             status = ExpiryStatus.InvalidIfStale
         else:
             status = ExpiryStatus.Valid
@@ -621,30 +614,28 @@ class Store:
     def _fetch(self, action: actions.Fetch) -> None:
         if action.resets is not None and action.resets != self.resets:
             return
-        if actions.is_simulated(action.endpoint):
+        if action.request.rules.simulated:
             self._layers.push(action)
             self._changed()
 
     def _set_response(self, action: actions.SetResponse) -> Any:
         current = action.resets is None or action.resets == self.resets
-        endpoint, args, key = action.endpoint, action.args, action.key
-        schema = endpoint.schema_node
+        request = action.request
+        args, key, schema = request.args, request.key, request.rules.schema
         fetched = action.fetch_id is not None
         response = action.response if fetched else copy_in(action.response)
-        adopts = endpoint.decodes or not fetched
+        adopts = request.rules.adopts or not fetched
         placeholder = action.fetch_id if action.fetch_id is not None else self.next_id()
         change: Change
         try:
             with self._hooks():
-                run = self._normalized(
-                    self._base, endpoint, schema, args, key, response, action.meta, placeholder, adopts=adopts
-                )
+                run = self._normalized(self._base, request, response, action.meta, placeholder, adopts=adopts)
         except Exception as error:
             failure = _processing_error(error, key, schema, response)
             logger.warning("%s", failure, exc_info=failure)
             if current:
                 self._ended(action.fetch_id)
-                self._record_error(endpoint, key, failure, _error_meta(action))
+                self._record_error(request, failure, _error_meta(action))
             raise failure from error
         if not current:
             if self._ended(action.fetch_id):
@@ -663,10 +654,7 @@ class Store:
     def _normalized(
         self,
         below: State,
-        endpoint: Endpoint[..., Any],
-        schema: Schema | None,
-        args: tuple[Any, ...],
-        key: str,
+        request: Request,
         response: Any,
         meta: Meta,
         placeholder: int,
@@ -674,6 +662,7 @@ class Store:
         adopts: bool = False,
     ) -> Normalization:
         """A response as the change that it makes: tables, the key's result, and what `update` adds (§7.3)."""
+        args, key, schema, update = request.args, request.key, request.rules.schema, request.rules.update
         where = f" ({key})"
         run = normalization(below)(below, args, meta, placeholder_id=placeholder, where=where, adopts=adopts)
         if schema is None:
@@ -686,8 +675,8 @@ class Store:
         if result is not UNDEFINED:
             stored = below.result(key)
             run.change.results[key] = stored if stored is not UNDEFINED and same_json(stored, result) else result
-        if endpoint.update is not None:
-            _run_update(endpoint.update, result, args, run.change, key)
+        if update is not None:
+            _run_update(update, result, args, run.change, key)
         return run
 
     def _answer(self, run: Normalization, schema: Schema | None, response: Any, args: tuple[Any, ...]) -> Any:
@@ -706,14 +695,13 @@ class Store:
 
     def _respond(self, action: actions.Fetch, below: State) -> Change:
         """The change that an action's optimistic response makes over a state (§10.3)."""
-        endpoint = action.endpoint
+        request = action.request
         snapshot = Snapshot(self, below, action.meta.fetched_at)
-        respond = endpoint.get_optimistic_response
+        respond = request.rules.get_optimistic_response
         if respond is None:
             return Change(below, action.meta)
-        payload = copy_in(_not_awaitable(respond(snapshot, *action.args), endpoint, "get_optimistic_response"))
-        schema = schema_of(endpoint.schema)
-        run = self._normalized(below, endpoint, schema, action.args, action.key, payload, action.meta, action.fetch_id)
+        payload = copy_in(_not_awaitable(respond(snapshot, *request.args), request, "get_optimistic_response"))
+        run = self._normalized(below, request, payload, action.meta, action.fetch_id)
         before = below.key_meta(action.key)
         run.change.key_metas[action.key] = KeyMeta(
             action.meta, prev_expires_at=None if before is None else before.expires_at
@@ -730,16 +718,17 @@ class Store:
                 self._changed()
             return
         if not isinstance(action.error, AbortError) and isinstance(action.error, Exception):
-            self._record_error(action.endpoint, action.key, action.error, action.meta)
+            self._record_error(action.request, action.error, action.meta)
         else:
             self._changed()
 
-    def _record_error(self, endpoint: Endpoint[..., Any], key: str, error: Exception, meta: Meta) -> None:
+    def _record_error(self, request: Request, error: Exception, meta: Meta) -> None:
+        key, error_policy = request.key, request.rules.error_policy
         policy = None
-        if endpoint.error_policy is not None:
+        if error_policy is not None:
             try:
                 with self._hooks():
-                    policy = _known_policy(_not_awaitable(endpoint.error_policy(error), endpoint, "error_policy"))
+                    policy = _known_policy(_not_awaitable(error_policy(error), request, "error_policy"))
             except Exception:
                 logger.exception("%s: error_policy failed; the error counts as hard", key)
         change = Change(self._base, meta)
@@ -1036,11 +1025,11 @@ def _processing_error(error: Exception, key: str, schema: Schema | None, respons
     return ProcessingError(f"{key}: the response does not fit its schema ({title}): {error}", response=response)
 
 
-def _not_awaitable(value: Any, endpoint: Endpoint[..., Any], hook: str) -> Any:
+def _not_awaitable(value: Any, request: Request, hook: str) -> Any:
     if hasattr(value, "__await__"):
         if hasattr(value, "close"):
             value.close()
-        raise TypeError(f"{endpoint.name}: {hook} returned an awaitable; it must be a plain function (§3.6)")
+        raise TypeError(f"{request.endpoint.name}: {hook} returned an awaitable; it must be a plain function (§3.6)")
     return value
 
 
@@ -1070,7 +1059,7 @@ def _error_meta(action: actions.SetResponse) -> Meta:
     """A response that cannot be processed lives as long as an error (§7.3)."""
     expires_at = action.error_expires_at
     if expires_at is None:
-        length = action.endpoint.error_expiry_length
+        length = action.request.rules.error_expiry_length
         expires_at = action.meta.date + (1000 if length is None else length)
     return Meta(action.meta.fetched_at, action.meta.date, expires_at)
 

@@ -29,9 +29,9 @@ from ..cache.actions import (
     SetResponse,
     Subscribe,
     Unsubscribe,
-    is_simulated,
 )
 from ..cache.reading import ExpiryStatus
+from ..cache.request import Request
 from ..cache.store import Store
 from ..endpoint.bound import AsyncBoundEndpoint, AsyncBoundList, BoundEndpoint, BoundList
 from ..http.auth import Api, Preparation, Token
@@ -180,15 +180,15 @@ class AnyController:
 
     def state(self, endpoint: Endpoint[P, R], /, *args: P.args, **kwargs: P.kwargs) -> EndpointState[R]:
         """Data, error, loading, expiry status and expires_at; never asks the network (§8.3)."""
-        return self._state(endpoint, bind_args(endpoint, args, kwargs))
+        return self.state_of(endpoint.request(bind_args(endpoint, args, kwargs)))
 
     def get_response(self, endpoint: Endpoint[P, R], /, *args: P.args, **kwargs: P.kwargs) -> Reading:
         """`data`, `expiry_status` and `expires_at` of what a read would see now (§8.1)."""
-        return self.store.read(endpoint, bind_args(endpoint, args, kwargs))
+        return self.store.read(endpoint.request(bind_args(endpoint, args, kwargs)))
 
     def get_error(self, endpoint: Endpoint[P, R], /, *args: P.args, **kwargs: P.kwargs) -> BaseException | None:
         """The error that a read would raise now: none where the policy is soft and there is data (§8.5)."""
-        return self.store.read(endpoint, bind_args(endpoint, args, kwargs)).error
+        return self.store.read(endpoint.request(bind_args(endpoint, args, kwargs))).error
 
     @overload
     def get(self, schema: type[E], /, *args: Any, **kwargs: Any) -> E | None: ...
@@ -206,7 +206,7 @@ class AnyController:
         """Why a read of this endpoint would or would not fetch now; `str()` of it is for people."""
         from .explain import explain
 
-        return explain(self, endpoint, bind_args(endpoint, args, kwargs))
+        return explain(self, endpoint.request(bind_args(endpoint, args, kwargs)))
 
     # writing
 
@@ -235,15 +235,15 @@ class AnyController:
 
     def invalidate(self, endpoint: Endpoint[P, R], /, *args: P.args, **kwargs: P.kwargs) -> None:
         """Forces the next read to fetch and wait (§7.1)."""
-        bound = bind_args(endpoint, args, kwargs)
-        if not inactive(endpoint, bound):
-            self._dispatch(Invalidate(key_of(endpoint, bound)))
+        request = endpoint.request(bind_args(endpoint, args, kwargs))
+        if not request.inactive:
+            self._dispatch(Invalidate(request.key))
 
     def expire(self, endpoint: Endpoint[P, R], /, *args: P.args, **kwargs: P.kwargs) -> None:
         """Makes one result stale: its data stays visible, the next read fetches it anew."""
-        bound = bind_args(endpoint, args, kwargs)
-        if not inactive(endpoint, bound):
-            self._dispatch(ExpireAll(key_of(endpoint, bound).__eq__))
+        request = endpoint.request(bind_args(endpoint, args, kwargs))
+        if not request.inactive:
+            self._dispatch(ExpireAll(request.key.__eq__))
 
     def invalidate_all(self, test: Any, /) -> None:
         """`invalidate` for every result whose key an endpoint (`test_key`), or a function, accepts (§7.1)."""
@@ -259,15 +259,15 @@ class AnyController:
 
     def subscribe(self, endpoint: Endpoint[P, R], /, *args: P.args, **kwargs: P.kwargs) -> None:
         """Keeps the result up to date, by polling every `poll_frequency` ms, until `unsubscribe` (§12)."""
-        bound = bind_args(endpoint, args, kwargs)
-        if not inactive(endpoint, bound):
-            self._dispatch(Subscribe(endpoint, bound, key_of(endpoint, bound)))
+        request = endpoint.request(bind_args(endpoint, args, kwargs))
+        if not request.inactive:
+            self._dispatch(Subscribe(request))
 
     def unsubscribe(self, endpoint: Endpoint[P, R], /, *args: P.args, **kwargs: P.kwargs) -> None:
         """Takes one `subscribe` back (§12)."""
-        bound = bind_args(endpoint, args, kwargs)
-        if not inactive(endpoint, bound):
-            self._dispatch(Unsubscribe(endpoint, bound, key_of(endpoint, bound)))
+        request = endpoint.request(bind_args(endpoint, args, kwargs))
+        if not request.inactive:
+            self._dispatch(Unsubscribe(request))
 
     def add_listener(self, listener: Callable[[], object]) -> Callable[[], None]:
         """Calls `listener` after each change, in the thread that made it; returns what removes it (§7.1)."""
@@ -280,23 +280,21 @@ class AnyController:
 
     # for managers and bound endpoints
 
-    def refetch(self, endpoint: Endpoint[..., Any], args: tuple[Any, ...], key: str | None = None) -> None:
+    def refetch(self, request: Request) -> None:
         """Fetches in the background, for managers: errors are recorded in the store and logged, never raised (§9.7)."""
         try:
-            self.fetch_in_background(endpoint, args, key)
+            self.fetch_in_background(request)
         except Exception:
-            logger.exception("background fetch of %r could not start", endpoint.name)
+            logger.exception("background fetch of %r could not start", request.endpoint.name)
 
-    def fetch_in_background(self, endpoint: Endpoint[..., Any], args: tuple[Any, ...], key: str | None = None) -> None:
+    def fetch_in_background(self, request: Request) -> None:
         """Fetches without anyone waiting; does nothing where the same request is in flight, whoever runs it."""
         store = self.store
-        if key is None:
-            key = endpoint.key(*args)
         if store.flights:
-            flight = store.flights.get((key, endpoint.request_url(args)))
+            flight = store.flights.get(request.identity)
             if flight is not None and flight.alive:
                 return
-        self.run_in_background(self.start_fetch(endpoint, args, key))
+        self.run_in_background(self.start_fetch(request))
 
     def call_later(self, delay: float, work: Callable[[], object]) -> Handle:
         """Sets a timer, `delay` in milliseconds, on the store's scheduler or the running loop (§9.7)."""
@@ -306,25 +304,23 @@ class AnyController:
         """Runs a started fetch that nobody waits for."""
         raise NotImplementedError
 
-    def start_fetch(self, endpoint: Endpoint[..., Any], args: tuple[Any, ...], key: str | None = None) -> Any:
+    def start_fetch(self, request: Request) -> Any:
         """Starts a fetch, or joins one of the same identity: the flight to wait for (§9.2)."""
         store = self.store
         store.check_hook("fetch")
         network = self._network
-        if self.is_direct and network is not None and not is_simulated(endpoint):
-            identity = endpoint.address(args) if key is None else (key, endpoint.request_url(args))
-            return network.start(endpoint, args, identity, store.next_id(), store.clock())
-        if key is None:
-            key = endpoint.key(*args)
+        if self.is_direct and network is not None and not request.rules.simulated:
+            return network.start(request, store.next_id(), store.clock())
         now = store.clock()
-        meta = Meta(now, now, now + self._lifetimes.data_length(endpoint))
-        flight = self._dispatch(Fetch(endpoint, args, key, store.next_id(), meta, store.resets))
+        meta = Meta(now, now, now + self._lifetimes.data_length(request))
+        flight = self._dispatch(Fetch(request, store.next_id(), meta, store.resets))
         if flight is None and self._network is None:
             raise RuntimeError("no manager took the fetch; put NetworkManager() into managers=[…]")
         return flight
 
-    def keeps_up_to_date(self, endpoint: Endpoint[..., Any]) -> bool:
+    def keeps_up_to_date(self, request: Request) -> bool:
         """A subscription may have an effect: the endpoint is polled, or there are managers other than the library's."""
+        endpoint: Any = request.endpoint
         return endpoint.poll_frequency is not None or any(type(m) not in _OWN_MANAGERS for m in self.managers)
 
     def track_live(self, live: AnyLiveRead[Any]) -> None:
@@ -339,19 +335,16 @@ class AnyController:
 
     def cached_args(self, endpoint: Endpoint[..., Any], args: tuple[Any, ...]) -> Any:
         """`cached` for bound args; every cached read passes here, so mistakes are looked for where nothing is found."""
-        data = self.store.cached(endpoint, args)
+        data = self.store.cached(endpoint.request(args))
         if data is None:
             refuse_empty(endpoint, args)
         return data
 
-    def _state(self, endpoint: Endpoint[..., Any], args: tuple[Any, ...]) -> EndpointState[Any]:
+    def state_of(self, request: Request) -> EndpointState[Any]:
+        """`state` of a request."""
         store = self.store
-        reading = store.read(endpoint, args)
-        loading = (
-            bool(store.flights)
-            and not inactive(endpoint, args)
-            and (endpoint.key(*args), endpoint.request_url(args)) in store.flights
-        )
+        reading = store.read(request)
+        loading = bool(store.flights) and not request.inactive and request.identity in store.flights
         data = reading.data if reading.found else None
         return EndpointState(data, reading.error, loading, reading.expiry_status, reading.expires_at)
 
@@ -359,59 +352,58 @@ class AnyController:
         self, endpoint: Endpoint[..., Any], response: Any, args: tuple[Any, ...], fetched_at: float | None = None
     ) -> None:
         now = self.store.now()
-        meta = Meta(now if fetched_at is None else fetched_at, now, now + self._lifetimes.data_length(endpoint))
-        error_expires_at = now + self._lifetimes.error_length(endpoint)
-        key = endpoint.key(*args)
-        self._dispatch(SetResponse(endpoint, args, key, response, meta, None, None, error_expires_at, wanted=False))
+        request = written(endpoint, args)
+        meta = Meta(now if fetched_at is None else fetched_at, now, now + self._lifetimes.data_length(request))
+        error_expires_at = now + self._lifetimes.error_length(request)
+        self._dispatch(SetResponse(request, response, meta, None, None, error_expires_at, wanted=False))
 
     def _set_error(
         self, endpoint: Endpoint[..., Any], error: BaseException, args: tuple[Any, ...], fetched_at: float | None = None
     ) -> None:
         now = self.store.now()
-        meta = Meta(now if fetched_at is None else fetched_at, now, now + self._lifetimes.error_length(endpoint))
-        self._dispatch(SetError(endpoint, args, endpoint.key(*args), error, meta))
+        request = written(endpoint, args)
+        meta = Meta(now if fetched_at is None else fetched_at, now, now + self._lifetimes.error_length(request))
+        self._dispatch(SetError(request, error, meta))
 
-    def read_anew(self, endpoint: Endpoint[..., Any], args: tuple[Any, ...], reading: Reading) -> Flow:
+    def read_anew(self, request: Request, reading: Reading) -> Flow:
         """A suspending read whose first look at the store did not suffice (§8.3)."""
         if not reading.needs_fetch:
             raise known(reading.error)
         if not reading.suspends:
-            self.fetch_in_background(endpoint, args)
+            self.fetch_in_background(request)
             return reading.data
         resets = self.store.resets
         failure: Exception | None = None
         value: Any = None
         try:
-            value = yield Landing(self, self.start_fetch(endpoint, args))
+            value = yield Landing(self, self.start_fetch(request))
         except (AbortError, ResetError):
             raise
         except Exception as error:
             if self.store.resets != resets:
                 raise  # the store was emptied meanwhile, by a logout say, and holds the error no more
             failure = error
-        reading = self.store.read(endpoint, args)
+        reading = self.store.read(request)
         if reading.error is not None:
             raise known(reading.error)
         if reading.found:
             return reading.data
         if self.store.resets != resets:
-            raise ResetError(f"the store was reset while {endpoint.key(*args)!r} was being read")
-        if failure is None and self.was_overtaken(reading, endpoint.key(*args)):
+            raise ResetError(f"the store was reset while {request.key!r} was being read")
+        if failure is None and self.was_overtaken(reading, request.key):
             return value
-        raise self.unusable_data(endpoint, args, failure)
+        raise self.unusable_data(request, failure)
 
     def was_overtaken(self, reading: Reading, key: str) -> bool:
         """What was fetched a moment ago is gone because someone invalidated, collected or evicted it since."""
         meta = self.store.endpoint_meta(key)
         return meta is None or meta.invalidated or reading.expires_at == 1
 
-    def unusable_data(
-        self, endpoint: Endpoint[..., Any], args: tuple[Any, ...], failure: Exception | None
-    ) -> Exception:
+    def unusable_data(self, request: Request, failure: Exception | None) -> Exception:
         """What a read raises that fetched and has no data: why the fetch failed, or that it did not help (§8.3)."""
         return failure or InvalidDataError(
-            f"{endpoint.key(*args)!r} was fetched, but its data is not usable: the response lacks what "
-            f"the schema of {endpoint.name!r} requires, or what it refers to was deleted"
+            f"{request.key!r} was fetched, but its data is not usable: the response lacks what "
+            f"the schema of {request.endpoint.name!r} requires, or what it refers to was deleted"
         )
 
     def _settled(self) -> Flow:
@@ -494,14 +486,15 @@ class Controller(AnyController):
         Raises NetworkError, ProcessingError, AbortError, ResetError, or what a hook raises; errors of the first two
         kinds are in the store by then.
         """
-        result: R = self.land_flight(self.start_fetch(endpoint, endpoint.bind_args(args, kwargs)))
+        request = endpoint.request(endpoint.bind_args(args, kwargs), located=True)
+        result: R = self.land_flight(self.start_fetch(request))
         return result
 
     def fetch_if_stale(self, endpoint: Endpoint[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
         """The stored data where it is valid and fresh, else `fetch` (§7.1)."""
-        bound = bind_args(endpoint, args, kwargs)
-        reading = self.store.read_base(endpoint, bound)
-        result: R = self.land_flight(self.start_fetch(endpoint, bound)) if reading.needs_fetch else reading.data
+        request = endpoint.request(bind_args(endpoint, args, kwargs))
+        reading = self.store.read_base(request)
+        result: R = self.land_flight(self.start_fetch(request)) if reading.needs_fetch else reading.data
         return result
 
     def read(self, endpoint: Endpoint[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -590,12 +583,13 @@ class Controller(AnyController):
 
     def read_args(self, endpoint: Endpoint[..., Any], args: tuple[Any, ...]) -> Any:
         """`read` for bound args."""
-        data = self.store.fresh(endpoint, args)
+        request = endpoint.request(args)
+        data = self.store.fresh(request)
         if data is not None:
             return data
-        reading = self.store.read(endpoint, args)
+        reading = self.store.read(request)
         if reading.needs_fetch or reading.error is not None:
-            return run(self.read_anew(endpoint, args, reading), self._transport)
+            return run(self.read_anew(request, reading), self._transport)
         return reading.data
 
     def _items(self, pages: Pages) -> Iterator[Any]:
@@ -661,14 +655,16 @@ class AsyncController(AnyController):
         Raises NetworkError, ProcessingError, AbortError, ResetError, or what a hook raises; errors of the first two
         kinds are in the store by then.
         """
-        result: R = await self.land_flight(self.start_fetch(endpoint, endpoint.bind_args(args, kwargs)))
+        result: R = await self.land_flight(
+            self.start_fetch(endpoint.request(endpoint.bind_args(args, kwargs), located=True))
+        )
         return result
 
     async def fetch_if_stale(self, endpoint: Endpoint[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
         """The stored data where it is valid and fresh, else `fetch` (§7.1)."""
-        bound = bind_args(endpoint, args, kwargs)
-        reading = self.store.read_base(endpoint, bound)
-        result: R = await self.land_flight(self.start_fetch(endpoint, bound)) if reading.needs_fetch else reading.data
+        request = endpoint.request(bind_args(endpoint, args, kwargs))
+        reading = self.store.read_base(request)
+        result: R = await self.land_flight(self.start_fetch(request)) if reading.needs_fetch else reading.data
         return result
 
     async def read(self, endpoint: Endpoint[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -788,12 +784,13 @@ class AsyncController(AnyController):
 
     async def read_args(self, endpoint: Endpoint[..., Any], args: tuple[Any, ...]) -> Any:
         """`read` for bound args."""
-        data = self.store.fresh(endpoint, args)
+        request = endpoint.request(args)
+        data = self.store.fresh(request)
         if data is not None:
             return data
-        reading = self.store.read(endpoint, args)
+        reading = self.store.read(request)
         if reading.needs_fetch or reading.error is not None:
-            return await run_async(self.read_anew(endpoint, args, reading), self._transport)
+            return await run_async(self.read_anew(request, reading), self._transport)
         return reading.data
 
     async def _items(self, pages: Pages) -> AsyncIterator[Any]:
@@ -842,14 +839,9 @@ def refuse_empty(endpoint: Endpoint[..., Any], args: tuple[Any, ...]) -> None:
         endpoint.request_url(args)
 
 
-def key_of(endpoint: Endpoint[..., Any], args: tuple[Any, ...]) -> str:
-    """The key of a call with these bound args."""
-    return endpoint.key(*args)
-
-
-def inactive(endpoint: Endpoint[..., Any], args: tuple[Any, ...]) -> bool:
-    """`None` as the only argument of an endpoint without a body: nothing is wanted (§7.1)."""
-    return len(args) == 1 and args[0] is None and not endpoint.has_body
+def written(endpoint: Endpoint[..., Any], args: tuple[Any, ...]) -> Request:
+    """The request of a result that is written by hand, which is one also where its only argument is None."""
+    return Request(endpoint, endpoint.rules, args, endpoint.key(*args))
 
 
 def key_test(test: Any) -> Callable[[str], bool]:

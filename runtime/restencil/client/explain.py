@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..cache.reading import INFINITE, ExpiryStatus
 
 if TYPE_CHECKING:
     from ..cache.reading import Reading
+    from ..cache.request import Request, Rules
     from ..cache.tables import Cell, KeyMeta
-    from ..endpoint.endpoint import Endpoint
     from .controller import AnyController
 
 
@@ -48,11 +48,11 @@ class Explanation:
         return "\n".join(lines)
 
 
-def explain(controller: AnyController, endpoint: Endpoint[..., Any], args: tuple[Any, ...]) -> Explanation:
+def explain(controller: AnyController, request: Request) -> Explanation:
     """What a read of this endpoint would do now, and why."""
     store = controller.store
-    reading = store.read(endpoint, args)
-    if len(args) == 1 and args[0] is None and not endpoint.has_body:
+    reading = store.read(request)
+    if request.inactive:
         return Explanation(
             key="",
             verdict="gives None and never fetches",
@@ -70,16 +70,16 @@ def explain(controller: AnyController, endpoint: Endpoint[..., Any], args: tuple
             entities=(),
             dependents={},
         )
-    key = endpoint.key(*args)
+    key, rules = request.key, request.rules
     meta = store.endpoint_meta(key)
     now = store.now()
-    in_flight = (key, endpoint.request_url(args)) in store.flights
-    entities = tuple(sorted(store.paths(endpoint, args)))
+    in_flight = request.identity in store.flights
+    entities = tuple(sorted(store.paths(request)))
     expires_in = reading.expires_at - now
-    reasons = [*_origin(endpoint, reading, meta), *_freshness(reading, meta, expires_in)]
-    if endpoint.invalid_if_stale:
+    reasons = [*_origin(rules, reading, meta), *_freshness(reading, meta, expires_in)]
+    if rules.invalid_if_stale:
         reasons.append("invalid_if_stale: stale data is not shown while it is fetched anew")
-    if endpoint.side_effect:
+    if rules.side_effect:
         reasons.append("it has a side effect: a call always sends it, whatever is stored")
     if in_flight:
         reasons.append("a request for it is in flight, which a fetch would join")
@@ -102,12 +102,12 @@ def explain(controller: AnyController, endpoint: Endpoint[..., Any], args: tuple
     )
 
 
-def _origin(endpoint: Endpoint[..., Any], reading: Reading, meta: KeyMeta | None) -> list[str]:
+def _origin(rules: Rules, reading: Reading, meta: KeyMeta | None) -> list[str]:
     """Where what a read finds comes from, or why there is nothing."""
     if meta is None:
         if reading.found:
             return ["it was never fetched; the data is assembled from entities that came with other responses"]
-        if endpoint.schema_node is None:
+        if rules.schema is None:
             return ["it was never fetched"]
         return ["it was never fetched, and the store has nothing usable to assemble it from"]
     if meta.invalidated:

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from ..base.abort import AbortSignal
     from ..base.scheduler import Handle, Scheduler
+    from ..cache.request import Request
     from ..cache.store import Store
-    from ..endpoint.endpoint import Endpoint
     from ..http.transport import AsyncTransport, SyncTransport
     from .network import NetworkManager
 
@@ -165,7 +165,6 @@ class Flight(Promise[Any]):
 
     __slots__ = (
         "__weakref__",
-        "args",
         "callers",
         "claimed",
         "detached",
@@ -177,6 +176,7 @@ class Flight(Promise[Any]):
         "launched",
         "manager",
         "mutation",
+        "request",
         "resets",
         "task",
     )
@@ -185,8 +185,7 @@ class Flight(Promise[Any]):
         self,
         manager: NetworkManager,
         store: Store,
-        endpoint: Endpoint[..., Any],
-        args: tuple[Any, ...],
+        request: Request,
         identity: tuple[str, str],
         fetch_id: int,
         fetched_at: float,
@@ -201,12 +200,12 @@ class Flight(Promise[Any]):
         self._event = None
         self._futures = None
         self.manager = manager
-        self.endpoint = endpoint
-        self.args = args
+        self.endpoint: Any = request.endpoint
+        self.request = request
         self.identity = identity
         self.fetch_id = fetch_id
         self.fetched_at = fetched_at
-        self.mutation = endpoint.side_effect
+        self.mutation = request.rules.side_effect
         self.resets = store.resets
         self.callers = 1
         self.claimed = False

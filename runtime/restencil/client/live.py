@@ -79,10 +79,7 @@ class AnyLiveRead(Generic[R]):
 
     def __init__(self, controller: AnyController, endpoint: Endpoint[..., Any], args: tuple[Any, ...]) -> None:
         self._controller = controller
-        self._endpoint = endpoint
-        self._args = args
-        self._inactive = len(args) == 1 and args[0] is None and not endpoint.has_body
-        self._key = "" if self._inactive else endpoint.key(*args)
+        self._request = endpoint.request(args)
         self._lock = threading.RLock()
         self._opened = False
         self._closed = False
@@ -104,8 +101,8 @@ class AnyLiveRead(Generic[R]):
         """Data, error and loading; starts the fetch that a read would start, and waits for nothing (§8.3, DLE read)."""
         reading = self._read()
         if self._revise(reading):
-            self._controller.fetch_in_background(self._endpoint, self._args, self._key)
-        return self._controller.state(self._endpoint, *self._args)
+            self._controller.fetch_in_background(self._request)
+        return self._controller.state_of(self._request)
 
     def close(self) -> None:
         """Ends the subscription and lets go of the data; iteration stops. A second call does nothing."""
@@ -116,7 +113,7 @@ class AnyLiveRead(Generic[R]):
     def revalidate(self) -> None:
         """Fetches in the background if the data is stale (§12.5)."""
         if not self._closed and self._read().needs_fetch:
-            self._controller.refetch(self._endpoint, self._args, self._key)
+            self._controller.refetch(self._request)
 
     @abstractmethod
     def _wake(self) -> None:
@@ -127,7 +124,7 @@ class AnyLiveRead(Generic[R]):
             if self._opened or self._closed:
                 return
             self._opened = True
-        controller, endpoint, args, key = self._controller, self._endpoint, self._args, self._key
+        controller, request = self._controller, self._request
         this, ties = weakref.ref(self), self._ties
 
         def changed() -> None:
@@ -139,12 +136,12 @@ class AnyLiveRead(Generic[R]):
 
         ties.add(controller.store.add_listener(changed))
         controller.track_live(self)
-        if not self._inactive and controller.keeps_up_to_date(endpoint):
-            controller.dispatch(Subscribe(endpoint, args, key))
-            ties.add(lambda: controller.dispatch(Unsubscribe(endpoint, args, key)))
+        if not request.inactive and controller.keeps_up_to_date(request):
+            controller.dispatch(Subscribe(request))
+            ties.add(lambda: controller.dispatch(Unsubscribe(request)))
 
     def _read(self) -> Reading:
-        return self._controller.store.read(self._endpoint, self._args, None if self._inactive else self._key)
+        return self._controller.store.read(self._request)
 
     def _revise(self, reading: Reading) -> bool:
         """This reading calls for a fetch; decided once for each, so time alone never changes the decision (§8.3)."""
@@ -157,22 +154,22 @@ class AnyLiveRead(Generic[R]):
 
     def _keep(self, reading: Reading) -> None:
         """Holds what is shown, and lets go of what was shown before (§14)."""
-        if self._inactive or reading.data is self._held:
+        if self._request.inactive or reading.data is self._held:
             return
         self._held = reading.data
         store = self._controller.store
-        self._ties.hold(store.hold(self._key, store.paths(self._endpoint, self._args)))
+        self._ties.hold(store.hold(self._request.key, store.paths(self._request)))
 
     def _look(self) -> Generator[Step, Any, bool]:
         """One look at the store, with the fetch it calls for: True when there is something new to show."""
         reading = self._read()
         fetches = self._revise(reading)
         if fetches and not reading.suspends:
-            self._controller.fetch_in_background(self._endpoint, self._args, self._key)
+            self._controller.fetch_in_background(self._request)
         elif fetches:
             failure: Exception | None = None
             try:
-                yield Landing(self._controller, self._controller.start_fetch(self._endpoint, self._args, self._key))
+                yield Landing(self._controller, self._controller.start_fetch(self._request))
             except ResetError:
                 return (yield from self._look())
             except AbortError:
@@ -184,10 +181,10 @@ class AnyLiveRead(Generic[R]):
                 failure = error
             reading = self._read()
             if reading.error is None and not reading.found:
-                if failure is None and self._controller.was_overtaken(reading, self._key):
+                if failure is None and self._controller.was_overtaken(reading, self._request.key):
                     self._decided = None
                     return (yield from self._look())
-                raise self._controller.unusable_data(self._endpoint, self._args, failure)
+                raise self._controller.unusable_data(self._request, failure)
             if not reading.needs_fetch:
                 self._revise(reading)
         self._keep(reading)
@@ -198,7 +195,7 @@ class AnyLiveRead(Generic[R]):
             self._raised = recorded
             raise recorded.with_traceback(None)
         self._raised = None
-        if self._inactive or not reading.found or reading.data is self._shown:
+        if self._request.inactive or not reading.found or reading.data is self._shown:
             return False
         self._shown = reading.data
         return True

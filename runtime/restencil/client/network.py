@@ -11,7 +11,7 @@ from weakref import WeakSet
 from ..base.errors import AbortError, NetworkError, ResetError
 from ..base.lazy import asyncio, logger, logging, uuid
 from ..base.steps import Hook, enter, leave, run, run_async
-from ..cache.actions import Fetch, Meta, Reset, SetError, SetResponse, is_simulated
+from ..cache.actions import Fetch, Meta, Reset, SetError, SetResponse
 from ..http.cancellation import guarded
 from .in_flight import Flight, Pause, Promise, Wait, orphan_error
 from .manager import Manager, Next, serves_one
@@ -19,6 +19,7 @@ from .manager import Manager, Next, serves_one
 if TYPE_CHECKING:
     from ..base.steps import Step
     from ..cache.actions import Action
+    from ..cache.request import Request
     from ..cache.store import Store
     from ..endpoint.endpoint import Endpoint
     from ..http.transport import AsyncTransport, SyncTransport
@@ -98,14 +99,14 @@ class NetworkManager(Manager):
             return self._reset(action, next)
         return next(action)
 
-    def data_length(self, endpoint: Endpoint[..., Any]) -> float:
+    def data_length(self, request: Request) -> float:
         """How long data of this endpoint stays fresh, in milliseconds (§7.4)."""
-        length: float | None = endpoint.data_expiry_length
+        length = request.rules.data_expiry_length
         return self.data_expiry_length if length is None else length
 
-    def error_length(self, endpoint: Endpoint[..., Any]) -> float:
+    def error_length(self, request: Request) -> float:
         """How long an error of this endpoint is kept, in milliseconds (§7.4)."""
-        length: float | None = endpoint.error_expiry_length
+        length = request.rules.error_expiry_length
         return self.error_expiry_length if length is None else length
 
     def run(self, flight: Flight, transport: SyncTransport) -> Any:
@@ -116,7 +117,7 @@ class NetworkManager(Manager):
         token = enter(transport)
         try:
             try:
-                response = endpoint.perform(flight.args, transport, flight.identity[1])
+                response = endpoint.perform(flight.request.args, transport, flight.identity[1])
             except BaseException as error:
                 if self._fails(flight, error):
                     raise
@@ -136,7 +137,7 @@ class NetworkManager(Manager):
                 return
             enter(transport)
             try:
-                response = await endpoint.perform_async(flight.args, transport, flight.identity[1])
+                response = await endpoint.perform_async(flight.request.args, transport, flight.identity[1])
             except BaseException as error:
                 if self._fails(flight, error):
                     raise
@@ -160,18 +161,16 @@ class NetworkManager(Manager):
 
     def _land(self, flight: Flight, response: Any) -> Any:
         """Writes the response to the store; the value of the fetch."""
-        endpoint, store, controller = flight.endpoint, flight.store, self._attached()
+        request, store, controller = flight.request, flight.store, self._attached()
         date = store.clock()
-        meta = Meta(flight.fetched_at, date, date + self.data_length(endpoint))
+        meta = Meta(flight.fetched_at, date, date + self.data_length(request))
         action = SetResponse(
-            endpoint,
-            flight.args,
-            flight.identity[0],
+            request,
             response,
             meta,
             flight.fetch_id,
             flight.resets,
-            date + self.error_length(endpoint),
+            date + self.error_length(request),
         )
         answered = flight.done
         if answered or not controller.is_direct:
@@ -203,29 +202,20 @@ class NetworkManager(Manager):
     # what passes
 
     def _start(self, action: Fetch, next: Next) -> Flight:
-        endpoint = action.endpoint
-        identity = (action.key, endpoint.request_url(action.args))
-        flight = self.start(endpoint, action.args, identity, action.fetch_id, action.meta.fetched_at)
-        if is_simulated(endpoint):
+        flight = self.start(action.request, action.fetch_id, action.meta.fetched_at)
+        if action.request.rules.simulated:
             next(action)
             if flight.resets == DROPPED:  # closed in this very moment, by another thread
                 _drop(flight)
         return flight
 
-    def start(
-        self,
-        endpoint: Endpoint[..., Any],
-        args: tuple[Any, ...],
-        identity: tuple[str, str],
-        fetch_id: int,
-        fetched_at: float,
-    ) -> Flight:
+    def start(self, request: Request, fetch_id: int, fetched_at: float) -> Flight:
         """A new flight, or the one in flight that a fetch of this identity joins (§9.2)."""
         controller = self._attached()
         if not self._open:
             raise RuntimeError("this controller is closed; open() it before the next fetch")
         store = controller.store
-        mutation = endpoint.side_effect
+        mutation, identity = request.rules.side_effect, request.identity
         with store.lock:
             joined_by_others = False
             if not mutation and not _refreshing.get():
@@ -234,7 +224,7 @@ class NetworkManager(Manager):
                     other.callers += 1
                     return other
                 joined_by_others = other is None or not other.alive
-            flight = Flight(self, store, endpoint, args, identity, fetch_id, fetched_at)
+            flight = Flight(self, store, request, identity, fetch_id, fetched_at)
             store.pending[fetch_id] = flight
             if joined_by_others:
                 store.flights[identity] = flight
@@ -277,18 +267,18 @@ class NetworkManager(Manager):
         """The fetch that a response from elsewhere completes: the one of the same key and URL (§9.2)."""
         if not store.flights:
             return None
-        return store.flights.get((action.key, action.endpoint.request_url(action.args)))
+        return store.flights.get(action.request.identity)
 
     def _fail(self, flight: Flight, controller: AnyController, error: BaseException) -> None:
         if not isinstance(error, Exception):
             cause, error = error, AbortError("the request was cancelled")
             error.__cause__ = cause
         date = flight.store.now()
-        meta = Meta(flight.fetched_at, date, date + self.error_length(flight.endpoint))
+        meta = Meta(flight.fetched_at, date, date + self.error_length(flight.request))
         key = flight.identity[0]
         if logger.isEnabledFor(logging.DEBUG):
             logger.debug("%s failed after %d ms: %s", key, date - flight.fetched_at, type(error).__name__)
-        controller.dispatch(SetError(flight.endpoint, flight.args, key, error, meta, flight.fetch_id, flight.resets))
+        controller.dispatch(SetError(flight.request, error, meta, flight.fetch_id, flight.resets))
 
     # retries and refresh
 
@@ -296,7 +286,7 @@ class NetworkManager(Manager):
         endpoint = flight.endpoint
         retries = self._retries(endpoint, controller)
         if retries is None and endpoint.refresh is None:
-            return (yield from endpoint.flow(flight.args))
+            return (yield from endpoint.flow(flight.request.args))
         if retries is not None:
             from .retry import repeatable
 
@@ -309,7 +299,7 @@ class NetworkManager(Manager):
         while True:
             started = flight.store.next_id()
             try:
-                return (yield from endpoint.flow(flight.args))
+                return (yield from endpoint.flow(flight.request.args))
             except NetworkError as error:
                 if error.status == 401 and endpoint.refresh is not None and not refreshed:
                     refreshed = True
@@ -398,7 +388,7 @@ def _drop(flight: Flight) -> None:
     if flight.mutation:
         # Its optimistic response goes: other controllers of the store would show it for ever.
         now = Meta(flight.fetched_at, store.now(), store.now())
-        store.apply(SetError(flight.endpoint, flight.args, flight.identity[0], error, now, flight.fetch_id, DROPPED))
+        store.apply(SetError(flight.request, error, now, flight.fetch_id, DROPPED))
     flight.settle(error=error)
 
 

@@ -148,9 +148,10 @@ class Pages:
         endpoint = self._endpoint
         if self._pagination.needs_headers:
             return (yield from self._fetched(endpoint, self._args))
-        reading = store.read(endpoint, self._args)
+        request = endpoint.request(self._args)
+        reading = store.read(request)
         if reading.needs_fetch or reading.error is not None:
-            return (yield from controller.read_anew(endpoint, self._args, reading))
+            return (yield from controller.read_anew(request, reading))
         return reading.data
 
     def _fetched(self, endpoint: Endpoint[..., Any], args: tuple[Any, ...]) -> Generator[Step, Any, Any]:
@@ -158,10 +159,10 @@ class Pages:
             self._answer = None
             parse: Callable[[Any], Any] = getattr(endpoint, "parse_response")  # noqa: B009 - of REST endpoints only
             endpoint = endpoint.extend(parse_response=self._noting(parse))
-        page = yield Landing(self._controller, self._controller.start_fetch(endpoint, args))
+        page = yield Landing(self._controller, self._controller.start_fetch(endpoint.request(args, located=True)))
         if self._pagination.needs_headers and self._answer is None:
             # The fetch was joined to one already in flight, whose answer was not seen here.
-            page = yield Landing(self._controller, self._controller.start_fetch(endpoint, args))
+            page = yield Landing(self._controller, self._controller.start_fetch(endpoint.request(args, located=True)))
         return page
 
     def _noting(self, parse: Callable[[Any], Any]) -> Callable[[Any], Any]:

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from ..base.lazy import logger
 from ..cache.actions import Subscribe, Unsubscribe
+from ..cache.request import Request
 from .manager import Manager, Next, serves_one
 
 if TYPE_CHECKING:
     from ..base.scheduler import Handle
     from ..cache.actions import Action
-    from ..endpoint.endpoint import Endpoint
     from .controller import AnyController
 
 
@@ -85,15 +85,13 @@ class PollingSubscription(Subscription):
         frequency = action.endpoint.poll_frequency
         if frequency is None:
             raise ValueError(f"endpoint {action.endpoint.name!r} has no poll_frequency and cannot be polled")
-        self._endpoint = action.endpoint
-        self._args = action.args
-        self._key = action.key
+        self._request = action.request
         self._controller = controller
         self._connection = connection_listener
         self._lock = threading.RLock()
         self._counts: dict[float, int] = {frequency: 1}
         self._frequency: float = frequency
-        self._polled: tuple[float, Endpoint[..., Any]] | None = None
+        self._polled: tuple[float, Request] | None = None
         self._first: _Tick | None = None
         self._current: _Tick | None = None
         self._former: _Tick | None = None
@@ -121,7 +119,7 @@ class PollingSubscription(Subscription):
         with self._lock:
             count = None if frequency is None else self._counts.get(frequency)
             if frequency is None or count is None:
-                logger.warning("%s is not polled every %s ms; nothing to unsubscribe", self._key, frequency)
+                logger.warning("%s is not polled every %s ms; nothing to unsubscribe", self._request.key, frequency)
                 return False
             if count > 1:
                 self._counts[frequency] = count - 1
@@ -154,7 +152,7 @@ class PollingSubscription(Subscription):
         with self._lock:
             self._stop()
             store = self._controller.store
-            meta = store.endpoint_meta(self._key)
+            meta = store.endpoint_meta(self._request.key)
             now = store.now()
             due = now if meta is None else max(now, meta.date + self._frequency)
             self._first = self._tick(due)
@@ -181,22 +179,23 @@ class PollingSubscription(Subscription):
                 self._first = self._former = None
                 late = self._controller.store.now() - self._frequency
                 self._current = self._tick(max(tick.due, late) + self._frequency)
-            endpoint = self._polling_endpoint()
-        self._controller.refetch(endpoint, self._args, self._key)
+            request = self._polling_request()
+        self._controller.refetch(request)
 
     def _tick(self, due: float) -> _Tick:
         return _Tick(self._controller, due, self._fired)
 
-    def _polling_endpoint(self) -> Endpoint[..., Any]:
-        frequency, key = self._frequency, self._key
+    def _polling_request(self) -> Request:
+        frequency, request = self._frequency, self._request
         if self._polled is None or self._polled[0] != frequency:
-            endpoint = self._endpoint.extend(
+            endpoint: Any = request.endpoint
+            polled = endpoint.extend(
                 data_expiry_length=frequency / 2,
                 error_expiry_length=frequency / 10,
                 error_policy=_soft,
-                key=_fixed(key),
+                key=_fixed(request.key),
             )
-            self._polled = (frequency, endpoint)
+            self._polled = (frequency, Request(polled, polled.rules, request.args, request.key))
         return self._polled[1]
 
 

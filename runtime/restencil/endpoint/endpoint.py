@@ -18,8 +18,9 @@ from ..base.abort import AbortSignal
 from ..base.lazy import inspect, json
 from ..base.steps import Flow, Outcome, is_awaitable
 from ..base.values import described
+from ..cache.request import Request, Rules
 from ..http.transport import AsyncTransport, SyncTransport, transport_for
-from ..schema.protocol import check_shorthand, schema_of
+from ..schema.protocol import check_shorthand
 from ..schema.record import to_wire
 
 if TYPE_CHECKING:
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from typing_extensions import ParamSpec, TypeVar
 
     from ..client.controller import AsyncController, Controller
-    from ..schema.protocol import Schema
     from .bound import AsyncBoundEndpoint, BoundEndpoint
 
     P = ParamSpec("P", default=...)
@@ -348,9 +348,31 @@ class Endpoint(Generic[P, R]):
         return new
 
     @functools.cached_property
-    def schema_node(self) -> Schema | None:
-        """The schema that `schema` stands for (§5.1)."""
-        return schema_of(self.schema)
+    def rules(self) -> Rules:
+        """What the cache is told of all requests of this endpoint."""
+        return Rules(
+            raw_schema=self.schema,
+            side_effect=self.side_effect,
+            invalid_if_stale=bool(self.invalid_if_stale),
+            data_expiry_length=self.data_expiry_length,
+            error_expiry_length=self.error_expiry_length,
+            error_policy=self.error_policy,
+            get_optimistic_response=self.get_optimistic_response,
+            update=self.update,
+            adopts=self.decodes,
+        )
+
+    def request(self, args: tuple[Any, ...], *, located: bool = False) -> Request:
+        """The request that a call with these bound arguments is; `located` works its URL out at once.
+
+        `None` as the only argument of an endpoint without a body wants nothing: that request is inactive.
+        """
+        if located:
+            key, url = self.address(args)
+            return Request(self, self.rules, args, key, url)
+        if len(args) == 1 and args[0] is None and not self.has_body:
+            return Request(self, self.rules, args, "", None, True)
+        return Request(self, self.rules, args, cast("Endpoint[..., Any]", self).key(*args))
 
     # -- arguments ---------------------------------------------------------------------------------------------------
 
@@ -577,7 +599,8 @@ _RESERVED: Final = frozenset(
         "push",
         "remove",
         "request_url",
-        "schema_node",
+        "request",
+        "rules",
         "unshift",
     }
 )

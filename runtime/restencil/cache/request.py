@@ -1,0 +1,112 @@
+"""A request as the cache is told of it: its key, its arguments, and what its endpoint says of all its requests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Protocol
+
+from ..schema.protocol import schema_of
+
+if TYPE_CHECKING:
+    from ..schema.protocol import Schema
+
+
+class Asker(Protocol):
+    """What the cache knows of an endpoint: that it can be asked for the requests that its calls are."""
+
+    @property
+    def name(self) -> str:
+        """The name that messages use."""
+        ...
+
+    def bind_args(self, args: tuple[Any, ...], kwargs: dict[str, Any], /) -> tuple[Any, ...]:
+        """Arguments in either form as the positional ones of a request."""
+        ...
+
+    def request(self, args: tuple[Any, ...], /) -> Request:
+        """The request of a call with these bound arguments."""
+        ...
+
+    def request_url(self, args: tuple[Any, ...], /) -> str:
+        """What tells requests under one key apart."""
+        ...
+
+
+class Rules:
+    """What holds for all requests of one endpoint, as far as the cache minds; lengths are in milliseconds.
+
+    `raw_schema` is the schema as it was written; `adopts` says that a response was decoded for its call alone, so that
+    its objects may become records as they are.
+    """
+
+    def __init__(
+        self,
+        *,
+        raw_schema: Any = None,
+        side_effect: bool = False,
+        invalid_if_stale: bool = False,
+        data_expiry_length: float | None = None,
+        error_expiry_length: float | None = None,
+        error_policy: Callable[[BaseException], Any] | None = None,
+        get_optimistic_response: Callable[..., Any] | None = None,
+        update: Callable[..., Any] | None = None,
+        adopts: bool = False,
+    ) -> None:
+        self.raw_schema = raw_schema
+        self.side_effect = side_effect
+        self.invalid_if_stale = invalid_if_stale
+        self.data_expiry_length = data_expiry_length
+        self.error_expiry_length = error_expiry_length
+        self.error_policy = error_policy
+        self.get_optimistic_response = get_optimistic_response
+        self.update = update
+        self.adopts = adopts
+        self.simulated = side_effect and get_optimistic_response is not None
+        """Whether a fetch shows at once what it is expected to bring."""
+
+    @cached_property
+    def schema(self) -> Schema | None:
+        """The schema that `raw_schema` stands for, looked up at first use."""
+        return schema_of(self.raw_schema)
+
+
+class Request:
+    """One call of an endpoint: `args` are positional and bound; `endpoint` made it, and the cache asks it nothing else.
+
+    An `inactive` request wants nothing: its only argument is None. It has no key.
+    """
+
+    __slots__ = ("_url", "args", "endpoint", "inactive", "key", "rules")
+
+    def __init__(
+        self,
+        endpoint: Asker,
+        rules: Rules,
+        args: tuple[Any, ...],
+        key: str,
+        url: str | None = None,
+        inactive: bool = False,
+    ) -> None:
+        self.endpoint = endpoint
+        self.rules = rules
+        self.args = args
+        self.key = key
+        self.inactive = inactive
+        self._url = url
+
+    @property
+    def url(self) -> str:
+        """Where the request goes, and what tells requests under one key apart. Raises what building a URL raises."""
+        found = self._url
+        if found is None:
+            self._url = found = self.endpoint.request_url(self.args)
+        return found
+
+    @property
+    def identity(self) -> tuple[str, str]:
+        """Key and URL: requests that have both in common can share one response."""
+        return self.key, self.url
+
+    def __repr__(self) -> str:
+        return f"<Request {self.key or '(inactive)'}>"
