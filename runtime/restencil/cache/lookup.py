@@ -8,7 +8,8 @@ from ..base.values import INVALID, UNDEFINED, kind_of
 from ..schema.collection import Collection
 from ..schema.entity import UNUSABLE, EntitySchema, usable_pk
 from ..schema.protocol import definitions
-from .reading import INFINITE, ExpiryStatus, Reading
+from .policy import NONE, USABLE, decide, status_of
+from .reading import INFINITE, Reading
 from .tables import EMPTY, Cell, Tables
 
 if TYPE_CHECKING:
@@ -17,9 +18,6 @@ if TYPE_CHECKING:
     from .denormalize import Memo, Node
     from .request import Request
     from .tables import KeyMeta
-
-_VALID: Final = ExpiryStatus.Valid
-_IF_FRESH: Final = ExpiryStatus.InvalidIfStale
 
 
 def known_data(base: Tables, memo: Memo, request: Request) -> tuple[Any, Sequence[Cell] | None] | None:
@@ -97,11 +95,12 @@ def known_reading(base: Tables, memo: Memo, request: Request, now: float) -> Rea
     data, expires_at = found
     if expires_at is None:
         return None
-    status = _IF_FRESH if request.rules.invalid_if_stale else _VALID
+    status = status_of(USABLE, False, NONE, request.rules.invalid_if_stale)
+    decision = decide(status, now > expires_at, False)
     meta = base.key_metas.get(request.key)
     if meta is None:
-        return Reading(data, status, expires_at, True, None, None, now)
-    return Reading(data, status, expires_at, True, None, None, now, meta.date, meta.fetched_at)
+        return Reading(data, status, expires_at, decision)
+    return Reading(data, status, expires_at, decision, True, None, None, meta.date, meta.fetched_at)
 
 
 def _expires_at(base: Tables, meta: KeyMeta | None, cells: Sequence[Cell] | None) -> float | None:

@@ -1,13 +1,13 @@
-"""What a read finds and how fresh it is (§8.1, §8.2)."""
+"""What a read finds, how fresh it is, and what follows from that."""
 
 from __future__ import annotations
 
-from enum import IntEnum
+from enum import Enum, IntEnum
 from typing import Any, Final
 
 
 class ExpiryStatus(IntEnum):
-    """How a read may use what it found; it says nothing about the clock (§8.2)."""
+    """How a read may use what it found; it says nothing about the clock."""
 
     Invalid = 1
     """Fetch and wait, in any case."""
@@ -17,31 +17,43 @@ class ExpiryStatus(IntEnum):
     """Usable; once stale it is returned and fetched in the background."""
 
 
+class Decision(Enum):
+    """What a reader does with what it found."""
+
+    GIVE = "give"
+    """Return the data; no request."""
+    GIVE_AND_REFETCH = "give and refetch"
+    """Return the data at once and fetch in the background."""
+    WAIT = "wait"
+    """Fetch and wait for that."""
+    RAISE = "raise"
+    """Raise the recorded error; no request."""
+
+
 INFINITE: Final = float("inf")
-_INVALID: Final = ExpiryStatus.Invalid
-_VALID: Final = ExpiryStatus.Valid
+_WAIT: Final = Decision.WAIT
+_GIVE_AND_REFETCH: Final = Decision.GIVE_AND_REFETCH
 
 
 class Reading:
-    """What a read of an endpoint finds (§8.1).
+    """What a read of an endpoint finds.
 
     `data` is None where nothing is there; `found` says whether it is usable: a JSON null is, an object assembled from
-    tables that lack a part of it is not. `expires_at` is the moment it turns stale (ms), `error` what a read raises
-    (§8.5), `raw_error` what is recorded whatever the policy. `needs_fetch` and `suspends` are taken at the moment of
-    the read: a fetch is due, and the reader waits for it (§8.3).
+    tables that lack a part of it is not. `expires_at` is the moment it turns stale (ms), `error` what a read raises,
+    `raw_error` what is recorded whatever the policy. `decision` says what a reader does with all that; it is taken at
+    the moment of the read.
     """
 
     __slots__ = (
         "data",
         "date",
+        "decision",
         "error",
         "expires_at",
         "expiry_status",
         "fetched_at",
         "found",
-        "needs_fetch",
         "raw_error",
-        "suspends",
     )
 
     def __init__(
@@ -49,23 +61,37 @@ class Reading:
         data: Any,
         expiry_status: ExpiryStatus,
         expires_at: float,
+        decision: Decision,
         found: bool = True,
         error: BaseException | None = None,
         raw_error: BaseException | None = None,
-        now: float = 0,
         date: float | None = None,
         fetched_at: float | None = None,
     ) -> None:
         self.data = data
         self.expiry_status = expiry_status
         self.expires_at = expires_at
+        self.decision = decision
         self.found = found
         self.error = error
         self.raw_error = raw_error
         self.date = date
         self.fetched_at = fetched_at
-        self.needs_fetch = needs_fetch = now > expires_at or expiry_status is _INVALID
-        self.suspends = needs_fetch and expiry_status is not _VALID
+
+    @property
+    def usable_data(self) -> Any:
+        """The data that can be shown without a fetch, however old and whatever error is recorded; else None."""
+        return self.data if self.found else None
+
+    @property
+    def needs_fetch(self) -> bool:
+        """Whether a fetch is due."""
+        return self.decision is _GIVE_AND_REFETCH or self.decision is _WAIT
+
+    @property
+    def suspends(self) -> bool:
+        """Whether a fetch is due and the reader waits for it."""
+        return self.decision is _WAIT
 
     def __repr__(self) -> str:
         members = ", ".join(f"{name}={getattr(self, name)!r}" for name in self.__slots__)
@@ -73,5 +99,5 @@ class Reading:
 
 
 def inactive() -> Reading:
-    """What a read with `None` as its only argument finds: nothing, for ever valid (§7.1)."""
-    return Reading(None, ExpiryStatus.Valid, INFINITE, found=False)
+    """What a read with `None` as its only argument finds: nothing, for ever valid."""
+    return Reading(None, ExpiryStatus.Valid, INFINITE, Decision.GIVE, found=False)

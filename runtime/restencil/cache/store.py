@@ -43,7 +43,8 @@ from .lookup import LASTS, Found, Ready, known_data, known_reading, ready
 from .normalize import Normalization
 from .normalize_compiled import CompiledNormalization, normalization
 from .optimistic import Layers, Token, tokens_of
-from .reading import INFINITE, ExpiryStatus, Reading, inactive
+from .policy import BROKEN, HARD, LACKING, MISSING, NONE, SOFT, USABLE, decide, shows_error, status_of
+from .reading import INFINITE, Reading, inactive
 from .retention import Retention
 from .tables import EMPTY, Cell, Change, KeyMeta, State, Tables, record_of
 
@@ -337,8 +338,7 @@ class Store:
                         found = known_data(self._base, self._memo, request)
                     if found is not None:
                         return found[0]
-        reading = self.read(request)
-        return reading.data if reading.found else None
+        return self.read(request).usable_data
 
     def fresh(self, request: Request) -> Any:
         """The data that a reader finds now, fresh and without an error; else None, and `read` says why."""
@@ -459,15 +459,13 @@ class Store:
         stored = state.result(key)
         meta = state.key_meta(key)
         now = self.clock()
-        error = None if meta is None else meta.error
-        is_usable = True
         if schema is None or is_plain(schema):
             data = stored
-            unusable_data = stored is UNDEFINED
+            found = BROKEN if stored is UNDEFINED else USABLE
             expires_at: float = meta.expires_at if meta is not None else 0
         else:
-            outside, self.busy = self.busy, threading.get_ident()
-            try:
+            with self._hooks():
+                is_usable = True
                 if stored is UNDEFINED:
                     stored = schema.query_key(args, run)
                     is_usable = usable(stored)
@@ -486,27 +484,26 @@ class Store:
                     expires_at = 1
                 else:
                     expires_at = self._expiry_of(state, run, schema, stored, args, key)
-            finally:
-                self.busy = outside
-            unusable_data = data is INVALID
-        if (meta is not None and meta.invalidated) or (unusable_data and error is None):
-            status = ExpiryStatus.Invalid
-        elif unusable_data or not is_usable or request.rules.invalid_if_stale:
-            status = ExpiryStatus.InvalidIfStale
-        else:
-            status = ExpiryStatus.Valid
-        absent = data is UNDEFINED or data is INVALID
-        # An object of which the tables lack a part can be looked at, but it is no usable data (§8.1, §8.5).
-        found = is_usable and not absent
-        shown = None if error is None or (found and meta is not None and meta.error_policy == "soft") else error
+            # An object of which the tables lack a part can be looked at, but it is no usable data.
+            if data is INVALID:
+                found = BROKEN
+            elif not is_usable:
+                found = LACKING
+            else:
+                found = MISSING if data is UNDEFINED else USABLE
+        error = None if meta is None else meta.error
+        recorded = NONE if meta is None or error is None else SOFT if meta.error_policy == "soft" else HARD
+        shown = shows_error(found, recorded)
+        invalidated = meta is not None and meta.invalidated
+        status = status_of(found, invalidated, recorded, request.rules.invalid_if_stale)
         return Reading(
-            None if absent else data,
+            None if data is UNDEFINED or data is INVALID else data,
             status,
             expires_at,
-            found=found,
-            error=shown,
+            decide(status, now > expires_at, shown),
+            found=found is USABLE,
+            error=error if shown else None,
             raw_error=error,
-            now=now,
             date=None if meta is None else meta.date,
             fetched_at=None if meta is None else meta.fetched_at,
         )

@@ -1,0 +1,84 @@
+"""The table of what a reading means: complete, and each row is needed."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import pytest
+
+from restencil.cache import policy
+from restencil.cache.policy import (
+    BROKEN,
+    FOUND,
+    HARD,
+    LACKING,
+    MISSING,
+    NONE,
+    RECORDED,
+    SOFT,
+    STATUS,
+    USABLE,
+    Found,
+    Recorded,
+    decide,
+    shows_error,
+    status_of,
+)
+from restencil.cache.reading import Decision, ExpiryStatus
+
+BOTH = (False, True)
+Invalid, InvalidIfStale, Valid = ExpiryStatus
+
+
+def written_status(found: Found, invalidated: bool, error: Recorded, invalid_if_stale: bool) -> ExpiryStatus:
+    """The rules of a status as sentences."""
+    if invalidated:
+        return Invalid
+    if found is BROKEN and error is NONE:
+        return Invalid
+    if found in (BROKEN, LACKING) or invalid_if_stale:
+        return InvalidIfStale
+    return Valid
+
+
+def written_decision(status: ExpiryStatus, stale: bool, error: bool) -> Decision:
+    """The rules of a decision as sentences."""
+    fetches = stale or status is Invalid
+    if fetches:
+        return Decision.GIVE_AND_REFETCH if status is Valid else Decision.WAIT
+    return Decision.RAISE if error else Decision.GIVE
+
+
+def test_the_tables_say_what_the_sentences_say() -> None:
+    """For all combinations of facts."""
+    for facts in product(FOUND, BOTH, RECORDED, BOTH):
+        assert status_of(*facts) is written_status(*facts), facts
+    for found, error in product(FOUND, RECORDED):
+        assert shows_error(found, error) is (error is not NONE and not (error is SOFT and found is USABLE))
+    for step in product(STATUS, BOTH, BOTH):
+        assert decide(*step) is written_decision(*step), step
+
+
+@pytest.mark.parametrize("name", ["STATUS_ROWS", "ERROR_ROWS", "DECISION_ROWS"])
+def test_each_row_decides_something(name: str) -> None:
+    """There is a combination of facts for which it is the first that fits."""
+    taken: set[Any] = set()
+    rows: Any = getattr(policy, name)
+    for *sets, outcome in rows:
+        own = set(product(*sets)) - taken
+        assert own, (sets, outcome)
+        taken |= own
+
+
+def test_what_lies_ready_is_given_while_it_is_fresh() -> None:
+    """Usable data of a key that was not invalidated and has no error is given, whatever its endpoint declares."""
+    for invalid_if_stale in BOTH:
+        status = status_of(USABLE, False, NONE, invalid_if_stale)
+        assert decide(status, False, shows_error(USABLE, NONE)) is Decision.GIVE
+
+
+def test_a_soft_error_is_hidden_by_usable_data_alone() -> None:
+    """A hard one never is."""
+    assert [found for found in FOUND if not shows_error(found, SOFT)] == [USABLE]
+    assert all(shows_error(found, HARD) for found in (USABLE, MISSING, LACKING, BROKEN))
