@@ -503,9 +503,13 @@ def mock(specs: tuple[Path, ...], config: Path | None, form: Format, port: int, 
     loaded = _valid(paths, form)
     if loaded is None:
         return NO_ANSWER
-    from restencil_generator.mock import serve
+    from restencil_generator.mock import CannotServe, serve
 
-    serve([one.declaration for one in loaded if one.declaration is not None], host=host, port=port, auth=not no_auth)
+    specs = [one.declaration for one in loaded if one.declaration is not None]
+    try:
+        serve(specs, host=host, port=port, auth=not no_auth, announce=_say, log=partial(click.echo, err=True))
+    except CannotServe as error:
+        raise Failure(str(error)) from error
     return YES
 
 

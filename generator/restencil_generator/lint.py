@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from restencil_generator import declaration as d
-from restencil_generator import examples
 from restencil_generator.problems import Place, Problem, Related, did_you_mean, in_order, quoted
+from restencil_generator.values import misfits
 
 if TYPE_CHECKING:
     from restencil_generator.load import Loaded
@@ -329,7 +329,7 @@ def _example_params(spec: d.Spec, what: str, endpoint: d.Endpoint, example: d.Ex
 def _misfits(
     spec: d.Spec, what: str, type: d.Type, value: d.Json, example: d.Example, *where: str
 ) -> Iterator[Problem]:
-    for misfit in examples.misfits(spec, type, value):
+    for misfit in misfits(spec, type, value, "example"):
         at = ".".join(map(str, (*where, *misfit.where)))
         place = misfit.place_in(example.places, example.place, *where)
         yield _misfit(what, f"{at}: {misfit.message}", place, misfit.hint)
@@ -345,43 +345,48 @@ def _misfit(what: str, message: str, place: Place, hint: str = "") -> Problem:
 def _deprecated(spec: d.Spec) -> Iterator[Problem]:
     """What is not deprecated itself should not use what is."""
     for entity in spec.entities.values():
-        if entity.deprecated is not None:
-            continue
-        if entity.extends is not None and spec.entities[entity.extends].deprecated is not None:
-            yield _old(f"entity {quoted(entity.name)}", spec.entities[entity.extends], entity.place)
-        for field in entity.fields:
-            if field.deprecated is None:
-                for name in d.entities_in(field.type):
-                    if spec.entities[name].deprecated is not None:
-                        what = f"field {quoted(field.name)} of entity {quoted(entity.name)}"
-                        yield _old(what, spec.entities[name], field.place)
+        if entity.deprecated is None:
+            yield from _deprecated_in_entity(spec, entity)
     for resource in spec.resources.values():
-        if resource.deprecated is not None:
-            continue
-        for name in resource.entities:
-            if spec.entities[name].deprecated is not None:
-                yield _old(f"resource {quoted(resource.name)}", spec.entities[name], resource.place)
-        for endpoint in resource.endpoints.values():
-            base = resource.endpoints.get(endpoint.extends or "")
-            if base is not None and base.deprecated is not None and endpoint.deprecated is None:
-                yield _advice(
-                    "deprecated-use",
-                    f"{quoted(endpoint.name)} of resource {quoted(resource.name)} extends {quoted(base.name)}, "
-                    "which is deprecated",
-                    endpoint.place,
-                    base.deprecated,
-                    [Related(base.place, "declared here")],
-                )
+        if resource.deprecated is None:
+            yield from _deprecated_in_resource(spec, resource)
 
 
-def _old(what: str, entity: d.Entity, place: Place) -> Problem:
-    return _advice(
-        "deprecated-use",
-        f"{what} uses entity {quoted(entity.name)}, which is deprecated",
-        place,
-        entity.deprecated or "",
-        [Related(entity.place, "declared here")],
-    )
+def _deprecated_in_entity(spec: d.Spec, entity: d.Entity) -> Iterator[Problem]:
+    what = f"entity {quoted(entity.name)}"
+    if entity.extends is not None:
+        yield from _old(what, spec.entities[entity.extends], entity.place)
+    for field in entity.fields:
+        if field.deprecated is None:
+            for name in d.entities_in(field.type):
+                yield from _old(f"field {quoted(field.name)} of {what}", spec.entities[name], field.place)
+
+
+def _deprecated_in_resource(spec: d.Spec, resource: d.Resource) -> Iterator[Problem]:
+    what = f"resource {quoted(resource.name)}"
+    for name in resource.entities:
+        yield from _old(what, spec.entities[name], resource.place)
+    for endpoint in resource.endpoints.values():
+        base = resource.endpoints.get(endpoint.extends or "")
+        if base is not None and base.deprecated is not None and endpoint.deprecated is None:
+            yield _advice(
+                "deprecated-use",
+                f"{quoted(endpoint.name)} of {what} extends {quoted(base.name)}, which is deprecated",
+                endpoint.place,
+                base.deprecated,
+                [Related(base.place, "declared here")],
+            )
+
+
+def _old(what: str, entity: d.Entity, place: Place) -> Iterator[Problem]:
+    if entity.deprecated is not None:
+        yield _advice(
+            "deprecated-use",
+            f"{what} uses entity {quoted(entity.name)}, which is deprecated",
+            place,
+            entity.deprecated,
+            [Related(entity.place, "declared here")],
+        )
 
 
 def _unused(spec: d.Spec) -> Iterator[Problem]:

@@ -10,10 +10,10 @@ import pytest
 
 from restencil_generator import declaration as d
 from restencil_generator.codes import ADVICE
-from restencil_generator.examples import misfits, to_wire
 from restencil_generator.lint import lint
 from restencil_generator.load import Loaded, load_spec, load_text
 from restencil_generator.problems import Problem
+from restencil_generator.values import misfits
 
 ROOT = Path(__file__).parents[2]
 HEAD = "restencil: 1\npackage: shop\n"
@@ -300,38 +300,11 @@ def spec_with(text: str) -> d.Spec:
     return found
 
 
-SHAPES = """
-objects: {Size: {unit_name: string}}
-entities:
-  A: {fields: {id: integer, the_kind: {const: a}, the_size: Size, all_sizes: [Size], by_name: {values: Size}}}
-  B: {fields: {id: integer, the_kind: {const: b}, an_a: A?}}
-"""
-
-
-def test_an_example_goes_out_under_wire_names() -> None:
-    """At every depth; unknown members and misfits stay as they are."""
-    spec = spec_with(SHAPES)
-    union = d.UnionOf((d.Choice("a", "A"), d.Choice("b", "B")), "the_kind", "theKind")
-    assert to_wire(spec, d.EntityRef("B"), {"an_a": {"the_size": {"unit_name": "m"}}, "other_x": 1}) == {
-        "anA": {"theSize": {"unitName": "m"}},
-        "other_x": 1,
-    }
-    assert to_wire(spec, d.ListOf(union), [{"the_kind": "a", "all_sizes": [{"unit_name": "m"}]}, 3]) == [
-        {"theKind": "a", "allSizes": [{"unitName": "m"}]},
-        3,
-    ]
-    assert to_wire(spec, d.EntityRef("A"), {"by_name": {"unit_name": {"unit_name": "m"}}}) == {
-        "byName": {"unit_name": {"unitName": "m"}}
-    }
-    assert to_wire(spec, union, {"theKind": "zz", "the_size": 1}) == {"theKind": "zz", "the_size": 1}
-    assert to_wire(spec, d.EntityRef("A"), "1") == "1"
-
-
 def test_an_unknown_value_of_an_enum_is_no_misfit_in_an_example() -> None:
     """Enums are open: a server may know more values."""
     spec = spec_with("enums: {Status: [a]}\n" + ITEM)
-    assert list(misfits(spec, d.EnumRef("Status"), "zz")) == []
-    assert [misfit.message for misfit in misfits(spec, d.EnumRef("Status"), True)] == [
+    assert list(misfits(spec, d.EnumRef("Status"), "zz", "example")) == []
+    assert [misfit.message for misfit in misfits(spec, d.EnumRef("Status"), True, "example")] == [
         "enum 'Status' has no value true"
     ]
 

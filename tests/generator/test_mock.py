@@ -9,10 +9,11 @@ from typing import Any
 import httpx
 import pytest
 
+from restencil_generator import declaration as d
 from restencil_generator.declaration import PathText, Spec
-from restencil_generator.failure import Failure
 from restencil_generator.load import load_spec, load_text
-from restencil_generator.mock import create_app
+from restencil_generator.mock import CannotServe, create_app
+from restencil_generator.mock.wire import to_wire
 
 BLOG = """
 restencil: 1
@@ -111,6 +112,36 @@ def ids(records: Any) -> list[Any]:
 
 
 # ----------------------------------------------------------------------------------------------------------- first data
+
+
+NAMES = """
+restencil: 1
+package: shop
+wire_names: camelCase
+objects: {Size: {unit_name: string}}
+entities:
+  A: {fields: {id: integer, the_kind: {const: a}, the_size: Size, all_sizes: [Size], by_name: {values: Size}}}
+  B: {fields: {id: integer, the_kind: {const: b}, an_a: A?}}
+"""
+
+
+def test_an_example_goes_out_under_wire_names() -> None:
+    """At every depth; unknown members and misfits stay as they are."""
+    spec = parsed(NAMES)
+    union = d.UnionOf((d.Choice("a", "A"), d.Choice("b", "B")), "the_kind", "theKind")
+    assert to_wire(spec, d.EntityRef("B"), {"an_a": {"the_size": {"unit_name": "m"}}, "other_x": 1}) == {
+        "anA": {"theSize": {"unitName": "m"}},
+        "other_x": 1,
+    }
+    assert to_wire(spec, d.ListOf(union), [{"the_kind": "a", "all_sizes": [{"unit_name": "m"}]}, 3]) == [
+        {"theKind": "a", "allSizes": [{"unitName": "m"}]},
+        3,
+    ]
+    assert to_wire(spec, d.EntityRef("A"), {"by_name": {"unit_name": {"unit_name": "m"}}}) == {
+        "byName": {"unit_name": {"unitName": "m"}}
+    }
+    assert to_wire(spec, union, {"theKind": "zz", "the_size": 1}) == {"theKind": "zz", "the_size": 1}
+    assert to_wire(spec, d.EntityRef("A"), "1") == "1"
 
 
 def test_examples_are_the_first_data(blog: Api) -> None:
@@ -863,7 +894,9 @@ def test_several_specs_stand_under_the_names_of_their_packages() -> None:
 
 def test_two_specs_of_one_package_are_refused() -> None:
     """One would hide the other."""
-    with pytest.raises(Failure, match=r"spec\.yaml: another spec has the package 'blog' too; serve them one by one"):
+    with pytest.raises(
+        CannotServe, match=r"spec\.yaml: another spec has the package 'blog' too; serve them one by one"
+    ):
         Api(BLOG, BLOG)
 
 

@@ -16,10 +16,11 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from restencil_generator.declaration import MISSING, Auth, Body, Field, Json, ObjectType, Optional, Scalar, Spec
-from restencil_generator.failure import Failure
-from restencil_generator.mock.answer import Body as Sent
-from restencil_generator.mock.answer import Call, Refusal, Reply, answer
+from restencil_generator.declaration import MISSING, Auth, Body, Field, Json, ObjectType, Scalar, Spec
+from restencil_generator.mock.answer import answer
+from restencil_generator.mock.call import Call, Reply, Sent
+from restencil_generator.mock.errors import CannotServe, Refusal
+from restencil_generator.mock.kinds import bare
 from restencil_generator.mock.routes import Routes
 from restencil_generator.mock.seed import seeded
 
@@ -33,13 +34,13 @@ def create_app(*specs: Spec, auth: bool = True, log: Log | None = None) -> ASGIA
     credential that the spec's `auth` names; any value that is not empty will do. `log` gets a line for each request:
     method, path and status.
 
-    Raises `Failure` where two specs have one package, and where an example of a spec cannot be served.
+    Raises `CannotServe` where two specs have one package, and where an example of a spec cannot be served.
     """
     mounts: dict[str, _Api] = {}
     for spec in specs:
         prefix = "" if len(specs) == 1 else f"/{spec.package}"
         if prefix in mounts:
-            raise Failure(f"{spec.file}: another spec has the package '{spec.package}' too; serve them one by one")
+            raise CannotServe(f"{spec.file}: another spec has the package '{spec.package}' too; serve them one by one")
         mounts[prefix] = _Api(spec, auth=auth)
     app = _Root(mounts, log)
     return CORSMiddleware(
@@ -72,8 +73,8 @@ class _Root:
         known = {prefix: api.title for prefix, api in self._mounts.items()}
         if path == "/":
             return JSONResponse({"apis": known})
-        return _http(
-            Refusal(HTTPStatus.NOT_FOUND, f"no API at {path}; there are {', '.join(known)}").reply(), request.method
+        return _refused(
+            Refusal(HTTPStatus.NOT_FOUND, f"no API at {path}; there are {', '.join(known)}"), request.method
         )
 
 
@@ -90,7 +91,7 @@ class _Api:
         try:
             return _http(await self._reply(request, path), request.method)
         except Refusal as refusal:
-            return _http(refusal.reply(), request.method)
+            return _refused(refusal, request.method)
 
     async def _reply(self, request: Request, path: str) -> Reply:
         query = parse_qsl(request.url.query, keep_blank_values=True, errors="replace")
@@ -118,6 +119,12 @@ def _raw_path(request: Request) -> str:
     """The path as it was sent, still percent-encoded."""
     raw = request.scope.get("raw_path")
     return raw.decode("ascii", "replace").partition("?")[0] if isinstance(raw, bytes) else request.url.path
+
+
+def _refused(refusal: Refusal, method: str) -> Response:
+    """An error as JSON: `{"error": "not_found", "message": …}`."""
+    content: Json = {"error": refusal.word, "message": str(refusal)}
+    return _http(Reply(refusal.status, content, refusal.headers), method)
 
 
 def _http(reply: Reply, method: str) -> Response:
@@ -219,7 +226,7 @@ def _form(body: Body | None, pairs: Sequence[tuple[str, str]]) -> Json:
 
 def _value(field: Field | None, text: str) -> Json:
     """A form's text as the JSON value that the field's type asks for; as it is where it is no such value."""
-    type_ = None if field is None else field.type.item if isinstance(field.type, Optional) else field.type
+    type_ = None if field is None else bare(field.type)
     if isinstance(type_, Scalar) and type_.name in ("integer", "number", "boolean"):
         try:
             parsed: Json = json.loads(text)

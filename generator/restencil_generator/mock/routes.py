@@ -31,11 +31,6 @@ class Route:
     holes: Mapping[str, str]
     rank: tuple[int, ...]
 
-    @property
-    def reads(self) -> bool:
-        """Whether a call changes nothing (§3.2)."""
-        return not self.endpoint.side_effect
-
     def match(self, path: str, query: Query) -> dict[str, str] | None:
         """The path's parameters where this path and query are of this template, else None."""
         found = self.pattern.fullmatch(path)

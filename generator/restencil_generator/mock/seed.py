@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from restencil_generator import examples
 from restencil_generator.declaration import (
     MISSING,
     AllOf,
@@ -21,9 +20,12 @@ from restencil_generator.declaration import (
     UnionOf,
     ValuesOf,
 )
-from restencil_generator.failure import Failure
 from restencil_generator.mock import made_up
-from restencil_generator.mock.tables import Misfit, Ref, Row, Stored, Tables, argument_field, entity_part, pk_part
+from restencil_generator.mock.errors import CannotServe, Misfit
+from restencil_generator.mock.intake import Intake
+from restencil_generator.mock.kinds import argument_field, bare, entity_part
+from restencil_generator.mock.tables import Ref, Row, Stored, Tables, pk_part
+from restencil_generator.mock.wire import to_wire
 
 MANY = 25
 """Records of an entity that a list shows in pages: two full pages and a half."""
@@ -33,16 +35,16 @@ FEW = 5
 
 
 def seeded(spec: Spec) -> Tables:
-    """The tables of a spec with their first data. Raises `Failure` where an example cannot be served."""
+    """The tables of a spec with their first data. Raises `CannotServe` where an example cannot be served."""
     tables = Tables(spec)
     for name, endpoint in _endpoints(spec):
         example = endpoint.example
         if example is None or example.response is MISSING or endpoint.side_effect or endpoint.schema is None:
             continue
         try:
-            tables.absorb(endpoint.schema, examples.to_wire(spec, endpoint.schema, example.response))
+            Intake(tables).absorb(endpoint.schema, to_wire(spec, endpoint.schema, example.response))
         except Misfit as misfit:
-            raise Failure(
+            raise CannotServe(
                 f"the example response of {name} cannot be served: {misfit}; `restencil lint` shows where it stands"
             ) from misfit
     _Invention(tables).fill()
@@ -201,6 +203,6 @@ def _nests(spec: Spec) -> Iterator[tuple[Entity, CollectionOf]]:
     """Every collection inside an entity that says which records are its own."""
     for entity in spec.entities.values():
         for field in entity.all_fields:
-            type_ = field.type.item if isinstance(field.type, Optional) else field.type
+            type_ = bare(field.type)
             if isinstance(type_, CollectionOf) and type_.nest:
                 yield entity, type_

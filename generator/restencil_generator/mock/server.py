@@ -7,7 +7,6 @@ import errno
 import os
 import signal
 import socket
-import sys
 import threading
 from collections.abc import Callable, Generator, Sequence
 from types import FrameType
@@ -15,8 +14,8 @@ from types import FrameType
 import uvicorn
 
 from restencil_generator.declaration import Spec
-from restencil_generator.failure import Failure
 from restencil_generator.mock.app import create_app
+from restencil_generator.mock.errors import CannotServe
 
 LOOPBACK = "127.0.0.1"
 
@@ -27,24 +26,24 @@ def serve(
     host: str = LOOPBACK,
     port: int = 8000,
     auth: bool = True,
-    announce: Callable[[str], None] | None = None,
-    log: Callable[[str], None] | None = None,
+    announce: Callable[[str], None],
+    log: Callable[[str], None],
 ) -> None:
     """Serves the specs until SIGINT or SIGTERM; requests that are being answered then are finished.
 
-    Port 0 takes a free one. `announce` is called once, when connections are accepted, with `http://HOST:PORT` (default:
-    printed on stdout); `log` gets a line for each request (default: printed on stderr).
+    Port 0 takes a free one. `announce` is called once, when connections are accepted, with `http://HOST:PORT`; `log`
+    gets a line for each request.
 
-    Raises `Failure` where the address cannot be bound or an example cannot be served.
+    Raises `CannotServe` where the address cannot be bound or an example cannot be served.
     """
-    app = create_app(*specs, auth=auth, log=log or _to_stderr)
+    app = create_app(*specs, auth=auth, log=log)
     config = uvicorn.Config(
         app, log_config=None, access_log=False, lifespan="off", server_header=False, timeout_graceful_shutdown=5
     )
     with _listen(host, port) as listener, _stoppable():
         bound = listener.getsockname()
         shown = f"[{bound[0]}]" if listener.family == socket.AF_INET6 else bound[0]
-        (announce or _to_stdout)(f"http://{shown}:{bound[1]}")
+        announce(f"http://{shown}:{bound[1]}")
         uvicorn.Server(config).run(sockets=[listener])
 
 
@@ -63,11 +62,11 @@ def _listen(host: str, port: int) -> socket.socket:
         if listener is not None:
             listener.close()
         if isinstance(error, OSError) and error.errno == errno.EADDRINUSE:
-            raise Failure(
+            raise CannotServe(
                 f"port {port} on {host} is in use by another program; choose another with --port N, "
                 "or --port 0 for any that is free"
             ) from error
-        raise Failure(f"cannot listen on {host}, port {port}: {error}") from error
+        raise CannotServe(f"cannot listen on {host}, port {port}: {error}") from error
     return listener
 
 
@@ -87,11 +86,3 @@ def _stoppable() -> Generator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-def _to_stdout(text: str) -> None:
-    print(text, flush=True)
-
-
-def _to_stderr(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)

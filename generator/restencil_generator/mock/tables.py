@@ -1,31 +1,26 @@
 """What the mock server knows: one table of rows per entity key, relations kept as references.
 
 A row is in wire form (JSON names), except that nested entities are `Ref`s: a change of one record shows wherever it is
-nested. `Tables.create` and `change` bring JSON into that form, `Tables.show` brings a row back.
+nested. `Intake` brings JSON into that form, `show` brings a row back.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import datetime
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias
 
-from restencil_generator import examples
 from restencil_generator.declaration import (
-    MISSING,
     AdderOf,
     AllOf,
     CollectionOf,
-    Const,
     Entity,
     EntityRef,
     Field,
     InvalidateOf,
     Json,
     ListOf,
-    ObjectRef,
     ObjectType,
     Optional,
     PageOf,
@@ -37,9 +32,7 @@ from restencil_generator.declaration import (
     ValuesOf,
 )
 from restencil_generator.mock import made_up
-
-DEPTH = 3
-"""How many levels of entities inside entities an answer shows; below, and in a cycle, relations are left out."""
+from restencil_generator.mock.kinds import argument_field, bare, entity_part
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -63,10 +56,6 @@ class Row:
     label: str | None = None
 
 
-class Misfit(Exception):
-    """A body that does not fit the spec; the text says how."""
-
-
 def text_of(value: Stored) -> str | None:
     """A scalar as it stands in a URL; None for what has no such form."""
     match value:
@@ -82,19 +71,9 @@ def text_of(value: Stored) -> str | None:
             return None
 
 
-def entity_part(type_: Type | None) -> EntityRef | UnionOf | None:
-    """The first entity or union inside a type; it says whose rows the type is about."""
-    match type_:
-        case EntityRef() | UnionOf():
-            return type_
-        case Optional() | ListOf() | ValuesOf():
-            return entity_part(type_.item)
-        case CollectionOf() | AllOf() | InvalidateOf() | QueryOf() | AdderOf() | PageOf():
-            return entity_part(type_.of)
-        case ObjectType():
-            return next((part for member in type_.members if (part := entity_part(member.type))), None)
-        case _:
-            return None
+def scalar_of(value: Json) -> str | int | float | bool | None:
+    """A JSON value where it is a text, a number, true or false; else None."""
+    return value if isinstance(value, str | int | float) else None
 
 
 class Tables:
@@ -142,61 +121,6 @@ class Tables:
         """The row that a reference names, or None where it is gone."""
         return self._rows[ref.key].get(ref.pk)
 
-    def show(self, row: Row, entity: Entity | None = None, above: tuple[Ref, ...] = ()) -> dict[str, Json]:
-        """A row as JSON with its relations filled in, read as `entity` (default: as what it is)."""
-        entity = entity or row.entity
-        here = (*above, Ref(row.entity.key, self.pk(row)))
-        whole = len(here) <= DEPTH and here[-1] not in above
-        fields = {field.wire: field for field in entity.all_fields}
-        others = {field.wire for field in row.entity.all_fields} - fields.keys()
-        shown: dict[str, Json] = {}
-        for name, value in row.data.items():
-            if name not in others:
-                field = fields.get(name)
-                if field is None or entity_part(field.type) is None:
-                    shown[name] = self._fill(value, ())
-                elif whole:
-                    nested = self._related(row, field, value, here)
-                    if nested is not None or isinstance(field.type, Optional):
-                        shown[name] = nested
-        return shown
-
-    def _related(self, row: Row, field: Field, value: Stored, above: tuple[Ref, ...]) -> Json:
-        """A relation's value. One that a nested collection describes (`nest`) is looked up, not stored."""
-        type_ = field.type.item if isinstance(field.type, Optional) else field.type
-        of = entity_part(type_)
-        if isinstance(type_, CollectionOf) and type_.nest and of is not None:
-            wanted = {
-                pair.argument: text_of(row.data.get(source.wire))
-                for pair in type_.nest
-                if (source := row.entity.field(pair.field)) is not None
-            }
-            found = [
-                (entity, other)
-                for entity, other in self.rows(of)
-                if all(text is not None and self.agrees(other, name, text) for name, text in wanted.items())
-            ]
-            if isinstance(type_.of, ValuesOf):
-                return {other.label or self.pk(other): self.show(other, entity, above) for entity, other in found}
-            return [self.show(other, entity, above) for entity, other in found]
-        return self._fill(value, above)
-
-    def _fill(self, value: Stored, above: tuple[Ref, ...]) -> Json:
-        """A stored value as JSON. References to what is gone are left out of lists and mappings."""
-        match value:
-            case None | bool() | int() | float() | str():
-                return value
-            case Ref():
-                row = self.follow(value)
-                return None if row is None else self.show(row, None, above)
-            case Mapping():
-                return {key: self._fill(item, above) for key, item in value.items() if not self._is_gone(item)}
-            case _:
-                return [self._fill(item, above) for item in value if not self._is_gone(item)]
-
-    def _is_gone(self, value: Stored) -> bool:
-        return isinstance(value, Ref) and self.follow(value) is None
-
     def pk(self, row: Row) -> str:
         """The row's pk as the runtime computes it."""
         pk = pk_of(row.entity, row.data)
@@ -224,34 +148,16 @@ class Tables:
             case _:
                 return text_of(value) == text
 
+    def is_relation(self, field: Field, entity: Entity) -> bool:
+        """Whether a field holds rows of the table of an entity."""
+        of = entity_part(field.type)
+        return of is not None and entity.key in self.keys(of)
+
+    def is_of(self, row: Row, of: EntityRef | UnionOf) -> bool:
+        """Whether a row can be read as this entity or union."""
+        return any(row is other for _, other in self.rows(of))
+
     # ---------------------------------------------------------------------------------------------------------- writing
-
-    def create(
-        self,
-        of: EntityRef | UnionOf,
-        body: Mapping[str, Json],
-        *,
-        params: Mapping[str, str] | None = None,
-        label: str | None = None,
-    ) -> Row:
-        """A new row from a body. What the body lacks comes from `params`, the defaults, or is made up.
-
-        Raises `Misfit` where the body does not say which entity of a union it is, or its pk is taken.
-        """
-        entity = self._most_complete(self._choose(of, body))
-        given = {**self._from_params(entity, params or {}), **body}
-        data = self._absorb_fields(entity, given)
-        number = self.next_number(entity)
-        for field in entity.all_fields:
-            if field.wire not in data:
-                self._default(entity, field, data, number)
-        pk = pk_of(entity, data)
-        if pk is None:
-            raise Misfit(f"a new {entity.name} needs the fields of its pk ({', '.join(entity.pk)}), not empty or null")
-        if pk in self._rows[entity.key]:
-            raise Misfit(f"a record of {entity.name} with the pk {pk!r} exists already")
-        scope = {name: text for name, text in (params or {}).items() if argument_field(entity, name) is None}
-        return self.insert(Row(entity, data, scope, label))
 
     def holds(self, row: Row) -> bool:
         """Whether there is a record with the pk of this one."""
@@ -262,28 +168,10 @@ class Tables:
         self._rows[row.entity.key][self.pk(row)] = row
         return row
 
-    def change(self, row: Row, body: Mapping[str, Json], *, replace: bool = False) -> None:
-        """Writes the members of a body into a row. `replace` sets what the body lacks to its default, as PUT does.
-
-        The fields of the pk and those that are read-only stay as they are.
-        """
-        fixed = {
-            field.wire for field in row.entity.all_fields if field.read_only or field.name in row.entity.pk
-        } & row.data.keys()
-        incoming = self._absorb_fields(row.entity, body)
-        if replace:
-            for field in row.entity.all_fields:
-                if field.wire not in incoming and field.wire not in fixed and field.default is not MISSING:
-                    row.data[field.wire] = self.absorb(
-                        field.type, examples.to_wire(self.spec, field.type, field.default)
-                    )
-        row.data.update({name: value for name, value in incoming.items() if name not in fixed})
-
     def attach(self, row: Row, field: Field, child: Row) -> None:
         """Puts a row into a relation of another one: at the end of a list, in the place of a single one."""
         ref = Ref(child.entity.key, self.pk(child))
-        type_ = field.type.item if isinstance(field.type, Optional) else field.type
-        if isinstance(type_, EntityRef | UnionOf):
+        if isinstance(bare(field.type), EntityRef | UnionOf):
             row.data[field.wire] = ref
             return
         held = row.data.get(field.wire)
@@ -296,96 +184,7 @@ class Tables:
         """Deletes a row. References to it lead nowhere from now on, so it is gone from what shows them."""
         del self._rows[row.entity.key][self.pk(row)]
 
-    def _absorb_fields(self, entity: Entity, body: Mapping[str, Json]) -> dict[str, Stored]:
-        fields = {field.wire: field for field in entity.all_fields}
-        return {
-            name: self.absorb(fields[name].type, value) if name in fields else value for name, value in body.items()
-        }
-
-    def absorb(self, type_: Type, value: Json) -> Stored:
-        """JSON of this type with its entities in the tables and references in their place."""
-        match type_:
-            case EntityRef() | UnionOf():
-                return self._absorb_entity(type_, value)
-            case Optional():
-                return None if value is None else self.absorb(type_.item, value)
-            case CollectionOf() | AllOf() | InvalidateOf() | QueryOf() | AdderOf() | PageOf():
-                return self.absorb(type_.of, value)
-            case ListOf() if isinstance(value, list):
-                return [self.absorb(type_.item, item) for item in value]
-            case ValuesOf() if isinstance(value, dict):
-                return {key: self.absorb(type_.item, item) for key, item in value.items()}
-            case ObjectType() | ObjectRef() if isinstance(value, dict):
-                members = type_.members if isinstance(type_, ObjectType) else self.spec.objects[type_.name].fields
-                types = {member.wire: member.type for member in members}
-                return {key: self.absorb(types[key], item) if key in types else item for key, item in value.items()}
-            case _:
-                return value
-
-    def _absorb_entity(self, of: EntityRef | UnionOf, value: Json) -> Stored:
-        if isinstance(value, list):  # the items of a schema that holds one or several
-            return [self._absorb_entity(of, item) for item in value]
-        if not isinstance(value, dict):
-            pk = text_of(value)
-            return None if pk is None else Ref(self._holder(of, pk).key, pk)
-        entity = self._most_complete(self._choose(of, value))
-        pk = pk_of(entity, value)
-        row = None if pk is None else self._rows[entity.key].get(pk)
-        if row is None:
-            row = self.create(EntityRef(entity.name), value)
-        else:
-            row.data.update(self._absorb_fields(row.entity, value))
-        return Ref(entity.key, self.pk(row))
-
-    def _holder(self, of: EntityRef | UnionOf, pk: str) -> Entity:
-        entities = self.entities(of)
-        return next((entity for entity in entities if pk in self._rows[entity.key]), entities[0])
-
-    def _choose(self, of: EntityRef | UnionOf, value: Mapping[str, Json]) -> Entity:
-        """Which entity of a union a record is: by the discriminator, or, under a function, by the fields it has."""
-        entities = self.entities(of)
-        if isinstance(of, EntityRef):
-            return entities[0]
-        if of.wire:
-            said = value.get(of.wire)
-            for choice in of.choices:
-                if choice.value == said:
-                    return self.spec.entities[choice.entity]
-            known = ", ".join(json.dumps(choice.value) for choice in of.choices)
-            raise Misfit(f"the member {of.wire!r} says which kind of record it is: one of {known}, not {said!r}")
-        return max(entities, key=lambda entity: len({field.wire for field in entity.all_fields} & value.keys()))
-
-    def _from_params(self, entity: Entity, params: Mapping[str, str]) -> dict[str, Json]:
-        """The fields that a URL's arguments give: a new record is found by the list that it was added to."""
-        given: dict[str, Json] = {}
-        for name, text in params.items():
-            field = argument_field(entity, name)
-            if field is not None and (value := _typed(field.type, text)) is not None:
-                given[field.wire] = value
-        return given
-
-    def _default(self, entity: Entity, field: Field, data: dict[str, Stored], number: int) -> None:
-        """Fills a field that a new record lacks."""
-        type_ = field.type
-        if field.name in entity.pk:
-            data[field.wire] = pk_part(entity, field, number)
-        elif isinstance(type_, Const):
-            data[field.wire] = type_.value
-        elif field.read_only and type_ == Scalar("datetime"):
-            data[field.wire] = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-        elif field.default is not MISSING:
-            data[field.wire] = self.absorb(type_, examples.to_wire(self.spec, type_, field.default))
-        elif isinstance(type_, EntityRef | UnionOf):
-            # A required relation: somebody has to be it, as on a real server the signed-in user is.
-            first = next(self.rows(type_), None)
-            if first is not None:
-                data[field.wire] = Ref(first[1].entity.key, self.pk(first[1]))
-        elif isinstance(type_, Optional):
-            data[field.wire] = None
-        else:
-            data[field.wire] = made_up.value(self.spec, type_, field.name, number)
-
-    # ------------------------------------------------------------------------------------------------------------ shape
+    # ----------------------------------------------------------------------------------------------------- of one table
 
     def _family(self, name: str) -> frozenset[str]:
         """The entities on the same table whose rows can be read as this one: what it extends, what extends it."""
@@ -404,7 +203,7 @@ class Tables:
             yield current
             current = self.spec.entities[current].extends
 
-    def _most_complete(self, entity: Entity) -> Entity:
+    def most_complete(self, entity: Entity) -> Entity:
         """The one entity that has all fields of a table, where there is one: a record may be known by a part of it."""
         whole = [leaf for leaf in self.leaves if leaf.name in self._families[entity.name] and leaf.key == entity.key]
         return whole[0] if len(whole) == 1 else entity
@@ -469,7 +268,7 @@ def _unions(spec: Spec) -> Iterator[UnionOf]:
 
 
 def pk_of(entity: Entity, data: Mapping[str, Stored]) -> str | None:
-    """The pk of a record, None where a part of it is missing (§5.3)."""
+    """The pk of a record, None where a part of it is missing."""
     texts: list[str] = []
     for name in entity.pk:
         field = entity.field(name)
@@ -480,46 +279,6 @@ def pk_of(entity: Entity, data: Mapping[str, Stored]) -> str | None:
     if entity.pk_is_list:
         return json.dumps(texts, ensure_ascii=False, separators=(",", ":"))
     return texts[0] if texts else None
-
-
-def argument_field(entity: Entity, name: str) -> Field | None:
-    """The field that an argument of a URL means.
-
-    It has that name, is a relation `author` for `author_id` or the other way round, a list `tags` for `tag`, or the pk
-    of an Article for `article_id`.
-    """
-    wanted = made_up.words(name)
-    for field in entity.all_fields:
-        if name in (field.wire, field.name) or made_up.words(field.name) == wanted:
-            return field
-    for field in entity.all_fields:
-        own = made_up.words(field.name)
-        related = entity_part(field.type) is not None
-        if (related and wanted == f"{own} id") or own in (f"{wanted} id", f"{wanted}s"):
-            return field
-    if len(entity.pk) == 1 and wanted == f"{made_up.words(entity.name)} id":
-        return entity.field(entity.pk[0])
-    return None
-
-
-def _typed(type_: Type, text: str) -> Json:
-    """A URL's text as the JSON value of a field; None where it is none."""
-    match type_:
-        case Optional():
-            return _typed(type_.item, text)
-        case Scalar("integer"):
-            return int(text) if text.lstrip("-").isdecimal() else None
-        case Scalar("number"):
-            try:
-                return float(text)
-            except ValueError:
-                return None
-        case Scalar("boolean"):
-            return {"true": True, "false": False}.get(text)
-        case ListOf() | ValuesOf() | ObjectRef() | ObjectType() | CollectionOf() | AllOf() | QueryOf():
-            return None
-        case _:
-            return text
 
 
 def pk_part(entity: Entity, field: Field, number: int) -> Json:

@@ -1,0 +1,224 @@
+"""Does a body have values of the types that the spec declares? Fields may be missing, and unknown ones are kept."""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import math
+import re
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final, TypeAlias
+
+from restencil_generator.declaration import (
+    AdderOf,
+    AllOf,
+    AnyOf,
+    CollectionOf,
+    Const,
+    EntityRef,
+    EnumRef,
+    Field,
+    InvalidateOf,
+    Json,
+    ListOf,
+    ObjectRef,
+    ObjectType,
+    Optional,
+    PageOf,
+    QueryOf,
+    Scalar,
+    ScalarName,
+    Spec,
+    Type,
+    UnionOf,
+    ValuesOf,
+)
+from restencil_generator.mock.kinds import choice_of, is_same
+
+At: TypeAlias = tuple[str | int, ...]
+"""Where a value stands in the body."""
+
+
+def misfits(spec: Spec, type_: Type, value: Json, at: At = ()) -> Iterator[str]:
+    """What is not of its type, each with its place. Values that `decode` or `encode` know alone are not judged."""
+    match type_:
+        case Optional():
+            if value is not None:
+                yield from misfits(spec, type_.item, value, at)
+        case ListOf(item) | AllOf(item):
+            yield from _items(spec, item, value, at)
+        case ValuesOf():
+            yield from _values(spec, type_.item, value, at)
+        case CollectionOf(of) | PageOf(of) | QueryOf(of):
+            yield from misfits(spec, of, value, at)
+        case InvalidateOf():
+            if value is not None:
+                yield from misfits(spec, type_.of, value, at)
+        case AdderOf(of):
+            whole = isinstance(of.of, ValuesOf) or isinstance(value, list)
+            yield from misfits(spec, of.of if whole else of.of.item, value, at)
+        case ObjectType() | ObjectRef() | EntityRef() | UnionOf():
+            yield from _record(spec, type_, value, at)
+        case Scalar() | Const() | EnumRef() | AnyOf():
+            if not _is_one(spec, type_, value):
+                yield _not(_expected(type_), value, at)
+
+
+def _items(spec: Spec, item: Type, value: Json, at: At) -> Iterator[str]:
+    if not isinstance(value, list):
+        yield _not("a list", value, at)
+        return
+    for index, part in enumerate(value):
+        yield from misfits(spec, item, part, (*at, index))
+
+
+def _values(spec: Spec, item: Type, value: Json, at: At) -> Iterator[str]:
+    if not isinstance(value, dict):
+        yield _not("a mapping", value, at)
+        return
+    for key, part in value.items():
+        yield from misfits(spec, item, part, (*at, key))
+
+
+def _record(spec: Spec, type_: ObjectType | ObjectRef | EntityRef | UnionOf, value: Json, at: At) -> Iterator[str]:
+    if isinstance(value, dict):
+        fields = {field.wire: field for field in _fields(spec, type_, value)}
+        for key, part in value.items():
+            field = fields.get(key)
+            if field is not None and field.decode is None and field.encode is None:
+                yield from misfits(spec, field.type, part, (*at, key))
+    elif isinstance(type_, UnionOf):
+        yield _not("one of the union's entities as a mapping", value, at)
+    elif not isinstance(type_, EntityRef):
+        yield _not("a mapping", value, at)
+    elif not _is_pk(value):
+        yield _not(f"entity '{type_.name}' as a mapping, or its pk", value, at)
+
+
+def _fields(
+    spec: Spec, type_: ObjectType | ObjectRef | EntityRef | UnionOf, value: Mapping[str, Json]
+) -> tuple[Field, ...]:
+    match type_:
+        case ObjectType():
+            return type_.members
+        case ObjectRef():
+            return spec.objects[type_.name].fields
+        case EntityRef():
+            return spec.entities[type_.name].all_fields
+        case UnionOf():
+            chosen = choice_of(type_, value)
+            return () if chosen is None else spec.entities[chosen].all_fields
+
+
+# -------------------------------------------------------------------------------------------------------------- scalars
+
+_EXPECTED: Final[Mapping[ScalarName, str]] = {
+    "string": "a text",
+    "integer": "a whole number",
+    "number": "a number",
+    "boolean": "true or false",
+    "datetime": "a date with a time such as '2020-01-31T12:00:00Z'",
+    "date": "a date such as '2020-01-31'",
+    "time": "a time such as '12:00:00'",
+    "decimal": "a number, or one as a text such as '1.50'",
+    "uuid": "a UUID such as '00000000-0000-0000-0000-000000000000'",
+    "bytes": "a text",
+    "any": "a value",
+}
+
+_DATE: Final = r"\d{4}-\d\d-\d\d"
+_TIME: Final = r"\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)?"
+_TEXTS: Final[Mapping[ScalarName, tuple[str, Callable[[str], Any]]]] = {
+    "datetime": (f"{_DATE}[T ]{_TIME}", datetime.datetime.fromisoformat),
+    "date": (_DATE, datetime.date.fromisoformat),
+    "time": (_TIME, datetime.time.fromisoformat),
+    "decimal": (r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:E[+-]?\d{1,4})?", decimal.Decimal),
+    "uuid": (r"[0-9A-F]{8}(?:-[0-9A-F]{4}){3}-[0-9A-F]{12}", uuid.UUID),
+}
+"""The scalars that JSON holds as a text: its form, in upper case, and what reads it."""
+
+
+def _is_one(spec: Spec, type_: Scalar | Const | EnumRef | AnyOf | Type, value: Json) -> bool:
+    match type_:
+        case Scalar():
+            return _is_scalar(type_.name, value)
+        case Const():
+            return is_same(type_.value, value)
+        case EnumRef():  # a server may know values that the spec does not
+            members = spec.enums[type_.name].members
+            return not members or (isinstance(value, str | int) and not isinstance(value, bool))
+        case AnyOf():
+            return any(_is_one(spec, item, value) for item in type_.items)
+        case _:
+            return not any(True for _ in misfits(spec, type_, value))
+
+
+def _is_scalar(name: ScalarName, value: Json) -> bool:
+    match name:
+        case "any":
+            return True
+        case "string" | "bytes":
+            return isinstance(value, str)
+        case "boolean":
+            return isinstance(value, bool)
+        case "integer":
+            return isinstance(value, int) and not isinstance(value, bool)
+        case "number":
+            return _is_number(value)
+        case "decimal":
+            return _is_number(value) or _is_text(name, value)
+        case _:
+            return _is_text(name, value)
+
+
+def _is_number(value: Json) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _is_text(name: ScalarName, value: Json) -> bool:
+    form, read = _TEXTS[name]
+    if not isinstance(value, str) or re.fullmatch(form, value.upper(), re.ASCII) is None:
+        return False
+    try:
+        read(value.upper())
+    except ValueError:
+        return False
+    return True
+
+
+def _is_pk(value: Json) -> bool:
+    """Whether a value can be a bare pk: a text that is not empty, or a number."""
+    return bool(value) if isinstance(value, str) else isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _expected(type_: Type) -> str:
+    match type_:
+        case Scalar():
+            return _EXPECTED[type_.name]
+        case Const():
+            return _shown(type_.value)
+        case EnumRef():
+            return f"a value of enum '{type_.name}'"
+        case _:
+            return "a value of one of the types"
+
+
+def _not(expected: str, value: Json, at: At) -> str:
+    return f"{'.'.join(map(str, at)) or 'the body'}: {expected} is expected, this is {_shown(value)}"
+
+
+def _shown(value: Json) -> str:
+    match value:
+        case dict():
+            return "a mapping"
+        case list():
+            return "a list"
+        case None:
+            return "null"
+        case bool():
+            return "true" if value else "false"
+        case str():
+            return f"'{value}'" if len(value) <= 60 else f"'{value[:59]}…'"
+        case _:
+            return str(value)[:40]

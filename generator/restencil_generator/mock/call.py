@@ -1,0 +1,58 @@
+"""A request that has found its endpoint, and what answers it. Nothing here knows HTTP libraries."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
+
+from restencil_generator.declaration import MISSING, Endpoint, Json, Missing, Resource
+from restencil_generator.mock.routes import Route
+
+Sent: TypeAlias = "Json | bytes | Missing"
+"""A body as it came: parsed JSON, bytes, or none."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Call:
+    """A request that has found its route.
+
+    `query` are the arguments that are not part of the route's template; `url` is the address without them; `body` is
+    parsed, `MISSING` where none was sent.
+    """
+
+    route: Route
+    params: Mapping[str, str]
+    query: Sequence[tuple[str, str]] = ()
+    body: Sent = MISSING
+    url: str = ""
+
+    @property
+    def endpoint(self) -> Endpoint:
+        """The endpoint that is called."""
+        return self.route.endpoint
+
+    @property
+    def resource(self) -> Resource:
+        """The resource that the endpoint belongs to."""
+        return self.route.resource
+
+    @property
+    def ends_at_record(self) -> bool:
+        """Whether the path is that of a record itself, not of something below it."""
+        return self.endpoint.path.text == self.resource.path.text
+
+    def list_params(self) -> Mapping[str, str]:
+        """The path's parameters that restrict a list. Those of another template's query are search arguments."""
+        own = {parameter.name for parameter in self.endpoint.path.parameters} - set(self.route.holes.values())
+        return {name: text for name, text in self.params.items() if name in own}
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Reply:
+    """An answer. `content` is JSON, or bytes, or with `text` plain text; `MISSING`: no body."""
+
+    status: int
+    content: Json | bytes | Missing = MISSING
+    headers: Mapping[str, str] = dataclasses.field(default_factory=dict[str, str])
+    text: bool = False

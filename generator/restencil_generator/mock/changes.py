@@ -1,0 +1,254 @@
+"""What a call writes: the rules of REST for the methods that change something."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Mapping, Sequence
+from http import HTTPStatus
+
+from restencil_generator.declaration import (
+    MISSING,
+    AdderOf,
+    EntityRef,
+    EnumRef,
+    Field,
+    InvalidateOf,
+    Json,
+    ListOf,
+    Missing,
+    ObjectRef,
+    ObjectType,
+    Optional,
+    Scalar,
+    UnionOf,
+    ValuesOf,
+)
+from restencil_generator.mock import made_up
+from restencil_generator.mock.body import misfits
+from restencil_generator.mock.call import Call, Sent
+from restencil_generator.mock.errors import Refusal
+from restencil_generator.mock.intake import Intake
+from restencil_generator.mock.kinds import argument_field, bare, entity_part, is_list, is_record
+from restencil_generator.mock.records import Records
+from restencil_generator.mock.show import show
+from restencil_generator.mock.tables import Row, Tables, scalar_of, text_of
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a call has come to, for its answer to show.
+
+    `subject` is the row that it has found, created or changed, which single members of the answer show; `added` are the
+    rows that it has created, where it creates; `removed` is the record that it has removed, as it was.
+    """
+
+    status: HTTPStatus = HTTPStatus.OK
+    subject: Row | None = None
+    added: Sequence[Row] | None = None
+    removed: Json | Missing = MISSING
+
+
+class Changes:
+    """Does what one call with a side effect says. Raises `Refusal` where what was sent cannot be used."""
+
+    def __init__(self, tables: Tables, call: Call) -> None:
+        self.tables = tables
+        self.spec = tables.spec
+        self.call = call
+        self.records = Records(tables, call)
+        self.intake = Intake(tables)
+
+    def perform(self) -> Outcome:
+        """Does what the endpoint says with what was sent."""
+        self._check_body()
+        self._keep()
+        of = entity_part(self.call.endpoint.schema)
+        if of is None:
+            return self._perform_without_entity()
+        if self.call.endpoint.method == "DELETE" or isinstance(self.call.endpoint.schema, InvalidateOf):
+            return self._delete(of)
+        owner = self.records.owner()
+        if owner is not None and self.tables.is_of(owner, of):
+            return self._change(owner)
+        if self.call.endpoint.method == "POST":
+            return self._add(of, below=owner)
+        return self._change(self.records.single(of))
+
+    def _perform_without_entity(self) -> Outcome:
+        owner = self.records.owner()
+        if owner is not None and self.call.ends_at_record:
+            if self.call.endpoint.method == "DELETE":
+                self.tables.remove(owner)
+            elif self.call.endpoint.method in ("PUT", "PATCH"):
+                return self._change(owner)
+        return Outcome()
+
+    def _delete(self, of: EntityRef | UnionOf) -> Outcome:
+        row = self.records.owner()
+        if row is None or not self.tables.is_of(row, of):
+            row = self.records.single(of)
+        removed = show(self.tables, row)
+        self.tables.remove(row)
+        return Outcome(removed=removed)
+
+    def _keep(self) -> None:
+        """Bytes that were sent are what the address answers from now on, until it is deleted."""
+        if isinstance(self.call.body, bytes):
+            self.tables.contents[self.call.url] = self.call.body
+        elif self.call.endpoint.method == "DELETE":
+            self.tables.contents.pop(self.call.url, None)
+
+    def _check_body(self) -> None:
+        """Refuses a body with values of a wrong type. Fields may be missing, and unknown ones are kept."""
+        body, declared = self.call.body, self.call.endpoint.body
+        if declared is None or declared.type is None or isinstance(body, Missing | bytes) or body is None:
+            return
+        type_ = declared.type
+        if isinstance(type_, EntityRef | UnionOf) and isinstance(body, list):
+            type_ = ListOf(type_)
+        elif isinstance(type_, EntityRef | UnionOf) and self._assigns:
+            type_ = ValuesOf(type_)
+        found = [*misfits(self.spec, type_, body)]
+        if found:
+            raise Refusal(HTTPStatus.UNPROCESSABLE_ENTITY, "; ".join(found))
+
+    def _change(self, row: Row) -> Outcome:
+        """PUT replaces, all else merges. What has no body does what its name says, where a field can show it."""
+        if self._is_plain():
+            self._change_field(row)
+        elif self.call.endpoint.has_body:
+            body = self._record(self.call.body, frozenset((row.entity.key,)))
+            self.intake.change(row, body, replace=self.call.endpoint.method == "PUT")
+        else:
+            self._do_as_named(row)
+        return Outcome(subject=row)
+
+    def _do_as_named(self, row: Row) -> None:
+        """`complete` sets the flag `completed` and the status `completed`, if the record has such fields."""
+        stem = self.call.endpoint.name.removesuffix("e").lower()
+        for field in row.entity.all_fields:
+            type_ = bare(field.type)
+            if type_ == Scalar("boolean") and field.name.lower().startswith(stem):
+                row.data[field.wire] = True
+            if isinstance(type_, EnumRef):
+                for member in self.spec.enums[type_.name].members:
+                    if isinstance(member.value, str) and member.value.lower().startswith(stem):
+                        row.data[field.wire] = member.value
+
+    def _is_plain(self) -> bool:
+        """Whether the body is declared as something else than records (`[string]`, `any`, bytes), and is no mapping."""
+        declared = self.call.endpoint.body
+        plain = declared is not None and not is_record(declared.type)
+        return plain and isinstance(self.call.body, bytes | list | str | int | float)
+
+    def _change_field(self, row: Row) -> None:
+        """A body that is no record is the value of the field that the path ends with, if there is one that it fits.
+
+        PUT sets the field, all else adds to a list. Without such a field the record stays as it is.
+        """
+        body = self.call.body
+        field = argument_field(row.entity, self.call.endpoint.path.text.rpartition("/")[2])
+        if field is None or isinstance(body, Missing | bytes) or any(misfits(self.spec, field.type, body)):
+            return
+        held = row.data.get(field.wire)
+        adds = self.call.endpoint.method != "PUT" and isinstance(body, list) and isinstance(held, list)
+        value = self.intake.absorb(field.type, body)
+        row.data[field.wire] = [*held, *value] if adds and isinstance(held, list) and isinstance(value, list) else value
+
+    def _named(self, of: EntityRef | UnionOf) -> list[Row]:
+        """The rows whose pks a body lists, where it lists nothing else."""
+        if not isinstance(self.call.body, list):
+            return []
+        rows = {self.tables.pk(row): row for _, row in self.tables.rows(of)}
+        found = [rows.get(text_of(scalar_of(item)) or "") for item in self.call.body]
+        return [row for row in found if row is not None] if None not in found else []
+
+    def _add(self, of: EntityRef | UnionOf, below: Row | None) -> Outcome:
+        """Creates what was sent, and puts it below a record where the path names one."""
+        params = self._params(of, below)
+        if self._is_plain():
+            named = self._named(of)
+            if named:
+                return Outcome(subject=named[0], added=named)
+            whole = is_list(self.call.endpoint.schema)
+            many = len(self.call.body) if isinstance(self.call.body, list) and whole else 1
+            added = [self.intake.create(of, {}, params=params) for _ in range(many)]
+            subject = None if whole else added[0]
+        else:
+            added = self._create(of, self.call.body if self.call.endpoint.has_body else {}, params)
+            subject = added[0] if self._is_single else None
+        if below is not None:
+            for row in added:
+                for field in below.entity.all_fields:
+                    if self.tables.is_relation(field, row.entity) and not isinstance(
+                        bare(field.type), EntityRef | UnionOf
+                    ):
+                        self.tables.attach(below, field, row)
+        return Outcome(HTTPStatus.CREATED, subject, added)
+
+    def _params(self, of: EntityRef | UnionOf, below: Row | None) -> dict[str, str]:
+        """The arguments that a new record takes fields from: a list is asked for by them, so it has to fit into it."""
+        params = {**dict(self.call.query), **self.call.list_params()}
+        if below is not None:
+            params.pop(self.call.resource.path.parameters[-1].name, None)
+            for entity in self.tables.entities(of):
+                back = argument_field(entity, f"{made_up.words(below.entity.name)} id")
+                if back is not None:
+                    params[back.wire] = self.tables.pk(below)
+        return params
+
+    def _create(self, of: EntityRef | UnionOf, body: Sent, params: Mapping[str, str]) -> list[Row]:
+        """One record, or several where the body is a list, or a mapping that `assign` takes."""
+        keys = self.tables.keys(of)
+        if self._assigns:
+            return [
+                self.intake.create(of, self._record(item, keys, f"the member {key!r}"), params=params, label=key)
+                for key, item in self._object(body).items()
+            ]
+        if isinstance(body, list):
+            return [
+                self.intake.create(of, self._record(item, keys, f"item {index}"), params=params)
+                for index, item in enumerate(body)
+            ]
+        return [self.intake.create(of, self._record(body, keys), params=params)]
+
+    @property
+    def _assigns(self) -> bool:
+        schema = self.call.endpoint.schema
+        return isinstance(schema, AdderOf) and schema.how == "assign"
+
+    @property
+    def _is_single(self) -> bool:
+        """Whether the body is one record."""
+        return not self._assigns and not (self.call.endpoint.has_body and isinstance(self.call.body, list))
+
+    def _record(self, body: Sent, keys: frozenset[str], what: str = "the body") -> dict[str, Json]:
+        """What a body says about a record of these tables.
+
+        A member that the spec declares for the body and for no such record is said to the server, which does not show
+        it; one that the spec does not know at all is kept, as by a server that is ahead of the spec.
+        """
+        said = {field.wire for field in self._body_fields()} - self.tables.members(keys)
+        return {name: value for name, value in self._object(body, what).items() if name not in said}
+
+    def _body_fields(self) -> Sequence[Field]:
+        """The fields that the body declares itself; none where it takes those of entities."""
+        type_ = None if self.call.endpoint.body is None else self.call.endpoint.body.type
+        while isinstance(type_, Optional | ListOf | ValuesOf):
+            type_ = type_.item
+        match type_:
+            case ObjectType():
+                return type_.members
+            case ObjectRef():
+                return self.spec.objects[type_.name].fields
+            case _:
+                return ()
+
+    def _object(self, body: Sent, what: str = "the body") -> dict[str, Json]:
+        if isinstance(body, dict):
+            return body
+        if body is MISSING or body is None or body == b"":
+            return {}
+        found = "bytes" if isinstance(body, bytes) else json.dumps(body)[:80]
+        raise Refusal(HTTPStatus.UNPROCESSABLE_ENTITY, f"{what} is {found}; expected a JSON object")

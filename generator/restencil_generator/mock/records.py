@@ -1,0 +1,172 @@
+"""Which records a call is about: the one that its path names, or the list that its arguments leave."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from http import HTTPStatus
+
+from restencil_generator.declaration import Entity, EntityRef, Json, ListOf, UnionOf
+from restencil_generator.mock import made_up
+from restencil_generator.mock.call import Call
+from restencil_generator.mock.errors import Refusal
+from restencil_generator.mock.kinds import argument_field, bare, entity_part
+from restencil_generator.mock.pages import paging_of
+from restencil_generator.mock.show import show
+from restencil_generator.mock.tables import Ref, Row, Stored, Tables, scalar_of, text_of
+
+
+class Records:
+    """Chooses the records of one call. Raises `Refusal` where there is none that it names."""
+
+    def __init__(self, tables: Tables, call: Call) -> None:
+        self.tables = tables
+        self.call = call
+
+    def owner(self) -> Row | None:
+        """The row of the resource that the path's parameters name; None where the path does not go down to one row."""
+        of = self.call.resource.schema
+        names = [parameter.name for parameter in self.call.resource.path.parameters]
+        if names[-1] not in self.call.params:
+            return None
+        wanted = {name: text for name, text in self.call.params.items() if name in names}
+        for _, row in self.tables.rows(of):
+            if self._is_named(row, wanted, last=names[-1]):
+                return row
+        kind = " or ".join(entity.name for entity in self.tables.entities(of))
+        said = ", ".join(f"{name}={text!r}" for name, text in wanted.items())
+        raise Refusal(HTTPStatus.NOT_FOUND, f"there is no {kind} with {said}")
+
+    def _is_named(self, row: Row, wanted: Mapping[str, str], last: str) -> bool:
+        for name, text in wanted.items():
+            agrees = self.tables.agrees(row, name, text)
+            if agrees is None:
+                # No field of that name: the last parameter is the pk, one before it a place that the row was put in.
+                agrees = self.tables.pk(row) == text if name == last else row.scope.get(name, text) == text
+            if not agrees:
+                return False
+        return True
+
+    def single(self, of: EntityRef | UnionOf) -> Row:
+        """The one row that a single answer is about."""
+        owner = self.owner()
+        entities = self.tables.entities(of)
+        if owner is not None:
+            if self.tables.is_of(owner, of):
+                return owner
+            for field in owner.entity.all_fields:
+                ref = owner.data.get(field.wire)
+                row = self.tables.follow(ref) if isinstance(ref, Ref) else None
+                if row is not None and self.tables.is_of(row, of):
+                    return row
+        for _, row in self._filtered(of):
+            return row
+        raise Refusal(HTTPStatus.NOT_FOUND, f"there is no {' or '.join(entity.name for entity in entities)}")
+
+    def rows(self, of: EntityRef | UnionOf) -> list[tuple[Entity, Row]]:
+        """The rows of a list: those below the row that the path names, or those that its parameters and query leave."""
+        if not self.tables.keys(of) & self.tables.keys(self.call.resource.schema):
+            owner = self.owner()
+            if owner is not None:
+                return [(entity, row) for entity, row in self._filtered(of) if self._belongs(row, owner)]
+        return self._filtered(of)
+
+    def _belongs(self, row: Row, owner: Row) -> bool:
+        """Whether a row is below another one: in a list of it, or by a relation or id that leads back to it."""
+        holders = [field for field in owner.entity.all_fields if self.tables.is_relation(field, row.entity)]
+        if holders:
+            return any(
+                self._leads_to(ref, row)
+                for field in holders
+                for value in [owner.data.get(field.wire)]
+                for ref in (
+                    value if isinstance(value, list) else value.values() if isinstance(value, dict) else [value]
+                )
+            )
+        back = argument_field(row.entity, f"{made_up.words(owner.entity.name)} id")
+        return back is None or bool(self.tables.agrees(row, back.wire, self.tables.pk(owner)))
+
+    def _leads_to(self, ref: Stored, row: Row) -> bool:
+        return isinstance(ref, Ref) and self.tables.follow(ref) is row
+
+    def _filtered(self, of: EntityRef | UnionOf) -> list[tuple[Entity, Row]]:
+        """The rows that agree with the path and with every search parameter that has a meaning, in order."""
+        rows = [
+            (entity, row)
+            for entity, row in self.tables.rows(of)
+            if all(self._in_path(row, name, text) for name, text in self.call.list_params().items())
+        ]
+        skipped = paging_of(self.call.endpoint).arguments
+        for name, text in self._arguments():
+            if name in skipped:
+                continue
+            if self._orders(name):
+                rows = self._ordered(rows, text)
+            elif any(argument_field(entity, name) is not None for entity in self.tables.entities(of)):
+                declared = next((field for field in self.call.endpoint.search_params if field.wire == name), None)
+                texts = text.split(",") if declared is not None and isinstance(bare(declared.type), ListOf) else [text]
+                rows = [pair for pair in rows if any(self.tables.agrees(pair[1], name, one) for one in texts)]
+            elif made_up.words(name) in ("q", "query", "search", "text", "term", "keyword", "keywords", "filter"):
+                rows = [pair for pair in rows if _contains(show(self.tables, pair[1]), text.lower())]
+        return rows
+
+    def _in_path(self, row: Row, name: str, text: str) -> bool:
+        agrees = self.tables.agrees(row, name, text)
+        if agrees is not None and not self._names_owner(name):
+            return agrees
+        return row.scope.get(name, text) == text
+
+    def _names_owner(self, name: str) -> bool:
+        """Whether a parameter names a row of the resource and the answer is about rows of another kind."""
+        parameters = self.call.resource.path.parameters
+        of = entity_part(self.call.endpoint.schema)
+        return (
+            name == parameters[-1].name
+            and of is not None
+            and not self.tables.keys(of) & self.tables.keys(self.call.resource.schema)
+        )
+
+    def _arguments(self) -> Iterable[tuple[str, str]]:
+        """Search arguments: of the query, of the template's own query, and of the body of a reading endpoint."""
+        yield from self.call.query
+        for name in self.call.route.holes.values():
+            if name in self.call.params:
+                yield name, self.call.params[name]
+        if not self.call.endpoint.side_effect and isinstance(self.call.body, dict):
+            for name, value in self.call.body.items():
+                if (text := text_of(scalar_of(value))) is not None:
+                    yield name, text
+
+    def _orders(self, name: str) -> bool:
+        of = self.call.endpoint.collection
+        return made_up.words(name).startswith(("order", "sort")) or (
+            of is not None and name in of.non_filter_arguments and made_up.words(name).endswith(("order", "sort", "by"))
+        )
+
+    def _ordered(self, rows: list[tuple[Entity, Row]], text: str) -> list[tuple[Entity, Row]]:
+        """Sorted by the field that an ordering names (`title`, `-title`, `title:desc`), if it names one."""
+        name, _, direction = text.removeprefix("-").partition(":")
+        if any(argument_field(entity, name) is None for entity in {one.name: one for one, _ in rows}.values()):
+            return rows
+
+        def rank(pair: tuple[Entity, Row]) -> tuple[int, float, str]:
+            field = argument_field(pair[0], name)
+            value = None if field is None else pair[1].data.get(field.wire)
+            if isinstance(value, int | float):
+                return 0, value, ""
+            value_text = text_of(value)
+            return (2, 0, "") if value_text is None else (1, 0, value_text)
+
+        return sorted(rows, key=rank, reverse=text.startswith("-") or direction.lower() == "desc")
+
+
+def _contains(value: Json, text: str) -> bool:
+    """Whether a text of a record, or of what is nested in it, has this in it (in lower case)."""
+    match value:
+        case str():
+            return text in value.lower()
+        case list():
+            return any(_contains(item, text) for item in value)
+        case dict():
+            return any(_contains(item, text) for item in value.values())
+        case _:
+            return False
