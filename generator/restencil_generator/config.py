@@ -23,30 +23,66 @@ _KEYS = ("out", "specs", "templates")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Config:
-    """The settings of a run. Paths are ready to use: relative to the working directory, or absolute.
+class Project:
+    """What a run is about: its specs, each once, the folder of their packages, and a user's templates.
 
-    `file` is where they come from, None when nothing but the command line speaks.
+    Paths are ready to use: relative to the working directory, or absolute. `file` is the configuration that they come
+    from, None where nothing but the command line speaks.
     """
 
-    file: Path | None
+    specs: tuple[Path, ...]
+    out: Path
+    templates: Path | None = None
+    file: Path | None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Config:
+    """The table `[tool.restencil]` of a file; `specs` are patterns, relative to the file."""
+
+    file: Path
     specs: tuple[str, ...]
     out: Path
     templates: Path | None
 
 
-def load_config(given: Path | None, start: Path | None = None) -> Config | None:
+def find_project(
+    specs: Sequence[Path], *, config: Path | None = None, out: Path | None = None, templates: Path | None = None
+) -> Project:
+    """The project of a run: what the command line says goes over what the configuration says.
+
+    The configuration is the file `config`, else the nearest `pyproject.toml` upwards that has `[tool.restencil]`.
+    Raises `Failure` where it is not understood, where no spec is named, and where one that is named does not exist.
+    """
+    found = _load_config(config)
+    if not specs and found is None:
+        raise Failure(
+            "no spec: name one (`restencil generate specs/blog.yaml`), or list them under [tool.restencil] in "
+            "pyproject.toml (`restencil init` writes an example)"
+        )
+    if not specs and found is not None and not found.specs:
+        raise Failure(f"{found.file}: [tool.restencil] names no `specs`, and none is given on the command line")
+    if found is None:
+        return Project(_each_once(specs), out or Path(), templates)
+    return Project(
+        _each_once(specs or _find_specs(found)),
+        found.out if out is None else out,
+        found.templates if templates is None else templates,
+        found.file,
+    )
+
+
+def _load_config(given: Path | None) -> _Config | None:
     """The configuration in `given`, else in the nearest `pyproject.toml` upwards that has `[tool.restencil]`.
 
-    The search starts in `start` (default: the working directory) and ends at a folder with `.git`. None when there is
-    none. Raises `Failure` when the file cannot be read or says something that is not understood.
+    The search starts in the working directory and ends at a folder with `.git`. None where there is none.
     """
     if given is not None:
         table = _table(given)
         if table is None:
             raise Failure(f"{given}: there is no [tool.restencil] table")
         return _config(given, table)
-    here = (start or Path.cwd()).resolve()
+    here = Path.cwd().resolve()
     for folder in (here, *here.parents):
         file = folder / FILE
         if file.is_file():
@@ -58,9 +94,8 @@ def load_config(given: Path | None, start: Path | None = None) -> Config | None:
     return None
 
 
-def find_specs(config: Config) -> list[Path]:
+def _find_specs(config: _Config) -> list[Path]:
     """The specs that the configuration names, sorted, each once. A pattern that matches nothing is a `Failure`."""
-    assert config.file is not None
     root = config.file.parent
     found: dict[Path, None] = {}
     for pattern in config.specs:
@@ -93,7 +128,7 @@ def _table(file: Path) -> Mapping[str, object] | None:
     return cast("Mapping[str, object]", table)
 
 
-def _config(file: Path, table: Mapping[str, object]) -> Config:
+def _config(file: Path, table: Mapping[str, object]) -> _Config:
     for key in table:
         if key not in _KEYS:
             near = difflib.get_close_matches(key, _KEYS, n=1)
@@ -109,7 +144,7 @@ def _config(file: Path, table: Mapping[str, object]) -> Config:
     if templates is not None and (not isinstance(templates, str) or not templates):
         raise Failure(f'{file}: `templates` in [tool.restencil] must be a text, such as "templates"')
     root = file.parent
-    return Config(file, tuple(specs), root / out, root / templates if templates is not None else None)
+    return _Config(file, tuple(specs), root / out, root / templates if templates is not None else None)
 
 
 def _texts(value: object) -> list[str] | None:
@@ -129,27 +164,9 @@ def _shown(file: Path) -> Path:
     return file
 
 
-def settle(
-    config: Config | None, specs: Sequence[Path], out: Path | None, templates: Path | None
-) -> tuple[list[Path], Config]:
-    """The specs and settings of a run: what the command line says goes over what the configuration says."""
-    if config is None and not specs:
-        raise Failure(
-            "no spec: name one (`restencil generate specs/blog.yaml`), or list them under [tool.restencil] in "
-            "pyproject.toml (`restencil init` writes an example)"
-        )
-    base = config or Config(None, (), Path(), None)
-    if not specs and not base.specs:
-        raise Failure(f"{base.file}: [tool.restencil] names no `specs`, and none is given on the command line")
-    settled = dataclasses.replace(
-        base, out=base.out if out is None else out, templates=base.templates if templates is None else templates
-    )
-    return _each_once(specs or find_specs(base)), settled
-
-
-def _each_once(paths: Sequence[Path]) -> list[Path]:
+def _each_once(paths: Sequence[Path]) -> tuple[Path, ...]:
     """The paths without those that name the file or folder of an earlier one once more."""
     first: dict[Path, Path] = {}
     for path in paths:
         first.setdefault(path.resolve(), path)
-    return list(first.values())
+    return tuple(first.values())

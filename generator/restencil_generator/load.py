@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
-from restencil_generator import check
+from restencil_generator.check import check
 from restencil_generator.problems import (
     Place,
     Problem,
@@ -104,7 +104,7 @@ def _load(texts: Mapping[str, str], name: str, problems: list[Problem], files: t
     declaration: Spec | None = None
     if complete:
         merged = trees[0] if len(trees) == 1 else _merged(trees, problems)
-        declaration = check.check(merged, name, problems)
+        declaration = check(merged, name, problems)
     if has_errors(problems):
         declaration = None
     return Loaded(declaration, tuple(with_nearest(in_order(problems))), sources, files)

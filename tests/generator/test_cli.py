@@ -11,12 +11,16 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 
+import click
 import pytest
 from tests.patience import PATIENCE
 
 from restencil_generator import __main__
 from restencil_generator.cli import cli, run
+from restencil_generator.failure import Failure, SpecError
+from restencil_generator.problems import Place, Problem
 
 SPEC = """\
 restencil: 1
@@ -540,6 +544,69 @@ def test_a_mistake_of_restencil_is_exit_code_3_and_asks_for_a_report(
     error = capsys.readouterr().err
     assert "restencil: internal error: ImportError: " in error
     assert "Please report it" in error
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "said"),
+    [
+        (Failure("there is no way"), 2, "restencil: there is no way\n"),
+        (
+            SpecError([Problem("a-code", "is wrong", Place("a.yaml"))], {}),
+            2,
+            "a.yaml: error[a-code]: is wrong\n1 error\n",
+        ),
+        (click.UsageError("not like this"), 2, "Error: not like this\n"),
+        (click.FileError("a.yaml", "is gone"), 2, "Error: Could not open file 'a.yaml': is gone\n"),
+        (
+            FileNotFoundError(2, "No such file or directory", "a.yaml"),
+            2,
+            "restencil: a.yaml: No such file or directory\n",
+        ),
+        (OSError("no space"), 2, "restencil: no space\n"),
+        (ZeroDivisionError("division by zero"), 3, "restencil: internal error: ZeroDivisionError: division by zero\n"),
+        (click.Abort(), 130, "restencil: interrupted\n"),
+        (KeyboardInterrupt(), 130, "restencil: interrupted\n"),
+    ],
+    ids=lambda value: type(value).__name__ if isinstance(value, BaseException) else "",
+)
+def test_each_kind_of_error_has_its_exit_code(
+    error: BaseException, code: int, said: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever a command raises, click's own errors among it: never 1, which says that something differs."""
+
+    def scaffold(directory: Path) -> None:
+        raise error
+
+    broken = ModuleType("broken")
+    broken.scaffold = scaffold  # type: ignore[attr-defined]  # a double of the module
+    monkeypatch.setitem(sys.modules, "restencil_generator.scaffold", broken)
+    assert run(["init"]) == code
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert said in shown.err
+
+
+@pytest.mark.parametrize(
+    "command",
+    [["generate"], ["generate", "--dry-run"], ["generate", "--diff"], ["check"], ["check", "--diff"], ["lint"]],
+)
+def test_several_specs_are_one_document(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """Whoever parses the output of a command gets one JSON document, however many packages there are."""
+    Path("specs/shop.yaml").write_text(SPEC.replace("package: blog", "package: shop"))
+    code = run([*command, "specs/blog.yaml", "specs/shop.yaml", "--format", "json"])
+    assert code == (0 if command in (["generate"], ["lint"]) else 1)
+    document = json.loads(capsys.readouterr().out)
+    assert document["total"] == (10 if code else 0)
+
+
+def test_the_mistakes_of_all_specs_are_told_at_once(capsys: pytest.CaptureFixture[str]) -> None:
+    """One run tells everything, in the format that was asked for."""
+    for name in ("blog", "shop"):
+        Path(f"specs/{name}.yaml").write_text(SPEC.replace("string", "strng").replace("blog\n", f"{name}\n"))
+    for command in ("generate", "check", "lint", "mock"):
+        assert run([command, "specs/blog.yaml", "specs/shop.yaml", "--format", "json"]) == 2
+        files = [problem["file"] for problem in json.loads(capsys.readouterr().out)["problems"]]
+        assert files == ["specs/blog.yaml", "specs/shop.yaml"]
 
 
 def test_interruption_is_exit_code_130() -> None:

@@ -18,10 +18,11 @@ import pytest
 import yaml
 from tests.patience import PATIENCE
 
-from restencil_generator.generate import build
+from restencil_generator.compare import compare, read_manifest, read_text
 from restencil_generator.load import load_spec, load_text
 from restencil_generator.package import Package
-from restencil_generator.write import compare, publish, read_manifest, read_text
+from restencil_generator.pipeline import build
+from restencil_generator.publish import publish
 
 ROOT = Path(__file__).parents[2]
 SPECS = ROOT / "specs"

@@ -19,9 +19,9 @@ from tests.patience import PATIENCE
 
 import restencil
 from restencil_generator.cli import run
-from restencil_generator.generate import build
+from restencil_generator.compare import compare
 from restencil_generator.load import load_spec
-from restencil_generator.write import compare
+from restencil_generator.pipeline import build
 
 ROOT = Path(__file__).parents[2]
 GOLDEN = ROOT / "tests" / "golden"

@@ -19,9 +19,9 @@ from tests.generator.specs_at_random import loaded, specs
 
 from restencil_generator import declaration as d
 from restencil_generator.failure import Failure
-from restencil_generator.generate import build
 from restencil_generator.load import load_spec, load_text
-from restencil_generator.write import publish
+from restencil_generator.pipeline import build
+from restencil_generator.publish import publish
 
 ROOT = Path(__file__).parents[2]
 SPECS = sorted((ROOT / "specs").glob("*.yaml"))

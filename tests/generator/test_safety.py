@@ -16,8 +16,8 @@ from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 from tests.generator.specs_at_random import hostile, loaded
 
-from restencil_generator.generate import build
-from restencil_generator.write import publish
+from restencil_generator.pipeline import build
+from restencil_generator.publish import publish
 
 _numbers = itertools.count()
 

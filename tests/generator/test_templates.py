@@ -8,13 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from restencil_generator.compare import compare, read_manifest, read_text
 from restencil_generator.failure import Failure
 from restencil_generator.format import format_text
-from restencil_generator.generate import build
 from restencil_generator.load import load_text
 from restencil_generator.package import Manifest
+from restencil_generator.pipeline import build
 from restencil_generator.plan import CONTEXT_VERSION
-from restencil_generator.write import compare, publish, read_manifest, read_text
+from restencil_generator.publish import publish
 
 ROOT = Path(__file__).parents[2]
 TEMPLATES = ROOT / "templates" / "restencil_templates"

@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 from tests.patience import PATIENCE
 
+from restencil_generator.compare import Cause, as_recorded, compare, diff, read_manifest
 from restencil_generator.failure import Failure
 from restencil_generator.package import HEADER, MANIFEST, Manifest, Package, assemble, digest
-from restencil_generator.write import Cause, Refused, as_recorded, compare, diff, publish, read_manifest
+from restencil_generator.publish import Refused, publish
 
 SPEC = "a" * 64
 OTHER_SPEC = "b" * 64
@@ -310,7 +311,7 @@ def test_what_a_killed_run_left_is_removed_by_the_next(target: Path) -> None:
 
 def test_without_an_exchange_of_folders_files_are_replaced_one_by_one(target: Path) -> None:
     """Where the folder cannot be exchanged (it is a mount point, say) the result is the same."""
-    from restencil_generator.write import _replace_one_by_one
+    from restencil_generator.publish import _replace_one_by_one
 
     fresh = target.parent / "fresh"
     fresh.mkdir()
@@ -341,7 +342,7 @@ import sys
 sys.path[:0] = {path!r}
 from pathlib import Path
 from tests.generator.test_write import big
-from restencil_generator.write import publish
+from restencil_generator.publish import publish
 target = Path({target!r})
 print("ready", flush=True)
 for turn in range(100000):
