@@ -511,8 +511,8 @@ def lint(console: _Console, project: Callable[[], Project], no_hooks: bool) -> E
       restencil lint
       restencil lint specs/blog.yaml --format json
     """
+    from restencil_generator.lint import advise
     from restencil_generator.problems import has_errors
-    from restencil_generator.project import advise
 
     found = project()
     advice = advise(found, import_hooks=not no_hooks)

@@ -16,11 +16,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from restencil_generator import declaration as d
-from restencil_generator.problems import Place, Problem, Related, did_you_mean, in_order, quoted
+from restencil_generator.load import Loaded, load_spec
+from restencil_generator.problems import Place, Problem, Related, Source, did_you_mean, in_order, quoted
 from restencil_generator.values import misfits
 
 if TYPE_CHECKING:
-    from restencil_generator.load import Loaded
+    from restencil_generator.config import Project
 
 HOOKS_TIMEOUT: Final = 60.0
 """How long, in seconds, importing the hand-written code of one spec may take."""
@@ -53,6 +54,30 @@ def lint(loaded: Loaded, *, import_hooks: bool = True, python_path: Sequence[Pat
     if import_hooks:
         found.extend(_hooks(spec, python_path))
     return tuple(in_order(found))
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Advice:
+    """The mistakes of a project's specs and the advice about them; `sources` are the texts for excerpts."""
+
+    problems: tuple[Problem, ...]
+    sources: dict[str, Source]
+
+
+def advise(project: Project, *, import_hooks: bool = True) -> Advice:
+    """The mistakes of all specs, and the advice about those without any.
+
+    With `import_hooks` hand-written code is imported, in a process of its own, from the working directory, the folder
+    of the packages and that of the configuration.
+    """
+    python_path = [Path.cwd(), project.out, *([] if project.file is None else [project.file.parent])]
+    problems: list[Problem] = []
+    sources: dict[str, Source] = {}
+    for loaded in map(load_spec, project.specs):
+        problems += loaded.problems
+        problems += lint(loaded, import_hooks=import_hooks, python_path=python_path)
+        sources |= loaded.sources
+    return Advice(tuple(problems), sources)
 
 
 def _advice(code: str, message: str, place: Place, hint: str = "", related: Iterable[Related] = ()) -> Problem:

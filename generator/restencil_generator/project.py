@@ -11,14 +11,10 @@ from pathlib import Path
 from typing import TypeAlias
 
 from restencil_generator import cache
-from restencil_generator.api import load_all, package_for
 from restencil_generator.compare import Difference, as_recorded, compare, refused
 from restencil_generator.config import Project
 from restencil_generator.failure import Failure
-from restencil_generator.lint import lint
-from restencil_generator.load import load_spec
 from restencil_generator.package import MANIFEST, Package
-from restencil_generator.problems import Problem, Source
 from restencil_generator.publish import Published, Refused, publish
 
 Progress: TypeAlias = Callable[[str, int, int], None]
@@ -42,14 +38,6 @@ class Made:
         return [] if self.package is None else compare(self.package, self.directory)
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Advice:
-    """The mistakes of a project's specs and the advice about them; `sources` are the texts for excerpts."""
-
-    problems: tuple[Problem, ...]
-    sources: dict[str, Source]
-
-
 def make(project: Project, progress: Progress = lambda name, done, total: None) -> list[Made]:
     """The packages of all specs, those first that are known to be up to date. Writes nothing but the cache of runs.
 
@@ -59,6 +47,10 @@ def make(project: Project, progress: Progress = lambda name, done, total: None) 
     known = {one.source for one in made}
     owners = {one.directory: one.source for one in made}
     rest = [path for path in project.specs if path not in known]
+    if not rest:
+        return made
+    from restencil_generator.api import load_all, package_for  # where all is known, nothing is loaded
+
     for path, spec in zip(rest, load_all(rest), strict=True):
         directory = project.out / spec.package
         if directory in owners:
@@ -95,22 +87,6 @@ def refuse(differences: dict[Path, list[Difference]], *, force: bool) -> None:
     }
     if stopped:
         raise Refused(stopped)
-
-
-def advise(project: Project, *, import_hooks: bool = True) -> Advice:
-    """The mistakes of all specs, and the advice about those without any.
-
-    With `import_hooks` hand-written code is imported, in a process of its own, from the working directory, the folder
-    of the packages and that of the configuration.
-    """
-    python_path = [Path.cwd(), project.out, *([] if project.file is None else [project.file.parent])]
-    problems: list[Problem] = []
-    sources: dict[str, Source] = {}
-    for loaded in map(load_spec, project.specs):
-        problems += loaded.problems
-        problems += lint(loaded, import_hooks=import_hooks, python_path=python_path)
-        sources |= loaded.sources
-    return Advice(tuple(problems), sources)
 
 
 def _known(project: Project) -> list[Made]:
