@@ -472,11 +472,14 @@ class PageSize:
     value: int
 
 
+PaginationStyle: TypeAlias = Literal["page", "offset", "cursor", "link"]
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class Pagination:
     """How `iterate()` finds the next page. `next` is set for the style `cursor` alone."""
 
-    style: Literal["page", "offset", "cursor", "link"]
+    style: PaginationStyle
     next: Next | None = None
     size: PageSize | None = None
     remove_cursor: Reference | None = None
@@ -518,12 +521,12 @@ class Endpoint:
 
     `params` are the path's parameters in its order; `search_params` include the pagination's size parameter only if the
     spec declares it. `pagination_field` is a parameter of `get_page` alone, and None where the schema holds no
-    collection. `collection` is the first collection of the schema (§3.9), what `push` and the like work on.
+    collection. `collection` is the first collection of the schema, what `push` and the like work on.
     `extenders` holds what exists of `push`, `unshift`, `assign`, `get_page` on this endpoint; they inherit from it.
 
     `schema` None: no schema. `returns`: the type of the value where the spec gives one, else None.
     `base` is the endpoint class to build on, None for the runtime's own. `headers` are all static headers, those of the
-    spec and the resource included. `optimistic` says that the standard optimistic payload (§4.3) applies to it.
+    spec and the resource included. `optimistic` says that the standard optimistic payload applies to it.
     """
 
     name: str
@@ -559,7 +562,7 @@ class Endpoint:
 
     @property
     def has_body(self) -> bool:
-        """Whether a call takes a body (§3.2)."""
+        """Whether a call takes a body: one is declared, and the method sends one."""
         return self.body is not None and self.method not in ("GET", "DELETE")
 
 

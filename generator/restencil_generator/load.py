@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
-from restencil_generator.check import check
+from restencil_generator.check.spec import check
 from restencil_generator.problems import (
     Place,
     Problem,

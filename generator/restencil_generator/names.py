@@ -134,17 +134,6 @@ CLIENT_MEMBERS: Final = frozenset(
 RESOURCE_MEMBERS: Final = frozenset(("controller",))
 """The public names of a bound resource other than `extend`, which no endpoint may take."""
 
-SCALAR_WORDS: Final = ("string", "integer", "number", "boolean", "datetime", "date", "time", "decimal", "uuid", "any")
-"""The types that are one word."""
-
-FORM_WORDS: Final = ("values", "union", "collection", "all", "invalidate", "query", "entity", "object")
-"""The keys that make a mapping in type position a form."""
-
-RESERVED_TYPES: Final = frozenset((*SCALAR_WORDS, *FORM_WORDS, "bytes", "null"))
-"""Words that name no entity, object or enum."""
-
-WIRE_NAMES: Final = ("as_is", "snake_case", "camelCase", "PascalCase", "kebab-case")
-
 _BOUNDARY: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 

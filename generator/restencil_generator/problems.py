@@ -169,5 +169,14 @@ def listed(words: Iterable[str], last: str = "or") -> str:
     return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} {last} {texts[-1]}" if texts else ""
 
 
+def circle_text(circle: Sequence[str]) -> str:
+    """What the first of a circle extends, for a message: itself, and how; the middle of a long way is left out."""
+    if len(circle) == 1:
+        return "itself"
+    names = [*circle, circle[0]]
+    shown_names = names if len(names) <= 8 else [*names[:6], "…", names[-1]]
+    return f"itself: {' → '.join(visible(name[:60]) for name in shown_names)}"
+
+
 def _plain(word: str) -> str:
     return word.replace("_", "").replace("-", "").replace(".", "").casefold()

@@ -1,4 +1,4 @@
-"""Read the small parts of a spec from its tree: texts, flags, numbers, durations, references, mappings of known keys.
+"""Read a spec's tree by the language's table: mappings of known keys, and the values of every kind that stands alone.
 
 Every reader reports what does not fit and returns None then, so that its caller can go on and find the next mistake.
 """
@@ -7,24 +7,89 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Iterable
-from typing import Final
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import Any, Final, NamedTuple, TypeAlias
 
+from restencil_generator import kinds, language
 from restencil_generator.declaration import Json, Reference
 from restencil_generator.names import KEYWORDS, is_identifier, suggested_identifier
 from restencil_generator.problems import Place, Problem, Related, did_you_mean, listed, nearest, quoted, visible
-from restencil_generator.tree import Entry, MappingNode, Node, ScalarNode, SequenceNode, described
+from restencil_generator.tree import Entry, MappingNode, Node, ScalarNode, SequenceNode, described, is_null
 
 _DURATION: Final = re.compile(r"([0-9]{1,15})(ms)\Z|([0-9]{1,12})(s)\Z|([0-9]{1,10})(m)\Z|([0-9]{1,8})(h)\Z")
 _UNITS: Final = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000}
 _REFERENCE: Final = re.compile(r"python:([^:]+):([^:]+)\Z")
+_HEADER: Final = re.compile(language.HTTP_WORD)
+_HEADER_VALUE: Final = re.compile(language.HEADER_VALUE)
 
 MAX_DURATION: Final = 10**15
 """The longest duration in milliseconds, some 30,000 years: beyond it floats lose milliseconds."""
 
 
+class Spot(NamedTuple):
+    """Where a value stands: its node, what messages call it, what its key belongs to, and the key."""
+
+    node: Node
+    label: str
+    owner: str
+    key: Node
+
+
+class WithPlaces(NamedTuple):
+    """JSON as it is written, with the place of each of its parts by its path."""
+
+    value: Json
+    places: Mapping[tuple[str | int, ...], Place]
+    usable: bool
+
+
+class Given:
+    """What a mapping in a place of the language gives: its known keys, and the values that the table could read.
+
+    A key that is not given, or whose value is wrong, has the default of its row.
+    """
+
+    __slots__ = ("_rows", "_values", "entries")
+
+    def __init__(self, place: str, entries: dict[str, Entry], values: dict[str, Any]) -> None:
+        self.entries = entries
+        self._rows = language.rows(place)
+        self._values = values
+
+    def __contains__(self, key: str) -> bool:
+        return key in self.entries
+
+    def __getitem__(self, key: str) -> Any:
+        """The value of a key; for one that only the check can read, see `node`."""
+        return self._values[key] if key in self._values else self._rows[key].default
+
+    def node(self, key: str) -> Node | None:
+        """What is written under a key, None where it is not given."""
+        entry = self.entries.get(key)
+        return entry.value if entry is not None else None
+
+    def key(self, key: str) -> ScalarNode:
+        """The node of a key that is given."""
+        return self.entries[key].key
+
+    def forget(self, key: str) -> None:
+        """Goes on as if a key were not given, because it has no meaning beside the others."""
+        del self.entries[key]
+        self._values.pop(key, None)
+
+    def values(self) -> dict[str, Any]:
+        """The values of all keys that are given and right."""
+        return dict(self._values)
+
+
+Check: TypeAlias = Callable[["Reader", Any, Spot], Any]
+"""A function that a row names: it judges a value further, and gives the one to go on with."""
+
+
 class Reader:
-    """Collects problems and reads the parts that occur everywhere."""
+    """Collects problems, and reads what stands alone. `checks` are the functions that rows name."""
+
+    checks: Mapping[str, Check] = {}
 
     def __init__(self, problems: list[Problem]) -> None:
         self.problems = problems
@@ -55,35 +120,66 @@ class Reader:
         self.wrong(what, "a mapping", node, hint)
         return None
 
-    def keys(
-        self,
-        mapping: MappingNode,
-        what: str,
-        allowed: Collection[str],
-        required: Collection[str] = (),
-        at: Node | None = None,
-    ) -> dict[str, Entry]:
-        """The entries with an allowed key; the others are reported, and so are required keys that are not there.
+    def section(
+        self, place: str, mapping: MappingNode, what: str, at: Node | Place, *, strays: bool = True
+    ) -> Given:
+        """A mapping in a place of the language: its known keys, read as their rows say.
 
-        `at` is where a missing key is reported, by default the mapping itself.
+        Unknown keys are reported (unless `strays` says that this was done), and so is what the rules of the place
+        forbid. `at` is where a missing key is reported.
         """
-        known: dict[str, Entry] = {}
+        known = language.rows(place)
+        entries: dict[str, Entry] = {}
+        values: dict[str, Any] = {}
         for key, entry in mapping:
-            if key in allowed:
-                known[key] = entry
-            else:
-                self.unknown_key(entry.key, what, allowed)
-        for key in required:
-            if key not in mapping.entries:
-                self.report("missing-key", f"{what} needs the key {quoted(key)}", at or mapping, f"add '{key}: …'")
-        return known
+            row = known.get(key)
+            if row is None:
+                if strays:
+                    self.unknown_key(place, entry.key, what)
+                continue
+            entries[key] = entry
+            if row.deprecated:
+                self._deprecated_key(row, entry.key, what)
+            if not isinstance(row.kind, kinds.Structure):
+                label = row.label.format(key=key, owner=what)
+                value = self.value(row, Spot(entry.value, label, what, entry.key))
+                if value is not None or _takes_null(row.kind, entry.value):
+                    values[key] = value
+        for key, row in known.items():
+            if row.required and key not in entries:
+                message = row.need.format(owner=what, key=key)
+                self.report("missing-key", message, at, row.add.format(key=key))
+        given = Given(place, entries, values)
+        for rule in language.PLACES[place].rules:
+            _RULES[type(rule)](self, rule, given, what, at)
+        return given
 
-    def unknown_key(self, key: ScalarNode, what: str, allowed: Collection[str]) -> None:
-        """Notes a key that does not exist."""
-        hint = did_you_mean(key.text, allowed)
-        if not hint:
-            hint = "remove it" if not allowed else f"known here: {', '.join(allowed)}"
-        self.report("unknown-key", f"unknown key {quoted(key.text)} in {what}", key, hint)
+    def value(self, row: language.Row, spot: Spot) -> Any:
+        """The value of a key that the table can read, judged by the function that its row names."""
+        value = self.of_kind(row.kind, spot)
+        return self.checks[row.check](self, value, spot) if row.check and value is not None else value
+
+    def of_kind(self, kind: kinds.Kind, spot: Spot) -> Any:
+        """A value of a kind that stands alone."""
+        return READERS[type(kind)](self, kind, spot)
+
+    def unknown_key(self, place: str, key: ScalarNode, what: str) -> None:
+        """Notes a key that a place does not have: a slip, or the key of another place of its family."""
+        if key.text in language.relatives(place):
+            message = f"'{key.text}' has no meaning for {language.POSITIONS[place].shown}: {what}"
+            self.report("key-not-here", message, key, language.PLACES[place].instead.get(key.text, "remove it"))
+            return
+        message = f"unknown key {quoted(key.text)} in {what}"
+        self.report("unknown-key", message, key, self.key_hint(place, key.text) or known_here(place))
+
+    def key_hint(self, place: str, word: str) -> str:
+        """The key that an unknown one is most likely meant to be, as a hint; empty where none is near."""
+        meant = language.also(place).get(word)
+        return f"did you mean {quoted(meant)}?" if meant else did_you_mean(word, language.rows(place))
+
+    def _deprecated_key(self, row: language.Row, key: ScalarNode, what: str) -> None:
+        message = f"the key {quoted(row.key)} of {what} is deprecated"
+        self.problems.append(Problem("deprecated-use", message, key.place, row.deprecated, severity="warning"))
 
     # --------------------------------------------------------------------------------------------------------- scalars
 
@@ -100,58 +196,6 @@ class Reader:
                 self.wrong(what, "a text", node, "put it in quotes")
                 return None
         self.wrong(what, "a text", node)
-        return None
-
-    def boolean(self, node: Node, what: str) -> bool | None:
-        """`true` or `false`."""
-        value = node.value if isinstance(node, ScalarNode) else None
-        if isinstance(value, bool):
-            return value
-        hint = ""
-        if isinstance(node, ScalarNode) and node.text.lower() in ("yes", "on", "y", "1"):
-            hint = "write true"
-        elif isinstance(node, ScalarNode) and node.text.lower() in ("no", "off", "n", "0"):
-            hint = "write false"
-        self.wrong(what, "true or false", node, hint)
-        return None
-
-    def integer(self, node: Node, what: str, *, least: int) -> int | None:
-        """A whole number that is not too small."""
-        value = node.value if isinstance(node, ScalarNode) else None
-        if isinstance(value, int) and not isinstance(value, bool) and least <= value <= MAX_DURATION:
-            return value
-        self.wrong(what, f"a whole number from {least} on", node)
-        return None
-
-    def duration(self, node: Node, what: str, *, least: int = 0) -> int | None:
-        """A duration in milliseconds: an integer, or a text such as `500ms`, `30s`, `5m`, `1h`."""
-        value = node.value if isinstance(node, ScalarNode) else None
-        length: int | None = None
-        if isinstance(value, int) and not isinstance(value, bool):
-            length = value
-        elif isinstance(value, str) and (found := _DURATION.match(value)):
-            number, unit = (part for part in found.groups() if part is not None)
-            length = int(number) * _UNITS[unit]
-        if length is not None and least <= length <= MAX_DURATION:
-            return length
-        if length is None:
-            problem = f"{what} is a duration, this is {described(node)}"
-        else:
-            problem = f"{what} is too {'short' if length < least else 'long'}: {described(node)}"
-        self.report("bad-duration", problem, node, "write milliseconds, or a number with ms, s, m or h, such as 30s")
-        return None
-
-    def word(self, node: Node, what: str, words: Collection[str], code: str = "unknown-value") -> str | None:
-        """One of some words."""
-        value = node.value if isinstance(node, ScalarNode) else None
-        if isinstance(value, str) and value in words:
-            return value
-        if isinstance(value, str):
-            near = nearest(value, words)
-            hint = f"did you mean {quoted(near)}?" if near else f"write {listed(words)}"
-            self.report(code, f"{what} is {listed(words)}, this is {described(node)}", node, hint)
-        else:
-            self.wrong(what, listed(words), node)
         return None
 
     def reference(self, node: Node, what: str) -> Reference | None:
@@ -175,27 +219,13 @@ class Reader:
                 return None
         return Reference(module, name, node.place)
 
-    def deprecated(self, node: Node, what: str) -> str | None:
-        """The reason of a deprecation: empty for `true`, None for `false`."""
-        value = node.value if isinstance(node, ScalarNode) else None
-        if isinstance(value, bool):
-            return "" if value else None
-        if isinstance(value, str):
-            return value
-        self.wrong(what, "true, false or the reason as a text", node)
-        return None
-
-    def sequence(self, node: Node, what: str) -> list[Node]:
-        """The items of a list; none, with a problem, for anything else."""
-        if isinstance(node, SequenceNode):
-            return node.items
-        self.wrong(what, "a list", node, "put it in brackets" if isinstance(node, ScalarNode) else "")
-        return []
-
     def texts(self, node: Node, what: str) -> list[tuple[str, Node]]:
-        """The texts of a list that gives none twice, each with its node."""
+        """The texts of a list that gives none twice, each with its node; none, with a problem, for anything else."""
         found: dict[str, Node] = {}
-        for item in self.sequence(node, what):
+        if not isinstance(node, SequenceNode):
+            self.wrong(what, "a list", node, "put it in brackets" if isinstance(node, ScalarNode) else "")
+            return []
+        for item in node.items:
             text = self.text(item, f"an item of {what}", empty=False)
             if text is None:
                 continue
@@ -210,8 +240,6 @@ class Reader:
             else:
                 found[text] = item
         return list(found.items())
-
-    # ----------------------------------------------------------------------------------------------------------- names
 
     def name(self, node: ScalarNode, what: str, *, keyword: bool = True) -> bool:
         """Whether a key is a name that Python code can use; `keyword` allows keywords, which get an underscore."""
@@ -256,6 +284,290 @@ class Reader:
         return value
 
 
+def known_here(place: str) -> str:
+    """The hint that names all keys of a place."""
+    return f"known here: {', '.join(language.rows(place))}"
+
+
 def _name_hint(name: str) -> str:
     suggested = suggested_identifier(name)
     return f"write for instance {quoted(suggested)}" if suggested and suggested != name else "choose another"
+
+
+def _takes_null(kind: kinds.Kind, node: Node) -> bool:
+    return isinstance(kind, kinds.OrNull) and is_null(node)
+
+
+def _scalar(node: Node) -> Any:
+    return node.value if isinstance(node, ScalarNode) else None
+
+
+# --------------------------------------------------------------------------------------------------------------- kinds
+
+
+def _text(reader: Reader, kind: kinds.Text, spot: Spot) -> str | None:
+    text = reader.text(spot.node, spot.label, empty=kind.empty)
+    pattern = kind.pattern
+    if text is None or pattern is None or re.fullmatch(pattern.regex, text):
+        return text
+    value = quoted(text.removeprefix(pattern.after))
+    message = pattern.message.format(value=value, label=spot.label, owner=spot.owner)
+    reader.report(pattern.code, message, spot.node, pattern.hint)
+    return None
+
+
+def _flag(reader: Reader, kind: kinds.Flag, spot: Spot) -> bool | None:
+    value = _scalar(spot.node)
+    if isinstance(value, bool):
+        return value
+    hint = ""
+    if isinstance(spot.node, ScalarNode) and spot.node.text.lower() in ("yes", "on", "y", "1"):
+        hint = "write true"
+    elif isinstance(spot.node, ScalarNode) and spot.node.text.lower() in ("no", "off", "n", "0"):
+        hint = "write false"
+    reader.wrong(spot.label, "true or false", spot.node, hint)
+    return None
+
+
+def _yes(reader: Reader, kind: kinds.Yes, spot: Spot) -> bool | None:
+    if _scalar(spot.node) is True:
+        return True
+    reader.wrong(spot.label, "true", spot.node, kind.hint)
+    return None
+
+
+def _whole(reader: Reader, kind: kinds.Whole, spot: Spot) -> int | None:
+    value = _scalar(spot.node)
+    if isinstance(value, int) and not isinstance(value, bool) and kind.least <= value <= MAX_DURATION:
+        return value
+    reader.wrong(spot.label, f"a whole number from {kind.least} on", spot.node)
+    return None
+
+
+def _version(reader: Reader, kind: kinds.Version, spot: Spot) -> int | None:
+    value = _scalar(spot.node)
+    if not isinstance(value, int) or isinstance(value, bool):
+        expected = "the language version, a whole number"
+        reader.wrong(spot.label, expected, spot.node, f"write {kind.number}")
+    elif value != kind.number:
+        message = f"language version {value} is unknown: this generator reads version {kind.number}"
+        hint = "install a newer restencil" if value > kind.number else f"write 'restencil: {kind.number}'"
+        reader.report("language-version", message, spot.node, hint)
+    return value if value == kind.number else None
+
+
+def _duration(reader: Reader, kind: kinds.Duration, spot: Spot) -> int | None:
+    value = _scalar(spot.node)
+    length: int | None = None
+    if isinstance(value, int) and not isinstance(value, bool):
+        length = value
+    elif isinstance(value, str) and (found := _DURATION.match(value)):
+        number, unit = (part for part in found.groups() if part is not None)
+        length = int(number) * _UNITS[unit]
+    if length is not None and kind.least <= length <= MAX_DURATION:
+        return length
+    if length is None:
+        problem = f"{spot.label} is a duration, this is {described(spot.node)}"
+    else:
+        problem = f"{spot.label} is too {'short' if length < kind.least else 'long'}: {described(spot.node)}"
+    hint = "write milliseconds, or a number with ms, s, m or h, such as 30s"
+    reader.report("bad-duration", problem, spot.node, hint)
+    return None
+
+
+def _word(reader: Reader, kind: kinds.Word, spot: Spot) -> str | None:
+    value = _scalar(spot.node)
+    if isinstance(value, str) and value in kind.words:
+        return value
+    if isinstance(value, str):
+        near = nearest(value, kind.words)
+        hint = f"did you mean {quoted(near)}?" if near else f"write {listed(kind.words)}"
+        message = f"{spot.label} is {listed(kind.words)}, this is {described(spot.node)}"
+        reader.report("unknown-value", message, spot.node, hint)
+    else:
+        reader.wrong(spot.label, listed(kind.words), spot.node)
+    return None
+
+
+def _literal(reader: Reader, kind: kinds.Literal, spot: Spot) -> str | int | None:
+    value = _scalar(spot.node)
+    if isinstance(value, str | int):
+        return value
+    reader.wrong(spot.label, "a text, a whole number, true or false", spot.node)
+    return None
+
+
+def _code(reader: Reader, kind: kinds.Code, spot: Spot) -> Reference | None:
+    return reader.reference(spot.node, spot.label)
+
+
+def _reason(reader: Reader, kind: kinds.Reason, spot: Spot) -> str | None:
+    """The reason: empty for `true`, None for `false`."""
+    value = _scalar(spot.node)
+    if isinstance(value, bool):
+        return "" if value else None
+    if isinstance(value, str):
+        return value
+    reader.wrong(spot.label, "true, false or the reason as a text", spot.node)
+    return None
+
+
+def _name(reader: Reader, kind: kinds.Name, spot: Spot) -> str | None:
+    text = reader.text(spot.node, spot.label, empty=False)
+    if text is None or not isinstance(spot.node, ScalarNode):
+        return None
+    what = kind.what.format(label=spot.label, owner=spot.owner)
+    return text if reader.name(spot.node, what, keyword=kind.keyword) else None
+
+
+def _texts(reader: Reader, kind: kinds.Texts, spot: Spot) -> list[tuple[str, Node]]:
+    if isinstance(spot.node, SequenceNode) and len(spot.node.items) < kind.least:
+        reader.report("wrong-type", f"{spot.label} names no {kind.noun}", spot.node)
+    return reader.texts(spot.node, spot.label)
+
+
+def _headers(reader: Reader, kind: kinds.Headers, spot: Spot) -> dict[str, str]:
+    """Headers by name; those that carry secrets are refused."""
+    found: dict[str, str] = {}
+    first: dict[str, ScalarNode] = {}
+    what = spot.owner
+    for name, entry in reader.mapping(spot.node, spot.label, "write {Name: value}") or ():
+        value = reader.text(entry.value, f"the header {quoted(name)} of {what}")
+        if not _HEADER.fullmatch(name):
+            reader.report("bad-header", f"{quoted(name)} of {what} is no name of a header", entry.key)
+        elif name.lower() in language.SECRET_HEADERS:
+            reader.report(
+                "secret-header",
+                f"the header {quoted(name)} of {what} carries a secret, which never stands in a spec",
+                entry.key,
+                "use 'auth:', or a python: endpoint class",
+            )
+        elif name.lower() in first:
+            reader.report(
+                "given-twice",
+                f"{what} gives the header {quoted(name)} twice: case does not count",
+                entry.key,
+                "keep one of them",
+                [Related(first[name.lower()].place, "given here first")],
+            )
+        elif value is not None and not _HEADER_VALUE.fullmatch(value):
+            message = f"the header {quoted(name)} of {what} holds a character that none may hold"
+            reader.report("bad-header", message, entry.value)
+        elif value is not None:
+            first[name.lower()] = entry.key
+            found[name] = value
+    return found
+
+
+def _json(reader: Reader, kind: kinds.Json, spot: Spot) -> WithPlaces:
+    places: dict[tuple[str | int, ...], Place] = {}
+    before = len(reader.problems)
+    value = reader.json(spot.node, places)
+    if kind.mapping and not isinstance(value, dict):
+        reader.wrong(spot.label, "a mapping", spot.node)
+    return WithPlaces(value, places, len(reader.problems) == before)
+
+
+def _section(reader: Reader, kind: kinds.Section, spot: Spot) -> Given | None:
+    mapping = reader.mapping(spot.node, spot.label, kind.hint)
+    return reader.section(kind.place, mapping, spot.label, spot.key) if mapping is not None else None
+
+
+def _or_null(reader: Reader, kind: kinds.OrNull, spot: Spot) -> Any:
+    return None if is_null(spot.node) else reader.of_kind(kind.kind, spot)
+
+
+def _either(reader: Reader, kind: kinds.Either, spot: Spot) -> Any:
+    meant = next((form for form in kind.kinds if _looks_like(form, spot.node)), kind.kinds[-1])
+    return reader.of_kind(meant, spot)
+
+
+def _looks_like(kind: kinds.Kind, node: Node) -> bool:
+    """Whether a node is written as values of a kind are, right or wrong."""
+    match kind:
+        case kinds.Section() | kinds.Headers():
+            return isinstance(node, MappingNode)
+        case kinds.Texts():
+            return isinstance(node, SequenceNode)
+        case kinds.Code():
+            return str(_scalar(node)).startswith("python:")
+        case _:
+            return isinstance(_scalar(node), str)
+
+
+READERS: Final[Mapping[type[kinds.Kind], Callable[[Reader, Any, Spot], Any]]] = {
+    kinds.Text: _text,
+    kinds.Flag: _flag,
+    kinds.Yes: _yes,
+    kinds.Whole: _whole,
+    kinds.Version: _version,
+    kinds.Duration: _duration,
+    kinds.Word: _word,
+    kinds.Literal: _literal,
+    kinds.Code: _code,
+    kinds.Reason: _reason,
+    kinds.Name: _name,
+    kinds.Texts: _texts,
+    kinds.Headers: _headers,
+    kinds.Json: _json,
+    kinds.Section: _section,
+    kinds.OrNull: _or_null,
+    kinds.Either: _either,
+}
+"""How a value of each kind that stands alone is read."""
+
+
+# --------------------------------------------------------------------------------------------------------------- rules
+
+
+def _exactly_one(reader: Reader, rule: kinds.ExactlyOne, given: Given, what: str, at: Node | Place) -> None:
+    found = [given.key(key) for key in rule.keys if key in given]
+    if not found:
+        reader.report(rule.code, rule.message, at)
+    elif len(found) > 1:
+        reader.report(rule.code, rule.message, found[1], rule.again, [Related(found[0].place, "the first one")])
+
+
+def _one_or_more(reader: Reader, rule: kinds.OneOrMore, given: Given, what: str, at: Node | Place) -> None:
+    if not any(key in given for key in rule.keys):
+        reader.report("missing-key", f"{what} needs {quoted(rule.keys[0])}", at, rule.hint)
+
+
+def _only_with(reader: Reader, rule: kinds.OnlyWith, given: Given, what: str, at: Node | Place) -> None:
+    value = given[rule.other]
+    if rule.key not in given:
+        if value == rule.value:
+            reader.report("missing-key", f"{what} needs {quoted(rule.key)} {rule.need}", at, rule.hint)
+    elif value not in (None, rule.value):
+        named = f"{quoted(rule.key)} has a meaning for the {rule.other} {quoted(rule.value)} alone"
+        hint = f"remove it, or write '{rule.other}: {rule.value}'"
+        node = given.key(rule.key)
+        given.forget(rule.key)
+        reader.report("key-not-here", f"{named}, {what} has {quoted(str(value))}", node, hint)
+
+
+def _excludes(reader: Reader, rule: kinds.Excludes, given: Given, what: str, at: Node | Place) -> None:
+    for key in rule.others if rule.key in given else ():
+        if key in given:
+            message = rule.message.format(owner=what, key=quoted(key))
+            reader.report(rule.code, message, given.key(key), "remove it")
+
+
+def _only_with_mapping(
+    reader: Reader, rule: kinds.OnlyWithMapping, given: Given, what: str, at: Node | Place
+) -> None:
+    needed = isinstance(given.node(rule.other), MappingNode)
+    if needed and rule.key not in given:
+        reader.report("missing-key", rule.need.format(owner=what), at, rule.add)
+    elif rule.key in given and not needed:
+        reader.report("unknown-key", rule.extra.format(owner=what), given.key(rule.key), "remove it")
+
+
+_RULES: Final[Mapping[type[Any], Callable[[Reader, Any, Given, str, Any], None]]] = {
+    kinds.ExactlyOne: _exactly_one,
+    kinds.OneOrMore: _one_or_more,
+    kinds.OnlyWith: _only_with,
+    kinds.Excludes: _excludes,
+    kinds.OnlyWithMapping: _only_with_mapping,
+}
+"""How each rule that joins several keys is judged."""

@@ -1,32 +1,21 @@
 """The JSON Schema (draft 2020-12) of the spec language, for editors: `restencil schema` prints it.
 
-It says all that a JSON Schema can say of one place: keys, forms, words, texts. What takes a second place to judge (a
-name that must exist, two names that clash) is left to the check; a test keeps the two in step and lists what only the
-check finds.
+It is made from the language's table and says all that a JSON Schema can say of one place: keys, what each is for, forms,
+words, texts. What takes a second place to judge (a name that must exist, two names that clash) is left to the check; a
+test keeps the two in step and lists what only the check finds.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
-from restencil_generator.check import AUTH_KINDS, LANGUAGE, TAKEN_PACKAGES, TOP_KEYS
-from restencil_generator.check_endpoints import MEMBERS
-from restencil_generator.check_resources import CONTENTS, ENDPOINT_KEYS, RESOURCE_KEYS, STYLES
-from restencil_generator.check_settings import ERROR_POLICIES, OPTION_KEYS, SECRET_HEADERS
-from restencil_generator.check_types import CONST_EXCLUDES, FIELD_KEYS, FORMS_IN, KEYS_IN, Position
+from restencil_generator import kinds, language
 from restencil_generator.declaration import EXTENDERS, STANDARD
-from restencil_generator.names import (
-    CLIENT_MEMBERS,
-    FORM_WORDS,
-    KEYWORDS,
-    RESERVED_TYPES,
-    RESOURCE_MEMBERS,
-    SCALAR_WORDS,
-    WIRE_NAMES,
-)
+from restencil_generator.language import FORMS, PLACES, POSITIONS, RESERVED, SCALAR_WORDS, form_place
+from restencil_generator.names import CLIENT_MEMBERS, KEYWORDS, RESOURCE_MEMBERS
 from restencil_generator.reading import MAX_DURATION
 
 Schema: TypeAlias = "dict[str, Any]"
@@ -38,7 +27,6 @@ FILE: Final = Path(__file__).with_name("spec.schema.json")
 _LETTER: Final = r"[^\x00-@\[-`{-\x7f]"
 _WORD: Final = r"[^\x00-/:-@\[-^`{-\x7f]"
 _NAME: Final = f"{_LETTER}{_WORD}*"
-_HTTP_WORD: Final = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 _PYTHON: Final = rf"{_LETTER}{_WORD}*|_{_WORD}*"
 _PATH: Final = r"(?:[^\x00-\x20\x7f\\:?(){}*+]|\\[^\x00-\x20\x7f]|:[A-Za-z][A-Za-z0-9_]*(?![A-Za-z0-9_:])\??(?!:))*"
 
@@ -52,88 +40,115 @@ def language_schema() -> Schema:
     """The JSON Schema of the spec language."""
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "$id": f"urn:restencil:spec:{LANGUAGE}",
-        "title": f"restencil spec, language version {LANGUAGE}",
-        **_mapping(_top(), TOP_KEYS, required=("restencil", "package")),
+        "$id": f"urn:restencil:spec:{language.VERSION}",
+        "title": f"restencil spec, language version {language.VERSION}",
+        **_place("spec"),
         "$defs": _definitions(),
     }
 
 
-def _top() -> dict[str, Schema]:
-    return {
-        "restencil": _said({"type": "integer", "const": LANGUAGE}, "The version of the spec language."),
-        "package": _said(_name(not_one_of=(*KEYWORDS, *TAKEN_PACKAGES)), "The import name of the generated package."),
-        "title": _said(_TEXT, "The name of the API."),
-        "description": _said(_TEXT, "What the API is, for the package's docstring."),
-        "client": _said(_ref("class_name"), "The name of the client, where the one derived from 'package' is taken."),
-        "url_prefix": _said(_ref("url"), "Stands before every path."),
-        "wire_names": _said({"enum": list(WIRE_NAMES)}, "How names look in JSON."),
-        "auth": _ref("auth"),
-        "endpoint": _said(_ref("reference"), "The base endpoint class of all resources."),
-        "headers": _ref("headers"),
-        "options": _ref("options"),
-        "enums": _said(_table(_ref("enum"), _ref("type_name")), "Known values, by name."),
-        "objects": _said(_table(_fields("object field"), _ref("type_name")), "Plain nested values, by name."),
-        "entities": _said(_table(_ref("entity"), _ref("type_name")), "Records with an identity, by name."),
-        "resources": _said(_table(_ref("resource"), _ref("resource_name")), "What the API serves, by name."),
-    }
-
-
 def _definitions() -> dict[str, Schema]:
-    definitions: dict[str, Schema] = {
+    """The parts that others refer to: places, types by position, and small words."""
+    found: dict[str, Schema] = {
         "name": _name(),
-        "class_name": _name(not_one_of=KEYWORDS),
-        "type_name": _name(not_one_of=(*KEYWORDS, *RESERVED_TYPES)),
-        "resource_name": _name(not_one_of=CLIENT_MEMBERS),
-        "entity_name": _name(not_one_of=(*KEYWORDS, *RESERVED_TYPES)),
+        "class_name": _name(KEYWORDS),
+        "type_name": _name((*KEYWORDS, *RESERVED)),
+        "resource_name": _name(CLIENT_MEMBERS),
         "text": {"type": "string", "minLength": 1},
-        "texts": {"type": "array", "items": _ref("text"), "uniqueItems": True},
-        "url": _pattern(r"[^\x00-\x20\x7f]*"),
-        "reference": _said(
-            _pattern(rf"python:(?:{_PYTHON})(?:\.(?:{_PYTHON}))*:(?:{_PYTHON})"),
-            "Hand-written code: python:module:name.",
-        )
+        "reference": _pattern(rf"python:(?:{_PYTHON})(?:\.(?:{_PYTHON}))*:(?:{_PYTHON})")
         | {"not": {"pattern": rf"[:.](?:{'|'.join(sorted(KEYWORDS))})(?:[:.]|$)"}},
-        "deprecated": _said({"type": ["boolean", "string"]}, "true, or the reason."),
-        "duration": _duration(""),
-        "some_duration": _duration("(?=.*[1-9])"),
-        "headers": _said(_headers(), "Static headers; secrets never stand in a spec."),
-        "auth": {"anyOf": [_auth(kind) for kind in AUTH_KINDS]},
-        "options": _options(),
+        "duration": _length(""),
+        "some_duration": _length("(?=.*[1-9])"),
+        "headers": _headers(),
         "enum": _enum(),
-        "union": _union("union"),
-        "all": {"anyOf": [_mapping({"all": _ref("entity_name")}, required=("all",)), _union("all")]},
-        "collection": _collection(),
-        "nested_collection": _collection(nest=_table(_ref("text"), _ref("name"))),
-        "entity_in_place": _entity_in_place(),
-        "one_entity": {"anyOf": [_ref("entity_name"), _ref("union"), _ref("entity_in_place")]},
-        "entity": _mapping(_entity_keys()) | {"anyOf": [{"required": ["fields"]}, {"required": ["extends"]}]},
+        "one_entity": {"anyOf": [_ref("type_name"), _ref("union_form"), _ref("entity_form")]},
         "path": _pattern(_PATH),
         "body": _body(),
-        "pagination": _pagination(),
-        "resource": _resource(),
-        "endpoint": _mapping(_endpoint_keys(), ENDPOINT_KEYS),
-        "example": _mapping({"params": {"type": "object"}, "body": {}, "response": {}}),
+        "endpoints": _endpoints(),
     }
-    for position in FORMS_IN:
-        definitions[_type_name(position)] = _type(position)
-        if KEYS_IN[position]:
-            definitions[_type_name(position).replace("_type", "_fields")] = _fields_definition(position)
-    return definitions
+    for name, place in PLACES.items():
+        if name == "spec" or name == "body":
+            continue
+        if name in POSITIONS:
+            described = _place(name, name)
+            found[_fields_name(name)] = _table({"anyOf": [_ref(_type_name(name)), described]}, _ref("name"))
+        elif not _in_positions(name):
+            found[name] = {"description": _plain(place.help), **_place(name)}
+    for position in POSITIONS:
+        found[_type_name(position)] = _type(position)
+    return found
+
+
+# --------------------------------------------------------------------------------------------------------------- places
+
+
+def _place(name: str, position: str = "") -> Schema:
+    """A mapping with the keys of a place, and what its rules say."""
+    rows = language.rows(name)
+    properties = {
+        key: _property(row, position) for key, row in rows.items() if row.position in ("", position) or not position
+    }
+    required = [key for key, row in rows.items() if row.required]
+    schema: Schema = {"type": "object", "properties": properties, "additionalProperties": False}
+    if required:
+        schema["required"] = required
+    rules = [_RULES[type(rule)](rule) for rule in PLACES[name].rules]
+    return schema | ({"allOf": rules} if rules else {})
+
+
+def _property(row: language.Row, position: str) -> Schema:
+    schema: Schema = {"description": _plain(row.help), **_of_kind(row.kind, position)}
+    if row.default not in (None, "", False):
+        schema["default"] = row.default
+    if row.deprecated:
+        schema["deprecated"] = True
+    return schema
+
+
+def _plain(text: str) -> str:
+    """A help text without the marks that Markdown has."""
+    return text.replace("`", "'")
+
+
+def _exactly_one(rule: kinds.ExactlyOne) -> Schema:
+    return {"oneOf": [{"required": [key]} for key in rule.keys]}
+
+
+def _one_or_more(rule: kinds.OneOrMore) -> Schema:
+    return {"anyOf": [{"required": [key]} for key in rule.keys]}
+
+
+def _only_with(rule: kinds.OnlyWith) -> Schema:
+    given: Schema = {"required": [rule.key]}
+    return {"if": {"properties": {rule.other: {"const": rule.value}}}, "then": given, "else": {"not": given}}
+
+
+def _only_with_mapping(rule: kinds.OnlyWithMapping) -> Schema:
+    given: Schema = {"required": [rule.key]}
+    return {"if": {"properties": {rule.other: {"type": "object"}}}, "then": given, "else": {"not": given}}
+
+
+def _excludes(rule: kinds.Excludes) -> Schema:
+    others = {"anyOf": [{"required": [key]} for key in rule.others]}
+    return {"if": {"required": [rule.key]}, "then": {"not": others}}
+
+
+_RULES: Final[Mapping[type[Any], Callable[[Any], Schema]]] = {
+    kinds.ExactlyOne: _exactly_one,
+    kinds.OneOrMore: _one_or_more,
+    kinds.OnlyWith: _only_with,
+    kinds.OnlyWithMapping: _only_with_mapping,
+    kinds.Excludes: _excludes,
+}
 
 
 # ---------------------------------------------------------------------------------------------------------- small parts
 
-_TEXT: Final[Schema] = {"type": "string"}
 _NULL: Final[Schema] = {"type": "null"}
 
 
 def _ref(name: str) -> Schema:
     return {"$ref": f"#/$defs/{name}"}
-
-
-def _said(schema: Schema, description: str) -> Schema:
-    return {"description": description, **schema}
 
 
 def _pattern(pattern: str) -> Schema:
@@ -146,271 +161,201 @@ def _name(not_one_of: Iterable[str] = ()) -> Schema:
     return schema | {"not": {"enum": words}} if words else schema
 
 
-def _mapping(properties: Mapping[str, Schema], order: Iterable[str] = (), required: Iterable[str] = ()) -> Schema:
-    """A mapping of known keys, in the order of the language's own table."""
-    known = {key: properties[key] for key in (order or properties)}
-    schema: Schema = {"type": "object", "properties": known, "additionalProperties": False}
-    return schema | {"required": list(required)} if required else schema
-
-
 def _table(values: Schema, names: Schema) -> Schema:
     return {"type": "object", "propertyNames": names, "additionalProperties": values}
 
 
-def _duration(ahead: str) -> Schema:
-    digits = "[0-9]{1,15}ms|[0-9]{1,12}s|[0-9]{1,10}m|[0-9]{1,8}h"
-    return _said(
-        {
-            "anyOf": [
-                {"type": "integer", "minimum": 1 if ahead else 0, "maximum": MAX_DURATION},
-                _pattern(f"{ahead}(?:{digits})"),
-            ]
-        },
-        "Milliseconds, or a number with ms, s, m or h: 30s.",
-    )
+def _length(ahead: str) -> Schema:
+    """A duration; `ahead` looks for a digit that is not zero where it must not be empty."""
+    whole: Schema = {"type": "integer", "minimum": 1 if ahead else 0, "maximum": MAX_DURATION}
+    return {"anyOf": [whole, _pattern(f"{ahead}(?:[0-9]{{1,15}}ms|[0-9]{{1,12}}s|[0-9]{{1,10}}m|[0-9]{{1,8}}h)")]}
 
 
 def _headers() -> Schema:
-    secrets = ["".join(f"[{c.upper()}{c}]" if c.isalpha() else c for c in name) for name in sorted(SECRET_HEADERS)]
-    names = _pattern(_HTTP_WORD) | {"not": _pattern("|".join(secrets))}
-    return {"type": "object", "propertyNames": names, "additionalProperties": _pattern(r"[\t\x20-\x7e]*")}
-
-
-def _auth(kind: str) -> Schema:
-    values: dict[str, Schema] = {
-        "header": _pattern(_HTTP_WORD),
-        "cookie": _pattern(_HTTP_WORD),
-        "query": _ref("text"),
-    }
-    env = _said(_pattern("[A-Za-z_][A-Za-z0-9_]*"), "The environment variable that holds the secret.")
-    return _mapping({kind: values.get(kind, {"const": True}), "env": env}, required=(kind,))
-
-
-def _options() -> Schema:
-    values: dict[str, Schema] = {
-        "data_expiry_length": _ref("duration"),
-        "error_expiry_length": _ref("duration"),
-        "poll_frequency": _ref("some_duration"),
-        "invalid_if_stale": {"type": "boolean"},
-        "error_policy": {"anyOf": [{"enum": list(ERROR_POLICIES)}, _ref("reference")]},
-        "timeout": _ref("some_duration"),
-        "retries": {"type": "integer", "minimum": 0, "maximum": MAX_DURATION},
-    }
-    return _mapping({key: {"anyOf": [value, _NULL]} for key, value in values.items()}, OPTION_KEYS)
+    secrets = ["".join(f"[{c.upper()}{c}]" if c.isalpha() else c for c in name) for name in language.SECRET_HEADERS]
+    names = _pattern(language.HTTP_WORD) | {"not": _pattern("|".join(secrets))}
+    return _table(_pattern(language.HEADER_VALUE), names)
 
 
 def _enum() -> Schema:
-    value = {"type": ["string", "integer"]}
-    return {
-        "anyOf": [
-            {"type": "array", "items": value, "minItems": 1, "uniqueItems": True},
-            {
-                "type": "object",
-                "propertyNames": _pattern(rf"(?:{_LETTER}|[0-9]){_WORD}*"),
-                "additionalProperties": value,
-                "minProperties": 1,
-            },
-        ]
-    }
-
-
-# ----------------------------------------------------------------------------------------------------- types and fields
-
-
-def _type_name(position: Position) -> str:
-    return f"{position.replace(' ', '_')}_type"
-
-
-def _type(position: Position) -> Schema:
-    """A type as it may stand in a position."""
-    this = _ref(_type_name(position))
-    words = sorted(RESERVED_TYPES - set(SCALAR_WORDS) - ({"bytes"} if position == "file field" else set()))
-    word = _pattern(rf"{_NAME}\??") | {"not": {"enum": [*words, *(f"{word}?" for word in words)]}}
-    options: list[Schema] = [_said(word, "A scalar, an enum, an object or an entity; '?' makes it optional.")]
-    if position != "parameter":
-        options.append({"type": "array", "items": this, "minItems": 1, "maxItems": 1})
-    options.extend(_form(form, position, this) for form in FORM_WORDS if form in FORMS_IN[position])
-    if position == "schema":
-        names = _name() | {"not": {"enum": list(FORM_WORDS)}}
-        options.append({"type": "object", "propertyNames": names, "additionalProperties": this})
-    return {"anyOf": options}
-
-
-def _form(word: str, position: Position, this: Schema) -> Schema:
-    match word:
-        case "values":
-            return _mapping({"values": this}, required=("values",))
-        case "object":
-            members = {"type": "object", "propertyNames": _ref("name"), "additionalProperties": this}
-            return _mapping({"object": members}, required=("object",))
-        case "union" | "all":
-            return _ref(word)
-        case "collection":
-            return _ref("nested_collection" if position == "entity field" else "collection")
-        case "invalidate":
-            return _mapping({"invalidate": _ref("one_entity")}, required=("invalidate",))
-        case "query":
-            of = {"anyOf": [_ref("collection"), _ref("all")]}
-            returns = _ref(_type_name("returns"))
-            return _mapping(
-                {"query": of, "process": _ref("reference"), "returns": returns}, required=("query", "process")
-            )
-        case _:
-            return _ref("entity_in_place")
-
-
-def _union(word: str) -> Schema:
-    choices = {"type": "object", "additionalProperties": _ref("entity_name"), "minProperties": 1}
-    field = _ref("text") | {"not": {"pattern": "^python:"}}
-    attribute = _said({"anyOf": [field, _ref("reference")]}, "The field that tells the entities apart, or a function.")
-    return _mapping({word: choices, "attribute": attribute}, required=(word, "attribute"))
-
-
-def _entity_in_place() -> Schema:
-    schema = _mapping({"entity": _ref("entity_name"), **_entity_keys()}, required=("entity",))
-    return schema | {"anyOf": [{"required": ["fields"]}, {"required": ["extends"]}]}
-
-
-def _collection(**more: Schema) -> Schema:
-    items = {"type": "array", "items": _ref("one_entity"), "minItems": 1, "maxItems": 1}
-    of = {"anyOf": [items, _mapping({"values": _ref("one_entity")}, required=("values",))]}
-    return _mapping({"collection": of, "non_filter_arguments": _ref("texts"), **more}, required=("collection",))
-
-
-def _fields(position: Position) -> Schema:
-    return _ref(_type_name(position).replace("_type", "_fields"))
-
-
-def _fields_definition(position: Position) -> Schema:
-    """A mapping from names to fields, each a type or a mapping that describes it."""
-    values: dict[str, Schema] = {
-        "type": _ref(_type_name(position)),
-        "const": {"type": ["string", "integer", "boolean"]},
-        "default": _said({}, "As in JSON, with Python names."),
-        "wire": _said(_ref("text"), "Its name in JSON."),
-        "optional": _said({"type": "boolean"}, "It may be null or absent."),
-        "description": _TEXT,
-        "deprecated": _ref("deprecated"),
-        "read_only": _said({"type": "boolean"}, "It is left out of bodies."),
-        "decode": _ref("reference"),
-        "encode": _ref("reference"),
-    }
-    keys = [key for key in FIELD_KEYS if key in KEYS_IN[position]]
-    fixed = [key for key in keys if key not in CONST_EXCLUDES]
-    described = [
-        _mapping(values, [key for key in keys if key != "const"], ("type",)),
-        _mapping(values, fixed, ("const",)),
-    ]
-    return _table({"anyOf": [_ref(_type_name(position)), *described]}, _ref("name"))
-
-
-# -------------------------------------------------------------------------------------------------- entities, resources
-
-
-def _entity_keys() -> dict[str, Schema]:
-    return {
-        "fields": _fields("entity field"),
-        "pk": {"anyOf": [_ref("text"), _ref("texts") | {"minItems": 1}]},
-        "key": _said(_ref("text"), "The name of its table."),
-        "extends": _ref("entity_name"),
-        "abstract": {"type": "boolean"},
-        "indexes": _ref("texts"),
-        "validate": _ref("reference"),
-        "description": _TEXT,
-        "deprecated": _ref("deprecated"),
-    }
+    value: Schema = {"type": ["string", "integer"]}
+    constants = _table(value, _pattern(rf"(?:{_LETTER}|[0-9]){_WORD}*")) | {"minProperties": 1}
+    return {"anyOf": [{"type": "array", "items": value, "minItems": 1, "uniqueItems": True}, constants]}
 
 
 def _body() -> Schema:
-    words = sorted(set(KEYWORDS) | (RESERVED_TYPES - {"any", "bytes"}))
-    wrapped = [{"required": [word], "properties": {word: {"type": "object"}}} for word in ("form", "multipart")]
+    words = sorted(set(KEYWORDS) | (RESERVED - set(language.BODY_WORDS)))
+    wrappers = language.rows("body")
+    wrapped = [{"required": [word], "properties": {word: {"type": "object"}}} for word in wrappers]
+    body_field = _of_kind(kinds.Fields("body_field"), "")
     return {
         "anyOf": [
             _NULL,
-            _name(not_one_of=words),
-            {"type": "array", "items": _ref(_type_name("body field")), "minItems": 1, "maxItems": 1},
-            _mapping({"form": _fields("form field")}, required=("form",)),
-            _mapping({"multipart": _fields("file field")}, required=("multipart",)),
-            {"allOf": [_fields("body field"), {"not": {"maxProperties": 1, "anyOf": wrapped}}]},
+            _name(words),
+            {"type": "array", "items": _ref(_type_name("body_field")), "minItems": 1, "maxItems": 1},
+            *(
+                {"type": "object", "properties": {word: _property(row, "")}, "additionalProperties": False}
+                | {"required": [word]}
+                for word, row in wrappers.items()
+            ),
+            {"allOf": [body_field, {"not": {"maxProperties": 1, "anyOf": wrapped}}]},
         ]
     }
 
 
-def _pagination() -> Schema:
-    keys: dict[str, Schema] = {
-        "style": {"enum": list(STYLES)},
-        "next": _said(
-            {"anyOf": [_ref("text") | {"not": {"pattern": "^header:"}}, _pattern(f"header:{_HTTP_WORD}")]},
-            "Where the next cursor is: a path in the response, header:NAME, or last.<field>.",
-        ),
-        "size": _mapping(
-            {"param": _ref("name"), "value": {"type": "integer", "minimum": 1, "maximum": MAX_DURATION}},
-            required=("param", "value"),
-        ),
-        "remove_cursor": _ref("reference"),
-    }
-    cursor = {"properties": {"style": {"const": "cursor"}}}
-    return _mapping(keys, required=("style",)) | {
-        "if": cursor,
-        "then": {"required": ["next"]},
-        "else": {"not": {"required": ["next"]}},
-    }
-
-
-def _settings() -> dict[str, Schema]:
-    return {
-        "url_prefix": _ref("url"),
-        "headers": _ref("headers"),
-        "options": _ref("options"),
-        "body": _ref("body"),
-        "params": _fields("parameter"),
-        "search_params": _fields("search"),
-        "pagination_field": _ref("name"),
-        "pagination": _ref("pagination"),
-        "description": _TEXT,
-        "deprecated": _ref("deprecated"),
-    }
-
-
-def _resource() -> Schema:
-    extenders = {"contains": {"enum": list(EXTENDERS)}}
-    members = {"type": "array", "items": {"enum": list(MEMBERS)}, "uniqueItems": True}
+def _endpoints() -> Schema:
     standard = {"allOf": [_ref("endpoint"), {"not": {"required": ["extends"]}}]}
-    endpoints = {
+    return {
         "type": "object",
-        "propertyNames": _name(not_one_of=RESOURCE_MEMBERS),
+        "propertyNames": _name(RESOURCE_MEMBERS),
         "properties": dict.fromkeys((*STANDARD, *EXTENDERS), standard),
         "additionalProperties": _ref("endpoint"),
     }
-    collection = _mapping({"non_filter_arguments": _ref("texts")}, required=("non_filter_arguments",))
-    keys = _settings() | {
-        "path": _said(
-            {"allOf": [_ref("path"), {"pattern": r"^(?:[^\\:]|\\.)*:"}]}, "The path of one entity, with a parameter."
-        ),
-        "schema": _ref("one_entity"),
-        "class": _ref("class_name"),
-        "members": members | {"if": extenders, "then": {"contains": {"const": "get_list"}}},
-        "endpoint": _ref("reference"),
-        "collection": {"anyOf": [_ref("reference"), collection]},
-        "optimistic": {"type": "boolean"},
-        "endpoints": endpoints,
-        "examples": {"type": "object", "additionalProperties": _ref("example")},
-    }
-    return _mapping(keys, RESOURCE_KEYS, ("path", "schema"))
 
 
-def _endpoint_keys() -> dict[str, Schema]:
+# ---------------------------------------------------------------------------------------------------------------- types
+
+
+def _type_name(position: str) -> str:
+    return f"{position}_type"
+
+
+def _fields_name(position: str) -> str:
+    return f"{position}s"
+
+
+def _in_positions(place: str) -> bool:
+    """Whether a place looks different in each position: that of a form which holds types, or has a key of one."""
+    return any(
+        isinstance(row.kind, kinds.Type | kinds.Members) and not getattr(row.kind, "position", "") or row.position
+        for row in language.rows(place).values()
+    )
+
+
+def _type(position: str) -> Schema:
+    """A type as it may stand in a position."""
+    facts = POSITIONS[position]
+    this = _ref(_type_name(position))
+    words = sorted(RESERVED - set(SCALAR_WORDS) - ({"bytes"} if facts.files else set()))
+    word = _pattern(rf"{_NAME}\??") | {"not": {"enum": [*words, *(f"{word}?" for word in words)]}}
+    said = "A scalar, an enum, an object or an entity; '?' makes it optional."
+    options: list[Schema] = [{"description": said, **word}]
+    if facts.lists:
+        options.append({"type": "array", "items": this, "minItems": 1, "maxItems": 1})
+    for form in FORMS:
+        if form in facts.forms:
+            place = form_place(form)
+            inline = _in_positions(place)
+            help = {"description": _plain(PLACES[place].help)}
+            options.append(help | _place(place, position) if inline else _ref(place))
+    if facts.bare:
+        options.append(_table(this, _name() | {"not": {"enum": list(FORMS)}}))
+    return {"anyOf": options}
+
+
+# --------------------------------------------------------------------------------------------------------------- kinds
+
+
+def _of_kind(kind: kinds.Kind, position: str) -> Schema:
+    """The schema of a kind; `position` is that of the form which holds it."""
+    return KINDS[type(kind)](kind, position)
+
+
+def _text(kind: kinds.Text, position: str) -> Schema:
+    if kind.pattern is None:
+        return {"type": "string"} if kind.empty else _ref("text")
+    schema = _pattern(kind.pattern.regex)
+    return schema if kind.empty else schema | {"minLength": 1}
+
+
+def _python_name(kind: kinds.Name, position: str) -> Schema:
+    if kind.taken:
+        return _name((*KEYWORDS, *kind.taken))
+    return _ref("name" if kind.keyword else "class_name")
+
+
+def _texts(kind: kinds.Texts, position: str) -> Schema:
+    items: Schema = {"enum": list(kind.words)} if kind.words else _ref("text")
+    schema: Schema = {"type": "array", "items": items, "uniqueItems": True}
+    if kind.least:
+        schema["minItems"] = kind.least
+    if set(EXTENDERS) <= set(kind.words):  # what hangs on the list comes with the list
+        schema |= {"if": {"contains": {"enum": list(EXTENDERS)}}, "then": {"contains": {"const": "get_list"}}}
+    return schema
+
+
+def _either(kind: kinds.Either, position: str) -> Schema:
+    has_code = any(isinstance(form, kinds.Code) for form in kind.kinds)
+    forms = [_of_kind(form, position) for form in kind.kinds]
+    if has_code:  # what begins like a reference is read as one
+        forms = [form | {"not": {"pattern": "^python:"}} if form == _ref("text") else form for form in forms]
+    return {"anyOf": forms}
+
+
+def _tables(kind: kinds.Table, position: str) -> Schema:
+    if kind.names == "endpoint_name":
+        return _ref("endpoints")
+    values = _of_kind(kind.values, position)
+    return _table(values, _ref(kind.names)) if kind.names else {"type": "object", "additionalProperties": values}
+
+
+def _choices(kind: kinds.Choices, position: str) -> Schema:
+    return {"type": "object", "additionalProperties": _ref("type_name"), "minProperties": 1}
+
+
+def _items(kind: kinds.Items, position: str) -> Schema:
+    one = _ref("one_entity")
+    values: Schema = {"type": "object", "properties": {"values": one}, "additionalProperties": False}
+    listed: Schema = {"type": "array", "items": one, "minItems": 1, "maxItems": 1}
+    return {"anyOf": [listed, values | {"required": ["values"]}]}
+
+
+def _source(kind: kinds.Source, position: str) -> Schema:
+    places = [form_place(word) for word in kind.forms]
+    return {"anyOf": [_place(place, "schema") if _in_positions(place) else _ref(place) for place in places]}
+
+
+def _path(kind: kinds.PathText, position: str) -> Schema:
+    return {"allOf": [_ref("path"), {"pattern": r"^(?:[^\\:]|\\.)*:"}]} if kind.parameter else _ref("path")
+
+
+def _response(kind: kinds.Response, position: str) -> Schema:
     no_schema = {"anyOf": [{"enum": list(SCALAR_WORDS)}, {"type": "string", "pattern": r"\?$"}]}
-    schema = {"allOf": [_ref(_type_name("schema")), {"not": no_schema}]}
-    return _settings() | {
-        "extends": _said(_ref("text"), "The member that it starts from."),
-        "path": _ref("path"),
-        "method": _pattern(_HTTP_WORD),
-        "schema": {"anyOf": [_NULL, schema]},
-        "returns": _said(_ref(_type_name("returns")), "The type of the value, where 'process' changes it."),
-        "content": {"enum": list(CONTENTS)},
-        "side_effect": {"type": "boolean"},
-        "process": _ref("reference"),
-        "update": _ref("reference"),
-        "get_optimistic_response": _ref("reference"),
-    }
+    return {"anyOf": [_NULL, {"allOf": [_ref(_type_name("schema")), {"not": no_schema}]}]}
+
+
+KINDS: Final[Mapping[type[kinds.Kind], Callable[[Any, str], Schema]]] = {
+    kinds.Text: _text,
+    kinds.Flag: lambda kind, position: {"type": "boolean"},
+    kinds.Yes: lambda kind, position: {"const": True},
+    kinds.Whole: lambda kind, position: {"type": "integer", "minimum": kind.least, "maximum": MAX_DURATION},
+    kinds.Version: lambda kind, position: {"type": "integer", "const": kind.number},
+    kinds.Duration: lambda kind, position: _ref("some_duration" if kind.least else "duration"),
+    kinds.Word: lambda kind, position: {"enum": list(kind.words)},
+    kinds.Literal: lambda kind, position: {"type": ["string", "integer", "boolean"]},
+    kinds.Code: lambda kind, position: _ref("reference"),
+    kinds.Reason: lambda kind, position: {"type": ["boolean", "string"]},
+    kinds.Name: _python_name,
+    kinds.Texts: _texts,
+    kinds.Headers: lambda kind, position: _ref("headers"),
+    kinds.Json: lambda kind, position: {"type": "object"} if kind.mapping else {},
+    kinds.Section: lambda kind, position: _ref(kind.place),
+    kinds.OrNull: lambda kind, position: {"anyOf": [_of_kind(kind.kind, position), _NULL]},
+    kinds.Either: _either,
+    kinds.Table: _tables,
+    kinds.EnumValues: lambda kind, position: _ref("enum"),
+    kinds.EntityName: lambda kind, position: _ref("type_name"),
+    kinds.EntityOrChoices: lambda kind, position: {"anyOf": [_ref("type_name"), _choices(kind, position)]},
+    kinds.Type: lambda kind, position: _ref(_type_name(kind.position or position)),
+    kinds.Fields: lambda kind, position: _ref(_fields_name(kind.position)),
+    kinds.Members: lambda kind, position: _table(_ref(_type_name(position)), _ref("name")),
+    kinds.Choices: _choices,
+    kinds.OneEntity: lambda kind, position: _ref("one_entity"),
+    kinds.Items: _items,
+    kinds.Source: _source,
+    kinds.Nest: lambda kind, position: _table(_ref("text"), _ref("name")),
+    kinds.PathText: _path,
+    kinds.Body: lambda kind, position: _ref("body"),
+    kinds.Response: _response,
+}
+"""The schema of each kind, in the position of the form which holds it."""

@@ -4,28 +4,25 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Final, Protocol, cast
+from typing import Protocol, cast
 
 from restencil_generator import declaration as d
-from restencil_generator.check_settings import Settings, first_given, joined_headers
-from restencil_generator.check_types import Types, circle_text
+from restencil_generator.check.settings import Settings, first_given, joined_headers
+from restencil_generator.check.types import Types
+from restencil_generator.facts import facts
+from restencil_generator.language import MEMBERS
 from restencil_generator.names import python_name, wire_name
-from restencil_generator.problems import Related, did_you_mean, quoted
+from restencil_generator.problems import Related, circle_text, did_you_mean, quoted
+from restencil_generator.reading import Given
 from restencil_generator.template import list_path, parse_path, route
-from restencil_generator.tree import Entry, Node, ScalarNode
-
-if TYPE_CHECKING:
-    from restencil_generator.declaration import Content
-
-MEMBERS: Final = ("get", "get_list", "push", "unshift", "assign", "get_page", "update", "partial_update", "delete")
-"""What `members` may name; `push` brings `create`."""
+from restencil_generator.tree import Node, ScalarNode
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class WrittenPagination:
-    """A pagination before it meets a schema: `next` keeps its text and its node."""
+    """A pagination before it meets a schema: `next` keeps its text, and its node."""
 
-    style: str
+    style: d.PaginationStyle
     next: str | None
     node: Node
     size: tuple[str, int] | None
@@ -34,31 +31,26 @@ class WrittenPagination:
 
 @dataclasses.dataclass(slots=True)
 class Written:
-    """What the spec itself says about one endpoint. `keys` are those that it gives and that are right."""
+    """What the spec itself says about one endpoint: the keys that it gives, and what was made of them."""
 
     name: str
     what: str
     key: ScalarNode
-    keys: set[str] = dataclasses.field(default_factory=set[str])
-    nodes: dict[str, Entry] = dataclasses.field(default_factory=dict[str, Entry])
+    given: Given
     settings: Settings = Settings()
-    extends: str | None = None
     path: d.Path | None = None
-    method: str | None = None
     params: tuple[d.Field, ...] = ()
     search_params: tuple[d.Field, ...] = ()
     body: d.Body | None = None
     schema: d.Type | None = None
     returns: d.Type | None = None
-    content: Content | None = None
-    side_effect: bool | None = None
-    pagination_field: str | None = None
     pagination: WrittenPagination | None = None
-    process: d.Reference | None = None
-    update: d.Reference | None = None
-    get_optimistic_response: d.Reference | None = None
-    description: str = ""
-    deprecated: str | None = None
+
+    @property
+    def extends(self) -> str | None:
+        """The member that it starts from, as written."""
+        extends: str | None = self.given["extends"]
+        return extends
 
 
 class Owner(Protocol):
@@ -68,7 +60,7 @@ class Owner(Protocol):
     what: str
     key: ScalarNode
     class_name: str
-    given: dict[str, Entry]
+    given: Given
     custom_collection: d.Reference | None
     non_filter: list[tuple[str, Node]]
 
@@ -229,7 +221,7 @@ class Family:
             return body
         name = f"{self.resource.class_name}PartialUpdateBody"
         own = self.written.get("partial_update")
-        if own is None or "body" not in own.keys:
+        if own is None or "body" not in own.given:
             self.types.claim(
                 name,
                 "typed_dict",
@@ -266,7 +258,7 @@ class Family:
                 own = pending[base]
                 message = f"{own.what} extends {circle_text(circle)}"
                 self.types.report(
-                    "extends-cycle", message, own.nodes["extends"].value, "let one of them extend another member"
+                    "extends-cycle", message, own.given.entries["extends"].value, "let one of them extend another member"
                 )
                 for member in circle:
                     bases.pop(member)
@@ -291,7 +283,7 @@ class Family:
         else:
             hint = did_you_mean(own.extends, known) or f"its members: {', '.join(dict.fromkeys(known))}"
         message = f"{own.what} extends {quoted(own.extends)}, which is no member of {self.resource.what}"
-        self.types.report("unknown-endpoint", message, own.nodes["extends"].value, hint)
+        self.types.report("unknown-endpoint", message, own.given.entries["extends"].value, hint)
 
     # ----------------------------------------------------------------------------------------------------- one endpoint
 
@@ -302,56 +294,63 @@ class Family:
         meant = base.standard or name not in d.EXTENDERS
         own = self.written.get(name) if meant else None
         if own is None:
-            own = Written(name, f"endpoint {quoted(name)} of {self.resource.what}", self.resource.key)
-        if standard and "extends" in own.keys:
+            what = f"endpoint {quoted(name)} of {self.resource.what}"
+            own = Written(name, what, self.resource.key, Given("endpoint", {}, {}))
+        given = own.given
+        if standard and "extends" in given:
             message = f"{own.what} is a standard member, which extends nothing"
-            self.types.report("key-not-here", message, own.nodes["extends"].key, "remove it, or choose another name")
-        keys = own.keys
+            self.types.report("key-not-here", message, given.key("extends"), "remove it, or choose another name")
         path = own.path or base.path
-        method = own.method or base.method
-        if own.method is None and own.side_effect and not standard and base is self.root:
-            method = "POST"  # §3.2: what changes something and inherits no method
-        side_effect = base.side_effect
-        if own.side_effect is not None:
-            side_effect = own.side_effect
-        elif own.method is not None:
-            side_effect = own.method != "GET"
-        schema = own.schema if "schema" in keys else base.schema
-        collection = find_collection(schema)
+        method, side_effect = self._method(own, base)
+        schema = own.schema if "schema" in given else base.schema
+        returns = base.returns if "schema" not in given else None
         endpoint = d.Endpoint(
             name=name,
             python=python_name(name, "endpoint"),
             standard=standard,
             extends=None if standard or base is self.root else base.name,
-            written=frozenset(keys),
+            written=frozenset(given.entries),
             method=method,
             path=path,
             url_prefix=first_given(own.settings.url_prefix, base.url_prefix),
             headers=joined_headers(base.headers, own.settings.headers),
             params=self._path_params(own, path, base),
             search_params=self._search_params(own, path, base),
-            body=own.body if "body" in keys else base.body,
+            body=own.body if "body" in given else base.body,
             schema=schema,
-            returns=own.returns if "returns" in keys else None if "schema" in keys else base.returns,
-            content=own.content or base.content,
+            returns=own.returns if "returns" in given else returns,
+            content=given["content"] or base.content,
             side_effect=side_effect,
             pagination_field=None,
             pagination=None,
-            collection=collection,
+            collection=find_collection(schema),
             options=dataclasses.replace(base.options, **(own.settings.options or {})),
             optimistic=base.optimistic,
             base=base.base,
-            process=own.process or base.process,
-            update=own.update or base.update,
-            get_optimistic_response=own.get_optimistic_response or base.get_optimistic_response,
-            description=own.description,
-            deprecated=own.deprecated,
+            process=given["process"] or base.process,
+            update=given["update"] or base.update,
+            get_optimistic_response=given["get_optimistic_response"] or base.get_optimistic_response,
+            description=given["description"],
+            deprecated=given["deprecated"],
             example=self.examples.get(name) if meant else None,
             place=own.key.place,
         )
         endpoint = self._paged(endpoint, own, base)
         self._check(endpoint, own)
         return endpoint
+
+    def _method(self, own: Written, base: d.Endpoint) -> tuple[str, bool]:
+        """The method, and whether a call has a side effect.
+
+        What changes something and inherits no method is a POST; what writes a method has a side effect unless it is GET.
+        """
+        written, side_effect = own.given["method"], own.given["side_effect"]
+        if written is not None:
+            method = written.upper()
+            return method, method != "GET" if side_effect is None else side_effect
+        is_first = base is self.root and not _is_standard(own.name)
+        method = "POST" if side_effect and is_first else base.method
+        return method, base.side_effect if side_effect is None else side_effect
 
     def _path_params(self, own: Written, path: d.Path, base: d.Endpoint) -> tuple[d.Field, ...]:
         known = {field.name: field for field in (*self.params, *base.params, *own.params)}
@@ -377,18 +376,18 @@ class Family:
     def _param_type(self, name: str) -> d.Type:
         """`str | int`, and the type of the field of the same name where it is another that a path can hold."""
         items: list[d.Type] = [d.Scalar("string"), d.Scalar("integer")]
-        for entity in _entities(self.schema):
+        for entity in facts(self.schema).entities:
             field = self.types.entities[entity].field(name) if entity in self.types.entities else None
             if field is None:
                 continue
-            type = field.type.item if isinstance(field.type, d.Optional) else field.type
-            if isinstance(type, d.Scalar) and type.name in _PATH_TYPES and type not in items:
-                items.append(type)
+            known = facts(field.type)
+            if known.in_path and known.bare not in items:
+                items.append(known.bare)
         return d.AnyOf(tuple(items))
 
     def _search_params(self, own: Written, path: d.Path, base: d.Endpoint) -> tuple[d.Field, ...]:
         in_path = {parameter.name for parameter in path.parameters}
-        if "search_params" not in own.keys:
+        if "search_params" not in own.given:
             return tuple(field for field in base.search_params if field.wire not in in_path)
         for field in own.search_params:
             if field.wire in in_path:
@@ -401,8 +400,7 @@ class Family:
             return None
         for field in search_params:
             if field.name == name:
-                type = field.type.item if isinstance(field.type, d.Optional) else field.type
-                return dataclasses.replace(field, type=type, default=d.MISSING)
+                return dataclasses.replace(field, type=facts(field.type).bare, default=d.MISSING)
         type = d.AnyOf((d.Scalar("string"), d.Scalar("integer")))
         return d.Field(name, python_name(name, "parameter"), wire_name(name, self.types.wire), type)
 
@@ -412,33 +410,27 @@ class Family:
         written = own.pagination or self.paginations.get(base.name)
         if endpoint.collection is None or isinstance(endpoint.schema, d.AdderOf):
             for key in ("pagination_field", "pagination"):
-                if key in own.keys:
+                if key in own.given:
                     message = f"the schema of {own.what} holds no collection that pages could be added to"
                     types.report(
                         "pagination-without-collection",
                         message,
-                        own.nodes[key].key,
+                        own.given.key(key),
                         "remove it, or write {collection: [Entity]} in the schema",
                     )
             return endpoint
-        field = base.pagination_field
-        if own.pagination_field is not None:
-            field = self._page_field(own.pagination_field, endpoint.search_params)
-        elif field is not None:
-            field = self._page_field(field.name, endpoint.search_params)
+        inherited = base.pagination_field.name if base.pagination_field is not None else None
+        field = self._page_field(own.given["pagination_field"] or inherited, endpoint.search_params)
         self.paginations[endpoint.name] = written
-        node = own.nodes["pagination_field"].value if "pagination_field" in own.keys else None
-        node = node or (
-            self.resource.given["pagination_field"].value if "pagination_field" in self.resource.given else None
-        )
+        node = own.given.node("pagination_field") or self.resource.given.node("pagination_field")
         if field is not None and node is not None:
             self._check_page_field(field, endpoint, own, node)
         pagination: d.Pagination | None = None
         if written is not None:
             if field is None and written.remove_cursor is None and (own.pagination or endpoint.name == "get_list"):
                 message = f"{own.what} has 'pagination' but no 'pagination_field', the parameter that names the page"
-                entry = own.nodes.get("pagination") or self.resource.given["pagination"]
-                types.report("missing-key", message, entry.key, "add 'pagination_field: …'")
+                holder = own.given if "pagination" in own.given else self.resource.given
+                types.report("missing-key", message, holder.key("pagination"), "add 'pagination_field: …'")
             pagination = self._pagination(
                 written, endpoint, own, strict=own.pagination is not None or endpoint.name == "get_list"
             )
@@ -468,7 +460,7 @@ class Family:
                 message = f"the size parameter {quoted(name)} of {own.what} is also a parameter of its path"
                 types.report("parameter-clash", message, written.node, "rename one of them")
             size = d.PageSize(param, value)
-        return d.Pagination(cast("Any", written.style), following, size, written.remove_cursor)
+        return d.Pagination(written.style, following, size, written.remove_cursor)
 
     def _next(self, written: WrittenPagination, endpoint: d.Endpoint, own: Written, strict: bool) -> d.Next | None:
         """Where the next page's cursor is, in wire names."""
@@ -478,17 +470,12 @@ class Family:
         if text.startswith("header:"):
             return d.Next("header", (text.removeprefix("header:"),))
         names = text.split(".")
-        start: list[d.Type]
         if names[0] == "last" and len(names) > 1:
-            kind, steps = "last", names[1:]
             collection = endpoint.collection
             start = [collection.of.item] if collection is not None else []
-        else:
-            kind, steps = "response", names
-            schema = endpoint.schema.of if isinstance(endpoint.schema, d.PageOf) else endpoint.schema
-            start = [schema]
-        wires = tuple(self._step(steps, start, written, own, strict))
-        return d.Next(cast("Any", kind), wires)
+            return d.Next("last", tuple(self._step(names[1:], start, written, own, strict)))
+        schema = endpoint.schema.of if isinstance(endpoint.schema, d.PageOf) else endpoint.schema
+        return d.Next("response", tuple(self._step(names, [schema], written, own, strict)))
 
     def _step(
         self, steps: list[str], types: list[d.Type], written: WrittenPagination, own: Written, strict: bool
@@ -539,31 +526,33 @@ class Family:
 
     def _check(self, endpoint: d.Endpoint, own: Written) -> None:
         """What has to agree within one endpoint."""
-        types = self.types
-        keys = own.keys
-        if "body" in keys and own.body is not None and not endpoint.has_body and endpoint.base is None:
+        types, given = self.types, own.given
+        if "body" in given and own.body is not None and not endpoint.has_body and endpoint.base is None:
             message = f"{own.what} has the method {endpoint.method}, which sends no body"
-            types.report(
-                "body-not-sent", message, own.nodes["body"].key, "write 'method: POST' or the like, or remove the body"
-            )
-        if endpoint.content not in (None, "json") and endpoint.schema is not None and keys & {"content", "schema"}:
+            hint = "write 'method: POST' or the like, or remove the body"
+            types.report("body-not-sent", message, given.key("body"), hint)
+        key = next((key for key in ("content", "schema") if key in given), None)
+        if key is not None and endpoint.content not in (None, "json") and endpoint.schema is not None:
             message = f"{own.what} answers with {endpoint.content}, to which no schema applies"
-            entry = own.nodes.get("content") or own.nodes["schema"]
-            types.report("content-with-schema", message, entry.key, "add 'schema: null'")
-        if "returns" in keys and endpoint.schema is not None and endpoint.process is None and endpoint.base is None:
+            types.report("content-with-schema", message, given.key(key), "add 'schema: null'")
+        if "returns" in given and endpoint.schema is not None and endpoint.process is None and endpoint.base is None:
             message = f"'returns' of {own.what} has no effect: its schema gives the type"
             hint = "add 'process: python:…' or remove it"
             if isinstance(endpoint.schema, d.QueryOf):
                 said = endpoint.schema.returns is not None
                 hint = "remove it" if said else "move it into the query: {query: …, process: …, returns: …}"
-            types.report("returns-without-process", message, own.nodes["returns"].key, hint)
+            types.report("returns-without-process", message, given.key("returns"), hint)
+        self._check_parameters(endpoint, own)
+
+    def _check_parameters(self, endpoint: d.Endpoint, own: Written) -> None:
+        """No two parameters have one name in Python."""
         pythons: dict[str, d.Field] = {}
         for field in (*endpoint.params, *endpoint.search_params):
             first = pythons.setdefault(field.python, field)
             if first is not field and first.wire != field.wire:
                 both = f"the parameters {quoted(first.name)} and {quoted(field.name)} of {own.what}"
                 message = f"{both} are both {quoted(field.python)} in Python"
-                types.report("name-clash", message, field.place, "rename one of them")
+                self.types.report("name-clash", message, field.place, "rename one of them")
 
     def _unknown_examples(self, names: set[str]) -> None:
         for name, example in self.examples.items():
@@ -573,11 +562,8 @@ class Family:
                 self.types.report("unknown-endpoint", message, example.place, hint)
 
 
-_PATH_TYPES: Final = frozenset(("uuid", "date", "decimal", "datetime", "time", "number"))
-
-
 def find_collection(schema: d.Type | None) -> d.CollectionOf | None:
-    """The first collection of a schema, depth first through objects; lists and entities are not searched (§3.9)."""
+    """The first collection of a schema, depth first through objects; lists and entities are not searched."""
     match schema:
         case d.CollectionOf():
             return schema
@@ -604,12 +590,6 @@ def _fitting(listing: d.Endpoint) -> tuple[str, ...]:
         listing.pagination is not None and listing.pagination.remove_cursor is not None
     )
     return (*adders, "get_page") if paged else adders
-
-
-def _entities(schema: d.EntityRef | d.UnionOf) -> tuple[str, ...]:
-    if isinstance(schema, d.EntityRef):
-        return (schema.name,)
-    return tuple(choice.entity for choice in schema.choices)
 
 
 def check_requests(types: Types, resources: Mapping[str, d.Resource]) -> None:

@@ -1,0 +1,109 @@
+"""Fields: what a mapping of them writes, each a type or a mapping that describes the field."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from restencil_generator import declaration as d
+from restencil_generator.check.forms import Context
+from restencil_generator.check.types import Types
+from restencil_generator.facts import zero_of
+from restencil_generator.language import FORMS, POSITIONS, relatives, rows
+from restencil_generator.names import Use, pascal_case, python_name, wire_name
+from restencil_generator.problems import quoted
+from restencil_generator.reading import Given, WithPlaces
+from restencil_generator.tree import Entry, MappingNode, Node
+from restencil_generator.values import misfits
+
+
+def read_fields(
+    types: Types, node: Node | None, owner: str, position: str, type_name: str, *, label: str = "", entity: str = ""
+) -> tuple[d.Field, ...]:
+    """The fields that a mapping writes, without those that are wrong; none where there is no mapping.
+
+    `owner` is what messages call the whole, `label` what they call the mapping where that is something else.
+    """
+    mapping = types.mapping(node, label or owner) if node is not None else None
+    found: list[d.Field] = []
+    is_parameter = position in ("path_param", "search_param")
+    for name, entry in mapping or ():
+        what = f"{'parameter' if is_parameter else 'field'} {quoted(name)} of {owner}"
+        usable = types.name(entry.key, what)
+        context = Context(what, position, type_name + pascal_case(name) if usable else type_name, entity)
+        field = _field(types, name, entry, context, "parameter" if is_parameter else "field")
+        if usable and field is not None:
+            found.append(field)
+    types.distinct(found, owner)
+    return tuple(found)
+
+
+def is_described(node: Node) -> bool:
+    """Whether what stands in a field's place is a mapping that describes the field; else it is the field's type."""
+    if not isinstance(node, MappingNode):
+        return False
+    if "type" in node.entries or "const" in node.entries:
+        return True
+    words = rows("entity_field").keys() | relatives("entity_field")
+    return not any(word in node.entries for word in FORMS) and any(key in node.entries for key in words)
+
+
+def _field(types: Types, name: str, entry: Entry, context: Context, use: Use) -> d.Field | None:
+    node = entry.value
+    wire = name if context.position == "path_param" else wire_name(name, types.wire)
+    python = python_name(name, use)
+    if is_described(node):
+        assert isinstance(node, MappingNode)
+        base = d.Field(name, python, wire, d.Scalar("any"), place=entry.key.place)
+        return _described(types, node, base, context)
+    type = types.type(node, context)
+    if type is None:
+        return None
+    return d.Field(name, python, wire, type, _default(types, type, None, context), place=entry.key.place)
+
+
+def _described(types: Types, node: MappingNode, base: d.Field, context: Context) -> d.Field | None:
+    given = types.section(context.position, node, context.what, node)
+    type = _type(types, given, context)
+    if type is None:
+        return None
+    told = {key: given[key] for key in _TOLD if key in rows(context.position)}
+    default: WithPlaces | None = given["default"] if "const" not in given and "default" in given else None
+    return dataclasses.replace(
+        base,
+        **told,
+        wire=(given["wire"] if "wire" in given else None) or base.wire,
+        type=type,
+        default=_default(types, type, default, context),
+        written_default=default is not None,
+    )
+
+
+_TOLD = ("description", "deprecated", "read_only", "decode", "encode")
+"""Keys of a field whose value is that of the field's part of the same name."""
+
+
+def _type(types: Types, given: Given, context: Context) -> d.Type | None:
+    """The type of a described field, with what `const`, `optional` and a default of null say about it."""
+    if "const" in given:
+        return d.Const(given["const"]) if given["const"] is not None else None
+    node = given.node("type")
+    type = types.type(node, context) if node is not None else None
+    optional = "optional" in given and given["optional"]
+    if isinstance(type, d.EntityRef | d.UnionOf) and "default" in given and given["default"].value is None:
+        optional = True
+    return d.Optional(type) if optional and type is not None and not isinstance(type, d.Optional) else type
+
+
+def _default(types: Types, type: d.Type, written: WithPlaces | None, context: Context) -> d.Json | d.Missing:
+    if written is None:
+        return zero_of(type, types.enums) if POSITIONS[context.position].zero else d.MISSING
+    if written.usable:
+        types.later.append(lambda: _check_default(types, type, written, context.what))
+    return written.value
+
+
+def _check_default(types: Types, type: d.Type, written: WithPlaces, what: str) -> None:
+    for misfit in misfits(types, type, written.value, "default"):
+        at = f" at {'.'.join(map(str, misfit.where))}" if misfit.where else ""
+        place = misfit.place_in(written.places, written.places[()])
+        types.report("bad-default", f"the default of {what} does not fit{at}: {misfit.message}", place, misfit.hint)

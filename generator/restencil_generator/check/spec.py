@@ -1,0 +1,138 @@
+"""Check a spec: from its tree to the declaration, or to every mistake in it.
+
+Whatever is wrong is noted and left out, and the check goes on, so that one run finds all. The order of the steps is
+that of what they need: names first, then enums, objects and entities, then resources.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+from restencil_generator import declaration as d
+from restencil_generator.check import package, settings
+from restencil_generator.check.collect import collect, table
+from restencil_generator.check.entities import Entities, object_circles
+from restencil_generator.check.fields import read_fields
+from restencil_generator.check.resources import Resources
+from restencil_generator.check.types import Types
+from restencil_generator.digest import digest
+from restencil_generator.language import VERSION
+from restencil_generator.names import constant_name, is_identifier, pascal_case
+from restencil_generator.problems import Place, Problem, Related, has_errors, quoted
+from restencil_generator.reading import Given
+from restencil_generator.tree import Entry, MappingNode, Node, ScalarNode, SequenceNode
+from restencil_generator.values import shown
+
+
+def check(root: MappingNode, file: str, problems: list[Problem]) -> d.Spec | None:
+    """The declaration of a spec's tree. None, or something incomplete, once a problem was noted."""
+    types = Types(problems)
+    begin = Place(root.file, root.line + 1, root.column + 1, root.line + 1, root.column + 2)
+    given = types.section("spec", root, "the spec", begin)
+    types.wire = given["wire_names"]
+    client = _client(types, given)
+    top = settings.settings(given)
+    nodes = collect(types, given)
+    for name, entry in table(given, "enums"):
+        types.enums[name] = _enum(types, name, entry)
+    for name, entry in table(given, "objects"):
+        fields = read_fields(types, entry.value, f"object {quoted(name)}", "object_field", name)
+        types.objects[name] = d.Object(name, fields, place=entry.key.place)
+    Entities(types).read()
+    object_circles(types)
+    resources = Resources(types, top).read(nodes)
+    for task in types.later:
+        task()
+    package.name_bodies(types, resources)
+    namespace = package.namespace(types)
+    if has_errors(types.problems):
+        return None
+    spec = d.Spec(
+        file=file,
+        language=VERSION,
+        package=given["package"],
+        client=client,
+        async_client=f"Async{client}",
+        digest="",
+        title=given["title"],
+        description=given["description"],
+        url_prefix=top.url_prefix or "",
+        wire_names=types.wire,
+        auth=settings.auth(given["auth"]),
+        base=top.base,
+        headers=top.headers or {},
+        options=d.Options(**(top.options or {})),
+        enums=types.enums,
+        objects=types.objects,
+        entities=dict(sorted(types.entities.items())),
+        resources=resources,
+        namespace=namespace,
+        place=root.place,
+        url_place=top.url_place,
+    )
+    return dataclasses.replace(spec, digest=digest(spec))
+
+
+def _client(types: Types, given: Given) -> str:
+    """The name of the client, which is taken in the package together with that of its asynchronous form."""
+    written = "client" in given
+    node = given.node("client" if written else "package")
+    name: str | None = given["client"] if written else pascal_case(given["package"])
+    if name and node is not None:
+        hint = "give the client another name with 'client:'"
+        types.claim(name, "client", "the client", node.place, hint)
+        types.claim(f"Async{name}", "client", "the asynchronous client", node.place, hint)
+    return name or ""
+
+
+# --------------------------------------------------------------------------------------------------------------- enums
+
+
+def _enum(types: Types, name: str, entry: Entry) -> d.Enum:
+    node = entry.value
+    what = f"enum {quoted(name)}"
+    members: list[tuple[d.EnumMember, Node]] = []
+    if isinstance(node, SequenceNode):
+        members = _listed_members(types, node, what)
+    elif isinstance(node, MappingNode):
+        members = _named_members(types, node, what, name)
+    else:
+        types.wrong(what, "a list of its values, or a mapping from constants to them", node)
+    if isinstance(node, SequenceNode | MappingNode) and not (
+        node.items if isinstance(node, SequenceNode) else node.entries
+    ):
+        types.report("wrong-type", f"{what} needs at least one value", node)
+    seen: dict[str | int, Node] = {}
+    for member, item in members:
+        first = seen.setdefault(member.value, item)
+        if first is not item:
+            message = f"{what} has the value {shown(member.value)} twice"
+            types.report("given-twice", message, item, "keep one of them", [Related(first.place, "given here first")])
+    return d.Enum(name, tuple(member for member, _ in members), entry.key.place)
+
+
+def _listed_members(types: Types, node: SequenceNode, what: str) -> list[tuple[d.EnumMember, Node]]:
+    values = [(_enum_value(types, item, what), item) for item in node.items]
+    return [(d.EnumMember(value), item) for value, item in values if value is not None]
+
+
+def _named_members(types: Types, node: MappingNode, what: str, enum: str) -> list[tuple[d.EnumMember, Node]]:
+    members: list[tuple[d.EnumMember, Node]] = []
+    for key, inner in node:
+        value = _enum_value(types, inner.value, what)
+        if not is_identifier(f"x{key}") or key.startswith("_"):
+            types.name(inner.key, f"a constant of {what}")
+        elif value is not None:
+            constant = constant_name(enum, key)
+            types.claim(constant, "constant", f"a constant of {what}", inner.key.place)
+            members.append((d.EnumMember(value, constant), inner.value))
+    return members
+
+
+def _enum_value(types: Types, node: Node, what: str) -> str | int | None:
+    value = node.value if isinstance(node, ScalarNode) else None
+    if isinstance(value, str | int) and not isinstance(value, bool):
+        return value
+    hint = "put it in quotes" if isinstance(node, ScalarNode) and node.text else ""
+    types.wrong(f"a value of {what}", "a text or a whole number", node, hint)
+    return None

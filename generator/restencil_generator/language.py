@@ -1,0 +1,745 @@
+r"""The spec language as one table: which key may stand where, what it takes, and what it means.
+
+**How to read it.** A spec is a tree of mappings. A mapping whose keys the language knows stands in a *place* (the spec
+itself, an entity, an endpoint, its `options`, …), and a row of `ROWS` says of one key in which places it may stand, what
+kind of value it takes, what counts where it is not given, and what it is for, in one line. The order of the rows is the
+order in which keys are listed, in hints and on the reference page.
+
+**Places nest** through the kinds: `Section("options")` is a mapping with the keys of the place `options`,
+`Table("name", Section("endpoint"))` a mapping from names to such mappings. What may be written in several forms has the
+kind `Either`, or a kind of its own that `kinds` describes.
+
+**Types** are the second thing that nests. A type is a word (`SCALARS`, or the name of an enum, object or entity), a list
+`[X]`, or a *form*: a mapping that has one of the words of `FORMS`, which is then a place of its own. Where types stand is
+a *position*; `POSITIONS` says of each which forms and names it takes. Positions whose fields can be described by a
+mapping (`{type: string, default: x}`) are places too. They are one family: a key of one that another does not have is a
+key that has no meaning there, rather than an unknown one.
+
+**Rules** that join several keys of one place stand with the place. What takes more than one place to judge is no matter
+of this table: the stage `check` does it.
+
+**Who reads it.** `reading` and `check` (what a spec says, unknown keys and the nearest known one), `schema` (the JSON
+Schema), `reference` (the pages for people). None of them has a list of its own: a new option is one row here, and the
+code that uses its value.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Mapping
+from typing import Any, Final, get_args
+
+from restencil_generator import declaration as d
+from restencil_generator.kinds import (
+    Body,
+    Choices,
+    Code,
+    Duration,
+    Either,
+    EntityName,
+    EntityOrChoices,
+    EnumValues,
+    ExactlyOne,
+    Excludes,
+    Fields,
+    Flag,
+    Headers,
+    Items,
+    Json,
+    Kind,
+    Literal,
+    Members,
+    Name,
+    Nest,
+    OneEntity,
+    OneOrMore,
+    OnlyWith,
+    OnlyWithMapping,
+    OrNull,
+    PathText,
+    Pattern,
+    Reason,
+    Response,
+    Rule,
+    Section,
+    Source,
+    Table,
+    Text,
+    Texts,
+    Type,
+    Version,
+    Whole,
+    Word,
+    Yes,
+)
+
+VERSION: Final = 1
+"""The version of the spec language that this generator reads."""
+
+
+# ---------------------------------------------------------------------------------------------------------------- texts
+
+HTTP_WORD: Final = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
+HEADER_VALUE: Final = r"[\t\x20-\x7e]*"
+SECRET_HEADERS: Final = ("authorization", "cookie", "proxy-authorization")
+"""Headers that carry nothing but secrets, which never stand in a spec."""
+
+URL: Final = Pattern(r"[^\x00-\x20\x7f]*", "bad-url", "{label} holds a space or a control character")
+HEADER: Final = Pattern(HTTP_WORD, "bad-header", "{value} is no name of a header")
+COOKIE: Final = Pattern(HTTP_WORD, "bad-header", "{value} is no name of a cookie")
+VARIABLE: Final = Pattern("[A-Za-z_][A-Za-z0-9_]*", "bad-name", "{value} is no name of an environment variable")
+METHOD: Final = Pattern(
+    HTTP_WORD, "bad-method", "{value} of {owner} is no HTTP method", "write GET, POST, PUT, PATCH, DELETE, …"
+)
+CURSOR: Final = Pattern(
+    rf"header:{HTTP_WORD}|(?!header:)[\s\S]*",
+    "bad-header",
+    "{label} names {value}, which is no name of a header",
+    after="header:",
+)
+
+
+# ---------------------------------------------------------------------------------------------------------------- types
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Scalar:
+    """A type that is one word.
+
+    `zero` is the default that follows from it, `expected` what a value is called in messages, `python` the module
+    (None for what is built in) and the name of its type, `others` what other languages call it.
+    """
+
+    zero: d.Json
+    expected: str
+    python: tuple[str | None, str]
+    help: str
+    others: tuple[str, ...] = ()
+    in_path: bool = False
+    """Whether a path parameter may be one, beside texts and whole numbers, because the entity's field is."""
+    converted: bool = False
+    """Whether what a read gives is something else than the JSON."""
+    word: bool = True
+    """Whether the word is a type in every position; `bytes` is one in a multipart body alone."""
+
+
+SCALARS: Final[Mapping[d.ScalarName, Scalar]] = {
+    "string": Scalar("", "a text", (None, "str"), "A text.", ("str", "text")),
+    "integer": Scalar(0, "a whole number", (None, "int"), "A whole number.", ("int", "long")),
+    "number": Scalar(0.0, "a number", (None, "float"), "A number.", ("float", "double"), in_path=True),
+    "boolean": Scalar(False, "true or false", (None, "bool"), "`true` or `false`.", ("bool",)),
+    "datetime": Scalar(
+        "1970-01-01T00:00:00Z",
+        "a date with a time such as '2020-01-31T12:00:00Z'",
+        ("datetime", "datetime"),
+        "A date with a time, as RFC 3339 text. The offset is kept; a text without one is read as UTC.",
+        ("timestamp",),
+        in_path=True,
+        converted=True,
+    ),
+    "date": Scalar(
+        "1970-01-01",
+        "a date such as '2020-01-31'",
+        ("datetime", "date"),
+        "A date, as RFC 3339 text.",
+        in_path=True,
+        converted=True,
+    ),
+    "time": Scalar(
+        "00:00:00",
+        "a time such as '12:00:00'",
+        ("datetime", "time"),
+        "A time of day, as RFC 3339 text.",
+        in_path=True,
+        converted=True,
+    ),
+    "decimal": Scalar(
+        "0",
+        "a number, or one as a text such as '1.50'",
+        ("decimal", "Decimal"),
+        "A number that keeps its digits, as JSON number or text.",
+        in_path=True,
+        converted=True,
+    ),
+    "uuid": Scalar(
+        "00000000-0000-0000-0000-000000000000",
+        "a UUID such as '00000000-0000-0000-0000-000000000000'",
+        ("uuid", "UUID"),
+        "A UUID, as text.",
+        in_path=True,
+        converted=True,
+    ),
+    "any": Scalar(None, "any JSON", ("typing", "Any"), "Any JSON.", ("json",)),
+    "bytes": Scalar("", "a text", (None, "bytes"), "A file: a field of a multipart body.", word=False),
+}
+
+SCALAR_WORDS: Final = tuple(name for name, scalar in SCALARS.items() if scalar.word)
+"""The scalars that are types in every position."""
+
+ABBREVIATED: Final[Mapping[str, str]] = {
+    **{other: name for name, scalar in SCALARS.items() for other in scalar.others},
+    **dict.fromkeys(("dict", "map", "mapping"), "{values: …}"),
+    **dict.fromkeys(("list", "array"), "[…]"),
+    "object": "{object: {…}}",
+}
+"""What other languages call types, and what to write here."""
+
+FORMS: Final = ("values", "union", "collection", "all", "invalidate", "query", "entity", "object")
+"""The words that make a mapping in type position a form, each a place of its own: `form_place` names it."""
+
+RESERVED: Final = frozenset((*SCALARS, *FORMS, "null"))
+"""Words that name no entity, object or enum."""
+
+
+def form_place(word: str) -> str:
+    """The place of the keys of a form."""
+    return f"{word}_form"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Position:
+    """Where a type may stand: what messages call it, and which forms, named types and lists it takes there.
+
+    `zero` says that a field there has the default that follows from its type where none is written, `files` that
+    `bytes` is a type there, `bare` that an object may be written without the word `object`.
+    """
+
+    shown: str
+    forms: tuple[str, ...]
+    named: tuple[str, ...] = ("enum", "object", "entity")
+    lists: bool = True
+    zero: bool = False
+    files: bool = False
+    bare: bool = False
+
+
+POSITIONS: Final[Mapping[str, Position]] = {
+    "entity_field": Position("a field of an entity", ("values", "union", "collection", "entity", "object"), zero=True),
+    "object_field": Position("a field of an object", ("values", "union", "entity", "object"), zero=True),
+    "schema": Position("a schema", FORMS, bare=True),
+    "returns": Position("'returns'", ("values", "union", "object")),
+    "body_field": Position("a body", ("values", "union", "object")),
+    "form_field": Position("a form", (), named=("enum",)),
+    "file_field": Position("a multipart body", (), named=("enum",), files=True),
+    "path_param": Position("a path parameter", (), named=("enum",), lists=False),
+    "search_param": Position("a search parameter", ("values", "object"), named=("enum", "object")),
+}
+
+
+# --------------------------------------------------------------------------------------------------------------- places
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Place:
+    """A mapping whose keys the language knows: what it is, an example, and what joins its keys.
+
+    Places of one `family` share their words: a key that another of them has is told apart from an unknown one, with the
+    hint in `instead`, if there is one.
+    """
+
+    title: str
+    help: str
+    example: str
+    rules: tuple[Rule, ...] = ()
+    family: str = ""
+    instead: Mapping[str, str] = dataclasses.field(default_factory=dict[str, str])
+
+
+AUTH_KINDS: Final[tuple[d.AuthKind, ...]] = get_args(d.AuthKind)
+CONST_EXCLUDES: Final = ("type", "default", "optional", "decode", "encode")
+
+_FIELD_RULES: Final = (
+    OneOrMore(("type", "const"), "add 'type: …'"),
+    Excludes("const", CONST_EXCLUDES, "const-alone", "{owner} is fixed by 'const', so it takes no {key}"),
+)
+
+_ATTRIBUTE_NEED: Final = "{owner} needs 'attribute', which tells its entities apart"
+_ATTRIBUTE_ADD: Final = "add 'attribute: …', a field or a python: function"
+_ATTRIBUTE_EXTRA: Final = "'attribute' of {owner} needs a mapping from values to entities"
+
+PLACES: Final[Mapping[str, Place]] = {
+    "spec": Place(
+        "A spec",
+        "What an API serves, and the package that is made of it. A spec is one file, or a folder whose `*.yaml` and "
+        "`*.yml` files are merged: the four tables may be spread over them.",
+        """
+        restencil: 1
+        package: shop
+        title: Shop
+        url_prefix: https://api.shop.example/v1
+        wire_names: camelCase
+        entities:
+          Item: {fields: {id: integer, title: string}}
+        resources:
+          items: {path: "/items/:id", schema: Item}
+        """,
+    ),
+    "auth": Place(
+        "`auth`",
+        "How the client shows who asks. The secret never stands in a spec: the client takes it as an argument, a text "
+        "or a function, or reads the environment variable that `env` names.",
+        """
+        auth: {header: Access-Token, env: SHOP_TOKEN}
+        """,
+        rules=(
+            ExactlyOne(
+                AUTH_KINDS,
+                "auth-kind",
+                "'auth' needs one of 'header', 'bearer', 'basic', 'cookie' and 'query'",
+                "keep one",
+            ),
+        ),
+    ),
+    "options": Place(
+        "`options`",
+        "How answers are kept and asked for. What the spec says holds for all resources, what a resource says for all "
+        "its endpoints; the nearest counts, and `null` takes an inherited value back.",
+        """
+        options: {data_expiry_length: 60s, error_policy: soft_on_server_error, timeout: 5s, retries: 2}
+        """,
+    ),
+    "entity": Place(
+        "An entity",
+        "A kind of record with an identity. Of each record the store keeps one copy, whichever answer it came with.",
+        """
+        entities:
+          Person:
+            description: Whoever buys or sells.
+            indexes: [email]
+            fields: {id: integer, email: string, joined_at: datetime}
+          Member: {extends: Person, fields: {number: integer}}
+        """,
+        rules=(OneOrMore(("fields", "extends"), "add 'fields: …' or 'extends: …'"),),
+    ),
+    "resource": Place(
+        "A resource",
+        "A bundle of endpoints that share a path and an entity. From these two come `get`, `get_list`, `create`, "
+        "`update`, `partial_update` and `delete`.",
+        """
+        resources:
+          articles:
+            path: /articles/:id
+            schema: {entity: Article, fields: {id: integer, title: string, author: string}}
+            search_params: {author: string?}
+            members: [get, get_list, push, delete]
+            optimistic: true
+        """,
+    ),
+    "endpoint": Place(
+        "An endpoint",
+        "What `endpoints` says of one member of a resource: changes to a standard one, or one of your own, which starts "
+        "from the resource or from the member that it extends.",
+        """
+        endpoints:
+          get_list: {options: {poll_frequency: 30s}}
+          search:
+            extends: get_list
+            path: /search/articles
+            search_params: {q: string}
+            schema: {results: [Article], total: integer}
+          publish: {method: POST, path: "/articles/:id/publish", body: null, schema: Article}
+        """,
+    ),
+    "collection": Place(
+        "`collection` of a resource",
+        "How the lists of a resource are told apart.",
+        """
+        collection: {non_filter_arguments: [order_by]}
+        """,
+        rules=(OneOrMore(("non_filter_arguments",), "add 'non_filter_arguments: …'"),),
+    ),
+    "pagination": Place(
+        "`pagination`",
+        "How `iterate()` finds the next page.",
+        """
+        pagination_field: cursor
+        pagination: {style: cursor, next: meta.next_cursor, size: {param: limit, value: 50}}
+        """,
+        rules=(
+            OnlyWith(
+                "next",
+                "style",
+                "cursor",
+                "to find the next page's cursor",
+                "add 'next: …', a path in the response, header:NAME or last.<field>",
+            ),
+        ),
+    ),
+    "page_size": Place(
+        "`size` of a pagination",
+        "How many items a page is asked to have.",
+        """
+        size: {param: limit, value: 50}
+        """,
+    ),
+    "body": Place(
+        "A wrapped body",
+        "Bodies that are not sent as JSON. Any other mapping is a JSON body with these fields.",
+        """
+        body: {multipart: {title: string, photo: bytes}}
+        """,
+    ),
+    "example": Place(
+        "An example",
+        "One call, checked against the spec by `restencil lint`, shown in docstrings and served by `restencil mock`.",
+        """
+        examples:
+          get: {params: {id: 1}, response: {id: 1, title: First, author: ada}}
+        """,
+    ),
+    "entity_field": Place(
+        "A field of an entity",
+        "A type, or a mapping that describes the field.",
+        """
+        fields:
+          id: {type: integer, read_only: true}
+          title: {type: string, default: untitled, description: Shown in lists.}
+          tags: [string]
+          kind: {const: article}
+        """,
+        rules=_FIELD_RULES,
+        family="field",
+    ),
+    "object_field": Place(
+        "A field of an object",
+        "A type, or a mapping that describes the field. Objects have no identity: they stand in what holds them.",
+        """
+        objects:
+          Money: {amount: decimal, currency: {type: string, default: EUR}}
+        """,
+        rules=_FIELD_RULES,
+        family="field",
+    ),
+    "body_field": Place(
+        "A field of a body",
+        "A type, or a mapping that describes the field.",
+        """
+        body: {title: string, note: {type: string, optional: true}}
+        """,
+        rules=_FIELD_RULES,
+        family="field",
+    ),
+    "form_field": Place(
+        "A field of a form",
+        "A scalar, an enum or a list of them, or a mapping that describes the field.",
+        """
+        body: {form: {user: string, remember: {type: boolean, default: false}}}
+        """,
+        rules=_FIELD_RULES,
+        family="field",
+    ),
+    "file_field": Place(
+        "A field of a multipart body",
+        "A scalar, an enum, `bytes` for a file, or a mapping that describes the field.",
+        """
+        body: {multipart: {title: string?, photo: bytes}}
+        """,
+        rules=_FIELD_RULES,
+        family="field",
+    ),
+    "path_param": Place(
+        "A parameter of a path",
+        "A scalar or an enum, or a mapping that describes the parameter. Without an entry a parameter is a text or a "
+        "whole number, or what the field of its name in the entity is.",
+        """
+        params: {id: {type: uuid, description: Which one.}}
+        """,
+        rules=_FIELD_RULES,
+        family="field",
+        instead={"optional": "write ':name?' in the path"},
+    ),
+    "search_param": Place(
+        "A search parameter",
+        "A type, or a mapping that describes the parameter.",
+        """
+        search_params: {author: string?, order_by: {type: string, optional: true, wire: sort}}
+        """,
+        rules=_FIELD_RULES,
+        family="field",
+    ),
+    "values_form": Place(
+        "`{values: X}`",
+        "An object with free keys, whose values are of one type: `dict[str, X]`.",
+        """
+        views: {values: integer}
+        """,
+    ),
+    "object_form": Place(
+        "`{object: {…}}`",
+        "An object with members of its own, a TypedDict. In the schema of an endpoint the word may be left out where no "
+        "member is called like a form.",
+        """
+        schema: {object: {values: [Article], total: integer}}
+        """,
+    ),
+    "union_form": Place(
+        "`{union: {…}, attribute: …}`",
+        "One of several entities, told apart by a field or a function.",
+        """
+        schema: {union: {link: Link, post: Post}, attribute: type}
+        """,
+    ),
+    "collection_form": Place(
+        "`{collection: …}`",
+        "A list or mapping of entities that the store keeps as one thing, so that it can be added to.",
+        """
+        todos: {collection: [Todo], nest: {user: id}, non_filter_arguments: [order_by]}
+        """,
+    ),
+    "all_form": Place(
+        "`{all: …}`",
+        "Every entity of a type that the store has.",
+        """
+        schema: {all: {link: Link, post: Post}, attribute: type}
+        """,
+        rules=(OnlyWithMapping("attribute", "all", _ATTRIBUTE_NEED, _ATTRIBUTE_ADD, _ATTRIBUTE_EXTRA),),
+    ),
+    "invalidate_form": Place(
+        "`{invalidate: …}`",
+        "The entity that the answer names is gone.",
+        """
+        schema: {invalidate: Todo}
+        """,
+    ),
+    "query_form": Place(
+        "`{query: …, process: …}`",
+        "A view that is computed from what the store has.",
+        """
+        schema: {query: {all: Todo}, process: "python:shop_code:open_only", returns: [Todo]}
+        """,
+    ),
+    "entity_form": Place(
+        "`{entity: …}`",
+        "An entity that is declared where it is needed first. It has the keys of an entity.",
+        """
+        schema: {entity: Todo, fields: {id: integer, title: string, done: boolean}}
+        """,
+        rules=(OneOrMore(("fields", "extends"), "add 'fields: …' or 'extends: …'"),),
+    ),
+}
+
+
+# ----------------------------------------------------------------------------------------------------------------- rows
+
+MEMBERS: Final = ("get", "get_list", *d.EXTENDERS, "update", "partial_update", "delete")
+"""What `members` may name; `push` brings `create`."""
+
+TAKEN_PACKAGES: Final = ("restencil", "restencil_generator", "restencil_templates", "httpx")
+"""Package names that a generated package would hide from itself."""
+
+BODY_WORDS: Final = ("any", "bytes")
+"""Bodies that are one word."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Row:
+    """One key: the places where it may stand (words), its kind, and its help in one line.
+
+    `default` is what counts where the key is not given, `otherwise` says so in words where that depends on something
+    else. `position` is the only one in which the key has a meaning, where its place is a form. `others` are words that
+    people write for it, and `deprecated` says what to write instead of it. `label` is how messages call its value,
+    `need` and `add` are message and hint where it is required and not given. `check` names a function of `check.rows`
+    that judges the value further.
+    """
+
+    where: str
+    key: str
+    kind: Kind
+    help: str
+    required: bool = False
+    default: Any = None
+    otherwise: str = ""
+    position: str = ""
+    others: tuple[str, ...] = ()
+    deprecated: str = ""
+    label: str = "'{key}' of {owner}"
+    need: str = "{owner} needs the key '{key}'"
+    add: str = "add '{key}: …'"
+    check: str = ""
+
+
+_ALL: Final = "spec resource endpoint"
+_ENTITY: Final = "entity entity_form"
+_DECLARED: Final = "entity_field object_field"
+_SENT: Final = "body_field form_field file_field search_param"
+
+# Rows are laid out by hand, one key after the other, as tables are.
+# fmt: off
+ROWS: Final = (
+    # -------------------------------------------------------------------------------------------------------- the spec
+    Row("spec", "restencil", Version(VERSION), "The version of the spec language.", required=True,
+        label="'{key}'", add=f"add 'restencil: {VERSION}'"),
+    Row("spec", "package", Name("the package", taken=TAKEN_PACKAGES), "The import name of the generated package.",
+        required=True, default="", label="'{key}'", add="add 'package: name'", check="no_library"),
+    Row("spec", "title", Text(), "The name of the API.", default=""),
+    Row("spec", "client", Name("the client"), "The name of the client.", otherwise="`package` in PascalCase",
+        label="'{key}'"),
+    Row("spec", "wire_names", Word(get_args(d.WireNames)), "How names look in JSON.", default="as_is",
+        label="'{key}'"),
+    Row("spec", "auth", Section("auth", "write {header: NAME} or the like"), "How the client shows who asks.",
+        label="'{key}'"),
+    # ------------------------------------------------------------------------------------------------------------ auth
+    Row("auth", "header", Text(empty=False, pattern=HEADER), "The secret is sent under this header."),
+    Row("auth", "bearer", Yes("the secret itself never stands in a spec"), "The secret is sent as a bearer token."),
+    Row("auth", "basic", Yes("the secret itself never stands in a spec"), "The secret is sent as `user:password`."),
+    Row("auth", "cookie", Text(empty=False, pattern=COOKIE), "The secret is sent in this cookie."),
+    Row("auth", "query", Text(empty=False), "The secret is sent as this search parameter."),
+    Row("auth", "env", Text(empty=False, pattern=VARIABLE),
+        "The environment variable that holds the secret, where the client is given none."),
+    # ------------------------------------------------------------------- what the spec, a resource and an endpoint have
+    Row("endpoint", "extends", Text(empty=False), "The member that it starts from.", otherwise="the resource"),
+    Row("resource", "path", PathText(parameter=True), "The path of one entity, with at least one parameter.",
+        required=True),
+    Row("endpoint", "path", PathText(), "Its path: `:name` is a parameter, `:name?` an optional one.",
+        otherwise="that of what it starts from"),
+    Row("resource", "schema", OneEntity(), "What one answer of `get` is: an entity, or one of a union.",
+        required=True),
+    Row("resource", "class", Name("a class"), "The name of its class.", otherwise="its key in PascalCase"),
+    Row("resource", "members", Texts(words=MEMBERS), "The standard members that it has; `push` brings `create`.",
+        otherwise="all that fit", check="standard_members"),
+    Row("endpoint", "method", Text(empty=False, pattern=METHOD), "The HTTP method.",
+        otherwise="that of what it starts from; POST with `side_effect: true`"),
+    Row(_ALL, "url_prefix", Text(pattern=URL), "Stands before every path.", others=("base_url", "server")),
+    Row(_ALL, "headers", Headers(), "Headers that never change. Secrets never stand in a spec."),
+    Row("spec resource", "endpoint", Code(), "The base class of its endpoints."),
+    Row("resource endpoint", "params", Fields("path_param"), "Types of the parameters of its paths.",
+        others=("path_params",)),
+    Row("resource endpoint", "search_params", Fields("search_param"), "The parameters after the `?`.",
+        others=("query_params", "query")),
+    Row("resource endpoint", "body", Body(), "What a call sends: `null` for nothing, an entity's name for its fields.",
+        otherwise="the fields of the resource's entity"),
+    Row("endpoint", "schema", Response(), "What an answer is made of; `null` for none.",
+        otherwise="that of what it starts from"),
+    Row("endpoint", "returns", Type("returns"), "The type of the value, where `process` changes it.",
+        otherwise="what the schema gives; `any` without one"),
+    Row("endpoint", "content", Word(get_args(d.Content)), "What an answer holds.", otherwise="chosen from the answer"),
+    Row("endpoint", "side_effect", Flag(), "Whether a call changes something on the server, and so is never cached.",
+        otherwise="false for GET, else true"),
+    Row("resource", "collection",
+        Either((Section("collection"), Code())),
+        "How its lists are told apart: in words, or by a class."),
+    Row("resource endpoint", "pagination_field", Name("the pagination field of {owner}", keyword=True),
+        "The parameter that names a page.", others=("page_param", "cursor_param")),
+    Row("resource endpoint", "pagination", Section("pagination", "write {style: …}"),
+        "How the next page is found."),
+    Row("resource", "optimistic", Flag(), "Whether changes show before the server has answered.", default=False),
+    Row(_ALL, "options", Section("options"), "How answers are kept and asked for."),
+    Row("endpoint", "process", Code(), "Makes the value of an answer."),
+    Row("endpoint", "update", Code(), "Changes other cached answers after success."),
+    Row("endpoint", "get_optimistic_response", Code(), "Makes up the answer before the server has given one."),
+    Row("resource", "endpoints", Table("endpoint_name", Section("endpoint")),
+        "Changes to standard members, and endpoints of your own, by name."),
+    Row("resource", "examples", Table("", Section("example", "write {response: …}")), "Example calls, by endpoint."),
+    # --------------------------------------------------------------------------------------------------------- entities
+    Row("entity_form", "entity", EntityName(new=True), "The name of the entity.", required=True),
+    Row(_ENTITY, "fields", Fields("entity_field"), "Its fields, in the order in which they are shown.",
+        others=("properties", "attributes")),
+    Row(_ENTITY, "pk", Either((Texts(least=1, noun="field"), Text(empty=False))),
+        "The field that tells its records apart, or the list of them.", otherwise="`id`, or the pk of what it extends",
+        others=("primary_key",)),
+    Row(_ENTITY, "key", Text(empty=False), "The name of its table.",
+        otherwise="that of the nearest entity it extends which writes one, else its own name"),
+    Row(_ENTITY, "extends", EntityName(), "The entity whose fields it has too.", others=("inherits", "base")),
+    Row(_ENTITY, "abstract", Flag(), "Whether it is only there to be extended.", default=False),
+    Row(_ENTITY, "indexes", Texts(), "Fields to look it up by, beside its pk."),
+    Row(_ENTITY, "validate", Code(), "Judges a record: what it returns a text for is not kept."),
+    # -------------------------------------------------------------------------------------------------------- the tables
+    Row("spec", "enums", Table("type_name", EnumValues()), "Known values, by name.", label="'{key}'"),
+    Row("spec", "objects", Table("type_name", Fields("object_field")), "Plain nested values, by name.",
+        label="'{key}'"),
+    Row("spec", "entities", Table("type_name", Section("entity")), "Records with an identity, by name.",
+        label="'{key}'"),
+    Row("spec", "resources", Table("resource_name", Section("resource")), "What the API serves, by name.",
+        label="'{key}'"),
+    # --------------------------------------------------------------------------------------------------------- options
+    Row("options", "data_expiry_length", OrNull(Duration()), "How long an answer is fresh.", otherwise="1m",
+        others=("ttl", "max_age", "stale_time")),
+    Row("options", "error_expiry_length", OrNull(Duration()), "How long an error is kept.", otherwise="1s"),
+    Row("options", "poll_frequency", OrNull(Duration(least=1)),
+        "How often a live read asks again.", otherwise="never", others=("refetch_interval",)),
+    Row("options", "invalid_if_stale", OrNull(Flag()), "Whether an answer that is not fresh is not shown at all.",
+        otherwise="false"),
+    Row("options", "error_policy", OrNull(Either((Code(), Word(get_args(d.ErrorPolicy))))),
+        "Whether what is cached is still shown after an error.", otherwise="hard"),
+    Row("options", "timeout", OrNull(Duration(least=1)), "How long an answer is waited for."),
+    Row("options", "retries", OrNull(Whole()), "How often a request that failed is sent again."),
+    # ------------------------------------------------------------------------------------- collections, pages, examples
+    Row("pagination", "style", Word(get_args(d.PaginationStyle)), "How pages are asked for.", required=True),
+    Row("pagination", "next", Text(empty=False, pattern=CURSOR),
+        "Where the next cursor is: a path in the answer, `header:NAME`, or `last.<field>` of the last item."),
+    Row("pagination", "size", Section("page_size", "write {param: limit, value: 50}"),
+        "How many items a page is asked to have."),
+    Row("pagination", "remove_cursor", Code(), "Takes the cursor out of the arguments of a list."),
+    Row("page_size", "param", Name("{label}", keyword=True), "The search parameter.", required=True),
+    Row("page_size", "value", Whole(least=1), "Its value.", required=True),
+    Row("body", "form", Fields("form_field"), "Fields that are sent as a form, URL-encoded."),
+    Row("body", "multipart", Fields("file_field"), "Fields and files that are sent as a multipart body."),
+    Row("example", "params", Json(mapping=True), "The arguments of the call, but for the body."),
+    Row("example", "body", Json(), "The body."),
+    Row("example", "response", Json(), "The answer."),
+    # ---------------------------------------------------------------------------------------------------------- fields
+    Row(f"{_DECLARED} {_SENT}", "type", Type(), "Its type.", others=("schema",)),
+    Row("path_param", "type", Type(), "Its type."),
+    Row(f"{_DECLARED} {_SENT} path_param", "const", Literal(), "The one value that it has: a discriminator.",
+        others=("enum", "literal")),
+    Row(f"{_DECLARED} {_SENT}", "default", Json(), "What counts where it is not given, as in JSON, with Python names.",
+        otherwise="what follows from the type"),
+    Row(f"{_DECLARED} {_SENT}", "wire", Text(empty=False), "Its name in JSON.", otherwise="as `wire_names` says",
+        others=("alias", "json_name")),
+    Row(f"{_DECLARED} {_SENT}", "optional", Flag(), "It may be null or absent, as with `?` after a type's name.",
+        default=False, others=("nullable",)),
+    # ----------------------------------------------------------------------------------------------------------- forms
+    Row("values_form", "values", Type(), "The type of the values.", required=True),
+    Row("object_form", "object", Members(), "The members, by name.", required=True),
+    Row("union_form", "union", Choices(), "The entities, by the value that stands for each.", required=True),
+    Row("collection_form", "collection", Items(), "What it holds: `[Entity]` or `{values: Entity}`.", required=True),
+    Row("collection_form", "nest", Nest(), "Whose it is: arguments of the list, each with the field that has its value.",
+        position="entity_field"),
+    Row("collection collection_form", "non_filter_arguments", Texts(),
+        "Arguments that do not decide which entities are in a list, such as its order."),
+    Row("all_form", "all", EntityOrChoices(), "An entity, or the entities of a union.", required=True),
+    Row("union_form", "attribute", Either((Code(), Text(empty=False))),
+        "The field that tells the entities apart, or a function.", required=True, label="the attribute of {owner}",
+        need=_ATTRIBUTE_NEED, add=_ATTRIBUTE_ADD),
+    Row("all_form", "attribute", Either((Code(), Text(empty=False))),
+        "The field that tells the entities of a union apart, or a function.", label="the attribute of {owner}"),
+    Row("invalidate_form", "invalidate", OneEntity(), "The entity that is gone.", required=True),
+    Row("query_form", "query", Source(("collection", "all")), "A collection, or all entities of a type.",
+        required=True),
+    Row("query_form", "process", Code(), "Computes the view.", required=True, need="{owner} needs 'process'",
+        add="add 'process: python:…'"),
+    Row("query_form", "returns", Type("returns"), "What it computes.", otherwise="`any`"),
+    # ---------------------------------------------------------------------------------------------- what people are told
+    Row(f"{_ALL} {_ENTITY} {_DECLARED} {_SENT} path_param", "description", Text(),
+        "What it is, for docstrings.", default="", others=("doc", "help", "summary")),
+    Row(f"resource endpoint {_ENTITY} {_DECLARED} {_SENT} path_param", "deprecated", Reason(),
+        "Whether it is no longer to be used, or why."),
+    Row(_DECLARED, "read_only", Flag(), "It is left out of bodies.", default=False),
+    Row(_DECLARED, "decode", Code(), "Makes its value from JSON."),
+    Row(_DECLARED, "encode", Code(), "Makes JSON from its value."),
+)
+# fmt: on
+
+
+# -------------------------------------------------------------------------------------------------------------- look up
+
+
+@functools.cache
+def rows(place: str) -> Mapping[str, Row]:
+    """The rows of a place, by key, in order."""
+    return {row.key: row for row in ROWS if place in row.where.split()}
+
+
+@functools.cache
+def relatives(place: str) -> frozenset[str]:
+    """The keys that other places of the family have and this one has not."""
+    family = PLACES[place].family
+    words = {key for other, its in PLACES.items() if family and its.family == family for key in rows(other)}
+    return frozenset(words - set(rows(place)))
+
+
+@functools.cache
+def also(place: str) -> Mapping[str, str]:
+    """Words that people write for keys of a place, each with the key that they mean."""
+    return {other: row.key for row in rows(place).values() for other in row.others if other not in rows(place)}
