@@ -41,7 +41,7 @@ class Pattern:
     """What messages leave out at the beginning of the text."""
 
 
-# ------------------------------------------------------------------------------------------------------- of one place
+# --------------------------------------------------------------------------------------------------------- of one place
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -168,7 +168,7 @@ class Either(Kind):
     kinds: tuple[Kind, ...]
 
 
-# ------------------------------------------------------------------------------------------------------ of the whole spec
+# ---------------------------------------------------------------------------------------------------- of the whole spec
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

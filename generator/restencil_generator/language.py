@@ -1,19 +1,19 @@
 r"""The spec language as one table: which key may stand where, what it takes, and what it means.
 
-**How to read it.** A spec is a tree of mappings. A mapping whose keys the language knows stands in a *place* (the spec
-itself, an entity, an endpoint, its `options`, …), and a row of `ROWS` says of one key in which places it may stand, what
-kind of value it takes, what counts where it is not given, and what it is for, in one line. The order of the rows is the
-order in which keys are listed, in hints and on the reference page.
+**How to read it.** A spec is a tree of mappings. A mapping whose keys the language knows stands in a *place* (the
+spec itself, an entity, an endpoint, its `options`, …), and a row of `ROWS` says of one key in which places it may stand,
+what kind of value it takes, what counts where it is not given, and what it is for, in one line. The order of the rows
+is the order in which keys are listed, in hints and on the reference page.
 
 **Places nest** through the kinds: `Section("options")` is a mapping with the keys of the place `options`,
 `Table("name", Section("endpoint"))` a mapping from names to such mappings. What may be written in several forms has the
 kind `Either`, or a kind of its own that `kinds` describes.
 
-**Types** are the second thing that nests. A type is a word (`SCALARS`, or the name of an enum, object or entity), a list
-`[X]`, or a *form*: a mapping that has one of the words of `FORMS`, which is then a place of its own. Where types stand is
-a *position*; `POSITIONS` says of each which forms and names it takes. Positions whose fields can be described by a
-mapping (`{type: string, default: x}`) are places too. They are one family: a key of one that another does not have is a
-key that has no meaning there, rather than an unknown one.
+**Types** are the second thing that nests. A type is a word (`SCALARS`, or the name of an enum, object or entity), a
+list `[X]`, or a *form*: a mapping that has one of the words of `FORMS`, which is then a place of its own. Where types
+stand is a *position*; `POSITIONS` says of each which forms and names it takes. Positions whose fields can be described
+by a mapping (`{type: string, default: x}`) are places too. They are one family: a key of one that another does not have
+is a key that has no meaning there, rather than an unknown one.
 
 **Rules** that join several keys of one place stand with the place. What takes more than one place to judge is no matter
 of this table: the stage `check` does it.
@@ -328,8 +328,8 @@ PLACES: Final[Mapping[str, Place]] = {
     ),
     "endpoint": Place(
         "An endpoint",
-        "What `endpoints` says of one member of a resource: changes to a standard one, or one of your own, which starts "
-        "from the resource or from the member that it extends.",
+        "What `endpoints` says of one member of a resource: changes to a standard one, or one of your own, which "
+        "starts from the resource or from the member that it extends.",
         """
         endpoints:
           get_list: {options: {poll_frequency: 30s}}
@@ -345,6 +345,7 @@ PLACES: Final[Mapping[str, Place]] = {
         "`collection` of a resource",
         "How the lists of a resource are told apart.",
         """
+        search_params: {order_by: string?}
         collection: {non_filter_arguments: [order_by]}
         """,
         rules=(OneOrMore(("non_filter_arguments",), "add 'non_filter_arguments: …'"),),
@@ -354,7 +355,7 @@ PLACES: Final[Mapping[str, Place]] = {
         "How `iterate()` finds the next page.",
         """
         pagination_field: cursor
-        pagination: {style: cursor, next: meta.next_cursor, size: {param: limit, value: 50}}
+        pagination: {style: cursor, next: last.id, size: {param: limit, value: 50}}
         """,
         rules=(
             OnlyWith(
@@ -433,7 +434,7 @@ PLACES: Final[Mapping[str, Place]] = {
         "A field of a multipart body",
         "A scalar, an enum, `bytes` for a file, or a mapping that describes the field.",
         """
-        body: {multipart: {title: string?, photo: bytes}}
+        body: {multipart: {title: {type: string, optional: true}, photo: bytes}}
         """,
         rules=_FIELD_RULES,
         family="field",
@@ -467,8 +468,8 @@ PLACES: Final[Mapping[str, Place]] = {
     ),
     "object_form": Place(
         "`{object: {…}}`",
-        "An object with members of its own, a TypedDict. In the schema of an endpoint the word may be left out where no "
-        "member is called like a form.",
+        "An object with members of its own, a TypedDict. In the schema of an endpoint the word may be left out where "
+        "no member is called like a form.",
         """
         schema: {object: {values: [Article], total: integer}}
         """,
@@ -644,7 +645,7 @@ ROWS: Final = (
     Row(_ENTITY, "abstract", Flag(), "Whether it is only there to be extended.", default=False),
     Row(_ENTITY, "indexes", Texts(), "Fields to look it up by, beside its pk."),
     Row(_ENTITY, "validate", Code(), "Judges a record: what it returns a text for is not kept."),
-    # -------------------------------------------------------------------------------------------------------- the tables
+    # ------------------------------------------------------------------------------------------------------ the tables
     Row("spec", "enums", Table("type_name", EnumValues()), "Known values, by name.", label="'{key}'"),
     Row("spec", "objects", Table("type_name", Fields("object_field")), "Plain nested values, by name.",
         label="'{key}'"),
@@ -694,8 +695,8 @@ ROWS: Final = (
     Row("object_form", "object", Members(), "The members, by name.", required=True),
     Row("union_form", "union", Choices(), "The entities, by the value that stands for each.", required=True),
     Row("collection_form", "collection", Items(), "What it holds: `[Entity]` or `{values: Entity}`.", required=True),
-    Row("collection_form", "nest", Nest(), "Whose it is: arguments of the list, each with the field that has its value.",
-        position="entity_field"),
+    Row("collection_form", "nest", Nest(),
+        "Whose it is: arguments of the list, each with the field that has its value.", position="entity_field"),
     Row("collection collection_form", "non_filter_arguments", Texts(),
         "Arguments that do not decide which entities are in a list, such as its order."),
     Row("all_form", "all", EntityOrChoices(), "An entity, or the entities of a union.", required=True),
@@ -710,7 +711,7 @@ ROWS: Final = (
     Row("query_form", "process", Code(), "Computes the view.", required=True, need="{owner} needs 'process'",
         add="add 'process: python:…'"),
     Row("query_form", "returns", Type("returns"), "What it computes.", otherwise="`any`"),
-    # ---------------------------------------------------------------------------------------------- what people are told
+    # ------------------------------------------------------------------------------------------- what people are told
     Row(f"{_ALL} {_ENTITY} {_DECLARED} {_SENT} path_param", "description", Text(),
         "What it is, for docstrings.", default="", others=("doc", "help", "summary")),
     Row(f"resource endpoint {_ENTITY} {_DECLARED} {_SENT} path_param", "deprecated", Reason(),

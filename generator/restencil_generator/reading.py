@@ -63,6 +63,10 @@ class Given:
         """The value of a key; for one that only the check can read, see `node`."""
         return self._values[key] if key in self._values else self._rows[key].default
 
+    def get(self, key: str, otherwise: Any = None) -> Any:
+        """The value of a key that is given, else something other than the default; the place need not know the key."""
+        return self[key] if key in self.entries else otherwise
+
     def node(self, key: str) -> Node | None:
         """What is written under a key, None where it is not given."""
         entry = self.entries.get(key)
@@ -120,9 +124,7 @@ class Reader:
         self.wrong(what, "a mapping", node, hint)
         return None
 
-    def section(
-        self, place: str, mapping: MappingNode, what: str, at: Node | Place, *, strays: bool = True
-    ) -> Given:
+    def section(self, place: str, mapping: MappingNode, what: str, at: Node | Place, *, strays: bool = True) -> Given:
         """A mapping in a place of the language: its known keys, read as their rows say.
 
         Unknown keys are reported (unless `strays` says that this was done), and so is what the rules of the place
@@ -553,9 +555,7 @@ def _excludes(reader: Reader, rule: kinds.Excludes, given: Given, what: str, at:
             reader.report(rule.code, message, given.key(key), "remove it")
 
 
-def _only_with_mapping(
-    reader: Reader, rule: kinds.OnlyWithMapping, given: Given, what: str, at: Node | Place
-) -> None:
+def _only_with_mapping(reader: Reader, rule: kinds.OnlyWithMapping, given: Given, what: str, at: Node | Place) -> None:
     needed = isinstance(given.node(rule.other), MappingNode)
     if needed and rule.key not in given:
         reader.report("missing-key", rule.need.format(owner=what), at, rule.add)

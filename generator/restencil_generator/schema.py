@@ -1,7 +1,7 @@
 """The JSON Schema (draft 2020-12) of the spec language, for editors: `restencil schema` prints it.
 
-It is made from the language's table and says all that a JSON Schema can say of one place: keys, what each is for, forms,
-words, texts. What takes a second place to judge (a name that must exist, two names that clash) is left to the check; a
+It is made from the language's table and says all that a JSON Schema can say of one place: keys, what each is for,
+forms, words, texts. What takes a second place to judge (a name that must exist, two names that clash) is left to the check; a
 test keeps the two in step and lists what only the check finds.
 """
 
@@ -227,7 +227,7 @@ def _fields_name(position: str) -> str:
 def _in_positions(place: str) -> bool:
     """Whether a place looks different in each position: that of a form which holds types, or has a key of one."""
     return any(
-        isinstance(row.kind, kinds.Type | kinds.Members) and not getattr(row.kind, "position", "") or row.position
+        (isinstance(row.kind, kinds.Type | kinds.Members) and not getattr(row.kind, "position", "")) or row.position
         for row in language.rows(place).values()
     )
 

@@ -20,7 +20,12 @@ FILES = (ROOT / "specs" / "blog.yaml", Path(__file__).parent / "loading" / "ever
 
 def json_of(path: Path) -> dict[str, Json]:
     """A spec as JSON."""
-    tree = read_tree(path.read_text("utf-8"), path.name, [])
+    return json_of_text(path.read_text("utf-8"))
+
+
+def json_of_text(text: str) -> dict[str, Json]:
+    """The text of a spec as JSON."""
+    tree = read_tree(text, "spec.yaml", [])
     assert tree is not None
     value = Reader([]).json(tree)
     assert isinstance(value, dict)

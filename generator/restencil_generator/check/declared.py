@@ -146,4 +146,6 @@ class Declared(Reader):
         """Notes a name that is no field of an entity."""
         known = self.raw_fields(entity)
         hint = did_you_mean(field, known) or (f"its fields: {', '.join(known[:12])}" if known else "")
-        self.report("unknown-field", f"{what} names {quoted(field)}, which is no field of entity {quoted(entity)}", node, hint)
+        self.report(
+            "unknown-field", f"{what} names {quoted(field)}, which is no field of entity {quoted(entity)}", node, hint
+        )

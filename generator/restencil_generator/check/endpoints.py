@@ -258,7 +258,10 @@ class Family:
                 own = pending[base]
                 message = f"{own.what} extends {circle_text(circle)}"
                 self.types.report(
-                    "extends-cycle", message, own.given.entries["extends"].value, "let one of them extend another member"
+                    "extends-cycle",
+                    message,
+                    own.given.entries["extends"].value,
+                    "let one of them extend another member",
                 )
                 for member in circle:
                     bases.pop(member)
@@ -342,7 +345,8 @@ class Family:
     def _method(self, own: Written, base: d.Endpoint) -> tuple[str, bool]:
         """The method, and whether a call has a side effect.
 
-        What changes something and inherits no method is a POST; what writes a method has a side effect unless it is GET.
+        What changes something and inherits no method is a POST; what writes a method has a side effect unless it is
+        GET.
         """
         written, side_effect = own.given["method"], own.given["side_effect"]
         if written is not None:

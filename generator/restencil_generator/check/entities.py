@@ -126,7 +126,7 @@ class Entities:
             abstract=given["abstract"],
             indexes=indexes,
             indexes_written="indexes" in given,
-            validate=given["validate"] if "validate" in given else base.validate if base is not None else None,
+            validate=given.get("validate", base.validate if base is not None else None),
             validate_written="validate" in given,
             description=given["description"],
             deprecated=given["deprecated"],
@@ -175,9 +175,7 @@ class Entities:
                 )
         return tuple(text for text, _ in names)
 
-    def _usual_pk(
-        self, name: str, what: str, base: d.Entity | None, by_name: Mapping[str, d.Field]
-    ) -> tuple[str, ...]:
+    def _usual_pk(self, name: str, what: str, base: d.Entity | None, by_name: Mapping[str, d.Field]) -> tuple[str, ...]:
         """The pk where none is written: that of the entity it extends, else `id`."""
         if base is not None and base.pk:
             return base.pk

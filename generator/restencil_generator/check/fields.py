@@ -67,11 +67,11 @@ def _described(types: Types, node: MappingNode, base: d.Field, context: Context)
     if type is None:
         return None
     told = {key: given[key] for key in _TOLD if key in rows(context.position)}
-    default: WithPlaces | None = given["default"] if "const" not in given and "default" in given else None
+    default: WithPlaces | None = given.get("default") if "const" not in given else None
     return dataclasses.replace(
         base,
         **told,
-        wire=(given["wire"] if "wire" in given else None) or base.wire,
+        wire=given.get("wire") or base.wire,
         type=type,
         default=_default(types, type, default, context),
         written_default=default is not None,
@@ -88,7 +88,7 @@ def _type(types: Types, given: Given, context: Context) -> d.Type | None:
         return d.Const(given["const"]) if given["const"] is not None else None
     node = given.node("type")
     type = types.type(node, context) if node is not None else None
-    optional = "optional" in given and given["optional"]
+    optional = given.get("optional", False)
     if isinstance(type, d.EntityRef | d.UnionOf) and "default" in given and given["default"].value is None:
         optional = True
     return d.Optional(type) if optional and type is not None and not isinstance(type, d.Optional) else type

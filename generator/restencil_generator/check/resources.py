@@ -223,9 +223,7 @@ class _Resource:
         elif collection is not None:
             self.non_filter = collection["non_filter_arguments"] or []
 
-    def _params(
-        self, given: Given, what: str, title: str
-    ) -> tuple[tuple[d.Field, ...], tuple[d.Field, ...]]:
+    def _params(self, given: Given, what: str, title: str) -> tuple[tuple[d.Field, ...], tuple[d.Field, ...]]:
         """The path parameters and the search parameters that a level writes."""
         found = [
             read_fields(self.types, given.node(key), what, position, type_name, label=f"'{key}' of {what}")
@@ -266,9 +264,7 @@ class _Resource:
                 continue
             given = self.types.section("example", written, what, inner.key)
             values: dict[str, WithPlaces] = given.values()
-            places = {
-                (key, *where): place for key, value in values.items() for where, place in value.places.items()
-            }
+            places = {(key, *where): place for key, value in values.items() for where, place in value.places.items()}
             params = values["params"].value if "params" in values else {}
             body, response = (values[key].value if key in values else d.MISSING for key in ("body", "response"))
             arguments = params if isinstance(params, dict) else {}
@@ -377,5 +373,9 @@ def _pagination(given: Given) -> WrittenPagination | None:
     size: Given | None = written["size"]
     pair = (size["param"], size["value"]) if size is not None and None not in (size["param"], size["value"]) else None
     return WrittenPagination(
-        written["style"], written["next"], written.node("next") or given.key("pagination"), pair, written["remove_cursor"]
+        written["style"],
+        written["next"],
+        written.node("next") or given.key("pagination"),
+        pair,
+        written["remove_cursor"],
     )

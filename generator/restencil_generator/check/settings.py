@@ -32,7 +32,7 @@ def settings(given: Given) -> Settings:
         prefix.place if prefix is not None else d.NOWHERE,
         given["headers"],
         options.values() if options is not None else None,
-        given["endpoint"] if "endpoint" in given else None,
+        given.get("endpoint"),
     )
 
 

@@ -1,0 +1,259 @@
+"""The reference pages, made from the language's table and from the codes of problems.
+
+`python -m restencil_generator.reference docs/reference` writes them; a test keeps what is checked in equal to that.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import textwrap
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from restencil_generator import kinds, language
+from restencil_generator.codes import ADVICE, ERRORS
+from restencil_generator.language import FORMS, PLACES, POSITIONS, SCALARS, Row, form_place, rows
+
+_MADE: Final = "<!-- Made by `python -m restencil_generator.reference`, from {source}. Change it there. -->\n"
+
+_INTRODUCTION: Final = (
+    "A spec is YAML 1.2: `on`, `yes`, `012`, `1:30` and `2020-01-01` are texts or plain numbers. A key that stands in no "
+    "table below is a mistake. `restencil schema` prints the same as a JSON Schema, for editors.\n"
+)
+
+_CHAPTERS: Final[Mapping[str, tuple[str, ...]]] = {
+    "The spec": ("spec", "auth", "options"),
+    "Entities": ("entity", "entity_field", "object_field"),
+    "Resources and endpoints": (
+        "resource",
+        "endpoint",
+        "path_param",
+        "search_param",
+        "body",
+        "body_field",
+        "form_field",
+        "file_field",
+        "collection",
+        "pagination",
+        "page_size",
+        "example",
+    ),
+    "Forms of types": tuple(form_place(word) for word in FORMS),
+}
+"""The order in which the places are told."""
+
+
+def pages() -> dict[str, str]:
+    """The reference pages by the names of their files."""
+    return {"language.md": language_page(), "problems.md": problems_page()}
+
+
+def language_page() -> str:
+    """Every place of the spec language with its keys, and the types."""
+    parts = [
+        f"# The spec language, version {language.VERSION}\n",
+        _MADE.format(source="the table in `language.py`"),
+        _INTRODUCTION,
+    ]
+    for chapter, places in _CHAPTERS.items():
+        parts.append(f"## {chapter}\n")
+        if chapter == "Forms of types":
+            parts.append(_types())
+        parts.extend(_section(place) for place in places)
+    return "\n".join(parts)
+
+
+def problems_page() -> str:
+    """Every code of a problem with the rule that was broken."""
+    parts = [
+        "# Problems\n",
+        _MADE.format(source="`codes.py`"),
+        "What is wrong in a spec, or could be better, has a code. Codes are stable, so tools may name them.\n",
+        "## Mistakes\n",
+        "Nothing is generated until they are gone.\n",
+        _table(("code", "the rule"), ((f"`{code}`", rule) for code, rule in ERRORS.items())),
+        "## Advice\n",
+        "What `restencil lint` says about a spec without mistakes.\n",
+        _table(("code", "the rule"), ((f"`{code}`", rule) for code, rule in ADVICE.items())),
+    ]
+    return "\n".join(parts)
+
+
+# --------------------------------------------------------------------------------------------------------------- parts
+
+
+def _section(name: str) -> str:
+    place = PLACES[name]
+    example = textwrap.dedent(place.example).strip()
+    known = rows(name).values()
+    table = _table(("key", "takes", "where it is not given", "what it is"), map(_cells, known))
+    told = [f"- {rule}\n" for rule in map(_rule, place.rules) if rule]
+    return f"### {place.title}\n\n{place.help}\n\n```yaml\n{example}\n```\n\n{table}" + (
+        "\n" + "".join(told) if told else ""
+    )
+
+
+def _cells(row: Row) -> tuple[str, ...]:
+    help = row.help
+    if row.position:
+        help += f" Only in {POSITIONS[row.position].shown}."
+    if row.deprecated:
+        help = f"*Deprecated: {row.deprecated}.* {help}"
+    return f"`{row.key}`", phrase(row.kind), _absent(row), help
+
+
+def _absent(row: Row) -> str:
+    if row.required:
+        return "**required**"
+    if row.otherwise:
+        return row.otherwise
+    if row.default in (None, ""):
+        return ""
+    return f"`{row.default if isinstance(row.default, str) else json.dumps(row.default)}`"
+
+
+def _types() -> str:
+    scalars = _table(
+        ("written", "what it is", "in Python", "default"),
+        (
+            (f"`{name}`", scalar.help, f"`{'.'.join(filter(None, scalar.python))}`", f"`{json.dumps(scalar.zero)}`")
+            for name, scalar in SCALARS.items()
+        ),
+    )
+    positions = _table(
+        ("where", "forms", "names of", "lists"),
+        (
+            (
+                position.shown,
+                ", ".join(f"`{word}`" for word in FORMS if word in position.forms) or "none",
+                ", ".join(
+                    {"enum": "enums", "object": "objects", "entity": "entities"}[kind] for kind in position.named
+                ),
+                "yes" if position.lists else "no",
+            )
+            for position in POSITIONS.values()
+        ),
+    )
+    return (
+        "A type is a word, the name of an enum, an object or an entity, a list `[X]` of another type, or a form. "
+        "A `?` behind a word or a name says that null and absence are allowed.\n\n"
+        f"{scalars}\nA form is a mapping that has one of the words below, and no key but those of its form. Not every "
+        f"type can stand everywhere:\n\n{positions}"
+    )
+
+
+def _table(head: tuple[str, ...], lines: Iterable[tuple[str, ...]]) -> str:
+    def line(cells: Iterable[str]) -> str:
+        return f"| {' | '.join(cell.replace('|', '&#124;') for cell in cells)} |\n"
+
+    return line(head) + line("---" for _ in head) + "".join(map(line, lines))
+
+
+def _rule(rule: kinds.Rule) -> str:
+    match rule:
+        case kinds.ExactlyOne(keys):
+            return f"Exactly one of {_codes(keys, 'and')} is given."
+        case kinds.OneOrMore(keys):
+            return f"{_codes(keys, 'or')} is given." if len(keys) > 1 else f"{_codes(keys, 'or')} is required."
+        case kinds.OnlyWith(key, other, value):
+            return f"`{key}` is given where `{other}` is `{value}`, and nowhere else."
+        case kinds.OnlyWithMapping(key, other):
+            return f"`{key}` is given where `{other}` is a mapping, and nowhere else."
+        case kinds.Excludes(key, others):
+            return f"Beside `{key}` stands none of {_codes(others, 'and')}."
+
+
+def _codes(words: Iterable[str], last: str) -> str:
+    *most, final = [f"`{word}`" for word in words]
+    return f"{', '.join(most)} {last} {final}" if most else final
+
+
+# ---------------------------------------------------------------------------------------------------------------- kinds
+
+
+def phrase(kind: kinds.Kind) -> str:
+    """What a kind is, for the second column of a table."""
+    return KINDS[type(kind)](kind)
+
+
+def _link(place: str) -> str:
+    title = PLACES[place].title
+    kept = "".join(char for char in title.lower() if char.isalnum() or char in " -_")
+    return f"[{title.lower() if title[0].isalpha() else title}](#{kept.replace(' ', '-')})"
+
+
+def _duration(kind: kinds.Duration) -> str:
+    return f"milliseconds, or `500ms`, `30s`, `5m`, `1h`{'; not zero' if kind.least else ''}"
+
+
+def _words(kind: kinds.Texts) -> str:
+    return f"a list of {_codes(kind.words, 'and')}" if kind.words else f"a list of {kind.noun}s"
+
+
+def _fields(kind: kinds.Fields) -> str:
+    return f"a mapping from names to types, or to what describes {_link(kind.position)}"
+
+
+def _or(kinds_: Iterable[kinds.Kind]) -> str:
+    return ", or ".join(phrase(kind) for kind in kinds_)
+
+
+def _table_of(kind: kinds.Table) -> str:
+    return f"a mapping from names to {phrase(kind.values)}"
+
+
+KINDS: Final[Mapping[type[kinds.Kind], Callable[[Any], str]]] = {
+    kinds.Text: lambda kind: "a text" if kind.empty else "a text that is not empty",
+    kinds.Flag: lambda kind: "`true` or `false`",
+    kinds.Yes: lambda kind: "`true`",
+    kinds.Whole: lambda kind: f"a whole number from {kind.least} on",
+    kinds.Version: lambda kind: f"`{kind.number}`",
+    kinds.Duration: _duration,
+    kinds.Word: lambda kind: _codes(kind.words, "or"),
+    kinds.Literal: lambda kind: "a text, a whole number, `true` or `false`",
+    kinds.Code: lambda kind: "`python:package.module:name`",
+    kinds.Reason: lambda kind: "`true`, `false` or the reason",
+    kinds.Name: lambda kind: "a name",
+    kinds.Texts: _words,
+    kinds.Headers: lambda kind: "a mapping from names of headers to texts",
+    kinds.Json: lambda kind: "a mapping" if kind.mapping else "any JSON",
+    kinds.Section: lambda kind: _link(kind.place),
+    kinds.OrNull: lambda kind: f"{phrase(kind.kind)}; or `null`",
+    kinds.Either: lambda kind: _or(kind.kinds),
+    kinds.Table: _table_of,
+    kinds.EnumValues: lambda kind: "a list of texts and whole numbers, or a mapping from names of constants to them",
+    kinds.EntityName: lambda kind: "a name" if kind.new else "the name of an entity",
+    kinds.EntityOrChoices: lambda kind: "the name of an entity, or a mapping from values to entities",
+    kinds.Type: lambda kind: "a type",
+    kinds.Fields: _fields,
+    kinds.Members: lambda kind: "a mapping from names to types",
+    kinds.Choices: lambda kind: "a mapping from values to names of entities",
+    kinds.OneEntity: lambda kind: "the name of an entity, `{entity: …}` or `{union: …}`",
+    kinds.Items: lambda kind: "`[Entity]` or `{values: Entity}`",
+    kinds.Source: lambda kind: _or_forms(kind.forms),
+    kinds.Nest: lambda kind: "a mapping from arguments to fields",
+    kinds.PathText: lambda kind: "a path such as `/items/:id`",
+    kinds.Body: lambda kind: (
+        f"a name, a mapping of fields, `[X]`, {_or_forms(rows('body'))}, {_codes(language.BODY_WORDS, 'or')}; or `null`"
+    ),
+    kinds.Response: lambda kind: "an object, a list, an entity or a form; or `null`",
+}
+"""What each kind is called."""
+
+
+def _or_forms(words: Iterable[str]) -> str:
+    return _codes((f"{{{word}: …}}" for word in words), "or")
+
+
+def main(folder: str) -> None:
+    """Writes the pages into a folder."""
+    for name, text in pages().items():
+        path = Path(folder) / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8", newline="\n")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,332 @@
+"""The language's table is the whole language: the reader, the JSON Schema and the pages know its rows and no others."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from tests.generator.mutations import json_of_text
+
+from restencil_generator import declaration as d
+from restencil_generator import kinds, language, reading, reference, schema
+from restencil_generator.check.rows import CHECKS
+from restencil_generator.language import FORMS, PLACES, POSITIONS, ROWS, Place, Row, form_place, relatives, rows
+from restencil_generator.load import load_text
+from restencil_generator.reading import Reader
+from restencil_generator.tree import Entry, MappingNode, ScalarNode
+
+DOCS = Path(__file__).resolve().parents[2] / "docs" / "reference"
+
+# Nothing takes this: a list that holds null.
+NONSENSE = "[null]"
+NO_JSON = ".inf"
+
+# What stands around a mapping in each place, so that the whole is a spec but for what stands in it.
+AROUND = {
+    "spec": "{}",
+    "auth": "auth: {}",
+    "options": "options: {}",
+    "entity": "entities: {{Article: {}}}",
+    "resource": "resources: {{articles: {}}}",
+    "endpoint": "resources: {{articles: {{path: /a/:id, schema: Todo, endpoints: {{extra: {}}}}}}}",
+    "collection": "resources: {{articles: {{path: /a/:id, schema: Todo, collection: {}}}}}",
+    "pagination": "resources: {{articles: {{path: /a/:id, schema: Todo, pagination: {}}}}}",
+    "page_size": "resources: {{articles: {{path: /a/:id, schema: Todo, pagination: {{style: page, size: {}}}}}}}",
+    "example": "resources: {{articles: {{path: /a/:id, schema: Todo, examples: {{get: {}}}}}}}",
+    "entity_field": "entities: {{Article: {{fields: {{id: integer, field: {}}}}}}}",
+    "object_field": "objects: {{Thing: {{field: {}}}}}",
+    "body_field": "resources: {{articles: {{path: /a/:id, schema: Todo, body: {{field: {}}}}}}}",
+    "form_field": "resources: {{articles: {{path: /a/:id, schema: Todo, body: {{form: {{field: {}}}}}}}}}",
+    "file_field": "resources: {{articles: {{path: /a/:id, schema: Todo, body: {{multipart: {{field: {}}}}}}}}}",
+    "path_param": "resources: {{articles: {{path: /a/:id, schema: Todo, params: {{id: {}}}}}}}",
+    "search_param": "resources: {{articles: {{path: /a/:id, schema: Todo, search_params: {{field: {}}}}}}}",
+    **{form_place(word): "resources: {{articles: {{path: /a/:id, schema: Todo, endpoints: {{extra: {{path: /e, schema: "
+       "{}}}}}}}}}" for word in FORMS if word != "entity"},
+    "collection_form": "entities: {{Todo: {{fields: {{id: integer}}}}, Own: {{fields: {{id: integer, todos: {}}}}}}}",
+    "entity_form": "resources: {{articles: {{path: /a/:id, schema: {}}}}}",
+}  # fmt: skip
+
+# What makes a mapping one of its place, where its keys alone do not.
+MARK = {
+    **{place: "type" for place in POSITIONS if rows(place)},
+    **{form_place(word): word for word in FORMS},
+}
+
+HEAD = "restencil: 1\npackage: shop\n"
+TODO = "{id: integer, title: string, done: boolean, type: string, user: integer}"
+DECLARED = f"entities: {{Todo: {{fields: {TODO}}}}}\n"
+
+
+def everywhere() -> Iterator[tuple[str, str]]:
+    """Every place with each of its keys. What wraps a body is no place of its own: any other key is a field."""
+    return ((place, key) for place in PLACES if place != "body" for key in rows(place))
+
+
+def holding(place: str, entries: dict[str, str]) -> str:
+    """A spec with a mapping of these entries in a place."""
+    mark = MARK.get(place)
+    if mark and mark not in entries and not (mark == "type" and "const" in entries):
+        entries = {mark: {"type": "string", "entity": "Note"}.get(mark, "Todo"), **entries}
+    if place == "spec":
+        head = [line for line in HEAD.splitlines(True) if line.partition(":")[0] not in entries]
+        return "".join(head) + "".join(f"{key}: {value}\n" for key, value in entries.items())
+    inner = "{" + ", ".join(f"{key}: {value}" for key, value in entries.items()) + "}"
+    return HEAD + ("" if AROUND[place].startswith("entities") else DECLARED) + AROUND[place].format(inner)
+
+
+def said(text: str) -> list[tuple[str, str]]:
+    return [(problem.code, problem.message) for problem in load_text(text).problems]
+
+
+# ------------------------------------------------------------------------------------------------------------ the table
+
+
+def test_every_row_stands_in_places_that_exist() -> None:
+    """A row names places of the table, says what it is for, and is the only one of its key there."""
+    for row in ROWS:
+        assert set(row.where.split()) <= set(PLACES), row.key
+        assert row.help.endswith("."), row.key
+        assert row.position in ("", *POSITIONS), row.key
+    for place in PLACES:
+        keys = [row.key for row in ROWS if place in row.where.split()]
+        assert keys
+        assert len(keys) == len(set(keys)), place
+
+
+def test_every_place_can_be_reached() -> None:
+    """A place is the spec, a form, or what the kind of some row leads to."""
+    reached = {"spec", *(form_place(word) for word in FORMS)}
+
+    def follow(kind: kinds.Kind) -> None:
+        match kind:
+            case kinds.Section(place):
+                reached.add(place)
+            case kinds.Fields(position):
+                reached.add(position)
+            case kinds.Body():
+                reached.update(("body", "body_field"))
+            case kinds.Table(_, values):
+                follow(values)
+            case kinds.Either(forms):
+                for form in forms:
+                    follow(form)
+            case _:
+                pass
+
+    for row in ROWS:
+        follow(row.kind)
+    assert reached == set(PLACES)
+
+
+def test_every_kind_is_read_and_told() -> None:
+    """A kind has a meaning for the reader (or for the check), for the JSON Schema and for the pages."""
+
+    def below(kind: type[kinds.Kind]) -> set[type[kinds.Kind]]:
+        return {kind} | {inner for child in kind.__subclasses__() for inner in below(child)}
+
+    structures = below(kinds.Structure)
+    alone = below(kinds.Kind) - structures - {kinds.Kind}
+    # Dataclasses with slots are made anew: of two classes with one name the first is no kind that a row could have.
+    used = {kind.__name__ for kind in (*alone, *structures)} - {"Structure"}
+    assert {kind.__name__ for kind in reading.READERS} == {kind.__name__ for kind in alone}
+    assert {kind.__name__ for kind in schema.KINDS} == used
+    assert {kind.__name__ for kind in reference.KINDS} == used
+
+
+def test_every_function_that_a_row_names_exists() -> None:
+    """The table and the functions beside it know each other."""
+    assert {row.check for row in ROWS if row.check} == set(CHECKS)
+
+
+def test_the_words_of_the_declaration_are_those_of_the_table() -> None:
+    """Options and scalars have a typed class each, which names the same."""
+    assert set(rows("options")) == set(d.Options.__slots__)
+    assert set(language.SCALARS) == set(d.ScalarName.__args__)
+    assert set(language.MEMBERS) == {*d.STANDARD, *d.EXTENDERS} - {"create"}
+    assert set(reference.pages()) == {"language.md", "problems.md"}
+
+
+# ----------------------------------------------------------------------------------------------------------- the reader
+
+
+@pytest.mark.parametrize(("place", "key"), [*everywhere()])
+def test_the_reader_knows_every_key(place: str, key: str) -> None:
+    """No key of the table is unknown in its place, and none is passed over: nonsense in it is a mistake."""
+    nonsense = NO_JSON if rows(place)[key].kind == kinds.Json() else NONSENSE
+    text = holding(place, {key: nonsense})
+    problems = load_text(text).problems
+    assert all(quote(key) not in problem.message for problem in problems)
+    before = text[: text.index(f"{key}: {nonsense}")] + f"{key}: "
+    line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
+    places = [(problem.place.line, problem.place.column) for problem in problems]
+    assert {(line, column), (line, column + 1)} & {*places}, (text, problems)
+
+
+def quote(key: str) -> str:
+    return f"unknown key '{key}'"
+
+
+@pytest.mark.parametrize("place", [place for place in PLACES if place not in ("body", "example")])
+def test_an_unknown_key_gives_the_near_one(place: str) -> None:
+    """In every place a slip is answered with the key that was meant."""
+    for key in rows(place):
+        slip = key[:-1] + "q" + key[-1] if len(key) > 2 else key + "q"
+        problems = load_text(holding(place, {slip: "x"})).problems
+        hints = [problem.hint for problem in problems if quote(slip) in problem.message]
+        assert hints == [f"did you mean '{key}'?"], (place, slip, problems)
+
+
+@pytest.mark.parametrize("place", [place for place in PLACES if place != "body"])
+def test_a_word_of_another_tool_gives_the_key_that_it_means(place: str) -> None:
+    """What people write for a key is answered with the key, however different the words are."""
+    for word, key in language.also(place).items():
+        problems = load_text(holding(place, {word: "x"})).problems
+        known = [problem.hint for problem in problems if quote(word) in problem.message]
+        assert known == [f"did you mean '{key}'?"] or word in relatives(place), (place, word)
+
+
+def test_a_deprecated_key_is_read_and_advised_against(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A key that is going away keeps its meaning, and the advice says what to write instead."""
+    old = Row("old", "size", kinds.Whole(), "Its size.", deprecated="write 'length'")
+    monkeypatch.setattr(language, "ROWS", (old,))
+    monkeypatch.setitem(PLACES, "old", Place("Old", "Old.", ""))
+    mapping = MappingNode("f", 0, 0)
+    mapping.entries["size"] = Entry(ScalarNode("f", 0, 0, 0, 4, "size", True), ScalarNode("f", 0, 6, 0, 7, "3", True))
+    reader = Reader([])
+    given = reader.section("old", mapping, "the box", mapping)
+    assert given["size"] == 3
+    (problem,) = reader.problems
+    assert (problem.code, problem.severity, problem.hint) == ("deprecated-use", "warning", "write 'length'")
+    assert problem.message == "the key 'size' of the box is deprecated"
+
+
+# ------------------------------------------------------------------------------------------------------ the JSON Schema
+
+
+def properties(part: Any) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every key that a JSON Schema describes, but for what only judges it (`if`, `not` and the like)."""
+    if isinstance(part, dict):
+        for key, value in part.get("properties", {}).items():
+            yield key, value
+        for key, value in part.items():
+            if key not in ("if", "then", "else", "not", "properties"):
+                yield from properties(value)
+        for value in part.get("properties", {}).values():
+            yield from properties(value)
+    elif isinstance(part, list):
+        for item in part:
+            yield from properties(item)
+
+
+def test_the_json_schema_describes_every_key_and_no_other() -> None:
+    """Each property is a key of the table with its description; every key of the table is a property."""
+    helps: dict[str, set[str]] = {}
+    for row in ROWS:
+        helps.setdefault(row.key, set()).add(row.help.replace("`", "'"))
+    found: dict[str, set[str]] = {}
+    whole = schema.language_schema()
+    names = {*d.STANDARD, *d.EXTENDERS}  # endpoints that every resource has: names, no keys
+    endpoints = whole["$defs"].pop("endpoints")
+    assert set(endpoints["properties"]) == names
+    for key, value in properties(whole):
+        if value.get("description") is None:  # the inside of `collection: {values: …}` repeats the form
+            assert (key, value) == ("values", {"$ref": "#/$defs/one_entity"})
+            continue
+        found.setdefault(key, set()).add(value["description"])
+    assert found == helps
+
+
+@pytest.mark.parametrize("place", [place for place in PLACES if place not in ("body", "example")])
+def test_the_json_schema_refuses_a_key_that_no_place_has(place: str) -> None:
+    """An unknown key is refused by the JSON Schema wherever the reader refuses it."""
+    spec = json_of_text(holding(place, {"nothing_of_that_name": "x"}))
+    assert not jsonschema.Draft202012Validator(schema.language_schema()).is_valid(spec)
+
+
+# ------------------------------------------------------------------------------------------------------------ the pages
+
+
+@pytest.mark.parametrize("name", [*reference.pages()])
+def test_the_pages_are_what_the_table_gives(name: str) -> None:
+    """The reference is checked in; `python -m restencil_generator.reference docs/reference` writes it anew."""
+    assert (DOCS / name).read_text("utf-8") == reference.pages()[name]
+
+
+def test_the_pages_tell_every_place_and_key() -> None:
+    """Each place has a section with a line for each of its keys."""
+    page = reference.language_page()
+    for name, place in PLACES.items():
+        section = page.split(f"### {place.title}\n")[1].split("\n### ")[0]
+        for key, row in rows(name).items():
+            assert f"| `{key}` |" in section
+            assert row.help in section
+
+
+def test_a_link_on_a_page_leads_to_a_section() -> None:
+    """What a kind refers to has a heading with that anchor."""
+    page = reference.language_page()
+    anchors = {
+        "".join(char for char in line.removeprefix("### ").lower() if char.isalnum() or char in " -_").replace(" ", "-")
+        for line in page.splitlines()
+        if line.startswith("### ")
+    }
+    assert set(re.findall(r"\(#([^)]*)\)", page)) <= anchors
+
+
+FIELDS = "fields: {id: integer, title: string, author: string, type: string, user: integer, status: string}"
+
+
+def example_spec(place: str) -> str:
+    """A whole spec around the example of a place."""
+    example = textwrap.dedent(PLACES[place].example).strip()
+    first = example.partition(":")[0]
+    if place == "spec":
+        return example
+    todo = "" if "entity: Todo" in example else f"  Todo: {{{FIELDS}}}\n"
+    article = "" if "entity: Article" in example else f"  Article: {{{FIELDS}}}\n"
+    kinds_ = (
+        "  Link: {fields: {id: integer, type: {const: link}}}\n  Post: {fields: {id: integer, type: {const: post}}}\n"
+    )
+    entities = f"{HEAD}entities:\n{todo}{article}{kinds_}"
+
+    def inside(before: str, depth: int) -> str:
+        return f"{entities}{before}{textwrap.indent(example, ' ' * depth)}\n"
+
+    resource = "resources:\n  others:\n    path: /others/:id\n    schema: Article\n"
+    endpoint = f"{resource}    endpoints:\n      extra:\n        path: /extra\n        method: POST\n"
+    if first == "entities":
+        return f"{HEAD}{example}\n"
+    if first in rows("spec") and first not in rows("resource"):
+        return inside("", 0)
+    if first == "fields":
+        return inside("  Other:\n", 4)
+    if first in ("schema", "body"):
+        return inside(endpoint, 8)
+    if first in rows("resource") or first in rows("spec"):
+        return inside(resource, 4)
+    if first == "size":
+        return inside(f"{resource}    pagination_field: page\n    pagination:\n      style: page\n", 6)
+    return inside("  Other:\n    fields:\n      id: integer\n", 6)
+
+
+@pytest.mark.parametrize("place", [*PLACES])
+def test_the_example_of_a_place_is_right(place: str) -> None:
+    """What the page shows can be copied: in a spec around it, it has no mistake."""
+    assert said(example_spec(place)) == [], example_spec(place)
+
+
+def test_the_example_of_a_place_uses_its_keys() -> None:
+    """An example shows the place that it stands with."""
+    for name, place in PLACES.items():
+        assert any(f"{key}:" in place.example for key in rows(name)), name
+
+
+def test_the_reference_can_be_written(tmp_path: Path) -> None:
+    """The command writes all pages into a folder."""
+    reference.main(str(tmp_path / "reference"))
+    assert {file.name for file in (tmp_path / "reference").iterdir()} == set(reference.pages())
