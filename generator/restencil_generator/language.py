@@ -1,9 +1,9 @@
 r"""The spec language as one table: which key may stand where, what it takes, and what it means.
 
 **How to read it.** A spec is a tree of mappings. A mapping whose keys the language knows stands in a *place* (the
-spec itself, an entity, an endpoint, its `options`, …), and a row of `ROWS` says of one key in which places it may stand,
-what kind of value it takes, what counts where it is not given, and what it is for, in one line. The order of the rows
-is the order in which keys are listed, in hints and on the reference page.
+spec itself, an entity, an endpoint, its `options`, …), and a row of `ROWS` says of one key in which places it may
+stand, what kind of value it takes, what counts where it is not given, and what it is for, in one line. The order of the
+rows is the order in which keys are listed, in hints and on the reference page.
 
 **Places nest** through the kinds: `Section("options")` is a mapping with the keys of the place `options`,
 `Table("name", Section("endpoint"))` a mapping from names to such mappings. What may be written in several forms has the

@@ -224,80 +224,81 @@ class _Builder:
         self.sizes: dict[int, int] = {}  # of anchored nodes, aliases expanded
         self.open: set[int] = set()
         self.expanded = 0
+        self.size = 0  # the nodes so far, aliases expanded
+        self.stack: list[tuple[Node, int]] = []  # the open collections and the size of what was read before them
+        self.keys: list[ScalarNode | None] = []  # per open mapping: its key that waits for a value
 
     def build(self, next_event: Callable[[], Any]) -> None:
         """Reads events up to the end of the text."""
-        file, anchors = self.file, self.anchors
-        stack: list[tuple[Node, int]] = []  # the open collections and the size of what was read before them
-        keys: list[ScalarNode | None] = []  # per open mapping: its key that waits for a value
-        current: Node | None = None
-        size = 0
         while True:
             event = next_event()
             kind = type(event).__name__
             if kind == "ScalarEvent":
                 start, end = event.start_mark, event.end_mark
-                node: Node = ScalarNode(
-                    file, start.line, start.column, end.line, end.column, event.value, event.implicit[0]
+                scalar = ScalarNode(
+                    self.file, start.line, start.column, end.line, end.column, event.value, event.implicit[0]
                 )
-                size += 1
+                self.size += 1
+                self._name(event, scalar)
+                self._place(scalar)
             elif kind == "MappingStartEvent":
-                start = event.start_mark
-                node = MappingNode(file, start.line, start.column)
-                size += 1
+                self._open(event, MappingNode(self.file, event.start_mark.line, event.start_mark.column))
             elif kind == "SequenceStartEvent":
-                start = event.start_mark
-                node = SequenceNode(file, start.line, start.column)
-                size += 1
+                self._open(event, SequenceNode(self.file, event.start_mark.line, event.start_mark.column))
             elif kind == "MappingEndEvent" or kind == "SequenceEndEvent":
-                assert current is not None
-                current.end_line, current.end_column = event.end_mark.line, event.end_mark.column
-                closed, before = stack.pop()
-                if id(closed) in self.open:
-                    self.open.discard(id(closed))
-                    self.sizes[id(closed)] = size - before
-                if isinstance(closed, MappingNode):
-                    keys.pop()
-                current = stack[-1][0] if stack else None
-                continue
+                self._close(event)
             elif kind == "AliasEvent":
                 node = self._alias(event)
-                size += self.sizes.get(id(node), 1)
+                self.size += self.sizes.get(id(node), 1)
+                self._place(node)
+            elif kind == "DocumentStartEvent":
+                self.anchors.clear()
             elif kind == "StreamEndEvent":
                 return
+
+    def _name(self, event: Any, node: Node) -> None:
+        """Notes the anchor of a node, and refuses its tag."""
+        if event.tag is not None:
+            self._tag(event)
+        if event.anchor is not None:
+            self.anchors[event.anchor] = node
+
+    def _place(self, node: Node) -> None:
+        """Puts a node where it belongs: into the innermost open collection, as an item, a key or a value."""
+        current = self.stack[-1][0] if self.stack else None
+        if isinstance(current, SequenceNode):
+            current.items.append(node)
+        elif isinstance(current, MappingNode):
+            key = self.keys[-1]
+            if key is None:
+                self.keys[-1] = self._key(node)
             else:
-                if kind == "DocumentStartEvent":
-                    anchors.clear()
-                continue
-            if kind != "AliasEvent":
-                if event.tag is not None:
-                    self._tag(event)
-                if event.anchor is not None:
-                    anchors[event.anchor] = node
-            # The node goes where it belongs.
-            if isinstance(current, SequenceNode):
-                current.items.append(node)
-            elif isinstance(current, MappingNode):
-                key = keys[-1]
-                if key is None:
-                    keys[-1] = self._key(node)
-                else:
-                    keys[-1] = None
-                    if key is not _NO_KEY:
-                        self._enter(current, key, node)
-            else:
-                self.roots.append(node)
-            if kind != "ScalarEvent" and kind != "AliasEvent":
-                if len(stack) >= MAX_DEPTH:
-                    self._refuse(
-                        "yaml-depth", f"collections are nested more than {MAX_DEPTH} deep", event, "flatten this part"
-                    )
-                stack.append((node, size - 1))
-                if event.anchor is not None:
-                    self.open.add(id(node))
-                if isinstance(node, MappingNode):
-                    keys.append(None)
-                current = node
+                self.keys[-1] = None
+                if key is not _NO_KEY:
+                    self._enter(current, key, node)
+        else:
+            self.roots.append(node)
+
+    def _open(self, event: Any, node: MappingNode | SequenceNode) -> None:
+        self.size += 1
+        self._name(event, node)
+        self._place(node)
+        if len(self.stack) >= MAX_DEPTH:
+            self._refuse("yaml-depth", f"collections are nested more than {MAX_DEPTH} deep", event, "flatten this part")
+        self.stack.append((node, self.size - 1))
+        if event.anchor is not None:
+            self.open.add(id(node))
+        if isinstance(node, MappingNode):
+            self.keys.append(None)
+
+    def _close(self, event: Any) -> None:
+        closed, before = self.stack.pop()
+        closed.end_line, closed.end_column = event.end_mark.line, event.end_mark.column
+        if id(closed) in self.open:
+            self.open.discard(id(closed))
+            self.sizes[id(closed)] = self.size - before
+        if isinstance(closed, MappingNode):
+            self.keys.pop()
 
     def _alias(self, event: Any) -> Node:
         node = self.anchors.get(event.anchor)

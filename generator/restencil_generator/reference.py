@@ -19,8 +19,8 @@ from restencil_generator.language import FORMS, PLACES, POSITIONS, SCALARS, Row,
 _MADE: Final = "<!-- Made by `python -m restencil_generator.reference`, from {source}. Change it there. -->\n"
 
 _INTRODUCTION: Final = (
-    "A spec is YAML 1.2: `on`, `yes`, `012`, `1:30` and `2020-01-01` are texts or plain numbers. A key that stands in no "
-    "table below is a mistake. `restencil schema` prints the same as a JSON Schema, for editors.\n"
+    "A spec is YAML 1.2: `on`, `yes`, `012`, `1:30` and `2020-01-01` are texts or plain numbers. A key that stands in "
+    "no table below is a mistake. `restencil schema` prints the same as a JSON Schema, for editors.\n"
 )
 
 _CHAPTERS: Final[Mapping[str, tuple[str, ...]]] = {

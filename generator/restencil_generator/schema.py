@@ -1,8 +1,8 @@
 """The JSON Schema (draft 2020-12) of the spec language, for editors: `restencil schema` prints it.
 
 It is made from the language's table and says all that a JSON Schema can say of one place: keys, what each is for,
-forms, words, texts. What takes a second place to judge (a name that must exist, two names that clash) is left to the check; a
-test keeps the two in step and lists what only the check finds.
+forms, words, texts. What takes a second place to judge (a name that must exist, two names that clash) is left to the
+check; a test keeps the two in step and lists what only the check finds.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-r"""Path templates as a spec writes them (§2.1): taken apart, with the position of what is wrong.
+r"""Path templates as a spec writes them: taken apart, with the position of what is wrong.
 
 `:name` is a parameter, `:name?` an optional one; a backslash takes the meaning from the character after it. The runtime
 has the same grammar; a test compares the two.
@@ -29,63 +29,70 @@ class TemplateError(ValueError):
 
 def parse_path(text: str) -> Path:
     """The parts of a template. Raises TemplateError."""
-    parts: list[PathText | PathParameter] = []
-    literal: list[str] = []
-    prefix = ""  # the last character of `literal` where it may be a parameter's prefix
-    position = 0
-
-    def flush() -> None:
-        if literal:
-            parts.append(PathText("".join(literal)))
-            literal.clear()
-
     if _NO_ESCAPES.match(text):
         return Path(text, (PathText(text),) if text else ())
+    parts: list[PathText | PathParameter] = []
+    literal = prefix = ""  # the text since the last parameter, and its last character where a parameter may have it
+    position = 0
     while position < len(text):
         character = text[position]
-        if character == "\\":
-            if position + 1 == len(text):
-                raise TemplateError("a backslash at the end escapes nothing", position, hint=r"write \\ for one")
-            literal.append(text[position + 1])
-            prefix = ""
-            position += 2
-        elif character == ":":
-            found = _NAME.match(text, position + 1)
-            if found is None:
-                raise TemplateError("':' is not followed by a parameter's name", position, hint=r"write \: for a colon")
-            if prefix:
-                literal.pop()
-            flush()
-            if not prefix and parts and isinstance(parts[-1], PathParameter):
-                raise TemplateError(
-                    f"nothing stands between the parameters {parts[-1].name!r} and {found[0]!r}",
-                    position,
-                    len(found[0]) + 1,
-                    "put text between them",
-                )
-            optional = text.startswith("?", found.end())
-            parts.append(PathParameter(found[0], optional, prefix))
-            prefix = ""
-            position = found.end() + optional
-        elif character == "?":
-            raise TemplateError(
-                "'?' does not follow a parameter's name", position, hint=r"write \? for a question mark"
-            )
-        elif character in _RESERVED:
-            hint = f"write \\{character} for it"
-            if braced := _BRACED.match(text, position):
-                hint = f"write ':{braced[1]}' for a parameter, \\{character} for the character"
-            raise TemplateError(f"'{character}' is reserved in a path", position, hint=hint)
+        if character == ":":
+            literal = literal.removesuffix(prefix)
+            if literal:
+                parts.append(PathText(literal))
+            elif not prefix and parts:
+                _check_apart(text, position, parts[-1])
+            parameter, position = _parameter(text, position, prefix)
+            parts.append(parameter)
+            literal = prefix = ""
         else:
-            literal.append(character)
-            prefix = character if character in "/." else ""
-            position += 1
-    flush()
-    return Path(text, tuple(parts))
+            plain = _plain(text, position)
+            prefix = plain if plain == character and plain in "/." else ""
+            literal += plain
+            position += 2 if character == "\\" else 1
+    return Path(text, (*parts, PathText(literal)) if literal else tuple(parts))
+
+
+def _parameter(text: str, position: int, prefix: str) -> tuple[PathParameter, int]:
+    """The parameter that begins at a colon, and the position after it."""
+    found = _NAME.match(text, position + 1)
+    if found is None:
+        raise TemplateError("':' is not followed by a parameter's name", position, hint=r"write \: for a colon")
+    optional = text.startswith("?", found.end())
+    return PathParameter(found[0], optional, prefix), found.end() + optional
+
+
+def _check_apart(text: str, position: int, before: PathText | PathParameter) -> None:
+    """Raises where a parameter follows another one directly: no one could say where the first value ends."""
+    found = _NAME.match(text, position + 1)
+    if found is not None and isinstance(before, PathParameter):
+        raise TemplateError(
+            f"nothing stands between the parameters {before.name!r} and {found[0]!r}",
+            position,
+            len(found[0]) + 1,
+            "put text between them",
+        )
+
+
+def _plain(text: str, position: int) -> str:
+    """The character that a literal one, or one after a backslash, stands for."""
+    character = text[position]
+    if character == "\\":
+        if position + 1 == len(text):
+            raise TemplateError("a backslash at the end escapes nothing", position, hint=r"write \\ for one")
+        return text[position + 1]
+    if character == "?":
+        raise TemplateError("'?' does not follow a parameter's name", position, hint=r"write \? for a question mark")
+    if character in _RESERVED:
+        hint = f"write \\{character} for it"
+        if braced := _BRACED.match(text, position):
+            hint = f"write ':{braced[1]}' for a parameter, \\{character} for the character"
+        raise TemplateError(f"'{character}' is reserved in a path", position, hint=hint)
+    return character
 
 
 def list_path(text: str) -> str:
-    """The path of a resource's list: cut at the last parameter, without the `/` before it (§2.6)."""
+    """The path of a resource's list: cut at the last parameter, without the `/` before it."""
     last = position = 0
     while position < len(text):
         if text[position] == "\\":

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, Protocol, TypeAlias
 
 from restencil_generator import declaration as d
+from restencil_generator.language import SCALARS
 from restencil_generator.problems import Place, did_you_mean, listed, quoted, visible
 
 if TYPE_CHECKING:
@@ -51,19 +52,6 @@ _TIME: Final = re.compile(r"(\d\d):(\d\d):(\d\d)(?:\.\d{1,9})?([Zz]|[+-]\d\d:\d\
 _DECIMAL: Final = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,4})?\Z", re.ASCII)
 _UUID: Final = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\Z")
 
-_EXPECTED: Final = {
-    "string": "a text",
-    "integer": "a whole number",
-    "number": "a number",
-    "boolean": "true or false",
-    "datetime": "a date with a time such as '2020-01-31T12:00:00Z'",
-    "date": "a date such as '2020-01-31'",
-    "time": "a time such as '12:00:00'",
-    "decimal": "a number, or one as a text such as '1.50'",
-    "uuid": "a UUID such as '00000000-0000-0000-0000-000000000000'",
-    "bytes": "a text",
-}
-
 
 def misfits(tables: Tables, type: d.Type, value: Json, style: Style) -> Iterator[Misfit]:
     """What does not fit in a value.
@@ -80,49 +68,51 @@ class _Fit:
         self.example = style == "example"
 
     def check(self, type: d.Type, value: Json, at: Where) -> Iterator[Misfit]:
+        """What does not fit in a value that stands at a place of the whole."""
         match type:
-            case d.Scalar(name):
-                if not fits_scalar(name, value):
-                    yield _not(_EXPECTED[name], value, at)
-            case d.Const(literal):
-                if not same(literal, value):
-                    yield _not(shown(literal), value, at)
-            case d.Optional(item):
+            case d.Optional(item) | d.InvalidateOf(item):
                 if value is not None:
                     yield from self.check(item, value, at)
-            case d.AnyOf(items):
-                if all(any(True for _ in self.check(item, value, at)) for item in items):
-                    yield _not("a value of one of the types", value, at)
-            case d.EnumRef(name):
-                yield from self._enum(name, value, at)
-            case d.ListOf(item):
+            case d.CollectionOf(of) | d.PageOf(of) | d.QueryOf(of):
+                yield from self.check(of, value, at)
+            case d.AdderOf(of):
+                whole = isinstance(of.of, d.ValuesOf) or isinstance(value, list)
+                yield from self.check(of.of if whole else of.of.item, value, at)
+            case d.ListOf(item) | d.AllOf(item):
                 yield from self._items(item, value, at)
             case d.ValuesOf(item):
                 yield from self._values(item, value, at)
-            case d.CollectionOf(of) | d.PageOf(of):
-                yield from self.check(of, value, at)
+            case d.Scalar() | d.Const() | d.EnumRef() | d.AnyOf():
+                yield from self._scalar(type, value, at)
+            case _:
+                yield from self._record(type, value, at)
+
+    def _scalar(self, type: d.Scalar | d.Const | d.EnumRef | d.AnyOf, value: Json, at: Where) -> Iterator[Misfit]:
+        match type:
+            case d.Scalar(name):
+                if not fits_scalar(name, value):
+                    yield _not(SCALARS[name].expected, value, at)
+            case d.Const(literal):
+                if not same(literal, value):
+                    yield _not(shown(literal), value, at)
+            case d.EnumRef(name):
+                yield from self._enum(name, value, at)
+            case d.AnyOf(items):
+                if all(any(True for _ in self.check(item, value, at)) for item in items):
+                    yield _not("a value of one of the types", value, at)
+
+    def _record(
+        self, type: d.ObjectType | d.ObjectRef | d.EntityRef | d.UnionOf, value: Json, at: Where
+    ) -> Iterator[Misfit]:
+        match type:
             case d.ObjectType(members):
                 yield from self._members(members, "the object", value, at)
             case d.ObjectRef(name):
-                fields = self.tables.objects[name].fields
-                yield from self._members(fields, f"object {quoted(name)}", value, at)
+                yield from self._members(self.tables.objects[name].fields, f"object {quoted(name)}", value, at)
             case d.EntityRef(name):
                 yield from self._entity(name, value, at)
             case d.UnionOf():
                 yield from self._union(type, value, at)
-            case d.AllOf(of):
-                yield from self._items(of, value, at)
-            case d.InvalidateOf(of):
-                if value is not None:
-                    yield from self.check(of, value, at)
-            case d.QueryOf(of):
-                yield from self.check(of, value, at)
-            case d.AdderOf(of):
-                item = of.of.item
-                if isinstance(of.of, d.ValuesOf) or isinstance(value, list):
-                    yield from self.check(of.of, value, at)
-                else:
-                    yield from self.check(item, value, at)
 
     def _enum(self, name: str, value: Json, at: Where) -> Iterator[Misfit]:
         known = [member.value for member in self.tables.enums[name].members]

@@ -6,7 +6,7 @@ import re
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import jsonschema
 import pytest
@@ -146,7 +146,7 @@ def test_every_function_that_a_row_names_exists() -> None:
 def test_the_words_of_the_declaration_are_those_of_the_table() -> None:
     """Options and scalars have a typed class each, which names the same."""
     assert set(rows("options")) == set(d.Options.__slots__)
-    assert set(language.SCALARS) == set(d.ScalarName.__args__)
+    assert set(language.SCALARS) == set(get_args(d.ScalarName))
     assert set(language.MEMBERS) == {*d.STANDARD, *d.EXTENDERS} - {"create"}
     assert set(reference.pages()) == {"language.md", "problems.md"}
 
