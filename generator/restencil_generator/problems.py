@@ -85,6 +85,7 @@ class Selection:
 
     @property
     def total(self) -> int:
+        """How many problems there are, those that are not printed included."""
         return len(self.shown) + self.omitted
 
 

@@ -44,6 +44,7 @@ class Node:
 
     @property
     def place(self) -> Place:
+        """Where it stands, counted from 1."""
         return Place(self.file, self.line + 1, self.column + 1, self.end_line + 1, self.end_column + 1)
 
 

@@ -64,8 +64,13 @@ class Owner(Protocol):
     custom_collection: d.Reference | None
     non_filter: list[tuple[str, Node]]
 
-    def non_filter_wires(self) -> tuple[str, ...]: ...
-    def unknown_parameter(self, field: d.Field, what: str, known: set[str]) -> None: ...
+    def non_filter_wires(self) -> tuple[str, ...]:
+        """The wire names of its non-filter arguments."""
+        ...
+
+    def unknown_parameter(self, field: d.Field, what: str, known: set[str]) -> None:
+        """Notes a path parameter that no path has."""
+        ...
 
 
 @dataclasses.dataclass(slots=True)
@@ -90,6 +95,7 @@ class Family:
 
     @property
     def types(self) -> Types:
+        """The reader of types, which collects the problems."""
         return self.resource.types
 
     def endpoints(self) -> dict[str, d.Endpoint]:

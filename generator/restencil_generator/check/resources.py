@@ -72,6 +72,7 @@ class _Resource:
     # ---------------------------------------------------------------------------------------------- the resource's keys
 
     def resource(self) -> d.Resource | None:
+        """The resource with all its endpoints; None without a usable path or schema."""
         types, what, given = self.types, self.what, self.given
         path = self._own_path()
         schema_node = given.node("schema")

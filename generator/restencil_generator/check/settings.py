@@ -48,6 +48,7 @@ def auth(given: Given | None) -> d.Auth | None:
 
 
 def first_given(*values: str | None) -> str:
+    """The first of several levels that says something, the nearest level first; empty where none does."""
     return next((value for value in values if value is not None), "")
 
 
@@ -59,4 +60,5 @@ def joined_headers(inherited: Mapping[str, str] | None, own: Mapping[str, str] |
 
 
 def overlaid(inherited: Mapping[str, Any] | None, own: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Options laid over inherited ones."""
     return {**(inherited or {}), **(own or {})}

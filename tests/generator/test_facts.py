@@ -1,0 +1,73 @@
+"""The facts of a type are what reads, defaults, pks and paths agree on."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+import pytest
+
+from restencil_generator import declaration as d
+from restencil_generator.facts import Shape, facts, zero_of
+from restencil_generator.language import SCALARS
+from restencil_generator.values import fits_scalar
+
+TEXT = d.Scalar("string")
+USER = d.EntityRef("User")
+UNION = d.UnionOf((d.Choice("user", "User"), d.Choice("team", "Team"), d.Choice("boss", "User")), "type", "type")
+MEMBERS = d.ObjectType((), "Box")
+USERS = d.CollectionOf(d.ListOf(USER))
+ENUM = d.Enum("Status", (d.EnumMember("draft"), d.EnumMember("done")))
+
+
+@pytest.mark.parametrize(
+    ("type", "shape", "item", "entities"),
+    [
+        (TEXT, "scalar", None, ()),
+        (d.Const(7), "scalar", None, ()),
+        (d.EnumRef("Status"), "scalar", None, ()),
+        (d.AnyOf((TEXT, d.Scalar("integer"))), "several", None, ()),
+        (d.ObjectRef("Box"), "object", None, ()),
+        (MEMBERS, "object", None, ()),
+        (USER, "entity", None, ("User",)),
+        (UNION, "entity", None, ("User", "Team")),
+        (d.ListOf(TEXT), "list", TEXT, ()),
+        (d.ValuesOf(USER), "mapping", USER, ()),
+        (USERS, "list", USER, ()),
+        (d.AllOf(USER), "list", USER, ()),
+        (d.InvalidateOf(USER), "entity", None, ("User",)),
+        (d.AdderOf(USERS, "push"), "entity", None, ("User",)),
+        (d.AdderOf(d.CollectionOf(d.ValuesOf(USER)), "assign"), "mapping", USER, ()),
+        (d.PageOf(USERS), "list", USER, ()),
+        (d.QueryOf(USERS, d.Reference("m", "f")), "scalar", None, ()),
+        (d.QueryOf(USERS, d.Reference("m", "f"), d.ListOf(TEXT)), "list", TEXT, ()),
+    ],
+)
+def test_a_value_has_a_shape(type: d.Type, shape: Shape, item: d.Type | None, entities: tuple[str, ...]) -> None:
+    """What a read gives is a scalar, a list, a mapping, an object or an entity, whichever form it came by."""
+    known = facts(type)
+    assert (known.bare, known.optional, known.shape, known.item, known.entities) == (type, False, shape, item, entities)
+
+
+@pytest.mark.parametrize("type", [TEXT, USER, d.ListOf(USER), d.ObjectRef("Box")])
+def test_a_question_mark_changes_the_default_alone(type: d.Type) -> None:
+    """With `?` a type is what it is without it, and its default is null."""
+    known, optional = facts(type), facts(d.Optional(type))
+    assert (optional.bare, optional.shape, optional.entities) == (type, known.shape, known.entities)
+    assert (optional.optional, optional.zero) == (True, None)
+
+
+def test_every_scalar_has_a_default_that_fits_it() -> None:
+    """The default that follows from a scalar is one of its values, and every scalar has a type in Python."""
+    assert set(SCALARS) == set(get_args(d.ScalarName))
+    for name in SCALARS:
+        known = facts(d.Scalar(name))
+        assert fits_scalar(name, zero_of(known.bare, {}))  # type: ignore[arg-type]  # no scalar is without
+        assert known.python is not None
+        assert known.one_text
+
+
+def test_an_enum_begins_with_its_first_value() -> None:
+    """The default of an enum is its first value; entities, unions and object schemas have none."""
+    assert zero_of(d.EnumRef("Status"), {"Status": ENUM}) == "draft"
+    assert [zero_of(type, {}) for type in (USER, UNION, MEMBERS)] == [d.MISSING] * 3
+    assert [zero_of(type, {}) for type in (d.ListOf(USER), d.ObjectRef("Box"), USERS)] == [[], {}, []]
