@@ -616,7 +616,7 @@ ROWS: Final = (
         otherwise="what the schema gives; `any` without one"),
     Row("endpoint", "content", Word(get_args(d.Content)), "What an answer holds.", otherwise="chosen from the answer"),
     Row("endpoint", "side_effect", Flag(), "Whether a call changes something on the server, and so is never cached.",
-        otherwise="false for GET, else true"),
+        otherwise="that of what it starts from; where `method` is written, false for GET alone"),
     Row("resource", "collection",
         Either((Section("collection"), Code())),
         "How its lists are told apart: in words, or by a class."),

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import Final, TypeAlias
 
-from restencil_generator.problems import Place
+from restencil_generator.problems import Place, quoted, visible
 
 _INTEGER: Final = re.compile(r"[-+]?[0-9]+\Z|0o[0-7]+\Z|0x[0-9a-fA-F]+\Z")
 _FLOAT: Final = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?\Z")
@@ -134,8 +134,6 @@ def is_null(node: Node) -> bool:
 
 def described(node: Node) -> str:
     """What a node is, for messages: `a mapping`, `a list`, `null`, `the text 'x'`, `the number 5`."""
-    from restencil_generator.problems import quoted, visible
-
     if isinstance(node, MappingNode):
         return "a mapping"
     if isinstance(node, SequenceNode):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, get_args
 
@@ -190,10 +190,50 @@ def test_a_word_of_another_tool_gives_the_key_that_it_means(place: str) -> None:
         assert known == [f"did you mean '{key}'?"] or word in relatives(place), (place, word)
 
 
-def test_a_deprecated_key_is_read_and_advised_against(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def more_rows(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]]:
+    """Adds rows to the table for the length of a test."""
+
+    def forget() -> None:
+        for looked_up in (rows, relatives, language.also):
+            looked_up.cache_clear()
+
+    def add(*more: Row) -> None:
+        monkeypatch.setattr(language, "ROWS", (*ROWS, *more))
+        forget()
+
+    yield add
+    forget()
+
+
+def test_a_new_key_is_one_row(more_rows: Callable[..., None]) -> None:
+    """With its row a key is read, judged, suggested, described in the JSON Schema and told on the page."""
+    more_rows(Row("pagination", "most", kinds.Whole(least=1), "How many pages there are at most.", default=9))
+    assert said(holding("pagination", {"style": "page", "most": "3", "size": "{param: n, value: 5}"})) == [
+        (
+            "missing-key",
+            "endpoint 'get_list' of resource 'articles' has 'pagination' but no 'pagination_field', "
+            "the parameter that names the page",
+        )
+    ]
+    messages = [message for _, message in said(holding("pagination", {"style": "page", "most": "many"}))]
+    assert (
+        "'most' of 'pagination' of resource 'articles' is a whole number from 1 on, this is the text 'many'" in messages
+    )
+    hints = [problem.hint for problem in load_text(holding("pagination", {"style": "page", "mots": "3"})).problems]
+    assert "did you mean 'most'?" in hints
+    described = schema.language_schema()["$defs"]["pagination"]["properties"]["most"]
+    assert described["description"] == "How many pages there are at most."
+    assert (described["minimum"], described["default"]) == (1, 9)
+    line = "| `most` | a whole number from 1 on | `9` | How many pages there are at most. |"
+    assert line in reference.language_page()
+
+
+def test_a_deprecated_key_is_read_and_advised_against(
+    monkeypatch: pytest.MonkeyPatch, more_rows: Callable[..., None]
+) -> None:
     """A key that is going away keeps its meaning, and the advice says what to write instead."""
-    old = Row("old", "size", kinds.Whole(), "Its size.", deprecated="write 'length'")
-    monkeypatch.setattr(language, "ROWS", (old,))
+    more_rows(Row("old", "size", kinds.Whole(), "Its size.", deprecated="write 'length'"))
     monkeypatch.setitem(PLACES, "old", Place("Old", "Old.", ""))
     mapping = MappingNode("f", 0, 0)
     mapping.entries["size"] = Entry(ScalarNode("f", 0, 0, 0, 4, "size", True), ScalarNode("f", 0, 6, 0, 7, "3", True))

@@ -3,30 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Protocol, cast
 
 from restencil_generator import declaration as d
+from restencil_generator.check.paging import WrittenPagination, page_field, resolved_pagination
 from restencil_generator.check.settings import Settings, first_given, joined_headers
 from restencil_generator.check.types import Types
 from restencil_generator.facts import facts
 from restencil_generator.language import MEMBERS
-from restencil_generator.names import python_name, wire_name
+from restencil_generator.names import python_name
 from restencil_generator.problems import Related, circle_text, did_you_mean, quoted
 from restencil_generator.reading import Given
 from restencil_generator.template import list_path, parse_path, route
 from restencil_generator.tree import Node, ScalarNode
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class WrittenPagination:
-    """A pagination before it meets a schema: `next` keeps its text, and its node."""
-
-    style: d.PaginationStyle
-    next: str | None
-    node: Node
-    size: tuple[str, int] | None
-    remove_cursor: d.Reference | None
 
 
 @dataclasses.dataclass(slots=True)
@@ -147,7 +137,7 @@ class Family:
             path=parse_path(list_path(self.root.path.text)),
             schema=collection,
             search_params=self.search_params,
-            pagination_field=self._page_field(self.pagination_field, self.search_params),
+            pagination_field=page_field(self.types, self.pagination_field, self.search_params),
         )
         self.paginations["get_list"] = self.pagination
         listing = self._build("get_list", base)
@@ -405,15 +395,6 @@ class Family:
                 self.types.report("parameter-clash", message, field.place, "rename or remove it")
         return own.search_params
 
-    def _page_field(self, name: str | None, search_params: tuple[d.Field, ...]) -> d.Field | None:
-        if name is None:
-            return None
-        for field in search_params:
-            if field.name == name:
-                return dataclasses.replace(field, type=facts(field.type).bare, default=d.MISSING)
-        type = d.AnyOf((d.Scalar("string"), d.Scalar("integer")))
-        return d.Field(name, python_name(name, "parameter"), wire_name(name, self.types.wire), type)
-
     def _paged(self, endpoint: d.Endpoint, own: Written, base: d.Endpoint) -> d.Endpoint:
         """An endpoint with its pagination, its own or an inherited one where the schema holds a collection."""
         types = self.types
@@ -430,7 +411,7 @@ class Family:
                     )
             return endpoint
         inherited = base.pagination_field.name if base.pagination_field is not None else None
-        field = self._page_field(own.given["pagination_field"] or inherited, endpoint.search_params)
+        field = page_field(types, own.given["pagination_field"] or inherited, endpoint.search_params)
         self.paginations[endpoint.name] = written
         node = own.given.node("pagination_field") or self.resource.given.node("pagination_field")
         if field is not None and node is not None:
@@ -441,9 +422,8 @@ class Family:
                 message = f"{own.what} has 'pagination' but no 'pagination_field', the parameter that names the page"
                 holder = own.given if "pagination" in own.given else self.resource.given
                 types.report("missing-key", message, holder.key("pagination"), "add 'pagination_field: …'")
-            pagination = self._pagination(
-                written, endpoint, own, strict=own.pagination is not None or endpoint.name == "get_list"
-            )
+            strict = own.pagination is not None or endpoint.name == "get_list"
+            pagination = resolved_pagination(types, written, endpoint, own.what, strict=strict)
         return dataclasses.replace(endpoint, pagination_field=field, pagination=pagination)
 
     def _check_page_field(self, field: d.Field, endpoint: d.Endpoint, own: Written, node: Node) -> None:
@@ -451,88 +431,6 @@ class Family:
         if field.name in in_path or field.wire in in_path:
             message = f"the pagination field {quoted(field.name)} of {own.what} is also a parameter of its path"
             self.types.report("parameter-clash", message, node, "rename one of them")
-
-    def _pagination(
-        self, written: WrittenPagination, endpoint: d.Endpoint, own: Written, *, strict: bool
-    ) -> d.Pagination:
-        types = self.types
-        following: d.Next | None = None
-        if written.next is not None:
-            following = self._next(written, endpoint, own, strict)
-        size: d.PageSize | None = None
-        if written.size is not None:
-            name, value = written.size
-            known = next((field for field in endpoint.search_params if field.name == name), None)
-            param = known or d.Field(
-                name, python_name(name, "parameter"), wire_name(name, types.wire), d.Scalar("integer")
-            )
-            if strict and any(parameter.name in (name, param.wire) for parameter in endpoint.path.parameters):
-                message = f"the size parameter {quoted(name)} of {own.what} is also a parameter of its path"
-                types.report("parameter-clash", message, written.node, "rename one of them")
-            size = d.PageSize(param, value)
-        return d.Pagination(written.style, following, size, written.remove_cursor)
-
-    def _next(self, written: WrittenPagination, endpoint: d.Endpoint, own: Written, strict: bool) -> d.Next | None:
-        """Where the next page's cursor is, in wire names."""
-        text = written.next
-        assert text is not None
-        assert endpoint.schema is not None
-        if text.startswith("header:"):
-            return d.Next("header", (text.removeprefix("header:"),))
-        names = text.split(".")
-        if names[0] == "last" and len(names) > 1:
-            collection = endpoint.collection
-            start = [collection.of.item] if collection is not None else []
-            return d.Next("last", tuple(self._step(names[1:], start, written, own, strict)))
-        schema = endpoint.schema.of if isinstance(endpoint.schema, d.PageOf) else endpoint.schema
-        return d.Next("response", tuple(self._step(names, [schema], written, own, strict)))
-
-    def _step(
-        self, steps: list[str], types: list[d.Type], written: WrittenPagination, own: Written, strict: bool
-    ) -> Iterator[str]:
-        for name in steps:
-            fields = self._fields_of(types)
-            if fields is None:
-                yield wire_name(name, self.types.wire)
-                types = [d.Scalar("any")]
-                continue
-            field = next((field for field in fields if field.name == name), None)
-            if field is None:
-                if strict:
-                    message = f"'next' of {own.what} is {quoted(str(written.next))}, but there is no {quoted(name)}"
-                    known = [field.name for field in fields]
-                    hint = did_you_mean(name, known) or "write a path in the response, header:NAME or last.<field>"
-                    self.types.report("unknown-field", message, written.node, hint)
-                    strict = False
-                yield wire_name(name, self.types.wire)
-                types = [d.Scalar("any")]
-            else:
-                yield field.wire
-                types = [field.type]
-
-    def _fields_of(self, types: list[d.Type]) -> list[d.Field] | None:
-        """The fields of what stands in one place; None where anything may stand."""
-        found: list[d.Field] = []
-        for type in types:
-            match type:
-                case d.Optional(item):
-                    inner = self._fields_of([item])
-                case d.ObjectType(members):
-                    inner = list(members)
-                case d.ObjectRef(name):
-                    inner = list(self.types.objects[name].fields)
-                case d.EntityRef(name):
-                    inner = list(self.types.entities[name].all_fields) if name in self.types.entities else None
-                case d.UnionOf(choices):
-                    inner = self._fields_of([d.EntityRef(choice.entity) for choice in choices])
-                case d.ValuesOf() | d.Scalar("any"):
-                    inner = None
-                case _:
-                    inner = []
-            if inner is None:
-                return None
-            found.extend(inner)
-        return found
 
     def _check(self, endpoint: d.Endpoint, own: Written) -> None:
         """What has to agree within one endpoint."""

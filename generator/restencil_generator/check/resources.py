@@ -9,9 +9,10 @@ from typing import cast
 
 from restencil_generator import declaration as d
 from restencil_generator.check.bodies import read_body
-from restencil_generator.check.endpoints import Family, Written, WrittenPagination, check_requests
+from restencil_generator.check.endpoints import Family, Written, check_requests
 from restencil_generator.check.fields import read_fields
 from restencil_generator.check.forms import Context
+from restencil_generator.check.paging import written_pagination
 from restencil_generator.check.settings import Settings, first_given, joined_headers, overlaid, settings
 from restencil_generator.check.types import Types
 from restencil_generator.language import URL
@@ -83,7 +84,7 @@ class _Resource:
         if (body_node := given.node("body")) is not None:
             body = read_body(types, body_node, what, f"{self.class_name}Body")
         field: str | None = given["pagination_field"]
-        pagination = _pagination(given)
+        pagination = written_pagination(given)
         optimistic: bool = given["optimistic"]
         written = self._written_endpoints()
         members = dict(given["members"]) if given["members"] is not None else None
@@ -311,7 +312,7 @@ class _Resource:
         types = self.types
         given = types.section("endpoint", node, what, key)
         title = self.class_name + pascal_case(name)
-        own = Written(name, what, key, given, settings(given), pagination=_pagination(given))
+        own = Written(name, what, key, given, settings(given), pagination=written_pagination(given))
         own.params, own.search_params = self._params(given, what, title)
         if (path := given.node("path")) is not None:
             own.path = self._path(path, f"'path' of {what}")
@@ -364,19 +365,3 @@ class _Resource:
         """The wire names of the resource's non-filter arguments; path parameters keep their name."""
         in_path = self.types.path_names(self.given.node("path"))
         return tuple(name if name in in_path else wire_name(name, self.types.wire) for name, _ in self.non_filter)
-
-
-def _pagination(given: Given) -> WrittenPagination | None:
-    """The pagination that a level writes."""
-    written: Given | None = given["pagination"]
-    if written is None or written["style"] is None:
-        return None
-    size: Given | None = written["size"]
-    pair = (size["param"], size["value"]) if size is not None and None not in (size["param"], size["value"]) else None
-    return WrittenPagination(
-        written["style"],
-        written["next"],
-        written.node("next") or given.key("pagination"),
-        pair,
-        written["remove_cursor"],
-    )

@@ -1,0 +1,139 @@
+"""Pagination: what a level writes about it, and what that means for the schema of an endpoint."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+
+from restencil_generator import declaration as d
+from restencil_generator.check.declared import Declared
+from restencil_generator.facts import facts
+from restencil_generator.names import python_name, wire_name
+from restencil_generator.problems import did_you_mean, quoted
+from restencil_generator.reading import Given
+from restencil_generator.tree import Node
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class WrittenPagination:
+    """A pagination before it meets a schema: `next` keeps its text, and its node."""
+
+    style: d.PaginationStyle
+    next: str | None
+    node: Node
+    size: tuple[str, int] | None
+    remove_cursor: d.Reference | None
+
+
+def written_pagination(given: Given) -> WrittenPagination | None:
+    """The pagination that a level writes."""
+    written: Given | None = given["pagination"]
+    if written is None or written["style"] is None:
+        return None
+    size: Given | None = written["size"]
+    pair = (size["param"], size["value"]) if size is not None and None not in (size["param"], size["value"]) else None
+    return WrittenPagination(
+        written["style"],
+        written["next"],
+        written.node("next") or given.key("pagination"),
+        pair,
+        written["remove_cursor"],
+    )
+
+
+def page_field(declared: Declared, name: str | None, search_params: tuple[d.Field, ...]) -> d.Field | None:
+    """The field of the parameter that names a page, with the type of the search parameter of the same name."""
+    if name is None:
+        return None
+    for field in search_params:
+        if field.name == name:
+            return dataclasses.replace(field, type=facts(field.type).bare, default=d.MISSING)
+    type = d.AnyOf((d.Scalar("string"), d.Scalar("integer")))
+    return d.Field(name, python_name(name, "parameter"), wire_name(name, declared.wire), type)
+
+
+def resolved_pagination(
+    declared: Declared, written: WrittenPagination, endpoint: d.Endpoint, what: str, *, strict: bool
+) -> d.Pagination:
+    """How the next page of an endpoint is found. `strict` reports what does not fit its schema."""
+    following: d.Next | None = None
+    if written.next is not None:
+        following = _next(declared, written, endpoint, what, strict)
+    size: d.PageSize | None = None
+    if written.size is not None:
+        name, value = written.size
+        known = next((field for field in endpoint.search_params if field.name == name), None)
+        param = known or d.Field(
+            name, python_name(name, "parameter"), wire_name(name, declared.wire), d.Scalar("integer")
+        )
+        if strict and any(parameter.name in (name, param.wire) for parameter in endpoint.path.parameters):
+            message = f"the size parameter {quoted(name)} of {what} is also a parameter of its path"
+            declared.report("parameter-clash", message, written.node, "rename one of them")
+        size = d.PageSize(param, value)
+    return d.Pagination(written.style, following, size, written.remove_cursor)
+
+
+def _next(declared: Declared, written: WrittenPagination, endpoint: d.Endpoint, what: str, strict: bool) -> d.Next:
+    """Where the next page's cursor is, in wire names."""
+    text = written.next
+    assert text is not None
+    assert endpoint.schema is not None
+    if text.startswith("header:"):
+        return d.Next("header", (text.removeprefix("header:"),))
+    names = text.split(".")
+    if names[0] == "last" and len(names) > 1:
+        collection = endpoint.collection
+        start = [collection.of.item] if collection is not None else []
+        return d.Next("last", tuple(_step(declared, names[1:], start, written, what, strict)))
+    schema = endpoint.schema.of if isinstance(endpoint.schema, d.PageOf) else endpoint.schema
+    return d.Next("response", tuple(_step(declared, names, [schema], written, what, strict)))
+
+
+def _step(
+    declared: Declared, steps: list[str], stand: list[d.Type], written: WrittenPagination, what: str, strict: bool
+) -> Iterator[str]:
+    """The wire names of a path; `stand` are the types of what may stand at its beginning."""
+    for name in steps:
+        fields = _fields_of(declared, stand)
+        if fields is None:
+            yield wire_name(name, declared.wire)
+            stand = [d.Scalar("any")]
+            continue
+        field = next((field for field in fields if field.name == name), None)
+        if field is None:
+            if strict:
+                message = f"'next' of {what} is {quoted(str(written.next))}, but there is no {quoted(name)}"
+                known = [field.name for field in fields]
+                hint = did_you_mean(name, known) or "write a path in the response, header:NAME or last.<field>"
+                declared.report("unknown-field", message, written.node, hint)
+                strict = False
+            yield wire_name(name, declared.wire)
+            stand = [d.Scalar("any")]
+        else:
+            yield field.wire
+            stand = [field.type]
+
+
+def _fields_of(declared: Declared, types: list[d.Type]) -> list[d.Field] | None:
+    """The fields of what stands in one place; None where anything may stand."""
+    found: list[d.Field] = []
+    for type in types:
+        match type:
+            case d.Optional(item):
+                inner = _fields_of(declared, [item])
+            case d.ObjectType(members):
+                inner = list(members)
+            case d.ObjectRef(name):
+                inner = list(declared.objects[name].fields)
+            case d.EntityRef(name):
+                inner = list(declared.entities[name].all_fields) if name in declared.entities else None
+            case d.UnionOf(choices):
+                inner = _fields_of(declared, [d.EntityRef(choice.entity) for choice in choices])
+            case d.ValuesOf() | d.Scalar("any"):
+                inner = None
+            case _:
+                inner = []
+        if inner is None:
+            return None
+        found.extend(inner)
+    return found
