@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from restencil_generator.check.spec import check
+from restencil_generator.kinds import Table
+from restencil_generator.language import rows
 from restencil_generator.problems import (
     Place,
     Problem,
@@ -37,7 +39,7 @@ MAX_NODES_BY_ALIAS: Final = 100_000
 
 SUFFIXES: Final = (".yaml", ".yml")
 
-MERGED: Final = ("enums", "objects", "entities", "resources")
+MERGED: Final = tuple(key for key, row in rows("spec").items() if isinstance(row.kind, Table))
 """The top-level tables that the files of a folder may share."""
 
 # What the parser counts as the end of a line.

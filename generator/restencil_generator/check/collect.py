@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import cast
 
 from restencil_generator.check.declared import Declared, EntitySource, Kind
-from restencil_generator.language import FORMS, RESERVED
+from restencil_generator.kinds import Items, Members, OneEntity, Source, Table, Type
+from restencil_generator.language import FORMS, RESERVED, form_place, rows
 from restencil_generator.problems import quoted
 from restencil_generator.reading import Given
 from restencil_generator.tree import Entry, MappingNode, Node, ScalarNode, SequenceNode
@@ -22,8 +23,8 @@ def table(given: Given, key: str) -> Iterator[tuple[str, Entry]]:
 
 def collect(declared: Declared, given: Given) -> dict[str, tuple[ScalarNode, MappingNode]]:
     """Notes what every name stands for, those of entities declared in place included; gives the resources."""
-    for key in ("enums", "objects", "entities", "resources"):
-        if (node := given.node(key)) is not None:
+    for key, row in rows("spec").items():
+        if isinstance(row.kind, Table) and (node := given.node(key)) is not None:
             declared.mapping(node, quoted(key))
     for key, kind in (("enums", "enum"), ("objects", "object"), ("entities", "entity")):
         for name, entry in table(given, key):
@@ -102,12 +103,12 @@ def _scan_type(declared: Declared, node: Node | None, resource: str | None) -> N
         _entity_in_place(declared, node, resource)
         return
     word = next((key for key in node.entries if key in FORMS), None)
-    if word in ("values", "collection", "invalidate", "query"):
-        _scan_type(declared, node.get(word), resource)
-    elif word == "object":
-        _scan_members(declared, node.get(word), resource)
-    elif word is None:
-        _scan_members(declared, node, resource)
+    kind = rows(form_place(word))[word].kind if word is not None else Members()
+    inner = node.get(word) if word is not None else node
+    if isinstance(kind, Members):
+        _scan_members(declared, inner, resource)
+    elif isinstance(kind, Type | Items | OneEntity | Source):  # a type stands in it
+        _scan_type(declared, inner, resource)
 
 
 def _scan_members(declared: Declared, node: Node | None, resource: str | None) -> None:
