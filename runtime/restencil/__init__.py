@@ -25,12 +25,14 @@ if TYPE_CHECKING:
         RestencilError,
         UnexpectedContentError,
     )
+    from .base.package import lazy_package
     from .base.scheduler import Scheduler, ThreadScheduler
     from .cache.gc import GCPolicy, ImmortalGCPolicy
     from .cache.reading import ExpiryStatus
     from .cache.store import Snapshot, Store
     from .client.controller import AsyncController, Controller, EndpointState
     from .client.explain import Explanation
+    from .client.host import lazy_resource
     from .client.live import AsyncLiveRead, LiveRead
     from .client.logout import LogoutManager
     from .client.manager import Manager
@@ -38,7 +40,7 @@ if TYPE_CHECKING:
     from .client.retry import Retries, RetryBudget
     from .client.subscription import ConnectionListener, PollingSubscription, SubscriptionManager
     from .endpoint.bound import AsyncBoundEndpoint, AsyncBoundList, BoundEndpoint, BoundList
-    from .endpoint.endpoint import Absent, Assigns, C, Endpoint, Has, lazy_function
+    from .endpoint.endpoint import Absent, Assigns, ControllerType, Endpoint, Has, lazy_function
     from .endpoint.hookify import hook_scope, hookify_resource, use_endpoint
     from .endpoint.resource import Resource, ResourceClass, create_resource, push_of, rest, rest_list
     from .endpoint.rest import ListEndpoint, RestEndpoint, RestGenerics, always_soft, soft_on_server_error
@@ -62,9 +64,9 @@ __all__ = [
     "Auth",
     "BoundEndpoint",
     "BoundList",
-    "C",
     "ConnectionListener",
     "Controller",
+    "ControllerType",
     "Endpoint",
     "EndpointState",
     "Entity",
@@ -111,6 +113,8 @@ __all__ = [
     "hook_scope",
     "hookify_resource",
     "lazy_function",
+    "lazy_package",
+    "lazy_resource",
     "push_of",
     "rest",
     "rest_list",
@@ -134,10 +138,12 @@ _MODULES: Final[dict[str, str]] = {
     "EndpointState": "client.controller",
     "Absent": "endpoint.endpoint",
     "Assigns": "endpoint.endpoint",
-    "C": "endpoint.endpoint",
+    "ControllerType": "endpoint.endpoint",
     "Endpoint": "endpoint.endpoint",
     "Has": "endpoint.endpoint",
     "lazy_function": "endpoint.endpoint",
+    "lazy_package": "base.package",
+    "lazy_resource": "client.host",
     "AbortError": "base.errors",
     "AbortOptimistic": "base.errors",
     "HookScopeError": "base.errors",

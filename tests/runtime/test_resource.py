@@ -12,7 +12,7 @@ from tests.runtime.clients import Asked, as_json
 
 from restencil import (
     AbortOptimistic,
-    C,
+    ControllerType,
     Controller,
     Entity,
     ListEndpoint,
@@ -43,7 +43,7 @@ STANDARD = ("get", "get_list", "update", "partial_update", "delete")
 
 
 class Articles(
-    Resource[C],
+    Resource[ControllerType],
     path="/users/:user/articles/:id",
     schema=Article,
     url_prefix="/api",
@@ -412,7 +412,7 @@ def test_a_lazy_schema_is_not_resolved_before_it_is_needed() -> None:
         resolved.append("now")
         return Article
 
-    class Lazily(Resource[C], path="/a/:id", schema=schema.Lazy(resolve)):
+    class Lazily(Resource[ControllerType], path="/a/:id", schema=schema.Lazy(resolve)):
         @rest()
         def get(self, *, id: int) -> Article:
             raise NotImplementedError
@@ -437,7 +437,7 @@ def test_the_class_line_gives_the_class_of_the_members() -> None:
     class Other(RestEndpoint):
         url_prefix = "/other"
 
-    class Things(Resource[C], path="/a/:id", schema=Article, endpoint=Api):
+    class Things(Resource[ControllerType], path="/a/:id", schema=Article, endpoint=Api):
         @rest()
         def get(self, *, id: int) -> Article:
             raise NotImplementedError
@@ -453,7 +453,7 @@ def test_the_class_line_gives_the_class_of_the_members() -> None:
 def test_a_subclass_of_a_resource_inherits_members_and_options() -> None:
     """A subclass adds members; what it overrides, `create` follows."""
 
-    class More(Articles[C]):
+    class More(Articles[ControllerType]):
         get_list = Articles.get_list.extend(path="/all")
 
         @rest(path="/extra/:id")
@@ -535,7 +535,7 @@ def test_threads_may_use_a_declared_member_first_at_once() -> None:
     """What is built at first use is never seen half done."""
     import threading
 
-    class Shared(Resource[C], path="/a/:id", schema=Article):
+    class Shared(Resource[ControllerType], path="/a/:id", schema=Article):
         @rest()
         def get(self, *, id: int) -> Article:
             raise NotImplementedError

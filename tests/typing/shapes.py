@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias, TypedDict
 
 from restencil import (
     AsyncController,
-    C,
+    ControllerType,
     Controller,
     Entity,
     Resource,
@@ -72,7 +72,7 @@ class ApiEndpoint(RestEndpoint):
 
 
 class Articles(
-    Resource[C],
+    Resource[ControllerType],
     path="/articles/:id",
     schema=schema.Lazy(lambda: Article),
     endpoint=ApiEndpoint,

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeGuard, cast
 from ..base import steps as _flow
 from ..base.abort import AbortSignal
 from ..base.lazy import inspect, json
+from ..base.package import find, split_reference
 from ..base.steps import Flow, Outcome, is_awaitable
 from ..base.values import described
 from ..cache.request import Request, Rules
@@ -39,7 +40,9 @@ if TYPE_CHECKING:
     PageR = TypeVar("PageR", default=Any, covariant=True)
     UnshiftP = ParamSpec("UnshiftP", default=...)
     UnshiftR = TypeVar("UnshiftR", default=Any, covariant=True)
-    C = TypeVar("C", bound="Controller | AsyncController", default="Controller", covariant=True)
+    ControllerType = TypeVar(
+        "ControllerType", bound="Controller | AsyncController", default="Controller", covariant=True
+    )
 else:
     from typing import ParamSpec, TypeVar
 
@@ -51,7 +54,7 @@ else:
     PageR = TypeVar("PageR", covariant=True)
     UnshiftP = ParamSpec("UnshiftP")
     UnshiftR = TypeVar("UnshiftR", covariant=True)
-    C = TypeVar("C", covariant=True)
+    ControllerType = TypeVar("ControllerType", covariant=True)
 
 
 class Has(Generic[R]):
@@ -66,12 +69,12 @@ class Absent:
     """Marks, for type checkers alone, that a list endpoint lacks something."""
 
 
-class Binder(Generic[C]):
+class Binder(Generic[ControllerType]):
     """Base of what hands endpoints out bound to its controller: `Resource`."""
 
-    controller: C
+    controller: ControllerType
 
-    def __init__(self, controller: C, /) -> None:
+    def __init__(self, controller: ControllerType, /) -> None:
         self.controller = controller
 
     def __repr__(self) -> str:
@@ -155,17 +158,12 @@ def _warn_deprecated(name: str, reason: str) -> None:
 
 def lazy_function(reference: str) -> Callable[..., Any]:
     """The function `"package.module:name"`, imported at its first call. Raises ValueError for another form."""
-    module, colon, name = reference.partition(":")
-    if not (module and colon and name):
-        raise ValueError(f"a reference has the form 'package.module:name': {reference!r}")
+    _, name = split_reference(reference)
     found: list[Callable[..., Any]] = []
 
     def call(*args: Any, **kwargs: Any) -> Any:
         if not found:
-            from importlib import import_module
-
-            target: Any = import_module(module)
-            found.append(functools.reduce(getattr, name.split("."), target))
+            found.append(find(reference, "lazy_function"))
         return found[0](*args, **kwargs)
 
     call.__name__ = call.__qualname__ = name.rpartition(".")[2]

@@ -17,7 +17,7 @@ from .endpoint import (
     Absent,
     Assigns,
     Binder,
-    C,
+    ControllerType,
     Endpoint,
     Has,
     PageP,
@@ -215,7 +215,7 @@ def _unbuilt(kind: type[Any], declaration: Declaration, function: Callable[..., 
 def rest(**options: Any) -> Callable[[Callable[Concatenate[Any, P2], R2]], RestEndpoint[P2, R2]]:
     """Turns a method of a `Resource` class into an endpoint; its signature types the calls, its body is never run.
 
-        class Articles(Resource[C], path="/articles/:id", schema=Article):
+        class Articles(Resource[ControllerType], path="/articles/:id", schema=Article):
             @rest()
             def get(self, *, id: int | str) -> Article:
                 raise NotImplementedError
@@ -418,8 +418,8 @@ class _Create:
 # --- resources -------------------------------------------------------------------------------------------------------
 
 
-class Resource(Binder[C]):
-    """Base of resource classes: `class Articles(Resource[C], path="/articles/:id", schema=Article, **options)` (§4).
+class Resource(Binder[ControllerType]):
+    """Base of resource classes: `class Articles(Resource[ControllerType], path="/articles/:id", schema=Article, **options)` (§4).
 
     The class line takes `path`, `schema`, `url_prefix`, `endpoint` (class of the members), `collection` (class of the
     list's schema), `non_filter_argument_keys`, `pagination_field`, `pagination`, `optimistic`, and every option of an

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from weakref import WeakSet, WeakValueDictionary
 
 from ..base.errors import ConversionError, ProcessingError
+from ..base.package import find, split_reference
 from ..base.values import LIST, SCALARS, TUPLE, UNDEFINED, read_only
 from .codec import encode_any
 from .record import RecordMeta
@@ -143,17 +144,25 @@ class Conversion(Schema):
 
 
 class Lazy(Schema):
-    """Stands for the schema that the function gives, resolved at first use and then remembered (§5.1)."""
+    """Stands for a schema that is asked for at first use and then remembered: what a function gives, or a name.
 
-    def __init__(self, resolve: Callable[[], Any]) -> None:
+    `Lazy(lambda: User)` is the class `User` of the same module, `Lazy(".users:User", __name__)` that of the module
+    `users` beside it, and `Lazy("shop.users:User")` that of any module. Raises ValueError for another form of a name.
+    """
+
+    def __init__(self, resolve: Callable[[], Any] | str, asking: str = "") -> None:
+        if isinstance(resolve, str):
+            split_reference(resolve)
         self._resolve = resolve
+        self._asking = asking
         self._raw: Any = UNDEFINED
 
     @property
     def raw(self) -> Any:
-        """The schema as the function gave it."""
+        """The schema as it was written where it stands."""
         if self._raw is UNDEFINED:
-            self._raw = self._resolve()
+            resolve = self._resolve
+            self._raw = find(resolve, self._asking) if isinstance(resolve, str) else resolve()
         return self._raw
 
     @property

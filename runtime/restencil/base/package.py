@@ -1,0 +1,71 @@
+"""Things that are named by a text and imported when they are first used, and packages made of them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+
+def split_reference(reference: str) -> tuple[str, str]:
+    """Module and name of a reference. Raises ValueError where it has another form than `"package.module:name"`."""
+    module, colon, name = reference.partition(":")
+    if not (module.strip(".") and colon and name):
+        raise ValueError(f"a reference has the form 'package.module:name' or '.module:name': {reference!r}")
+    return module, name
+
+
+def find(reference: str, asking: str) -> Any:
+    """What `"package.module:name"` names, imported now; `".module:name"` stands beside the module `asking`.
+
+    The name may be dotted. Raises ImportError where there is no such module, or nothing of that name in it.
+    """
+    from importlib import import_module
+
+    path, name = split_reference(reference)
+    module: ModuleType = import_module(path, asking.rpartition(".")[0])
+    found: Any = module
+    for part in name.split("."):
+        try:
+            found = getattr(found, part)
+        except AttributeError as error:
+            message = f"cannot import name {name!r} from {module.__name__!r}, to which {asking} refers"
+            raise ImportError(message, name=name, path=getattr(module, "__file__", None)) from error
+    return found
+
+
+def lazy_package(
+    package: str, modules: Mapping[str, Iterable[str]], *, deprecated: Mapping[str, str] | None = None
+) -> None:
+    """Gives a package the names of its modules, each of which is imported when one of its names is first used.
+
+        lazy_package(__name__, {"users": ("User", "Users")}, deprecated={"Users": "Ask the directory."})
+
+    It stands in the `__init__` of the package. What is deprecated warns at each use; the reason may be empty.
+    """
+    homes = {name: module for module, names in modules.items() for name in names}
+    reasons = deprecated or {}
+    namespace = vars(sys.modules[package])
+
+    def look_up(name: str) -> Any:
+        if name not in homes:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        if name in reasons:
+            import warnings
+
+            reason = reasons[name]
+            text = f"{name} is deprecated" + (f": {reason}" if reason else "")
+            warnings.warn(text, DeprecationWarning, stacklevel=2)
+        value = find(f"{package}.{homes[name]}:{name}", package)
+        if name not in reasons:
+            namespace[name] = value
+        return value
+
+    def list_names() -> list[str]:
+        return sorted({*namespace, *homes})
+
+    # As functions of the module itself they would be (PEP 562); a name of the package never stands in their way here.
+    namespace["__getattr__"], namespace["__dir__"] = look_up, list_names
