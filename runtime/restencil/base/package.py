@@ -10,29 +10,28 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 
-def split_reference(reference: str) -> tuple[str, str]:
-    """Module and name of a reference. Raises ValueError where it has another form than `"package.module:name"`."""
+def check_reference(reference: str, *, relative: bool = False) -> None:
+    """Raises ValueError for a text that is no `"package.module:name"` (and, where relative, no `".module:name"`)."""
     module, colon, name = reference.partition(":")
-    if not (module.strip(".") and colon and name):
-        raise ValueError(f"a reference has the form 'package.module:name' or '.module:name': {reference!r}")
-    return module, name
+    if not (module.strip(".") and colon and name) or (module.startswith(".") and not relative):
+        raise ValueError(f"a reference has the form 'package.module:name': {reference!r}")
 
 
-def find(reference: str, asking: str) -> Any:
+def find(reference: str, asking: str = "") -> Any:
     """What `"package.module:name"` names, imported now; `".module:name"` stands beside the module `asking`.
 
     The name may be dotted. Raises ImportError where there is no such module, or nothing of that name in it.
     """
     from importlib import import_module
 
-    path, name = split_reference(reference)
+    path, _, name = reference.partition(":")
     module: ModuleType = import_module(path, asking.rpartition(".")[0])
     found: Any = module
     for part in name.split("."):
         try:
             found = getattr(found, part)
         except AttributeError as error:
-            message = f"cannot import name {name!r} from {module.__name__!r}, to which {asking} refers"
+            message = f"cannot import name {name!r} from {module.__name__!r}" + (f", as {asking} does" if asking else "")
             raise ImportError(message, name=name, path=getattr(module, "__file__", None)) from error
     return found
 
@@ -67,5 +66,5 @@ def lazy_package(
     def list_names() -> list[str]:
         return sorted({*namespace, *homes})
 
-    # As functions of the module itself they would be (PEP 562); a name of the package never stands in their way here.
+    # PEP 562. They are no functions of the module itself: whatever its names are, these work.
     namespace["__getattr__"], namespace["__dir__"] = look_up, list_names

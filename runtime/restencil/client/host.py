@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..base.package import find, split_reference
+from ..base.package import check_reference, find
 
 
 class LazyResource:
@@ -13,7 +13,7 @@ class LazyResource:
     __slots__ = ("_asking", "_name", "_reference")
 
     def __init__(self, reference: str) -> None:
-        split_reference(reference)
+        check_reference(reference, relative=True)
         self._reference = reference
         self._asking = self._name = ""
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeGuard, cast
 from ..base import steps as _flow
 from ..base.abort import AbortSignal
 from ..base.lazy import inspect, json
-from ..base.package import find, split_reference
+from ..base.package import check_reference, find
 from ..base.steps import Flow, Outcome, is_awaitable
 from ..base.values import described
 from ..cache.request import Request, Rules
@@ -158,15 +158,15 @@ def _warn_deprecated(name: str, reason: str) -> None:
 
 def lazy_function(reference: str) -> Callable[..., Any]:
     """The function `"package.module:name"`, imported at its first call. Raises ValueError for another form."""
-    _, name = split_reference(reference)
+    check_reference(reference)
     found: list[Callable[..., Any]] = []
 
     def call(*args: Any, **kwargs: Any) -> Any:
         if not found:
-            found.append(find(reference, "lazy_function"))
+            found.append(find(reference))
         return found[0](*args, **kwargs)
 
-    call.__name__ = call.__qualname__ = name.rpartition(".")[2]
+    call.__name__ = call.__qualname__ = reference.rpartition(":")[2].rpartition(".")[2]
     call.__doc__ = f"{reference}, imported at the first call."
     return call
 

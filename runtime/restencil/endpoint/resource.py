@@ -66,6 +66,9 @@ _SHARED_APART: Final = frozenset(
 )
 """Resource options that no member takes as they are."""
 
+_OF_ONE_LIST: Final = ("push_options", "unshift_options", "assign_options", "get_page_options")
+"""Options that say something of what hangs on a list, and so nothing of a member that extends the list."""
+
 _METHODS: Final = {"get": "GET", "get_list": "GET", "update": "PUT", "partial_update": "PATCH", "delete": "DELETE"}
 _PAYLOADS: Final = {"update": "merged", "partial_update": "patched", "delete": "params"}
 
@@ -93,6 +96,7 @@ class Declaration:
             if resource is None:
                 raise TypeError(f"extends={self.extends!r} needs a Resource class around the endpoint")
             base = _member(resource, self.extends, self.member)
+            given = {**{name: None for name in _OF_ONE_LIST if getattr(base, name, None) is not None}, **given}
         else:
             shared: Mapping[str, Any] = resource.__options__ if resource is not None else {}
             given = {**_inherited(self.member, shared, given), **given}
@@ -362,7 +366,8 @@ def rest_list(**options: Any) -> Any:
     signatures type the endpoints derived from it; what is not given does not exist for type checkers.
 
     `unshift` is like `push` where nothing is said; it may have a method of its own, or be None. `push_options`,
-    `unshift_options`, `assign_options` and `get_page_options` are options of those endpoints.
+    `unshift_options`, `assign_options` and `get_page_options` are options of those endpoints; a member that extends the
+    list does not take them over.
     """
     signatures = {name: options.pop(name, None) for name in ("push", "assign", "get_page")}
     unshift = options.pop("unshift", ...)
@@ -419,7 +424,7 @@ class _Create:
 
 
 class Resource(Binder[ControllerType]):
-    """Base of resource classes: `class Articles(Resource[ControllerType], path="/articles/:id", schema=Article, **options)` (§4).
+    """Base of resource classes: `class Articles(Resource[ControllerType], path="/articles/:id", schema=Article)` (§4).
 
     The class line takes `path`, `schema`, `url_prefix`, `endpoint` (class of the members), `collection` (class of the
     list's schema), `non_filter_argument_keys`, `pagination_field`, `pagination`, `optimistic`, and every option of an

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from weakref import WeakSet, WeakValueDictionary
 
 from ..base.errors import ConversionError, ProcessingError
-from ..base.package import find, split_reference
+from ..base.package import check_reference, find
 from ..base.values import LIST, SCALARS, TUPLE, UNDEFINED, read_only
 from .codec import encode_any
 from .record import RecordMeta
@@ -152,7 +152,7 @@ class Lazy(Schema):
 
     def __init__(self, resolve: Callable[[], Any] | str, asking: str = "") -> None:
         if isinstance(resolve, str):
-            split_reference(resolve)
+            check_reference(resolve, relative=bool(asking))
         self._resolve = resolve
         self._asking = asking
         self._raw: Any = UNDEFINED
