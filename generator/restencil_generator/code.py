@@ -60,6 +60,14 @@ class Parameter:
     default: Expression | None = None
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class Example:
+    """A call as a docstring shows it, and what the server answers (None: it is not shown)."""
+
+    call: Call
+    answer: Expression | None = None
+
+
 # ------------------------------------------------------------------------------------------------------------- literals
 
 _PLAIN: Final = re.compile(r"[ !#-\[\]-~]*")

@@ -10,7 +10,7 @@ import textwrap
 from collections.abc import Sequence
 from typing import Final
 
-from restencil_generator.code import Call, Expression, Items, Lambda, Parameter, Table, doc_text
+from restencil_generator.code import Call, Example, Expression, Items, Lambda, Parameter, Table, doc_text
 
 WIDTH: Final = 88
 _STEP: Final = "    "
@@ -35,7 +35,7 @@ def statement(before: str, expression: Expression, after: str = "", indent: int 
 
     The first line comes without its indentation, which stands in the template.
     """
-    flat = before + _flat(expression) + after
+    flat = before + on_one_line(expression) + after
     if indent + width(flat) <= WIDTH:
         return flat
     return before + _broken(expression, indent) + after
@@ -55,7 +55,7 @@ def signature(before: str, receiver: str, parameters: Sequence[Parameter], after
     if parameters:
         parts.append("*")
     for parameter in parameters:
-        default = "" if parameter.default is None else f" = {_flat(parameter.default)}"
+        default = "" if parameter.default is None else f" = {on_one_line(parameter.default)}"
         parts.append(f"{parameter.name}: {parameter.type}{default}")
     return head(before, parts, after, indent)
 
@@ -66,13 +66,13 @@ def import_names(before: str, names: Sequence[str], indent: int = 0) -> str:
     return flat if indent + width(flat) <= WIDTH else before + _bracketed("(", names, ")", indent)
 
 
-def docstring(text: str, indent: int = 0) -> str:
+def docstring(text: str, indent: int = 0, example: Example | None = None) -> str:
     """A docstring: on one line where it fits, else with the closing quotes on a line of their own.
 
     Long lines are wrapped, and a space keeps a quote at either end from the quotes of the literal; nothing else of the
-    text changes.
+    text changes. The example stands below it as code that can be pasted.
     """
-    lines = _doc_lines(text, WIDTH - indent)
+    lines = _doc_lines(text, WIDTH - indent) + ([] if example is None else _example_lines(example, indent))
     if lines[0].startswith('"'):
         lines[0] = " " + lines[0]
     if len(lines) == 1:
@@ -98,6 +98,19 @@ def _doc_lines(text: str, width: int) -> list[str]:
     return found
 
 
+def _example_lines(example: Example, indent: int) -> list[str]:
+    lines = ["", "Example:", "", *_code_lines(example.call, indent)]
+    if example.answer is not None:
+        lines += ["", "The server answers:", "", *_code_lines(example.answer, indent)]
+    return lines
+
+
+def _code_lines(expression: Expression, indent: int) -> list[str]:
+    """An expression as lines of a docstring whose margin is so many columns wide."""
+    first, *others = statement("", expression, "", indent + len(_STEP)).split("\n")
+    return [doc_text(line) for line in (_STEP + first, *(line[indent:] for line in others))]
+
+
 def _wrap(line: str, width: int) -> list[str]:
     if len(line) <= width:
         return [line]
@@ -116,22 +129,22 @@ def _wrap(line: str, width: int) -> list[str]:
 # ---------------------------------------------------------------------------------------------------------- expressions
 
 
-def _flat(expression: Expression) -> str:
+def on_one_line(expression: Expression) -> str:
     """The expression on one line."""
     match expression:
         case str():
             return expression
         case Call(function, arguments, keywords, after):
-            parts = [_flat(argument) for argument in arguments]
-            parts += [f"{name}={_flat(value)}" for name, value in keywords]
+            parts = [on_one_line(argument) for argument in arguments]
+            parts += [f"{name}={on_one_line(value)}" for name, value in keywords]
             return f"{function}({', '.join(parts)}){after}"
         case Items(inside, before, brackets):
             comma = "," if brackets == "()" and len(inside) == 1 else ""
-            return f"{before}{brackets[0]}{', '.join(map(_flat, inside))}{comma}{brackets[1]}"
+            return f"{before}{brackets[0]}{', '.join(map(on_one_line, inside))}{comma}{brackets[1]}"
         case Table(pairs):
-            return "{" + ", ".join(f"{key}: {_flat(value)}" for key, value in pairs) + "}"
+            return "{" + ", ".join(f"{key}: {on_one_line(value)}" for key, value in pairs) + "}"
         case Lambda(body, parameters):
-            return f"lambda {parameters}: {_flat(body)}" if parameters else f"lambda: {_flat(body)}"
+            return f"lambda {parameters}: {on_one_line(body)}" if parameters else f"lambda: {on_one_line(body)}"
 
 
 def _broken(expression: Expression, indent: int) -> str:
@@ -147,7 +160,7 @@ def _broken(expression: Expression, indent: int) -> str:
         case Table(pairs) if pairs:
             return _bracketed("{", [_line(f"{key}: ", value, inner) for key, value in pairs], "}", indent)
         case _:
-            return _flat(expression)
+            return on_one_line(expression)
 
 
 def _line(before: str, expression: Expression, indent: int) -> str:
@@ -160,7 +173,7 @@ def _part(part: str | tuple[str, Expression], indent: int) -> str:
 
 
 def _flat_part(part: str | tuple[str, Expression]) -> str:
-    return part if isinstance(part, str) else f"{part[0]}={_flat(part[1])}"
+    return part if isinstance(part, str) else f"{part[0]}={on_one_line(part[1])}"
 
 
 def _bracketed(opening: str, parts: Sequence[str], closing: str, indent: int) -> str:

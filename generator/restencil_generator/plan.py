@@ -3,9 +3,9 @@ imports.
 
 Nothing here knows about lines and columns (`layout`, and the templates, do), and nothing after it decides anything.
 
-The modules of a package: `__init__` (lazy, by PEP 562), one per resource, named by its key, with the resource's class,
-its entity and their TypedDicts; `_client`, `_enums`, `_objects`; `_entities` for entities that are of no one resource;
-`_lazy`.
+The modules of a package: `__init__`, which imports the others when they are needed; one per resource, named by its key,
+with the resource's class, its entity and their TypedDicts; `_client`, `_enums`, `_objects`; `_entities` for entities
+that are of no one resource.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, TypeVar
 
 from restencil_generator import declaration as d
+from restencil_generator.annotations import annotation, body_annotation, object_types
 from restencil_generator.code import (
     Call,
     Expression,
@@ -28,40 +29,27 @@ from restencil_generator.code import (
     pair,
     string,
 )
+from restencil_generator.defaults import default
+from restencil_generator.docs import note_of, partial_body, share_of, type_docs, with_deprecation
 from restencil_generator.failure import Failure
-from restencil_generator.members import (
-    ResourceClass,
-    body_types,
-    note_of,
-    partial_body,
-    plan_resource,
-    result_types,
-    type_docs,
-    what_of,
-    with_deprecation,
-)
+from restencil_generator.members import ResourceClass, body_types, plan_resource, result_types
 from restencil_generator.package import HEADER
-from restencil_generator.scope import (
-    CLIENT,
-    ENTITIES,
-    ENUMS,
-    LAZY,
-    OBJECTS,
-    Homes,
-    Import,
-    Scope,
-    module_of,
-    object_types,
-)
+from restencil_generator.schemas import schema_of
+from restencil_generator.scope import CLIENT, ENTITIES, ENUMS, OBJECTS, Homes, Import, Scope, module_of
 from restencil_generator.values import objects_in
 
-CONTEXT_VERSION: Final = 1
+CONTEXT_VERSION: Final = 2
 """The version of what templates get (`Module` and all inside it). It grows when something is renamed or removed."""
 
 _DEPTH: Final = 8
 """How deep the TypedDicts of entities may nest in bodies."""
 
-_RAISED: Final = frozenset(("NotImplementedError", "builtins"))
+_STUBS: Final = ('# mypy: disable-error-code="empty-body"', "# ruff: noqa: PIE790, RUF100")
+"""What lets the bodies of methods be `...`: no one runs them, and type checkers read the signatures above.
+
+pyright takes `...` for what it is. mypy would miss a return statement, and ruff finds `...` needless below a docstring
+(RUF100 is for those whose ruff does not).
+"""
 
 _OPEN_ENUM: Final = "One of the known values. Another one that the server sends is kept as it came."
 
@@ -91,7 +79,7 @@ class RecordClass:
     """An entity or a plain nested object."""
 
     name: str
-    base: str
+    bases: tuple[str, ...]
     keywords: tuple[tuple[str, Expression], ...]
     doc: str
     fields: tuple[RecordField, ...]
@@ -105,7 +93,7 @@ class TypedDictClass:
     """A TypedDict: the members of an object, or what a body takes. `keywords` holds `total` where it is false."""
 
     name: str
-    base: str
+    bases: tuple[str, ...]
     keywords: tuple[tuple[str, Expression], ...]
     doc: str
     members: tuple[tuple[str, str], ...]
@@ -126,22 +114,23 @@ class Constant:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ClientMember:
-    """A resource of a client: the attribute, its type for the client's world, its docstring."""
+    """A resource of a client: the attribute, its type, what makes it, and its docstring (or empty)."""
 
     name: str
     type: str
+    value: Expression
     doc: str
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ClientClass:
-    """A client: its class and the resources that hang on it. `api` says where the server is and how to authenticate."""
+    """A client, or the resources that hang on each of them. `api` (or empty) is what its `_api` is set to."""
 
     name: str
-    base: str
+    bases: tuple[str, ...]
     doc: str
-    api: Expression
-    members: tuple[ClientMember, ...]
+    api: str = ""
+    members: tuple[ClientMember, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -152,6 +141,8 @@ class Module:
     template: str
     header: str
     doc: str
+    directives: tuple[str, ...] = ()
+    """Comments below the header that are for tools."""
     imports: tuple[tuple[Import, ...], ...] = ()
     type_imports: tuple[Import, ...] = ()
     type_checking: str = ""
@@ -161,10 +152,8 @@ class Module:
     typed_dicts: tuple[TypedDictClass, ...] = ()
     resource: ResourceClass | None = None
     clients: tuple[ClientClass, ...] = ()
-    tables: tuple[Constant, ...] = ()
-    names: Mapping[str, str] = dataclasses.field(default_factory=dict[str, str])
-    """How names of the standard library and the runtime are called in this module, for what a template writes itself.
-    """
+    setup: Call | None = None
+    """A call at the end of the module that makes it what it is."""
 
 
 def plan(spec: d.Spec) -> list[Module]:
@@ -192,8 +181,6 @@ class _Plan:
         if spec.enums:
             made.append(self.enums())
         made.append(self.clients())
-        if any(found.module == f".{LAZY}" for module in made for section in module.imports for found in section):
-            made.append(self.lazy())
         made.append(self.package())
         return sorted(made, key=lambda module: module.path)
 
@@ -214,15 +201,15 @@ class _Plan:
         typed_dicts += [self._typed_dict(found, scope, docs[found.name]) for found in results]
         planned = plan_resource(resource, scope)
         names = [*(entity.name for entity in own), *(found.name for found in typed_dicts), resource.class_name]
-        return self._module(
+        made = self._module(
             scope,
             "resource.py.jinja",
-            f"The resource `{resource.name}`: {resource.class_name} and what it sends and receives.",
+            f"What there is at `{resource.path.text}`, and the types of what is sent and received.",
             names,
             records=tuple(records),
             typed_dicts=tuple(_once(typed_dicts)),
-            resource=planned,
         )
+        return dataclasses.replace(made, resource=planned, directives=_STUBS)
 
     def entities(self, entities: Sequence[d.Entity]) -> Module:
         scope = self._scope(ENTITIES, entities, ())
@@ -245,14 +232,10 @@ class _Plan:
         records: list[RecordClass] = []
         for one in objects:
             fields = tuple(self._field(field, scope, None) for field in one.fields)
-            records.append(RecordClass(one.name, scope.restencil("Record"), (), f"A plain value: {one.name}.", fields))
+            records.append(RecordClass(one.name, (scope.restencil("Record"),), (), "", fields))
             scope.defined.add(one.name)
         typed_dicts = [self._typed_dict(found, scope, doc) for found, doc in inner]
-        typed_dicts += [
-            self._body_dict(one.body_name, f"What a body takes as {one.name}.", one.fields, scope)
-            for one in objects
-            if one.body_name
-        ]
+        typed_dicts += [self._body_dict(one.body_name, one.name, one.fields, scope) for one in objects if one.body_name]
         names = [*(record.name for record in records), *(found.name for found in typed_dicts)]
         return self._module(
             scope,
@@ -276,50 +259,36 @@ class _Plan:
                 if member.constant is not None
             ]
         names = [constant.name for constant in found]
-        return self._module(
-            scope, "enums.py.jinja", "The enums: known values of fields.", names, constants=tuple(found)
-        )
+        return self._module(scope, "enums.py.jinja", "Known values of fields.", names, constants=tuple(found))
 
     def clients(self) -> Module:
         spec = self.spec
         scope = Scope(CLIENT, self.homes, [resource.python for resource in spec.resources.values()])
-        lazy = scope.use("importlib")
-        api = Call(scope.restencil("Api"), (), self._api(scope))
-        text = (
-            "\n\n".join(part for part in (spec.title, spec.description.strip()) if part)
-            or f"The client of {spec.package}."
-        )
-        clients: list[ClientClass] = []
-        for name, base in ((spec.client, "Controller"), (spec.async_client, "AsyncController")):
-            controller = scope.restencil(base)
-            members = tuple(
-                ClientMember(
-                    resource.python,
-                    f"{scope.sibling(module_of(resource), resource.class_name)}[{controller}]",
-                    with_deprecation(resource.description.strip(), resource.deprecated).strip(),
-                )
-                for resource in spec.resources.values()
+        controller = scope.restencil("ControllerType")
+        members = tuple(
+            ClientMember(
+                resource.python,
+                f"{scope.sibling(module_of(resource), resource.class_name)}[{controller}]",
+                Call(scope.restencil("lazy_resource"), (string(f".{module_of(resource)}:{resource.class_name}"),)),
+                with_deprecation(resource.description.strip(), resource.deprecated).strip(),
             )
-            clients.append(ClientClass(name, controller, text, api, members))
-        table = tuple((string(resource.python), string(resource.class_name)) for resource in spec.resources.values())
-        names = {"importlib": lazy, "typing": scope.use("typing")}
-        texts = "" if table else scope.dict_of(scope.builtin("str"))
-        return dataclasses.replace(
-            self._module(scope, "client.py.jinja", f"The clients: {spec.client} and {spec.async_client}.", []),
-            clients=tuple(clients),
-            tables=(Constant("_RESOURCES", texts, _table(table)),),
-            names=names,
-            exports=items([string(name) for name in sorted((spec.client, spec.async_client), key=natural)]),
+            for resource in spec.resources.values()
         )
-
-    def lazy(self) -> Module:
-        scope = Scope(LAZY, self.homes, ())
-        names = {name: scope.use(name) for name in ("importlib",)} | {"schema": scope.schema("Lazy")}
+        host = ClientClass(
+            "_Resources",
+            (f"{scope.typing('Generic')}[{controller}]",),
+            "The resources of a client, each imported and made when it is first used.",
+            members=members,
+        )
+        clients = [host]
+        for name, base in ((spec.client, "Controller"), (spec.async_client, "AsyncController")):
+            world = scope.restencil(base)
+            clients.append(ClientClass(name, (f"{host.name}[{world}]", world), self._title(), "_API"))
+        api = Constant("_API", "", Call(scope.restencil("Api"), (), self._api(scope)))
+        made = self._module(scope, "client.py.jinja", "The clients: one that waits, and one to be awaited.", [])
+        names = sorted((spec.client, spec.async_client), key=natural)
         return dataclasses.replace(
-            self._module(
-                scope, "lazy.py.jinja", "Names of other modules of this package, imported when first needed.", []
-            ),
-            names=names,
+            made, constants=(api,), clients=tuple(clients), exports=items([string(name) for name in names])
         )
 
     def package(self) -> Module:
@@ -328,43 +297,37 @@ class _Plan:
         every = sorted((name for names in self.exports.values() for name in names), key=natural)
         # An imported module of the package is an attribute of it, and so a name in this module.
         scope = Scope("__init__", self.homes, self.exports)
-        names = {name: scope.use(name) for name in ("importlib", "typing")}
-        names |= {name: scope.builtin(name) for name in ("AttributeError", "getattr", "globals", "sorted")}
-        deprecated = self._deprecated()
-        if deprecated:
-            names["warnings"] = scope.use("warnings")
-            names["DeprecationWarning"] = scope.builtin("DeprecationWarning")
-        text = (
-            "\n\n".join(part for part in (spec.title, spec.description.strip()) if part)
-            or f"The package {spec.package}."
-        )
         modules = sorted((module for module, names in self.exports.items() if names), key=natural)
         exported = ((module, sorted(self.exports[module], key=natural)) for module in modules)
-        homes = ((string(module), pair(list(map(string, names)))) for module, names in exported)
-        tables = [Constant("_NAMES", "", Table(tuple(homes)))]
-        if deprecated:
-            tables.append(
-                Constant("_DEPRECATED", "", _table((string(name), string(text)) for name, text in deprecated))
-            )
-        module = self._module(scope, "init.py.jinja", text, [])
+        table = Table(tuple((string(module), pair(list(map(string, names)))) for module, names in exported))
+        reasons = Table(tuple((string(name), string(reason)) for name, reason in self._deprecated()))
+        setup = Call(
+            scope.restencil("lazy_package"),
+            ("__name__", table),
+            (("deprecated", reasons),) if reasons.pairs else (),
+        )
+        type_checking = scope.typing("TYPE_CHECKING")
         return dataclasses.replace(
-            module,
+            self._module(scope, "init.py.jinja", self._title(), []),
             type_imports=tuple(
                 Import(f".{module}", tuple((name, None) for name in sorted(self.exports[module], key=imported)))
                 for module in modules
             ),
-            type_checking=f"{names['typing']}.TYPE_CHECKING",
+            type_checking=type_checking,
             exports=items([string(name) for name in every]),
-            tables=tuple(tables),
-            names=names,
+            setup=setup,
         )
 
+    def _title(self) -> str:
+        """What the spec says of the whole API; or nothing."""
+        return "\n\n".join(part for part in (self.spec.title, self.spec.description.strip()) if part)
+
     def _deprecated(self) -> list[tuple[str, str]]:
-        """Names whose use is to be warned of, with the warning's text."""
+        """Names whose use is to be warned of, with the reason (or empty)."""
         found: dict[str, str | None] = {entity.name: entity.deprecated for entity in self.spec.entities.values()}
         found |= {resource.class_name: resource.deprecated for resource in self.spec.resources.values()}
         return [
-            (name, f"{name} is deprecated" + (f": {reason}" if reason else ""))
+            (name, reason)
             for name, reason in sorted(found.items(), key=lambda pair: natural(pair[0]))
             if reason is not None
         ]
@@ -390,7 +353,6 @@ class _Plan:
         constants: tuple[Constant, ...] = (),
         records: tuple[RecordClass, ...] = (),
         typed_dicts: tuple[TypedDictClass, ...] = (),
-        resource: ResourceClass | None = None,
     ) -> Module:
         if names:
             self.exports[scope.module] = list(dict.fromkeys(names))
@@ -407,7 +369,6 @@ class _Plan:
             constants=constants,
             records=tuple(_with_alias(one, scope) for one in records),
             typed_dicts=tuple(_with_alias(one, scope) for one in typed_dicts),
-            resource=resource,
         )
 
     def _scope(
@@ -419,7 +380,7 @@ class _Plan:
         objects: Iterable[d.Object] = (),
         endpoints: Iterable[d.Endpoint] = (),
     ) -> Scope:
-        members: set[str] = set()
+        members = {endpoint.python for endpoint in endpoints}
         for entity in entities:
             members.update(field.python for field in entity.all_fields)
             types = [*types, *(inner for field in entity.fields for inner in object_types(field.type))]
@@ -427,11 +388,6 @@ class _Plan:
             members.update(field.python for field in one.fields)
         for type in types:
             members.update(member.python for member in type.members)
-        for endpoint in endpoints:
-            members.add(endpoint.python)
-            # What the methods raise stands beside their parameters.
-            for call in (endpoint, *endpoint.extenders.values()):
-                members |= {field.python for field in (*call.params, *call.search_params)} & _RAISED
         return Scope(module, self.homes, members)
 
     # -------------------------------------------------------------------------------------------------------- classes
@@ -462,18 +418,16 @@ class _Plan:
         if entity.validate is not None and entity.validate != (parent.validate if parent else None):
             answer = f"{scope.builtin('str')} | None"
             validator = Validator(scope.builtin("classmethod"), scope.mapping(), answer, scope.hook(entity.validate))
-        text = entity.description or f"The entity {entity.name}."
-        return RecordClass(
-            entity.name, base, tuple(keywords), with_deprecation(text, entity.deprecated), fields, validator
-        )
+        doc = with_deprecation(entity.description, entity.deprecated).strip()
+        return RecordClass(entity.name, (base,), tuple(keywords), doc, fields, validator)
 
     def _field(self, field: d.Field, scope: Scope, entity: d.Entity | None) -> RecordField:
-        kind = scope.type(field.type)
+        kind = annotation(field.type, scope)
         for name in _objects_in(field.type):
             # The annotation is what tells the runtime the conversion, so the class must be there when it is looked up.
             scope.sibling(OBJECTS, name, real=True)
         options: list[tuple[str, Expression]] = []
-        schema = scope.schema_of(field.type, entity) if _has_entity(field.type) else None
+        schema = schema_of(field.type, scope, entity) if _has_entity(field.type) else None
         if schema is not None:
             options.append(("schema", schema))
         if field.wire != field.python:
@@ -482,14 +436,14 @@ class _Plan:
             reference: d.Reference | None = getattr(field, name)
             if reference is not None:
                 options.append((name, scope.hook(reference)))
-        default = self._default(field, scope)
-        if default is None:
+        given = self._default(field, scope)
+        if given is None:
             value: Expression = Call(scope.restencil("field"), (), (*options, ("required", "True")))
-        elif options or isinstance(default, Items | Table):
+        elif options or isinstance(given, Items | Table):
             # A bare list or dict reads as if all instances shared it.
-            value = Call(scope.restencil("field"), (), (("default", default), *options))
+            value = Call(scope.restencil("field"), (), (("default", given), *options))
         else:
-            value = default
+            value = given
         return RecordField(field.python, kind, value, note_of(field))
 
     def _default(self, field: d.Field, scope: Scope) -> Expression | None:
@@ -498,24 +452,23 @@ class _Plan:
             return "None" if isinstance(field.type, d.Optional) else None
         if isinstance(field.type, d.Const):
             return literal(field.type.value)
-        return scope.default(field.type, field.default)
+        return default(field.type, field.default, scope)
 
     def _entity_dicts(self, entities: Iterable[d.Entity], scope: Scope) -> list[TypedDictClass]:
         found: list[TypedDictClass] = []
         for entity in entities:
             found += [self._typed_dict(one, scope, doc) for one, doc in _inner_types(entity.name, entity.fields)]
             if entity.body_name:
-                found.append(
-                    self._body_dict(entity.body_name, f"What a body takes as {entity.name}.", entity.all_fields, scope)
-                )
+                found.append(self._body_dict(entity.body_name, entity.name, entity.all_fields, scope))
         return found
 
-    def _body_dict(self, name: str, doc: str, fields: Iterable[d.Field], scope: Scope) -> TypedDictClass:
+    def _body_dict(self, name: str, of: str, fields: Iterable[d.Field], scope: Scope) -> TypedDictClass:
         """The TypedDict of an entity's or object's fields in a body: none is required, read-only ones are left out."""
         members = tuple(
-            (field.python, scope.body_type(field.type, nested=True)) for field in fields if not field.read_only
+            (field.python, body_annotation(field.type, scope, nested=True)) for field in fields if not field.read_only
         )
-        return TypedDictClass(name, scope.typing("TypedDict"), (("total", "False"),), doc, members)
+        doc = f"What can be sent of `{of}`: any of these."
+        return TypedDictClass(name, (scope.typing("TypedDict"),), (("total", "False"),), doc, members)
 
     def _typed_dict(
         self, type: d.ObjectType, scope: Scope, doc: str, *, body: bool = False, partial: bool = False
@@ -523,12 +476,12 @@ class _Plan:
         """The TypedDict of an object with named members; `partial`: a body that may lack any of them."""
         members: list[tuple[str, str]] = []
         for member in type.members:
-            text = scope.body_type(member.type, nested=True) if body else scope.type(member.type)
+            text = body_annotation(member.type, scope, nested=True) if body else annotation(member.type, scope)
             needed = member.required or partial
             members.append((member.python, text if needed else f"{scope.typing('NotRequired')}[{text}]"))
         keywords = (("total", "False"),) if partial else ()
         notes = {member.python: note for member in type.members if (note := note_of(member))}
-        return TypedDictClass(type.name, scope.typing("TypedDict"), keywords, doc, tuple(members), notes)
+        return TypedDictClass(type.name, (scope.typing("TypedDict"),), keywords, doc, tuple(members), notes)
 
 
 # ------------------------------------------------------------------------------------------------------------- helpers
@@ -674,12 +627,8 @@ def _inner_types(owner: str, fields: Iterable[d.Field]) -> Iterator[tuple[d.Obje
     """The object types in the fields of an entity or object, each with its docstring."""
     for field in fields:
         for one in object_types(field.type):
-            yield one, f"{what_of(one, field.type)} `{field.python}` of {owner} holds."
+            yield one, share_of(one, field.type, f"what `{field.python}` of `{owner}` holds.")
 
 
 def _once(found: Iterable[TypedDictClass]) -> list[TypedDictClass]:
     return list({one.name: one for one in found}.values())
-
-
-def _table(pairs: Iterable[tuple[str, str]]) -> Expression:
-    return Table(tuple(pairs))

@@ -1,7 +1,7 @@
 """Modules of a plan as text, through Jinja templates: the built-in ones, or a user's own in their place.
 
 A user's template replaces the built-in one of the same name; `{% extends "builtin/resource.py.jinja" %}` keeps it and
-replaces blocks. Each says the version of the context it was written for: `{# restencil-context: 1 #}`.
+replaces blocks. Each says the version of the context it was written for: `{# restencil-context: 2 #}`.
 """
 
 from __future__ import annotations
@@ -129,19 +129,20 @@ def _statement(expression: Expression, before: str = "", after: str = "", indent
 
 
 class _HasHead:
-    """What the filter `head` takes: a class with a base and keywords."""
+    """What the filter `head` takes: a class with bases, and keywords where it has any."""
 
     name: str
-    base: str
-    keywords: Sequence[tuple[str, Expression]]
+    bases: Sequence[str]
+    keywords: Sequence[tuple[str, Expression]] = ()
 
 
 def _head(thing: _HasHead, word: str) -> str:
-    return layout.head(f"{word} {thing.name}", [thing.base, *thing.keywords], ":")
+    return layout.head(f"{word} {thing.name}", [*thing.bases, *getattr(thing, "keywords", ())], ":")
 
 
-def _signature(method: Method, indent: int = 0) -> str:
-    return layout.signature(f"def {method.name}", method.receiver, method.parameters, f" -> {method.returns}:", indent)
+def _signature(method: Method, indent: int = 0, body: str = "") -> str:
+    after = f" -> {method.returns}:{body}"
+    return layout.signature(f"def {method.name}", method.receiver, method.parameters, after, indent)
 
 
 def _import_line(line: Import, indent: int = 0) -> str:

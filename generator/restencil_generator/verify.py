@@ -7,12 +7,18 @@ from the other side: a module must parse, and have exactly the statements, names
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Iterable, Sequence
 from typing import Final, TypeAlias
 
+from restencil_generator.code import Example
 from restencil_generator.failure import Failure
+from restencil_generator.layout import on_one_line
 from restencil_generator.members import Assignment, Method, ResourceClass
 from restencil_generator.plan import ClientClass, Module, RecordClass, TypedDictClass
+
+_LAYOUT: Final = re.compile(r"([(\[{]) |,? ([)\]}])")
+"""What stands inside of brackets where each item has a line of its own."""
 
 Outline: TypeAlias = "tuple[str | Outline, ...]"
 
@@ -30,6 +36,9 @@ def verify(module: Module, text: str, *, custom: bool) -> None:
         raise AssertionError(message) from error
     if custom:
         return
+    head = "".join(f"{line}\n" for line in (module.header, *module.directives))
+    if not text.startswith(head):
+        raise AssertionError(f"{module.path}: was meant to begin with {head!r}")
     found = dict(_classes(tree.body))
     for name, meant in _meant(module):
         if found.get(name) != meant:
@@ -37,8 +46,9 @@ def verify(module: Module, text: str, *, custom: bool) -> None:
     if _words(ast.get_docstring(tree, clean=False)) != _words(module.doc):
         raise AssertionError(f"{module.path}: the docstring was meant to be {module.doc!r}")
     known = _top_level(module)
+    setup = "" if module.setup is None else ast.unparse(ast.parse(on_one_line(module.setup)))
     for node in tree.body:
-        if not _is_meant(node, known):
+        if not _is_meant(node, known, setup):
             raise AssertionError(
                 f"{module.path}:{node.lineno}: a statement that nobody meant: {ast.unparse(node)[:200]}"
             )
@@ -47,23 +57,21 @@ def verify(module: Module, text: str, *, custom: bool) -> None:
 def _top_level(module: Module) -> set[str]:
     """The names that a module may define."""
     known = {name for name, _ in _meant(module)}
-    known |= {constant.name for constant in (*module.constants, *module.tables)}
+    known |= {constant.name for constant in module.constants}
     known |= {client.name for client in module.clients}
     known |= {record.alias for record in module.records} | {one.alias for one in module.typed_dicts}
     known |= {default.name for default in (module.resource.defaults if module.resource is not None else ())}
-    return known | {"__all__"} | _MACHINERY.get(module.template, set())
+    return known | {"__all__"}
 
 
-_MACHINERY: Final[Mapping[str, set[str]]] = {"client.py.jinja": {"_API", "_Resources"}, "lazy.py.jinja": {"lazy"}}
-"""What templates define by themselves."""
-
-
-def _is_meant(node: ast.stmt, known: set[str]) -> bool:
+def _is_meant(node: ast.stmt, known: set[str], setup: str) -> bool:
     match node:
         case ast.ClassDef(name) | ast.FunctionDef(name) | ast.AnnAssign(ast.Name(name)) | ast.Assign([ast.Name(name)]):
             return name in known
         case ast.Expr(ast.Constant(str())) | ast.Import() | ast.ImportFrom():
             return True
+        case ast.Expr(ast.Call()):
+            return ast.unparse(node) == setup
         case ast.If(test):
             return ast.unparse(test).endswith("typing.TYPE_CHECKING")
         case _:
@@ -81,19 +89,23 @@ def _meant(module: Module) -> Iterable[tuple[str, Outline]]:
         yield client.name, _client(client)
 
 
+_EMPTY: Final[Outline] = (("pass",),)
+"""A class of nothing but its name and what it is derived from."""
+
+
 def _record(record: RecordClass) -> Outline:
-    found: list[str | Outline] = [("doc", _words(record.doc))]
+    found = _doc(record.doc)
     for field in record.fields:
         found.append(("field", field.name))
         if field.doc:
             found.append(("doc", _words(field.doc)))
     if record.validator is not None:
         found.append(("def", "validate", "cls", "record", "2"))
-    return tuple(found)
+    return tuple(found) or _EMPTY
 
 
 def _typed_dict(typed_dict: TypedDictClass) -> Outline:
-    found: list[str | Outline] = [("doc", _words(typed_dict.doc))]
+    found = _doc(typed_dict.doc)
     for name, _ in typed_dict.members:
         found.append(("field", name))
         if name in typed_dict.notes:
@@ -102,19 +114,19 @@ def _typed_dict(typed_dict: TypedDictClass) -> Outline:
 
 
 def _resource(resource: ResourceClass) -> Outline:
-    found: list[str | Outline] = [("doc", _words(resource.doc))]
+    found = _doc(resource.doc)
     for member in resource.members:
         if isinstance(member, Assignment):
-            found.append(("name", member.name))
-            if member.doc:
-                found.append(("doc", _words(member.doc)))
+            found += [("name", member.name), *_doc(member.doc, member.example)]
         else:
             found.append(_method(member))
-    return tuple(found)
+    return tuple(found) or _EMPTY
 
 
 def _client(client: ClientClass) -> Outline:
-    found: list[str | Outline] = [("doc", _words(client.doc)), ("name", "_api")]
+    found = _doc(client.doc)
+    if client.api:
+        found.append(("name", "_api"))
     for member in client.members:
         found.append(("field", member.name))
         if member.doc:
@@ -124,8 +136,18 @@ def _client(client: ClientClass) -> Outline:
 
 def _method(method: Method) -> Outline:
     names = [method.receiver, *(parameter.name for parameter in method.parameters)]
-    doc: Outline = ("doc", _words(method.doc)) if method.doc else ()
-    return ("def", method.name, *names, str(1), *doc)
+    return ("def", method.name, *names, "...", *_doc(method.doc, method.example))
+
+
+def _doc(text: str, example: Example | None = None) -> list[str | Outline]:
+    """The docstring of something as a part of its outline: none where there is no text."""
+    if not text:
+        return []
+    if example is not None:
+        text = f"{text} Example: {on_one_line(example.call)}"
+        if example.answer is not None:
+            text = f"{text} The server answers: {on_one_line(example.answer)}"
+    return [("doc", _words(text))]
 
 
 def _classes(body: Sequence[ast.stmt]) -> Iterable[tuple[str, Outline]]:
@@ -147,12 +169,14 @@ def _statement(node: ast.stmt) -> Outline:
             doc = ast.get_docstring(node, clean=False)
             if name == "validate" and doc is not None:
                 return "def", name, *arguments, str(len(node.body) - 1)
-            told: Outline = () if doc is None else ("doc", _words(doc))
-            return "def", name, *arguments, str(len(node.body) - (doc is not None)), *told
+            code = "; ".join(ast.unparse(inner) for inner in node.body[doc is not None :])
+            return "def", name, *arguments, code, *([] if doc is None else [("doc", _words(doc))])
+        case ast.Pass():
+            return ("pass",)
         case _:
             return type(node).__name__, str(getattr(node, "lineno", 0))
 
 
 def _words(text: str | None) -> str:
-    """A text without its layout: docstrings are wrapped."""
-    return " ".join((text or "").split())
+    """A text without its layout: docstrings are wrapped, and of code in them items stand on lines of their own."""
+    return _LAYOUT.sub(r"\1\2", " ".join((text or "").split()))

@@ -10,10 +10,9 @@ line two \\
 
 from __future__ import annotations
 
-import builtins
-import importlib as _importlib
 import typing as _typing
-import warnings
+
+import restencil
 
 if _typing.TYPE_CHECKING:
     from ._client import AsyncAwkward, Awkward
@@ -83,46 +82,38 @@ __all__ = [
     "typingBody",
 ]
 
-_NAMES = {
-    "_client": ("AsyncAwkward", "Awkward"),
-    "_entities": ("Base", "Derived", "DerivedBody"),
-    "_enums": ("DECIMAL_MINUS", "DECIMAL_ONE", "Any", "Decimal"),
-    "_objects": (
-        "UUID",
-        "Atlas",
-        "AtlasBody",
-        "Inner",
-        "InnerBody",
-        "NotImplementedError",
-        "NotImplementedErrorBody",
-        "UUIDBody",
-        "Zone",
-        "ZoneBody",
-        "dict",
-        "dictBody",
-    ),
-    "class_": ("Class", "ClassBody", "Klass", "KlassExtendBody", "KlassRaiseResult"),
-    "entities": ("Entities", "Entity", "EntityBody"),
-    "functools": ("Functools",),
-    "getattr": ("Callable", "CallableBody", "Getattr", "GetattrPushBody"),
-    "importlib": ("C", "CBody", "Importlib"),
-    "typing_extensions": ("TypingExtensions", "typing", "typingBody"),
-}
-_DEPRECATED = {"Importlib": "Importlib is deprecated"}
-
-if not _typing.TYPE_CHECKING:
-    _HOME = {name: module for module, names in _NAMES.items() for name in names}
-
-    def __getattr__(name):
-        if name not in _HOME:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        if name in _DEPRECATED:
-            warnings.warn(_DEPRECATED[name], DeprecationWarning, stacklevel=2)
-        module = _importlib.import_module(f".{_HOME[name]}", __name__)
-        value = builtins.getattr(module, name)
-        if name not in _DEPRECATED:
-            globals()[name] = value
-        return value
-
-    def __dir__():
-        return sorted({*globals(), *__all__})
+restencil.lazy_package(
+    __name__,
+    {
+        "_client": ("AsyncAwkward", "Awkward"),
+        "_entities": ("Base", "Derived", "DerivedBody"),
+        "_enums": ("DECIMAL_MINUS", "DECIMAL_ONE", "Any", "Decimal"),
+        "_objects": (
+            "UUID",
+            "Atlas",
+            "AtlasBody",
+            "Inner",
+            "InnerBody",
+            "NotImplementedError",
+            "NotImplementedErrorBody",
+            "UUIDBody",
+            "Zone",
+            "ZoneBody",
+            "dict",
+            "dictBody",
+        ),
+        "class_": (
+            "Class",
+            "ClassBody",
+            "Klass",
+            "KlassExtendBody",
+            "KlassRaiseResult",
+        ),
+        "entities": ("Entities", "Entity", "EntityBody"),
+        "functools": ("Functools",),
+        "getattr": ("Callable", "CallableBody", "Getattr", "GetattrPushBody"),
+        "importlib": ("C", "CBody", "Importlib"),
+        "typing_extensions": ("TypingExtensions", "typing", "typingBody"),
+    },
+    deprecated={"Importlib": ""},
+)

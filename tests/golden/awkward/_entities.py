@@ -13,15 +13,11 @@ __all__ = ["Base", "Derived", "DerivedBody"]
 
 
 class Base(restencil.Entity, abstract=True):
-    """The entity Base."""
-
     id: int = restencil.field(default=0, wire="Id")
     kind: str = restencil.field(default="", wire="Kind")
 
 
 class Derived(Base):
-    """The entity Derived."""
-
     kind: _typing.Literal['it\'s "derived"'] = restencil.field(
         default='it\'s "derived"',
         wire="Kind",
@@ -35,7 +31,7 @@ class Derived(Base):
 
 
 class DerivedBody(_typing.TypedDict, total=False):
-    """What a body takes as Derived."""
+    """What can be sent of `Derived`: any of these."""
 
     id: int
     kind: _typing.Literal['it\'s "derived"']

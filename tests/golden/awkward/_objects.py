@@ -25,8 +25,6 @@ __all__ = [
 
 
 class Zone(restencil.Record):
-    """A plain value: Zone."""
-
     Inner: _Inner | None = None
 
 
@@ -34,8 +32,6 @@ _Zone = Zone
 
 
 class Inner(restencil.Record):
-    """A plain value: Inner."""
-
     x: builtins.int = restencil.field(default=0, wire="X")
 
 
@@ -43,8 +39,6 @@ _Inner = Inner
 
 
 class Atlas(restencil.Record):
-    """A plain value: Atlas."""
-
     Zone: _Zone = _Zone(Inner=_Inner(x=1))
     zones: list[_Zone] = restencil.field(default=[_Zone(Inner=None)], wire="Zones")
     Atlas: _Atlas | None = None
@@ -54,40 +48,34 @@ _Atlas = Atlas
 
 
 class NotImplementedError(restencil.Record):
-    """A plain value: NotImplementedError."""
-
     args: list[str] = restencil.field(default=['a"b', "c'd", "e\\f"], wire="Args")
 
 
 class UUID(restencil.Record):
-    """A plain value: UUID."""
-
     int: builtins.int = restencil.field(default=0, wire="Int")
     hex: str | None = restencil.field(default=None, wire="Hex")
 
 
 class dict(restencil.Record):
-    """A plain value: dict."""
-
     keys: str = restencil.field(default="", wire="Keys")
     values_of: builtins.dict[str, str] = restencil.field(default={}, wire="values")
     items: list[str] = restencil.field(default=[], wire="Items")
 
 
 class ZoneBody(_typing.TypedDict, total=False):
-    """What a body takes as Zone."""
+    """What can be sent of `Zone`: any of these."""
 
     Inner: InnerBody | _Inner | None
 
 
 class InnerBody(_typing.TypedDict, total=False):
-    """What a body takes as Inner."""
+    """What can be sent of `Inner`: any of these."""
 
     x: builtins.int
 
 
 class AtlasBody(_typing.TypedDict, total=False):
-    """What a body takes as Atlas."""
+    """What can be sent of `Atlas`: any of these."""
 
     Zone: ZoneBody | _Zone
     zones: list[ZoneBody | _Zone]
@@ -95,20 +83,20 @@ class AtlasBody(_typing.TypedDict, total=False):
 
 
 class NotImplementedErrorBody(_typing.TypedDict, total=False):
-    """What a body takes as NotImplementedError."""
+    """What can be sent of `NotImplementedError`: any of these."""
 
     args: list[str]
 
 
 class UUIDBody(_typing.TypedDict, total=False):
-    """What a body takes as UUID."""
+    """What can be sent of `UUID`: any of these."""
 
     int: builtins.int
     hex: str | None
 
 
 class dictBody(_typing.TypedDict, total=False):
-    """What a body takes as dict."""
+    """What can be sent of `dict`: any of these."""
 
     keys: str
     values_of: builtins.dict[str, str]

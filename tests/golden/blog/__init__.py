@@ -6,8 +6,9 @@ Articles, the people who write them, and what readers say about them.
 
 from __future__ import annotations
 
-import importlib
 import typing
+
+import restencil
 
 if typing.TYPE_CHECKING:
     from ._client import AsyncBlog, Blog
@@ -34,25 +35,14 @@ __all__ = [
     "Users",
 ]
 
-_NAMES = {
-    "_client": ("AsyncBlog", "Blog"),
-    "_entities": ("Comment", "CommentBody"),
-    "_enums": ("Status",),
-    "_objects": ("Address", "AddressBody"),
-    "articles": ("Article", "ArticleBody", "Articles", "ArticlesSearchResult"),
-    "users": ("User", "UserBody", "Users"),
-}
-
-if not typing.TYPE_CHECKING:
-    _HOME = {name: module for module, names in _NAMES.items() for name in names}
-
-    def __getattr__(name):
-        if name not in _HOME:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        module = importlib.import_module(f".{_HOME[name]}", __name__)
-        value = getattr(module, name)
-        globals()[name] = value
-        return value
-
-    def __dir__():
-        return sorted({*globals(), *__all__})
+restencil.lazy_package(
+    __name__,
+    {
+        "_client": ("AsyncBlog", "Blog"),
+        "_entities": ("Comment", "CommentBody"),
+        "_enums": ("Status",),
+        "_objects": ("Address", "AddressBody"),
+        "articles": ("Article", "ArticleBody", "Articles", "ArticlesSearchResult"),
+        "users": ("User", "UserBody", "Users"),
+    },
+)

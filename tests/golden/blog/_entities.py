@@ -6,8 +6,7 @@ from __future__ import annotations
 import typing
 
 import restencil
-
-from ._lazy import lazy
+from restencil import schema
 
 if typing.TYPE_CHECKING:
     from .users import User, UserBody
@@ -20,11 +19,14 @@ class Comment(restencil.Entity):
 
     id: int = 0
     body: str = ""
-    author: User = restencil.field(schema=lazy("users", "User"), required=True)
+    author: User = restencil.field(
+        schema=schema.Lazy(".users:User", __name__),
+        required=True,
+    )
 
 
 class CommentBody(typing.TypedDict, total=False):
-    """What a body takes as Comment."""
+    """What can be sent of `Comment`: any of these."""
 
     body: str
     author: UserBody | User | int | str

@@ -11,14 +11,12 @@ __all__ = ["Address", "AddressBody"]
 
 
 class Address(restencil.Record):
-    """A plain value: Address."""
-
     street: str = ""
     city: str = ""
 
 
 class AddressBody(typing.TypedDict, total=False):
-    """What a body takes as Address."""
+    """What can be sent of `Address`: any of these."""
 
     street: str
     city: str

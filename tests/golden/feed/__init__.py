@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
-import importlib
 import typing
+
+import restencil
 
 if typing.TYPE_CHECKING:
     from ._client import AsyncFeed, Feed
@@ -54,37 +55,26 @@ __all__ = [
     "SessionsLogInBody",
 ]
 
-_NAMES = {
-    "_client": ("AsyncFeed", "Feed"),
-    "_entities": (
-        "Account",
-        "AccountBody",
-        "AccountSummary",
-        "Item",
-        "Link",
-        "LinkBody",
-        "LinkPreview",
-        "Poll",
-        "PollBody",
-        "Post",
-        "PostBody",
-    ),
-    "_enums": ("REACTION_LIKE", "REACTION_LOVE", "REACTION_NONE", "Reaction"),
-    "accounts": ("Accounts",),
-    "items": ("Items", "ItemsReactBody", "ItemsReactResult", "ItemsTimelineResult"),
-    "sessions": ("Session", "Sessions", "SessionsLogInBody"),
-}
-
-if not typing.TYPE_CHECKING:
-    _HOME = {name: module for module, names in _NAMES.items() for name in names}
-
-    def __getattr__(name):
-        if name not in _HOME:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        module = importlib.import_module(f".{_HOME[name]}", __name__)
-        value = getattr(module, name)
-        globals()[name] = value
-        return value
-
-    def __dir__():
-        return sorted({*globals(), *__all__})
+restencil.lazy_package(
+    __name__,
+    {
+        "_client": ("AsyncFeed", "Feed"),
+        "_entities": (
+            "Account",
+            "AccountBody",
+            "AccountSummary",
+            "Item",
+            "Link",
+            "LinkBody",
+            "LinkPreview",
+            "Poll",
+            "PollBody",
+            "Post",
+            "PostBody",
+        ),
+        "_enums": ("REACTION_LIKE", "REACTION_LOVE", "REACTION_NONE", "Reaction"),
+        "accounts": ("Accounts",),
+        "items": ("Items", "ItemsReactBody", "ItemsReactResult", "ItemsTimelineResult"),
+        "sessions": ("Session", "Sessions", "SessionsLogInBody"),
+    },
+)

@@ -36,8 +36,6 @@ class AccountSummary(restencil.Entity, key="Account"):
 
 
 class Account(AccountSummary):
-    """The entity Account."""
-
     bio: str | None = None
     followers: int = 0
     pinned: Post | Link | None = restencil.field(
@@ -71,8 +69,6 @@ class Item(restencil.Entity, abstract=True):
 
 
 class Link(Item):
-    """The entity Link."""
-
     type: typing.Literal["link"] = "link"
     url: str = ""
     preview: LinkPreview | None = restencil.field(
@@ -89,8 +85,6 @@ class Link(Item):
 
 
 class Poll(Item):
-    """The entity Poll."""
-
     type: typing.Literal["poll"] = "poll"
     question: str = ""
     options: list[str] = restencil.field(default=[])
@@ -112,7 +106,7 @@ class Post(Item):
 
 
 class AccountBody(typing.TypedDict, total=False):
-    """What a body takes as Account."""
+    """What can be sent of `Account`: any of these."""
 
     id: int
     handle: str
@@ -122,7 +116,7 @@ class AccountBody(typing.TypedDict, total=False):
 
 
 class LinkPreview(typing.TypedDict):
-    """What `preview` of Link holds."""
+    """What `preview` of `Link` holds."""
 
     title: str
     image_url: typing.NotRequired[str | None]
@@ -130,7 +124,7 @@ class LinkPreview(typing.TypedDict):
 
 
 class LinkBody(typing.TypedDict, total=False):
-    """What a body takes as Link."""
+    """What can be sent of `Link`: any of these."""
 
     id: str
     type: typing.Literal["link"]
@@ -142,7 +136,7 @@ class LinkBody(typing.TypedDict, total=False):
 
 
 class PollBody(typing.TypedDict, total=False):
-    """What a body takes as Poll."""
+    """What can be sent of `Poll`: any of these."""
 
     id: str
     type: typing.Literal["poll"]
@@ -155,7 +149,7 @@ class PollBody(typing.TypedDict, total=False):
 
 
 class PostBody(typing.TypedDict, total=False):
-    """What a body takes as Post."""
+    """What can be sent of `Post`: any of these."""
 
     id: str
     type: typing.Literal["post"]

@@ -8,9 +8,9 @@ Prices are decimals; moments are in UTC.
 
 from __future__ import annotations
 
-import importlib
 import typing
-import warnings
+
+import restencil
 
 if typing.TYPE_CHECKING:
     from ._client import AsyncShop, Shop
@@ -86,62 +86,48 @@ __all__ = [
     "Shop",
 ]
 
-_NAMES = {
-    "_client": ("AsyncShop", "Shop"),
-    "_entities": ("OrderLine",),
-    "_enums": (
-        "ORDER_STATE_OPEN",
-        "ORDER_STATE_PAID",
-        "ORDER_STATE_SHIPPED",
-        "Currency",
-        "OrderState",
-    ),
-    "_objects": (
-        "Dimensions",
-        "DimensionsBody",
-        "Money",
-        "MoneyBody",
-        "Package",
-        "PackageBody",
-    ),
-    "categories": ("Categories", "Category", "CategoryBody"),
-    "ledgers": ("Ledger", "LedgerBody", "Ledgers"),
-    "orders": (
-        "Order",
-        "Orders",
-        "OrdersBody",
-        "OrdersBulkBody",
-        "OrdersCancelBody",
-        "OrdersPartialUpdateBody",
-    ),
-    "products": (
-        "Product",
-        "ProductBody",
-        "Products",
-        "ProductsAttachBody",
-        "ProductsAttachResult",
-        "ProductsRateBody",
-        "ProductsSearchResult",
-    ),
-}
-_DEPRECATED = {
-    "Ledger": "Ledger is deprecated: Moves to another service.",
-    "Ledgers": "Ledgers is deprecated: Moves to another service.",
-}
-
-if not typing.TYPE_CHECKING:
-    _HOME = {name: module for module, names in _NAMES.items() for name in names}
-
-    def __getattr__(name):
-        if name not in _HOME:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        if name in _DEPRECATED:
-            warnings.warn(_DEPRECATED[name], DeprecationWarning, stacklevel=2)
-        module = importlib.import_module(f".{_HOME[name]}", __name__)
-        value = getattr(module, name)
-        if name not in _DEPRECATED:
-            globals()[name] = value
-        return value
-
-    def __dir__():
-        return sorted({*globals(), *__all__})
+restencil.lazy_package(
+    __name__,
+    {
+        "_client": ("AsyncShop", "Shop"),
+        "_entities": ("OrderLine",),
+        "_enums": (
+            "ORDER_STATE_OPEN",
+            "ORDER_STATE_PAID",
+            "ORDER_STATE_SHIPPED",
+            "Currency",
+            "OrderState",
+        ),
+        "_objects": (
+            "Dimensions",
+            "DimensionsBody",
+            "Money",
+            "MoneyBody",
+            "Package",
+            "PackageBody",
+        ),
+        "categories": ("Categories", "Category", "CategoryBody"),
+        "ledgers": ("Ledger", "LedgerBody", "Ledgers"),
+        "orders": (
+            "Order",
+            "Orders",
+            "OrdersBody",
+            "OrdersBulkBody",
+            "OrdersCancelBody",
+            "OrdersPartialUpdateBody",
+        ),
+        "products": (
+            "Product",
+            "ProductBody",
+            "Products",
+            "ProductsAttachBody",
+            "ProductsAttachResult",
+            "ProductsRateBody",
+            "ProductsSearchResult",
+        ),
+    },
+    deprecated={
+        "Ledger": "Moves to another service.",
+        "Ledgers": "Moves to another service.",
+    },
+)

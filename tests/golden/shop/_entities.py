@@ -7,8 +7,8 @@ import typing
 import uuid
 
 import restencil
+from restencil import schema
 
-from ._lazy import lazy
 from ._objects import Money
 
 if typing.TYPE_CHECKING:
@@ -18,12 +18,10 @@ __all__ = ["OrderLine"]
 
 
 class OrderLine(restencil.Entity, pk=["order_id", "position"]):
-    """The entity OrderLine."""
-
     order_id: uuid.UUID = uuid.UUID(int=0)
     position: int = 0
     product: Product = restencil.field(
-        schema=lazy("products", "Product"),
+        schema=schema.Lazy(".products:Product", __name__),
         required=True,
     )
     quantity: int = 1

@@ -22,30 +22,24 @@ __all__ = [
 
 
 class Dimensions(restencil.Record):
-    """A plain value: Dimensions."""
-
     width_mm: int = 0
     height_mm: int = restencil.field(default=0, wire="heightMM")
     depth_mm: int | None = None
 
 
 class Money(restencil.Record):
-    """A plain value: Money."""
-
     amount: decimal.Decimal = decimal.Decimal(0)
     currency: Currency = "EUR"
 
 
 class Package(restencil.Record):
-    """A plain value: Package."""
-
     weight: float = 0.0
     size: Dimensions = Dimensions(width_mm=10, height_mm=20)
     labels: list[str] = restencil.field(default=["fragile"])
 
 
 class DimensionsBody(typing.TypedDict, total=False):
-    """What a body takes as Dimensions."""
+    """What can be sent of `Dimensions`: any of these."""
 
     width_mm: int
     height_mm: int
@@ -53,14 +47,14 @@ class DimensionsBody(typing.TypedDict, total=False):
 
 
 class MoneyBody(typing.TypedDict, total=False):
-    """What a body takes as Money."""
+    """What can be sent of `Money`: any of these."""
 
     amount: decimal.Decimal
     currency: Currency
 
 
 class PackageBody(typing.TypedDict, total=False):
-    """What a body takes as Package."""
+    """What can be sent of `Package`: any of these."""
 
     weight: float
     size: DimensionsBody | Dimensions

@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
-import importlib
 import typing
+
+import restencil
 
 if typing.TYPE_CHECKING:
     from ._client import AsyncTodoClient, TodoClient
@@ -12,21 +13,10 @@ if typing.TYPE_CHECKING:
 
 __all__ = ["AsyncTodoClient", "Todo", "TodoBody", "TodoClient", "Todos"]
 
-_NAMES = {
-    "_client": ("AsyncTodoClient", "TodoClient"),
-    "todos": ("Todo", "TodoBody", "Todos"),
-}
-
-if not typing.TYPE_CHECKING:
-    _HOME = {name: module for module, names in _NAMES.items() for name in names}
-
-    def __getattr__(name):
-        if name not in _HOME:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        module = importlib.import_module(f".{_HOME[name]}", __name__)
-        value = getattr(module, name)
-        globals()[name] = value
-        return value
-
-    def __dir__():
-        return sorted({*globals(), *__all__})
+restencil.lazy_package(
+    __name__,
+    {
+        "_client": ("AsyncTodoClient", "TodoClient"),
+        "todos": ("Todo", "TodoBody", "Todos"),
+    },
+)

@@ -1,0 +1,294 @@
+"""The options of endpoints as values: what each has, what differs from what it has without a word, how it is written.
+
+The value of an option is plain data of the declaration. None is an option that is not set; whether two options agree is
+whether their values are equal, and only what is written becomes code.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping
+from typing import Final, TypeAlias
+
+from restencil_generator import declaration as d
+from restencil_generator.code import Call, Expression, Table, integer, pair, string
+from restencil_generator.schemas import NOTHING, body_model, holds_schema, schema_of, shape
+from restencil_generator.scope import Scope
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Runtime:
+    """A public name of the runtime."""
+
+    name: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class HandWritten:
+    """A class of the user's own, imported with the module."""
+
+    reference: d.Reference
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Member:
+    """Another member of the class."""
+
+    name: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Names:
+    """What tells a body's members their names in JSON: a shape, or `NOTHING` for one that may be anything."""
+
+    of: d.Type
+
+
+Value: TypeAlias = (
+    "None | bool | int | str | tuple[str, ...] | Mapping[str, Value] | d.Reference | d.Type"
+    " | Runtime | HandWritten | Member | Names"
+)
+"""What an option is set to; a type stands for its schema."""
+
+Options: TypeAlias = dict[str, Value]
+"""Options of an endpoint by name, in the order in which they are written."""
+
+Body: TypeAlias = "Names | None | d.Missing"
+"""What is said of a body: the names of its members, None: there is no body, `MISSING`: nothing."""
+
+_POLICIES: Final[Mapping[str, Value]] = {
+    "soft": Runtime("always_soft"),
+    "soft_on_server_error": Runtime("soft_on_server_error"),
+    "hard": None,
+}
+
+
+# --------------------------------------------------------------------------------------------------------- what one has
+
+
+def shared_options(resource: d.Resource) -> Options:
+    """The class keywords of a resource but for what is said of bodies: options that go to every member."""
+    found: Options = {"path": resource.path.text, "schema": schema_value(resource.schema)}
+    found |= _given_alike(resource) | _body_format(resource.body)
+    return found | {"optimistic": resource.optimistic or None, "deprecated": resource.deprecated}
+
+
+def list_options(resource: d.Resource) -> Options:
+    """The class keywords from which the runtime makes the collection of `get_list`."""
+    listed = resource.endpoints.get("get_list")
+    if listed is None or "schema" in listed.written or not isinstance(listed.schema, d.CollectionOf):
+        return {}
+    custom = listed.schema.custom
+    return {
+        "collection": None if custom is None else HandWritten(custom),
+        "non_filter_argument_keys": listed.schema.non_filter_arguments or None,
+    }
+
+
+def endpoint_options(endpoint: d.Endpoint, resource: d.Resource) -> Options:
+    """All options of an endpoint but for what is said of its body."""
+    found: Options = {
+        "method": endpoint.method,
+        "path": endpoint.path.text,
+        "side_effect": endpoint.side_effect,
+        "schema": schema_value(endpoint.schema),
+    }
+    found |= _given_alike(endpoint)
+    sender = sender_of(endpoint)
+    found |= _body_format(None if sender is None else sender.body)
+    found["content"] = endpoint.content
+    family = (endpoint, *endpoint.extenders.values())
+    page = next((one.pagination_field for one in family if one.pagination_field is not None), None)
+    found["pagination_field"] = None if page is None or endpoint.collection is None else page.wire
+    found["pagination"] = None if endpoint.pagination is None else _pagination(endpoint.pagination)
+    found["process"] = endpoint.process
+    found["update"] = endpoint.update
+    found["get_optimistic_response"] = endpoint.get_optimistic_response
+    found["optimistic"] = any(one.optimistic for one in family) or None
+    found["wire"] = {field.python: field.wire for field in _keywords(endpoint) if field.python != field.wire} or None
+    found["deprecated"] = resource.deprecated if endpoint.deprecated is None else endpoint.deprecated
+    return found
+
+
+def schema_value(type: d.Type | None) -> d.Type | None:
+    """The value of the option `schema`: the shape of a type, None where there is nothing in it to look for."""
+    found = NOTHING if type is None else shape(type)
+    return None if found == NOTHING else found
+
+
+def _given_alike(owner: d.Resource | d.Endpoint) -> Options:
+    """The options that a resource and an endpoint are given alike."""
+    found: Options = {
+        "url_prefix": owner.url_prefix or None,
+        "endpoint": None if owner.base is None else HandWritten(owner.base),
+        "request_init": {"headers": dict(owner.headers)} if owner.headers else None,
+    }
+    for field in dataclasses.fields(owner.options):
+        value: Value = getattr(owner.options, field.name)
+        found[field.name] = _POLICIES[value] if isinstance(value, str) else value
+    return found
+
+
+def _body_format(body: d.Body | None) -> Options:
+    kind = "json" if body is None else body.kind
+    return {"body_format": None if kind in ("json", "any") else kind}
+
+
+def _pagination(pagination: d.Pagination) -> Mapping[str, Value]:
+    found: Options = {"style": pagination.style}
+    if pagination.next is not None:
+        found["next"] = str(pagination.next)
+    if pagination.size is not None:
+        found["size"] = {"param": pagination.size.param.wire, "value": pagination.size.value}
+    if pagination.remove_cursor is not None:
+        found["remove_cursor"] = pagination.remove_cursor
+    return found
+
+
+def _keywords(endpoint: d.Endpoint) -> Iterable[d.Field]:
+    """The keywords of an endpoint and of all that hangs on it but the body: they share one mapping of names."""
+    found: dict[str, d.Field] = {}
+    for one in (endpoint, *endpoint.extenders.values()):
+        found |= {field.python: field for field in (*one.params, *one.search_params)}
+        if one.pagination_field is not None:
+            found[one.pagination_field.python] = one.pagination_field
+    return found.values()
+
+
+# --------------------------------------------------------------------------------------------------------- what differs
+
+
+def difference(wanted: Options, inherited: Options, endpoint: d.Endpoint) -> Options:
+    """What must be written so that a member with the inherited options has the wanted ones."""
+    found = {name: value for name, value in wanted.items() if inherited.get(name) != value}
+    found |= {name: None for name in sorted(inherited.keys() - wanted.keys()) if inherited[name] is not None}
+    if not any(one.has_body for one in (endpoint, *endpoint.extenders.values())) and found.get("body_format") is None:
+        found.pop("body_format", None)
+    if "optimistic" in found and found["optimistic"] is None:
+        del found["optimistic"]
+        if endpoint.standard and endpoint.side_effect:
+            found["optimistic"] = False  # what has no standard payload (reads, added members) needs no word
+    if "method" in found:
+        found.pop("side_effect", None)
+        if wanted["side_effect"] != (endpoint.method != "GET"):
+            found["side_effect"] = wanted["side_effect"]
+    return found
+
+
+# --------------------------------------------------------------------------------------------------------------- bodies
+
+
+def body_value(body: d.Body | None) -> Body:
+    """What is to be said of a body; `MISSING` of one whose members have no names."""
+    if body is None:
+        return None
+    if body.kind == "any":
+        return Names(NOTHING)
+    kind = body.type
+    while isinstance(kind, d.ListOf):
+        kind = kind.item
+    if not isinstance(kind, d.EntityRef | d.ObjectRef | d.UnionOf | d.ValuesOf | d.ObjectType):
+        return d.MISSING
+    return d.MISSING if shape(kind) == NOTHING else Names(shape(kind))
+
+
+def implied_body(schema: d.Type | None) -> Body:
+    """What the runtime takes a body for when nothing is said: the items of a list, or the one entity of the schema."""
+    found = _implied(schema)
+    return d.MISSING if found is None or shape(found) == NOTHING else Names(shape(found))
+
+
+def sender_of(endpoint: d.Endpoint) -> d.Endpoint | None:
+    """The endpoint whose body the options of this one tell: itself, or, of a list, what is added to it.
+
+    What has a body of its own there has options of its own.
+    """
+    sending = [one for one in (endpoint, *endpoint.extenders.values()) if one.has_body]
+    return next((one for one in sending if one is endpoint or "body" not in one.written), next(iter(sending), None))
+
+
+def sent_body(endpoint: d.Endpoint) -> d.Body | None:
+    """The body of an endpoint as it is sent: `assign` takes entries by their keys."""
+    body = endpoint.body
+    adds_entries = isinstance(endpoint.schema, d.AdderOf) and endpoint.schema.how == "assign"
+    if body is None or not adds_entries or not isinstance(body.type, d.EntityRef | d.UnionOf):
+        return body
+    return d.Body(body.kind, d.ValuesOf(body.type))
+
+
+def _implied(schema: d.Type | None) -> d.Type | None:
+    match schema:
+        case d.AdderOf(d.CollectionOf(of)) | d.CollectionOf(of):
+            return _items(of)
+        case d.ListOf() | d.UnionOf():
+            return _items(schema)
+        case d.Optional(of) | d.PageOf(of):
+            return _implied(of)
+        case _:
+            return _only_entity(schema)
+
+
+def _items(type: d.Type) -> d.Type | None:
+    while isinstance(type, d.ListOf | d.Optional):
+        type = type.item
+    return type if isinstance(type, d.EntityRef | d.UnionOf | d.ObjectType | d.ValuesOf) else None
+
+
+def _only_entity(type: d.Type | None) -> d.EntityRef | None:
+    """The only entity in a type; None for several or none."""
+    match type:
+        case d.EntityRef():
+            return type
+        case d.Optional(of) | d.ListOf(of) | d.ValuesOf(of):
+            return _only_entity(of)
+        case d.CollectionOf(of) | d.AllOf(of) | d.InvalidateOf(of) | d.QueryOf(of):
+            return _only_entity(of)
+        case d.ObjectType(members):
+            found = [member.type for member in members if holds_schema(member.type)]
+            return _only_entity(found[0]) if len(found) == 1 else None
+        case d.UnionOf([choice]):
+            return d.EntityRef(choice.entity)
+        case _:
+            return None
+
+
+# ---------------------------------------------------------------------------------------------------- how it is written
+
+
+def written(options: Options, scope: Scope) -> tuple[tuple[str, Expression], ...]:
+    """Options as keywords; what they name is imported."""
+    return tuple((name, _code(value, scope)) for name, value in options.items())
+
+
+def _code(value: Value, scope: Scope) -> Expression:
+    if value is None or isinstance(value, bool):
+        return str(value)
+    if isinstance(value, int):
+        return integer(value)
+    if isinstance(value, str):
+        return string(value)
+    if isinstance(value, tuple):
+        return pair(list(map(string, value)))
+    if isinstance(value, Mapping):
+        return Table(tuple((string(name), _code(part, scope)) for name, part in value.items()))
+    if isinstance(value, Runtime | HandWritten | Member | d.Reference):
+        return _name(value, scope)
+    return _names(value.of, scope) if isinstance(value, Names) else schema_of(value, scope) or "None"
+
+
+def _name(value: Runtime | HandWritten | Member | d.Reference, scope: Scope) -> str | Call:
+    match value:
+        case Runtime(name):
+            return scope.restencil(name)
+        case HandWritten(reference):
+            return scope.hand_written(reference)
+        case Member(name):
+            return name
+        case _:
+            return scope.hook(value)
+
+
+def _names(of: d.Type, scope: Scope) -> Expression:
+    if isinstance(of, d.ObjectType):
+        return body_model(of.members, scope)
+    return schema_of(of, scope) or scope.builtin("dict")
