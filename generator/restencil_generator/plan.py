@@ -51,6 +51,9 @@ pyright takes `...` for what it is. mypy would miss a return statement, and ruff
 (RUF100 is for those whose ruff does not).
 """
 
+_LAZY: Final = ("# ruff: noqa: RUF100, TC004",)
+"""What lets `__all__` name what is imported for type checkers alone: at run time the call at the end provides it."""
+
 _OPEN_ENUM: Final = "One of the known values. Another one that the server sends is kept as it came."
 
 
@@ -309,6 +312,7 @@ class _Plan:
         type_checking = scope.typing("TYPE_CHECKING")
         return dataclasses.replace(
             self._module(scope, "init.py.jinja", self._title(), []),
+            directives=_LAZY,
             type_imports=tuple(
                 Import(f".{module}", tuple((name, None) for name in sorted(self.exports[module], key=imported)))
                 for module in modules

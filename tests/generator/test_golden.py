@@ -206,9 +206,10 @@ def test_importing_a_package_imports_none_of_its_modules() -> None:
     done = isolated(
         "import sys, hundred\n"
         "assert [m for m in sys.modules if m.startswith('hundred.')] == []\n"
-        "assert 'restencil' not in sys.modules\n"
+        "used = {m for m in sys.modules if m.split('.')[0] == 'restencil'}\n"
+        "assert used == {'restencil', 'restencil.base', 'restencil.base.package'}, used\n"
         "hundred.Part07\n"
-        "assert sorted(m for m in sys.modules if m.startswith('hundred.')) == ['hundred._lazy', 'hundred.part07s']\n"
+        "assert sorted(m for m in sys.modules if m.startswith('hundred.')) == ['hundred.part07s']\n"
         "client = hundred.Everything()\n"
         "client.part33s\n"
         "assert 'hundred.part33s' in sys.modules and 'hundred.part34s' not in sys.modules\n"
