@@ -9,7 +9,7 @@
 * **Inheritance.** What an entity, a resource or an endpoint takes over from what it extends, from its resource or from
   the spec is filled in. Consumers never look further up.
 * **Order.** Where order has a meaning (fields, members, enum members, union values) tuples keep it as written.
-  Mappings are sorted by name (endpoints: the standard members first), whatever the order in the file.
+  Mappings are sorted by name, whatever the order in the file; endpoints are as written, behind the standard members.
 * **Durations** are integers in milliseconds.
 * **Places** (`place`) are for problems only. They do not take part in comparisons.
 
@@ -222,7 +222,7 @@ class PageOf:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class AnyOf:
-    """One of several scalars or enums: the type of a path parameter that the spec does not say (`str | int | …`)."""
+    """One of several scalars or enums: the type of a path parameter that the spec does not say (`str | int`)."""
 
     items: tuple[Type, ...]
 

@@ -110,10 +110,10 @@ def _reader(names: tuple[str, ...]) -> Callable[[Any], tuple[Any, ...]]:
     return read
 
 
-def _endpoints(resource: d.Resource) -> dict[str, Any]:
-    """The endpoints for which something is written, extenders of the list among them."""
-    return {
-        name: _plain(endpoint)
+def _endpoints(resource: d.Resource) -> list[tuple[str, Any]]:
+    """The endpoints for which something is written, extenders of the list among them, in their order."""
+    return [
+        (name, _plain(endpoint))
         for name, endpoint in resource.all_endpoints()
         if endpoint.written or endpoint.example is not None or not endpoint.standard
-    }
+    ]

@@ -90,7 +90,7 @@ _SCALAR_FACTS: Final[Mapping[d.ScalarName, Facts]] = {
     for name, scalar in SCALARS.items()
 }
 _OTHERS: Final[Mapping[type[d.Type], Facts]] = {
-    d.EnumRef: Facts(_ANY, False, "scalar", one_text=True),
+    d.EnumRef: Facts(_ANY, False, "scalar", one_text=True, in_path=True),
     d.ObjectRef: Facts(_ANY, False, "object", zero={}),
     d.ObjectType: Facts(_ANY, False, "object"),
     d.AnyOf: Facts(_ANY, False, "several", one_text=True),

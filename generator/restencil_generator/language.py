@@ -117,7 +117,7 @@ class Scalar:
     help: str
     others: tuple[str, ...] = ()
     in_path: bool = False
-    """Whether a path parameter may be one, beside texts and whole numbers, because the entity's field is."""
+    """Whether a path parameter is one because the entity's field of its name is."""
     converted: bool = False
     """Whether what a read gives is something else than the JSON."""
     word: bool = True
@@ -125,8 +125,8 @@ class Scalar:
 
 
 SCALARS: Final[Mapping[d.ScalarName, Scalar]] = {
-    "string": Scalar("", "a text", (None, "str"), "A text.", ("str", "text")),
-    "integer": Scalar(0, "a whole number", (None, "int"), "A whole number.", ("int", "long")),
+    "string": Scalar("", "a text", (None, "str"), "A text.", ("str", "text"), in_path=True),
+    "integer": Scalar(0, "a whole number", (None, "int"), "A whole number.", ("int", "long"), in_path=True),
     "number": Scalar(0.0, "a number", (None, "float"), "A number.", ("float", "double"), in_path=True),
     "boolean": Scalar(False, "true or false", (None, "bool"), "`true` or `false`.", ("bool",)),
     "datetime": Scalar(

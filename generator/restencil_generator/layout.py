@@ -38,6 +38,11 @@ def statement(before: str, expression: Expression, after: str = "", indent: int 
     flat = before + on_one_line(expression) + after
     if indent + width(flat) <= WIDTH:
         return flat
+    if isinstance(expression, Call) and before.endswith(" = ") and not after:
+        head = f"{before}{expression.function}("
+        if indent + width(head) > WIDTH:
+            margin = " " * indent
+            return f"{before}(\n{margin}{_STEP}{statement('', expression, '', indent + len(_STEP))}\n{margin})"
     return before + _broken(expression, indent) + after
 
 

@@ -19,7 +19,7 @@ from restencil_generator.publish import publish
 
 ROOT = Path(__file__).parents[2]
 TEMPLATES = ROOT / "templates" / "restencil_templates"
-FIRST = "{# restencil-context: 1 #}\n"
+FIRST = "{# restencil-context: 2 #}\n"
 
 loaded = load_text("""
 restencil: 1
@@ -97,10 +97,10 @@ def test_generation_with_templates_is_a_fixed_point(folder: Path, tmp_path: Path
 @pytest.mark.parametrize(
     ("first", "said"),
     [
-        ("", "does not say which context it was written for; let it begin with {# restencil-context: 1 #}"),
+        ("", "does not say which context it was written for; let it begin with {# restencil-context: 2 #}"),
         (
             "{# restencil-context: 99 #}",
-            "was written for version 99 of the context, and this restencil gives version 1",
+            "was written for version 99 of the context, and this restencil gives version 2",
         ),
     ],
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Protocol, cast
+from typing import Final, Protocol, cast
 
 from restencil_generator import declaration as d
 from restencil_generator.check.paging import WrittenPagination, page_field, resolved_pagination
@@ -89,7 +89,7 @@ class Family:
         return self.resource.types
 
     def endpoints(self) -> dict[str, d.Endpoint]:
-        """All endpoints that exist: the standard ones in their order, then the added ones by name."""
+        """All endpoints that exist: the standard ones in their order, then the added ones as they are written."""
         standard = self._standard()
         added = self._added(standard)
         for name, own in self.written.items():
@@ -97,7 +97,7 @@ class Family:
                 self._left_out(own)
         self._unknown_examples({*standard, *added})
         found = {name: standard[name] for name in d.STANDARD if name in standard}
-        return found | {name: added[name] for name in sorted(added)}
+        return found | {name: added[name] for name in self.written if name in added}
 
     # ------------------------------------------------------------------------------------------------ standard members
 
@@ -374,16 +374,19 @@ class Family:
         return tuple(found)
 
     def _param_type(self, name: str) -> d.Type:
-        """`str | int`, and the type of the field of the same name where it is another that a path can hold."""
-        items: list[d.Type] = [d.Scalar("string"), d.Scalar("integer")]
+        """The type of the field of the same name, of each of the resource's entities that has one; `str | int` where
+        none is known, or none that a path can hold.
+        """
+        found: dict[d.Type, None] = {}
         for entity in facts(self.schema).entities:
             field = self.types.entities[entity].field(name) if entity in self.types.entities else None
             if field is None:
                 continue
             known = facts(field.type)
-            if known.in_path and known.bare not in items:
-                items.append(known.bare)
-        return d.AnyOf(tuple(items))
+            if not known.in_path:
+                return _ANY_PATH_TYPE
+            found[known.bare] = None
+        return d.AnyOf(tuple(found)) if len(found) > 1 else next(iter(found), _ANY_PATH_TYPE)
 
     def _search_params(self, own: Written, path: d.Path, base: d.Endpoint) -> tuple[d.Field, ...]:
         in_path = {parameter.name for parameter in path.parameters}
@@ -468,6 +471,9 @@ class Family:
                 hint = did_you_mean(name, names) or f"its members: {', '.join(sorted(names))}"
                 message = f"'examples' of {self.resource.what} names {quoted(name)}, which is no member of it"
                 self.types.report("unknown-endpoint", message, example.place, hint)
+
+
+_ANY_PATH_TYPE: Final = d.AnyOf((d.Scalar("string"), d.Scalar("integer")))
 
 
 def find_collection(schema: d.Type | None) -> d.CollectionOf | None:

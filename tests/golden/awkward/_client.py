@@ -42,9 +42,7 @@ class _Resources(_typing.Generic[restencil.ControllerType]):
     )
     """Deprecated."""
     typing_extensions: TypingExtensions[restencil.ControllerType] = (
-        restencil.lazy_resource(
-            ".typing_extensions:TypingExtensions",
-        )
+        restencil.lazy_resource(".typing_extensions:TypingExtensions")
     )
 
 

@@ -100,7 +100,7 @@ class Klass(
     """Ends with a quote " """
 
     @restencil.rest()
-    def get(self, *, id: builtins.int | builtins.str) -> Class:
+    def get(self, *, id: builtins.int) -> Class:
         """`GET /class/:id`
 
         Example:
@@ -168,22 +168,17 @@ class Klass(
     create = restencil.push_of(get_list)
 
     @restencil.rest()
-    def update(self, *, id: builtins.int | builtins.str, body: ClassBody) -> Class:
+    def update(self, *, id: builtins.int, body: ClassBody) -> Class:
         """`PUT /class/:id`"""
         ...
 
     @restencil.rest()
-    def partial_update(
-        self,
-        *,
-        id: builtins.int | builtins.str,
-        body: ClassBody,
-    ) -> Class:
+    def partial_update(self, *, id: builtins.int, body: ClassBody) -> Class:
         """`PATCH /class/:id`"""
         ...
 
     @restencil.rest()
-    def delete(self, *, id: builtins.int | builtins.str) -> Class | None:
+    def delete(self, *, id: builtins.int) -> Class | None:
         """`DELETE /class/:id`"""
         ...
 
@@ -195,12 +190,7 @@ class Klass(
             wire={"from_": "From", "list": "List", "to": "To"},
         ),
     )
-    def extend_(
-        self,
-        *,
-        id: builtins.int | builtins.str,
-        body: KlassExtendBody,
-    ) -> Class:
+    def extend_(self, *, id: builtins.int, body: KlassExtendBody) -> Class:
         """`POST /class/:id/extend`"""
         ...
 
@@ -210,11 +200,7 @@ class Klass(
         ...
 
     @restencil.rest(path="/class/:id/property", schema=None)
-    def property(
-        self,
-        *,
-        id: builtins.int | builtins.str,
-    ) -> builtins.dict[builtins.str, Any]:
+    def property(self, *, id: builtins.int) -> builtins.dict[builtins.str, Any]:
         """`GET /class/:id/property`"""
         ...
 
@@ -238,12 +224,12 @@ class Klass(
         *,
         self: builtins.int | builtins.str,
         class_: builtins.int | builtins.str,
-        from_: builtins.int | builtins.str | None = None,
+        from_: builtins.str | None = None,
     ) -> KlassRaiseResult:
         """`GET /raise/:self/:class/:from?`"""
         ...
 
     @restencil.rest(path="/class/:id/str", schema=None, content="text")
-    def str(self, *, id: builtins.int | builtins.str) -> builtins.str:
+    def str(self, *, id: builtins.int) -> builtins.str:
         """`GET /class/:id/str`"""
         ...

@@ -46,7 +46,7 @@ class Entities(
     request_init={"headers": {"X-Weird": "a\"b'c\\d {e} #f"}},
 ):
     @restencil.rest()
-    def get(self, *, key: int | str) -> Entity:
+    def get(self, *, key: str) -> Entity:
         """`GET /entities/:key`"""
         ...
 
@@ -60,16 +60,16 @@ class Entities(
     create = restencil.push_of(get_list)
 
     @restencil.rest()
-    def update(self, *, key: int | str, body: EntityBody) -> Entity:
+    def update(self, *, key: str, body: EntityBody) -> Entity:
         """`PUT /entities/:key`"""
         ...
 
     @restencil.rest()
-    def partial_update(self, *, key: int | str, body: EntityBody) -> Entity:
+    def partial_update(self, *, key: str, body: EntityBody) -> Entity:
         """`PATCH /entities/:key`"""
         ...
 
     @restencil.rest()
-    def delete(self, *, key: int | str) -> Entity | None:
+    def delete(self, *, key: str) -> Entity | None:
         """`DELETE /entities/:key`"""
         ...

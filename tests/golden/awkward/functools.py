@@ -26,7 +26,7 @@ class Functools(
     request_init={"headers": {"X-Weird": "a\"b'c\\d {e} #f"}},
 ):
     @_restencil.rest()
-    def get(self, *, id: int | str) -> Derived:
+    def get(self, *, id: int) -> Derived:
         """`GET /derived/:id`"""
         ...
 
@@ -40,17 +40,17 @@ class Functools(
     create = _restencil.push_of(get_list)
 
     @_restencil.rest()
-    def update(self, *, id: int | str, body: DerivedBody) -> Derived:
+    def update(self, *, id: int, body: DerivedBody) -> Derived:
         """`PUT /derived/:id`"""
         ...
 
     @_restencil.rest()
-    def partial_update(self, *, id: int | str, body: DerivedBody) -> Derived:
+    def partial_update(self, *, id: int, body: DerivedBody) -> Derived:
         """`PATCH /derived/:id`"""
         ...
 
     @_restencil.rest()
-    def delete(self, *, id: int | str) -> Derived | None:
+    def delete(self, *, id: int) -> Derived | None:
         """`DELETE /derived/:id`"""
         ...
 
@@ -63,6 +63,6 @@ class Functools(
         ...
 
     @_restencil.rest(path="/derived/:id/restencil")
-    def restencil(self, *, id: int | str) -> Derived:
+    def restencil(self, *, id: int) -> Derived:
         """`GET /derived/:id/restencil`"""
         ...

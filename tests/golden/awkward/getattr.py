@@ -85,7 +85,7 @@ class Getattr(
     request_init={"headers": {"X-Weird": "a\"b'c\\d {e} #f"}},
 ):
     @restencil.rest()
-    def get(self, *, id: int | str) -> _Callable:
+    def get(self, *, id: int) -> _Callable:
         """`GET /getattr/:id`"""
         ...
 
@@ -129,29 +129,29 @@ class Getattr(
     create = restencil.push_of(get_list)
 
     @restencil.rest()
-    def update(self, *, id: int | str, body: CallableBody) -> _Callable:
+    def update(self, *, id: int, body: CallableBody) -> _Callable:
         """`PUT /getattr/:id`"""
         ...
 
     @restencil.rest()
-    def partial_update(self, *, id: int | str, body: CallableBody) -> _Callable:
+    def partial_update(self, *, id: int, body: CallableBody) -> _Callable:
         """`PATCH /getattr/:id`"""
         ...
 
     @restencil.rest()
-    def delete(self, *, id: int | str) -> _Callable | None:
+    def delete(self, *, id: int) -> _Callable | None:
         """`DELETE /getattr/:id`"""
         ...
 
     @restencil.rest(path="/look/:id", side_effect=True, method="GET")
-    def look(self, *, id: int | str) -> _Callable:
+    def look(self, *, id: int) -> _Callable:
         """`GET /look/:id`"""
         ...
 
     def _more_push(
         self,
         *,
-        id: int | str,
+        id: int,
         body: CBody,
         tags: list[str] = _DEFAULT_TAGS_OF_MORE,
     ) -> C: ...
@@ -162,16 +162,11 @@ class Getattr(
         schema=schema.Collection([schema.Lazy(".importlib:C", __name__)]),
         wire={"tags": "Tags"},
     )
-    def more(
-        self,
-        *,
-        id: int | str,
-        tags: list[str] = _DEFAULT_TAGS_OF_MORE,
-    ) -> list[C]:
+    def more(self, *, id: int, tags: list[str] = _DEFAULT_TAGS_OF_MORE) -> list[C]:
         """`GET /getattr/:id/more`"""
         ...
 
     @restencil.rest(method="POST", path="/touch/:id")
-    def touch(self, *, id: int | str, body: CallableBody) -> _Callable:
+    def touch(self, *, id: int, body: CallableBody) -> _Callable:
         """`POST /touch/:id`"""
         ...

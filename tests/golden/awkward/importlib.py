@@ -46,7 +46,7 @@ class Importlib(
     """Deprecated."""
 
     @restencil.rest()
-    def get(self, *, id: int | str) -> _C:
+    def get(self, *, id: int) -> _C:
         """`GET /importlib/:id`"""
         ...
 
@@ -60,16 +60,16 @@ class Importlib(
     create = restencil.push_of(get_list)
 
     @restencil.rest()
-    def update(self, *, id: int | str, body: CBody) -> _C:
+    def update(self, *, id: int, body: CBody) -> _C:
         """`PUT /importlib/:id`"""
         ...
 
     @restencil.rest()
-    def partial_update(self, *, id: int | str, body: CBody) -> _C:
+    def partial_update(self, *, id: int, body: CBody) -> _C:
         """`PATCH /importlib/:id`"""
         ...
 
     @restencil.rest()
-    def delete(self, *, id: int | str) -> _C | None:
+    def delete(self, *, id: int) -> _C | None:
         """`DELETE /importlib/:id`"""
         ...

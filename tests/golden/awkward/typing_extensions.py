@@ -72,7 +72,7 @@ class TypingExtensions(
     request_init={"headers": {"X-Weird": "a\"b'c\\d {e} #f"}},
 ):
     @_restencil.rest()
-    def get(self, *, id: int | str) -> typing:
+    def get(self, *, id: str) -> typing:
         """`GET /typing/:id`"""
         ...
 
@@ -86,16 +86,16 @@ class TypingExtensions(
     create = _restencil.push_of(get_list)
 
     @_restencil.rest()
-    def update(self, *, id: int | str, body: typingBody) -> typing:
+    def update(self, *, id: str, body: typingBody) -> typing:
         """`PUT /typing/:id`"""
         ...
 
     @_restencil.rest()
-    def partial_update(self, *, id: int | str, body: typingBody) -> typing:
+    def partial_update(self, *, id: str, body: typingBody) -> typing:
         """`PATCH /typing/:id`"""
         ...
 
     @_restencil.rest()
-    def delete(self, *, id: int | str) -> typing | None:
+    def delete(self, *, id: str) -> typing | None:
         """`DELETE /typing/:id`"""
         ...

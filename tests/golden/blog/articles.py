@@ -69,7 +69,7 @@ class Articles(
     """What is written."""
 
     @restencil.rest()
-    def get(self, *, id: int | str) -> Article:
+    def get(self, *, id: int) -> Article:
         """`GET /articles/:id`"""
         ...
 
@@ -109,22 +109,22 @@ class Articles(
     create = restencil.push_of(get_list)
 
     @restencil.rest()
-    def update(self, *, id: int | str, body: ArticleBody) -> Article:
+    def update(self, *, id: int, body: ArticleBody) -> Article:
         """`PUT /articles/:id`"""
         ...
 
     @restencil.rest()
-    def partial_update(self, *, id: int | str, body: ArticleBody) -> Article:
+    def partial_update(self, *, id: int, body: ArticleBody) -> Article:
         """`PATCH /articles/:id`"""
         ...
 
     @restencil.rest()
-    def delete(self, *, id: int | str) -> Article | None:
+    def delete(self, *, id: int) -> Article | None:
         """`DELETE /articles/:id`"""
         ...
 
     @restencil.rest(method="POST", path="/articles/:id/publish", body=None)
-    def publish(self, *, id: int | str) -> Article:
+    def publish(self, *, id: int) -> Article:
         """Show an article to everyone. `POST /articles/:id/publish`"""
         ...
 

@@ -51,7 +51,7 @@ class Users(
     """The people of the blog."""
 
     @restencil.rest()
-    def get(self, *, id: int | str) -> User:
+    def get(self, *, id: int) -> User:
         """`GET /users/:id`
 
         Example:
@@ -104,16 +104,16 @@ class Users(
     create = restencil.push_of(get_list)
 
     @restencil.rest()
-    def update(self, *, id: int | str, body: UserBody) -> User:
+    def update(self, *, id: int, body: UserBody) -> User:
         """`PUT /users/:id`"""
         ...
 
     @restencil.rest()
-    def partial_update(self, *, id: int | str, body: UserBody) -> User:
+    def partial_update(self, *, id: int, body: UserBody) -> User:
         """`PATCH /users/:id`"""
         ...
 
     @restencil.rest()
-    def delete(self, *, id: int | str) -> User | None:
+    def delete(self, *, id: int) -> User | None:
         """`DELETE /users/:id`"""
         ...

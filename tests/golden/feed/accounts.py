@@ -23,7 +23,7 @@ class Accounts(
     url_prefix="https://feed.example",
 ):
     @restencil.rest()
-    def get(self, *, id: int | str) -> Account:
+    def get(self, *, id: int) -> Account:
         """`GET /accounts/:id`"""
         ...
 
@@ -35,12 +35,12 @@ class Accounts(
         ...
 
     @restencil.rest()
-    def update(self, *, id: int | str, body: AccountBody) -> Account:
+    def update(self, *, id: int, body: AccountBody) -> Account:
         """`PUT /accounts/:id`"""
         ...
 
     @restencil.rest()
-    def partial_update(self, *, id: int | str, body: AccountBody) -> Account:
+    def partial_update(self, *, id: int, body: AccountBody) -> Account:
         """`PATCH /accounts/:id`"""
         ...
 
@@ -48,7 +48,7 @@ class Accounts(
         path="/accounts/by/:handle",
         schema=schema.Lazy("._entities:AccountSummary", __name__),
     )
-    def by_handle(self, *, handle: int | str) -> AccountSummary:
+    def by_handle(self, *, handle: str) -> AccountSummary:
         """`GET /accounts/by/:handle`"""
         ...
 
@@ -58,6 +58,6 @@ class Accounts(
         schema=schema.Lazy("._entities:AccountSummary", __name__),
         body=None,
     )
-    def follow(self, *, id: int | str) -> AccountSummary:
+    def follow(self, *, id: int) -> AccountSummary:
         """`POST /accounts/:id/follow`"""
         ...

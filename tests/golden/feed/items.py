@@ -51,7 +51,7 @@ class Items(
     url_prefix="https://feed.example",
 ):
     @restencil.rest()
-    def get(self, *, id: int | str) -> Post | Link | Poll:
+    def get(self, *, id: str) -> Post | Link | Poll:
         """`GET /items/:id`"""
         ...
 
@@ -93,7 +93,7 @@ class Items(
     def update(
         self,
         *,
-        id: int | str,
+        id: str,
         body: PostBody | LinkBody | PollBody,
     ) -> Post | Link | Poll:
         """`PUT /items/:id`"""
@@ -103,14 +103,14 @@ class Items(
     def partial_update(
         self,
         *,
-        id: int | str,
+        id: str,
         body: PostBody | LinkBody | PollBody,
     ) -> Post | Link | Poll:
         """`PATCH /items/:id`"""
         ...
 
     @restencil.rest()
-    def delete(self, *, id: int | str) -> Post | Link | Poll | None:
+    def delete(self, *, id: str) -> Post | Link | Poll | None:
         """`DELETE /items/:id`"""
         ...
 
@@ -150,7 +150,7 @@ class Items(
         schema=schema.Invalidate(schema.Lazy("._entities:Post", __name__)),
         body=None,
     )
-    def hide(self, *, id: int | str) -> Post | None:
+    def hide(self, *, id: str) -> Post | None:
         """`POST /items/:id/hide`"""
         ...
 
@@ -174,13 +174,7 @@ class Items(
         schema={"item": schema.Lazy("._entities:Post", __name__), "counts": None},
         body=schema.Object({"reaction": None}),
     )
-    def react(
-        self,
-        *,
-        id: int | str,
-        account: int,
-        body: ItemsReactBody,
-    ) -> ItemsReactResult:
+    def react(self, *, id: str, account: int, body: ItemsReactBody) -> ItemsReactResult:
         """`PUT /items/:id/reactions/:account`"""
         ...
 

@@ -43,12 +43,12 @@ class Sessions(
     url_prefix="https://feed.example",
 ):
     @restencil.rest()
-    def get(self, *, token: int | str) -> Session:
+    def get(self, *, token: str) -> Session:
         """`GET /sessions/:token`"""
         ...
 
     @restencil.rest()
-    def delete(self, *, token: int | str) -> Session | None:
+    def delete(self, *, token: str) -> Session | None:
         """`DELETE /sessions/:token`"""
         ...
 

@@ -63,7 +63,7 @@ class Part00s(
     url_prefix="https://hundred.example",
 ):
     @restencil.rest()
-    def get(self, *, id: int | str) -> Part00:
+    def get(self, *, id: int) -> Part00:
         """`GET /part00s/:id`"""
         ...
 
@@ -89,16 +89,16 @@ class Part00s(
     create = restencil.push_of(get_list)
 
     @restencil.rest()
-    def update(self, *, id: int | str, body: Part00Body) -> Part00:
+    def update(self, *, id: int, body: Part00Body) -> Part00:
         """`PUT /part00s/:id`"""
         ...
 
     @restencil.rest()
-    def partial_update(self, *, id: int | str, body: Part00Body) -> Part00:
+    def partial_update(self, *, id: int, body: Part00Body) -> Part00:
         """`PATCH /part00s/:id`"""
         ...
 
     @restencil.rest()
-    def delete(self, *, id: int | str) -> Part00 | None:
+    def delete(self, *, id: int) -> Part00 | None:
         """`DELETE /part00s/:id`"""
         ...

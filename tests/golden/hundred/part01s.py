@@ -63,7 +63,7 @@ class Part01s(
     url_prefix="https://hundred.example",
 ):
     @restencil.rest()
-    def get(self, *, id: int | str) -> Part01:
+    def get(self, *, id: int) -> Part01:
         """`GET /part01s/:id`"""
         ...
 
@@ -89,16 +89,16 @@ class Part01s(
     create = restencil.push_of(get_list)
 
     @restencil.rest()
-    def update(self, *, id: int | str, body: Part01Body) -> Part01:
+    def update(self, *, id: int, body: Part01Body) -> Part01:
         """`PUT /part01s/:id`"""
         ...
 
     @restencil.rest()
-    def partial_update(self, *, id: int | str, body: Part01Body) -> Part01:
+    def partial_update(self, *, id: int, body: Part01Body) -> Part01:
         """`PATCH /part01s/:id`"""
         ...
 
     @restencil.rest()
-    def delete(self, *, id: int | str) -> Part01 | None:
+    def delete(self, *, id: int) -> Part01 | None:
         """`DELETE /part01s/:id`"""
         ...

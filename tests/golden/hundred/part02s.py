@@ -63,7 +63,7 @@ class Part02s(
     url_prefix="https://hundred.example",
 ):
     @restencil.rest()
-    def get(self, *, id: int | str) -> Part02:
+    def get(self, *, id: int) -> Part02:
         """`GET /part02s/:id`"""
         ...
 
@@ -89,16 +89,16 @@ class Part02s(
     create = restencil.push_of(get_list)
 
     @restencil.rest()
-    def update(self, *, id: int | str, body: Part02Body) -> Part02:
+    def update(self, *, id: int, body: Part02Body) -> Part02:
         """`PUT /part02s/:id`"""
         ...
 
     @restencil.rest()
-    def partial_update(self, *, id: int | str, body: Part02Body) -> Part02:
+    def partial_update(self, *, id: int, body: Part02Body) -> Part02:
         """`PATCH /part02s/:id`"""
         ...
 
     @restencil.rest()
-    def delete(self, *, id: int | str) -> Part02 | None:
+    def delete(self, *, id: int) -> Part02 | None:
         """`DELETE /part02s/:id`"""
         ...

@@ -63,7 +63,7 @@ class Part03s(
     url_prefix="https://hundred.example",
 ):
     @restencil.rest()
-    def get(self, *, id: int | str) -> Part03:
+    def get(self, *, id: int) -> Part03:
         """`GET /part03s/:id`"""
         ...
 
@@ -89,16 +89,16 @@ class Part03s(
     create = restencil.push_of(get_list)
 
     @restencil.rest()
-    def update(self, *, id: int | str, body: Part03Body) -> Part03:
+    def update(self, *, id: int, body: Part03Body) -> Part03:
         """`PUT /part03s/:id`"""
         ...
 
     @restencil.rest()
-    def partial_update(self, *, id: int | str, body: Part03Body) -> Part03:
+    def partial_update(self, *, id: int, body: Part03Body) -> Part03:
         """`PATCH /part03s/:id`"""
         ...
 
     @restencil.rest()
-    def delete(self, *, id: int | str) -> Part03 | None:
+    def delete(self, *, id: int) -> Part03 | None:
         """`DELETE /part03s/:id`"""
         ...

@@ -63,7 +63,7 @@ class Part04s(
     url_prefix="https://hundred.example",
 ):
     @restencil.rest()
-    def get(self, *, id: int | str) -> Part04:
+    def get(self, *, id: int) -> Part04:
         """`GET /part04s/:id`"""
         ...
 
@@ -89,16 +89,16 @@ class Part04s(
     create = restencil.push_of(get_list)
 
     @restencil.rest()
-    def update(self, *, id: int | str, body: Part04Body) -> Part04:
+    def update(self, *, id: int, body: Part04Body) -> Part04:
         """`PUT /part04s/:id`"""
         ...
 
     @restencil.rest()
-    def partial_update(self, *, id: int | str, body: Part04Body) -> Part04:
+    def partial_update(self, *, id: int, body: Part04Body) -> Part04:
         """`PATCH /part04s/:id`"""
         ...
 
     @restencil.rest()
-    def delete(self, *, id: int | str) -> Part04 | None:
+    def delete(self, *, id: int) -> Part04 | None:
         """`DELETE /part04s/:id`"""
         ...

@@ -63,7 +63,7 @@ class Part05s(
     url_prefix="https://hundred.example",
 ):
     @restencil.rest()
-    def get(self, *, id: int | str) -> Part05:
+    def get(self, *, id: int) -> Part05:
         """`GET /part05s/:id`"""
         ...
 
@@ -89,16 +89,16 @@ class Part05s(
     create = restencil.push_of(get_list)
 
     @restencil.rest()
-    def update(self, *, id: int | str, body: Part05Body) -> Part05:
+    def update(self, *, id: int, body: Part05Body) -> Part05:
         """`PUT /part05s/:id`"""
         ...
 
     @restencil.rest()
-    def partial_update(self, *, id: int | str, body: Part05Body) -> Part05:
+    def partial_update(self, *, id: int, body: Part05Body) -> Part05:
         """`PATCH /part05s/:id`"""
         ...
 
     @restencil.rest()
-    def delete(self, *, id: int | str) -> Part05 | None:
+    def delete(self, *, id: int) -> Part05 | None:
         """`DELETE /part05s/:id`"""
         ...

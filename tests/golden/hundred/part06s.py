@@ -63,7 +63,7 @@ class Part06s(
     url_prefix="https://hundred.example",
 ):
     @restencil.rest()
-    def get(self, *, id: int | str) -> Part06:
+    def get(self, *, id: int) -> Part06:
         """`GET /part06s/:id`"""
         ...
 
@@ -89,16 +89,16 @@ class Part06s(
     create = restencil.push_of(get_list)
 
     @restencil.rest()
-    def update(self, *, id: int | str, body: Part06Body) -> Part06:
+    def update(self, *, id: int, body: Part06Body) -> Part06:
         """`PUT /part06s/:id`"""
         ...
 
     @restencil.rest()
-    def partial_update(self, *, id: int | str, body: Part06Body) -> Part06:
+    def partial_update(self, *, id: int, body: Part06Body) -> Part06:
         """`PATCH /part06s/:id`"""
         ...
 
     @restencil.rest()
-    def delete(self, *, id: int | str) -> Part06 | None:
+    def delete(self, *, id: int) -> Part06 | None:
         """`DELETE /part06s/:id`"""
         ...

@@ -63,7 +63,7 @@ class Part07s(
     url_prefix="https://hundred.example",
 ):
     @restencil.rest()
-    def get(self, *, id: int | str) -> Part07:
+    def get(self, *, id: int) -> Part07:
         """`GET /part07s/:id`"""
         ...
 
@@ -89,16 +89,16 @@ class Part07s(
     create = restencil.push_of(get_list)
 
     @restencil.rest()
-    def update(self, *, id: int | str, body: Part07Body) -> Part07:
+    def update(self, *, id: int, body: Part07Body) -> Part07:
         """`PUT /part07s/:id`"""
         ...
 
     @restencil.rest()
-    def partial_update(self, *, id: int | str, body: Part07Body) -> Part07:
+    def partial_update(self, *, id: int, body: Part07Body) -> Part07:
         """`PATCH /part07s/:id`"""
         ...
 
     @restencil.rest()
-    def delete(self, *, id: int | str) -> Part07 | None:
+    def delete(self, *, id: int) -> Part07 | None:
         """`DELETE /part07s/:id`"""
         ...

@@ -63,7 +63,7 @@ class Part08s(
     url_prefix="https://hundred.example",
 ):
     @restencil.rest()
-    def get(self, *, id: int | str) -> Part08:
+    def get(self, *, id: int) -> Part08:
         """`GET /part08s/:id`"""
         ...
 
@@ -89,16 +89,16 @@ class Part08s(
     create = restencil.push_of(get_list)
 
     @restencil.rest()
-    def update(self, *, id: int | str, body: Part08Body) -> Part08:
+    def update(self, *, id: int, body: Part08Body) -> Part08:
         """`PUT /part08s/:id`"""
         ...
 
     @restencil.rest()
-    def partial_update(self, *, id: int | str, body: Part08Body) -> Part08:
+    def partial_update(self, *, id: int, body: Part08Body) -> Part08:
         """`PATCH /part08s/:id`"""
         ...
 
     @restencil.rest()
-    def delete(self, *, id: int | str) -> Part08 | None:
+    def delete(self, *, id: int) -> Part08 | None:
         """`DELETE /part08s/:id`"""
         ...

@@ -63,7 +63,7 @@ class Part09s(
     url_prefix="https://hundred.example",
 ):
     @restencil.rest()
-    def get(self, *, id: int | str) -> Part09:
+    def get(self, *, id: int) -> Part09:
         """`GET /part09s/:id`"""
         ...
 
@@ -89,16 +89,16 @@ class Part09s(
     create = restencil.push_of(get_list)
 
     @restencil.rest()
-    def update(self, *, id: int | str, body: Part09Body) -> Part09:
+    def update(self, *, id: int, body: Part09Body) -> Part09:
         """`PUT /part09s/:id`"""
         ...
 
     @restencil.rest()
-    def partial_update(self, *, id: int | str, body: Part09Body) -> Part09:
+    def partial_update(self, *, id: int, body: Part09Body) -> Part09:
         """`PATCH /part09s/:id`"""
         ...
 
     @restencil.rest()
-    def delete(self, *, id: int | str) -> Part09 | None:
+    def delete(self, *, id: int) -> Part09 | None:
         """`DELETE /part09s/:id`"""
         ...

@@ -63,7 +63,7 @@ class Part10s(
     url_prefix="https://hundred.example",
 ):
     @restencil.rest()
-    def get(self, *, id: int | str) -> Part10:
+    def get(self, *, id: int) -> Part10:
         """`GET /part10s/:id`"""
         ...
 
@@ -89,16 +89,16 @@ class Part10s(
     create = restencil.push_of(get_list)
 
     @restencil.rest()
-    def update(self, *, id: int | str, body: Part10Body) -> Part10:
+    def update(self, *, id: int, body: Part10Body) -> Part10:
         """`PUT /part10s/:id`"""
         ...
 
     @restencil.rest()
-    def partial_update(self, *, id: int | str, body: Part10Body) -> Part10:
+    def partial_update(self, *, id: int, body: Part10Body) -> Part10:
         """`PATCH /part10s/:id`"""
         ...
 
     @restencil.rest()
-    def delete(self, *, id: int | str) -> Part10 | None:
+    def delete(self, *, id: int) -> Part10 | None:
         """`DELETE /part10s/:id`"""
         ...

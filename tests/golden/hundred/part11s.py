@@ -63,7 +63,7 @@ class Part11s(
     url_prefix="https://hundred.example",
 ):
     @restencil.rest()
-    def get(self, *, id: int | str) -> Part11:
+    def get(self, *, id: int) -> Part11:
         """`GET /part11s/:id`"""
         ...
 
@@ -89,16 +89,16 @@ class Part11s(
     create = restencil.push_of(get_list)
 
     @restencil.rest()
-    def update(self, *, id: int | str, body: Part11Body) -> Part11:
+    def update(self, *, id: int, body: Part11Body) -> Part11:
         """`PUT /part11s/:id`"""
         ...
 
     @restencil.rest()
-    def partial_update(self, *, id: int | str, body: Part11Body) -> Part11:
+    def partial_update(self, *, id: int, body: Part11Body) -> Part11:
         """`PATCH /part11s/:id`"""
         ...
 
     @restencil.rest()
-    def delete(self, *, id: int | str) -> Part11 | None:
+    def delete(self, *, id: int) -> Part11 | None:
         """`DELETE /part11s/:id`"""
         ...

@@ -63,7 +63,7 @@ class Part12s(
     url_prefix="https://hundred.example",
 ):
     @restencil.rest()
-    def get(self, *, id: int | str) -> Part12:
+    def get(self, *, id: int) -> Part12:
         """`GET /part12s/:id`"""
         ...
 
@@ -89,16 +89,16 @@ class Part12s(
     create = restencil.push_of(get_list)
 
     @restencil.rest()
-    def update(self, *, id: int | str, body: Part12Body) -> Part12:
+    def update(self, *, id: int, body: Part12Body) -> Part12:
         """`PUT /part12s/:id`"""
         ...
 
     @restencil.rest()
-    def partial_update(self, *, id: int | str, body: Part12Body) -> Part12:
+    def partial_update(self, *, id: int, body: Part12Body) -> Part12:
         """`PATCH /part12s/:id`"""
         ...
 
     @restencil.rest()
-    def delete(self, *, id: int | str) -> Part12 | None:
+    def delete(self, *, id: int) -> Part12 | None:
         """`DELETE /part12s/:id`"""
         ...

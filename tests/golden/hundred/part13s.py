@@ -63,7 +63,7 @@ class Part13s(
     url_prefix="https://hundred.example",
 ):
     @restencil.rest()
-    def get(self, *, id: int | str) -> Part13:
+    def get(self, *, id: int) -> Part13:
         """`GET /part13s/:id`"""
         ...
 
@@ -89,16 +89,16 @@ class Part13s(
     create = restencil.push_of(get_list)
 
     @restencil.rest()
-    def update(self, *, id: int | str, body: Part13Body) -> Part13:
+    def update(self, *, id: int, body: Part13Body) -> Part13:
         """`PUT /part13s/:id`"""
         ...
 
     @restencil.rest()
-    def partial_update(self, *, id: int | str, body: Part13Body) -> Part13:
+    def partial_update(self, *, id: int, body: Part13Body) -> Part13:
         """`PATCH /part13s/:id`"""
         ...
 
     @restencil.rest()
-    def delete(self, *, id: int | str) -> Part13 | None:
+    def delete(self, *, id: int) -> Part13 | None:
         """`DELETE /part13s/:id`"""
         ...

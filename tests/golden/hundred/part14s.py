@@ -63,7 +63,7 @@ class Part14s(
     url_prefix="https://hundred.example",
 ):
     @restencil.rest()
-    def get(self, *, id: int | str) -> Part14:
+    def get(self, *, id: int) -> Part14:
         """`GET /part14s/:id`"""
         ...
 
@@ -89,16 +89,16 @@ class Part14s(
     create = restencil.push_of(get_list)
 
     @restencil.rest()
-    def update(self, *, id: int | str, body: Part14Body) -> Part14:
+    def update(self, *, id: int, body: Part14Body) -> Part14:
         """`PUT /part14s/:id`"""
         ...
 
     @restencil.rest()
-    def partial_update(self, *, id: int | str, body: Part14Body) -> Part14:
+    def partial_update(self, *, id: int, body: Part14Body) -> Part14:
         """`PATCH /part14s/:id`"""
         ...
 
     @restencil.rest()
-    def delete(self, *, id: int | str) -> Part14 | None:
+    def delete(self, *, id: int) -> Part14 | None:
         """`DELETE /part14s/:id`"""
         ...

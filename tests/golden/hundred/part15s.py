@@ -63,7 +63,7 @@ class Part15s(
     url_prefix="https://hundred.example",
 ):
     @restencil.rest()
-    def get(self, *, id: int | str) -> Part15:
+    def get(self, *, id: int) -> Part15:
         """`GET /part15s/:id`"""
         ...
 
@@ -89,16 +89,16 @@ class Part15s(
     create = restencil.push_of(get_list)
 
     @restencil.rest()
-    def update(self, *, id: int | str, body: Part15Body) -> Part15:
+    def update(self, *, id: int, body: Part15Body) -> Part15:
         """`PUT /part15s/:id`"""
         ...
 
     @restencil.rest()
-    def partial_update(self, *, id: int | str, body: Part15Body) -> Part15:
+    def partial_update(self, *, id: int, body: Part15Body) -> Part15:
         """`PATCH /part15s/:id`"""
         ...
 
     @restencil.rest()
-    def delete(self, *, id: int | str) -> Part15 | None:
+    def delete(self, *, id: int) -> Part15 | None:
         """`DELETE /part15s/:id`"""
         ...

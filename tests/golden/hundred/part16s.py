@@ -63,7 +63,7 @@ class Part16s(
     url_prefix="https://hundred.example",
 ):
     @restencil.rest()
-    def get(self, *, id: int | str) -> Part16:
+    def get(self, *, id: int) -> Part16:
         """`GET /part16s/:id`"""
         ...
 
@@ -89,16 +89,16 @@ class Part16s(
     create = restencil.push_of(get_list)
 
     @restencil.rest()
-    def update(self, *, id: int | str, body: Part16Body) -> Part16:
+    def update(self, *, id: int, body: Part16Body) -> Part16:
         """`PUT /part16s/:id`"""
         ...
 
     @restencil.rest()
-    def partial_update(self, *, id: int | str, body: Part16Body) -> Part16:
+    def partial_update(self, *, id: int, body: Part16Body) -> Part16:
         """`PATCH /part16s/:id`"""
         ...
 
     @restencil.rest()
-    def delete(self, *, id: int | str) -> Part16 | None:
+    def delete(self, *, id: int) -> Part16 | None:
         """`DELETE /part16s/:id`"""
         ...

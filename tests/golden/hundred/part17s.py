@@ -63,7 +63,7 @@ class Part17s(
     url_prefix="https://hundred.example",
 ):
     @restencil.rest()
-    def get(self, *, id: int | str) -> Part17:
+    def get(self, *, id: int) -> Part17:
         """`GET /part17s/:id`"""
         ...
 
@@ -89,16 +89,16 @@ class Part17s(
     create = restencil.push_of(get_list)
 
     @restencil.rest()
-    def update(self, *, id: int | str, body: Part17Body) -> Part17:
+    def update(self, *, id: int, body: Part17Body) -> Part17:
         """`PUT /part17s/:id`"""
         ...
 
     @restencil.rest()
-    def partial_update(self, *, id: int | str, body: Part17Body) -> Part17:
+    def partial_update(self, *, id: int, body: Part17Body) -> Part17:
         """`PATCH /part17s/:id`"""
         ...
 
     @restencil.rest()
-    def delete(self, *, id: int | str) -> Part17 | None:
+    def delete(self, *, id: int) -> Part17 | None:
         """`DELETE /part17s/:id`"""
         ...

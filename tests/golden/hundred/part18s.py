@@ -63,7 +63,7 @@ class Part18s(
     url_prefix="https://hundred.example",
 ):
     @restencil.rest()
-    def get(self, *, id: int | str) -> Part18:
+    def get(self, *, id: int) -> Part18:
         """`GET /part18s/:id`"""
         ...
 
@@ -89,16 +89,16 @@ class Part18s(
     create = restencil.push_of(get_list)
 
     @restencil.rest()
-    def update(self, *, id: int | str, body: Part18Body) -> Part18:
+    def update(self, *, id: int, body: Part18Body) -> Part18:
         """`PUT /part18s/:id`"""
         ...
 
     @restencil.rest()
-    def partial_update(self, *, id: int | str, body: Part18Body) -> Part18:
+    def partial_update(self, *, id: int, body: Part18Body) -> Part18:
         """`PATCH /part18s/:id`"""
         ...
 
     @restencil.rest()
-    def delete(self, *, id: int | str) -> Part18 | None:
+    def delete(self, *, id: int) -> Part18 | None:
         """`DELETE /part18s/:id`"""
         ...

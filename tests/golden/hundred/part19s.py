@@ -63,7 +63,7 @@ class Part19s(
     url_prefix="https://hundred.example",
 ):
     @restencil.rest()
-    def get(self, *, id: int | str) -> Part19:
+    def get(self, *, id: int) -> Part19:
         """`GET /part19s/:id`"""
         ...
 
@@ -89,16 +89,16 @@ class Part19s(
     create = restencil.push_of(get_list)
 
     @restencil.rest()
-    def update(self, *, id: int | str, body: Part19Body) -> Part19:
+    def update(self, *, id: int, body: Part19Body) -> Part19:
         """`PUT /part19s/:id`"""
         ...
 
     @restencil.rest()
-    def partial_update(self, *, id: int | str, body: Part19Body) -> Part19:
+    def partial_update(self, *, id: int, body: Part19Body) -> Part19:
         """`PATCH /part19s/:id`"""
         ...
 
     @restencil.rest()
-    def delete(self, *, id: int | str) -> Part19 | None:
+    def delete(self, *, id: int) -> Part19 | None:
         """`DELETE /part19s/:id`"""
         ...

@@ -63,7 +63,7 @@ class Part20s(
     url_prefix="https://hundred.example",
 ):
     @restencil.rest()
-    def get(self, *, id: int | str) -> Part20:
+    def get(self, *, id: int) -> Part20:
         """`GET /part20s/:id`"""
         ...
 
@@ -89,16 +89,16 @@ class Part20s(
     create = restencil.push_of(get_list)
 
     @restencil.rest()
-    def update(self, *, id: int | str, body: Part20Body) -> Part20:
+    def update(self, *, id: int, body: Part20Body) -> Part20:
         """`PUT /part20s/:id`"""
         ...
 
     @restencil.rest()
-    def partial_update(self, *, id: int | str, body: Part20Body) -> Part20:
+    def partial_update(self, *, id: int, body: Part20Body) -> Part20:
         """`PATCH /part20s/:id`"""
         ...
 
     @restencil.rest()
-    def delete(self, *, id: int | str) -> Part20 | None:
+    def delete(self, *, id: int) -> Part20 | None:
         """`DELETE /part20s/:id`"""
         ...

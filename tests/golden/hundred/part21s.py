@@ -63,7 +63,7 @@ class Part21s(
     url_prefix="https://hundred.example",
 ):
     @restencil.rest()
-    def get(self, *, id: int | str) -> Part21:
+    def get(self, *, id: int) -> Part21:
         """`GET /part21s/:id`"""
         ...
 
@@ -89,16 +89,16 @@ class Part21s(
     create = restencil.push_of(get_list)
 
     @restencil.rest()
-    def update(self, *, id: int | str, body: Part21Body) -> Part21:
+    def update(self, *, id: int, body: Part21Body) -> Part21:
         """`PUT /part21s/:id`"""
         ...
 
     @restencil.rest()
-    def partial_update(self, *, id: int | str, body: Part21Body) -> Part21:
+    def partial_update(self, *, id: int, body: Part21Body) -> Part21:
         """`PATCH /part21s/:id`"""
         ...
 
     @restencil.rest()
-    def delete(self, *, id: int | str) -> Part21 | None:
+    def delete(self, *, id: int) -> Part21 | None:
         """`DELETE /part21s/:id`"""
         ...

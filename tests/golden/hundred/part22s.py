@@ -63,7 +63,7 @@ class Part22s(
     url_prefix="https://hundred.example",
 ):
     @restencil.rest()
-    def get(self, *, id: int | str) -> Part22:
+    def get(self, *, id: int) -> Part22:
         """`GET /part22s/:id`"""
         ...
 
@@ -89,16 +89,16 @@ class Part22s(
     create = restencil.push_of(get_list)
 
     @restencil.rest()
-    def update(self, *, id: int | str, body: Part22Body) -> Part22:
+    def update(self, *, id: int, body: Part22Body) -> Part22:
         """`PUT /part22s/:id`"""
         ...
 
     @restencil.rest()
-    def partial_update(self, *, id: int | str, body: Part22Body) -> Part22:
+    def partial_update(self, *, id: int, body: Part22Body) -> Part22:
         """`PATCH /part22s/:id`"""
         ...
 
     @restencil.rest()
-    def delete(self, *, id: int | str) -> Part22 | None:
+    def delete(self, *, id: int) -> Part22 | None:
         """`DELETE /part22s/:id`"""
         ...

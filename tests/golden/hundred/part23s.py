@@ -63,7 +63,7 @@ class Part23s(
     url_prefix="https://hundred.example",
 ):
     @restencil.rest()
-    def get(self, *, id: int | str) -> Part23:
+    def get(self, *, id: int) -> Part23:
         """`GET /part23s/:id`"""
         ...
 
@@ -89,16 +89,16 @@ class Part23s(
     create = restencil.push_of(get_list)
 
     @restencil.rest()
-    def update(self, *, id: int | str, body: Part23Body) -> Part23:
+    def update(self, *, id: int, body: Part23Body) -> Part23:
         """`PUT /part23s/:id`"""
         ...
 
     @restencil.rest()
-    def partial_update(self, *, id: int | str, body: Part23Body) -> Part23:
+    def partial_update(self, *, id: int, body: Part23Body) -> Part23:
         """`PATCH /part23s/:id`"""
         ...
 
     @restencil.rest()
-    def delete(self, *, id: int | str) -> Part23 | None:
+    def delete(self, *, id: int) -> Part23 | None:
         """`DELETE /part23s/:id`"""
         ...

@@ -63,7 +63,7 @@ class Part24s(
     url_prefix="https://hundred.example",
 ):
     @restencil.rest()
-    def get(self, *, id: int | str) -> Part24:
+    def get(self, *, id: int) -> Part24:
         """`GET /part24s/:id`"""
         ...
 
@@ -89,16 +89,16 @@ class Part24s(
     create = restencil.push_of(get_list)
 
     @restencil.rest()
-    def update(self, *, id: int | str, body: Part24Body) -> Part24:
+    def update(self, *, id: int, body: Part24Body) -> Part24:
         """`PUT /part24s/:id`"""
         ...
 
     @restencil.rest()
-    def partial_update(self, *, id: int | str, body: Part24Body) -> Part24:
+    def partial_update(self, *, id: int, body: Part24Body) -> Part24:
         """`PATCH /part24s/:id`"""
         ...
 
     @restencil.rest()
-    def delete(self, *, id: int | str) -> Part24 | None:
+    def delete(self, *, id: int) -> Part24 | None:
         """`DELETE /part24s/:id`"""
         ...

@@ -63,7 +63,7 @@ class Part25s(
     url_prefix="https://hundred.example",
 ):
     @restencil.rest()
-    def get(self, *, id: int | str) -> Part25:
+    def get(self, *, id: int) -> Part25:
         """`GET /part25s/:id`"""
         ...
 
@@ -89,16 +89,16 @@ class Part25s(
     create = restencil.push_of(get_list)
 
     @restencil.rest()
-    def update(self, *, id: int | str, body: Part25Body) -> Part25:
+    def update(self, *, id: int, body: Part25Body) -> Part25:
         """`PUT /part25s/:id`"""
         ...
 
     @restencil.rest()
-    def partial_update(self, *, id: int | str, body: Part25Body) -> Part25:
+    def partial_update(self, *, id: int, body: Part25Body) -> Part25:
         """`PATCH /part25s/:id`"""
         ...
 
     @restencil.rest()
-    def delete(self, *, id: int | str) -> Part25 | None:
+    def delete(self, *, id: int) -> Part25 | None:
         """`DELETE /part25s/:id`"""
         ...

@@ -63,7 +63,7 @@ class Part26s(
     url_prefix="https://hundred.example",
 ):
     @restencil.rest()
-    def get(self, *, id: int | str) -> Part26:
+    def get(self, *, id: int) -> Part26:
         """`GET /part26s/:id`"""
         ...
 
@@ -89,16 +89,16 @@ class Part26s(
     create = restencil.push_of(get_list)
 
     @restencil.rest()
-    def update(self, *, id: int | str, body: Part26Body) -> Part26:
+    def update(self, *, id: int, body: Part26Body) -> Part26:
         """`PUT /part26s/:id`"""
         ...
 
     @restencil.rest()
-    def partial_update(self, *, id: int | str, body: Part26Body) -> Part26:
+    def partial_update(self, *, id: int, body: Part26Body) -> Part26:
         """`PATCH /part26s/:id`"""
         ...
 
     @restencil.rest()
-    def delete(self, *, id: int | str) -> Part26 | None:
+    def delete(self, *, id: int) -> Part26 | None:
         """`DELETE /part26s/:id`"""
         ...

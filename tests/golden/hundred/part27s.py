@@ -63,7 +63,7 @@ class Part27s(
     url_prefix="https://hundred.example",
 ):
     @restencil.rest()
-    def get(self, *, id: int | str) -> Part27:
+    def get(self, *, id: int) -> Part27:
         """`GET /part27s/:id`"""
         ...
 
@@ -89,16 +89,16 @@ class Part27s(
     create = restencil.push_of(get_list)
 
     @restencil.rest()
-    def update(self, *, id: int | str, body: Part27Body) -> Part27:
+    def update(self, *, id: int, body: Part27Body) -> Part27:
         """`PUT /part27s/:id`"""
         ...
 
     @restencil.rest()
-    def partial_update(self, *, id: int | str, body: Part27Body) -> Part27:
+    def partial_update(self, *, id: int, body: Part27Body) -> Part27:
         """`PATCH /part27s/:id`"""
         ...
 
     @restencil.rest()
-    def delete(self, *, id: int | str) -> Part27 | None:
+    def delete(self, *, id: int) -> Part27 | None:
         """`DELETE /part27s/:id`"""
         ...

@@ -63,7 +63,7 @@ class Part28s(
     url_prefix="https://hundred.example",
 ):
     @restencil.rest()
-    def get(self, *, id: int | str) -> Part28:
+    def get(self, *, id: int) -> Part28:
         """`GET /part28s/:id`"""
         ...
 
@@ -89,16 +89,16 @@ class Part28s(
     create = restencil.push_of(get_list)
 
     @restencil.rest()
-    def update(self, *, id: int | str, body: Part28Body) -> Part28:
+    def update(self, *, id: int, body: Part28Body) -> Part28:
         """`PUT /part28s/:id`"""
         ...
 
     @restencil.rest()
-    def partial_update(self, *, id: int | str, body: Part28Body) -> Part28:
+    def partial_update(self, *, id: int, body: Part28Body) -> Part28:
         """`PATCH /part28s/:id`"""
         ...
 
     @restencil.rest()
-    def delete(self, *, id: int | str) -> Part28 | None:
+    def delete(self, *, id: int) -> Part28 | None:
         """`DELETE /part28s/:id`"""
         ...

@@ -63,7 +63,7 @@ class Part29s(
     url_prefix="https://hundred.example",
 ):
     @restencil.rest()
-    def get(self, *, id: int | str) -> Part29:
+    def get(self, *, id: int) -> Part29:
         """`GET /part29s/:id`"""
         ...
 
@@ -89,16 +89,16 @@ class Part29s(
     create = restencil.push_of(get_list)
 
     @restencil.rest()
-    def update(self, *, id: int | str, body: Part29Body) -> Part29:
+    def update(self, *, id: int, body: Part29Body) -> Part29:
         """`PUT /part29s/:id`"""
         ...
 
     @restencil.rest()
-    def partial_update(self, *, id: int | str, body: Part29Body) -> Part29:
+    def partial_update(self, *, id: int, body: Part29Body) -> Part29:
         """`PATCH /part29s/:id`"""
         ...
 
     @restencil.rest()
-    def delete(self, *, id: int | str) -> Part29 | None:
+    def delete(self, *, id: int) -> Part29 | None:
         """`DELETE /part29s/:id`"""
         ...

@@ -63,7 +63,7 @@ class Part30s(
     url_prefix="https://hundred.example",
 ):
     @restencil.rest()
-    def get(self, *, id: int | str) -> Part30:
+    def get(self, *, id: int) -> Part30:
         """`GET /part30s/:id`"""
         ...
 
@@ -89,16 +89,16 @@ class Part30s(
     create = restencil.push_of(get_list)
 
     @restencil.rest()
-    def update(self, *, id: int | str, body: Part30Body) -> Part30:
+    def update(self, *, id: int, body: Part30Body) -> Part30:
         """`PUT /part30s/:id`"""
         ...
 
     @restencil.rest()
-    def partial_update(self, *, id: int | str, body: Part30Body) -> Part30:
+    def partial_update(self, *, id: int, body: Part30Body) -> Part30:
         """`PATCH /part30s/:id`"""
         ...
 
     @restencil.rest()
-    def delete(self, *, id: int | str) -> Part30 | None:
+    def delete(self, *, id: int) -> Part30 | None:
         """`DELETE /part30s/:id`"""
         ...

@@ -63,7 +63,7 @@ class Part31s(
     url_prefix="https://hundred.example",
 ):
     @restencil.rest()
-    def get(self, *, id: int | str) -> Part31:
+    def get(self, *, id: int) -> Part31:
         """`GET /part31s/:id`"""
         ...
 
@@ -89,16 +89,16 @@ class Part31s(
     create = restencil.push_of(get_list)
 
     @restencil.rest()
-    def update(self, *, id: int | str, body: Part31Body) -> Part31:
+    def update(self, *, id: int, body: Part31Body) -> Part31:
         """`PUT /part31s/:id`"""
         ...
 
     @restencil.rest()
-    def partial_update(self, *, id: int | str, body: Part31Body) -> Part31:
+    def partial_update(self, *, id: int, body: Part31Body) -> Part31:
         """`PATCH /part31s/:id`"""
         ...
 
     @restencil.rest()
-    def delete(self, *, id: int | str) -> Part31 | None:
+    def delete(self, *, id: int) -> Part31 | None:
         """`DELETE /part31s/:id`"""
         ...

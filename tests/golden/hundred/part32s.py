@@ -63,7 +63,7 @@ class Part32s(
     url_prefix="https://hundred.example",
 ):
     @restencil.rest()
-    def get(self, *, id: int | str) -> Part32:
+    def get(self, *, id: int) -> Part32:
         """`GET /part32s/:id`"""
         ...
 
@@ -89,16 +89,16 @@ class Part32s(
     create = restencil.push_of(get_list)
 
     @restencil.rest()
-    def update(self, *, id: int | str, body: Part32Body) -> Part32:
+    def update(self, *, id: int, body: Part32Body) -> Part32:
         """`PUT /part32s/:id`"""
         ...
 
     @restencil.rest()
-    def partial_update(self, *, id: int | str, body: Part32Body) -> Part32:
+    def partial_update(self, *, id: int, body: Part32Body) -> Part32:
         """`PATCH /part32s/:id`"""
         ...
 
     @restencil.rest()
-    def delete(self, *, id: int | str) -> Part32 | None:
+    def delete(self, *, id: int) -> Part32 | None:
         """`DELETE /part32s/:id`"""
         ...

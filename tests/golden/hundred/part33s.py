@@ -63,7 +63,7 @@ class Part33s(
     url_prefix="https://hundred.example",
 ):
     @restencil.rest()
-    def get(self, *, id: int | str) -> Part33:
+    def get(self, *, id: int) -> Part33:
         """`GET /part33s/:id`"""
         ...
 
@@ -89,16 +89,16 @@ class Part33s(
     create = restencil.push_of(get_list)
 
     @restencil.rest()
-    def update(self, *, id: int | str, body: Part33Body) -> Part33:
+    def update(self, *, id: int, body: Part33Body) -> Part33:
         """`PUT /part33s/:id`"""
         ...
 
     @restencil.rest()
-    def partial_update(self, *, id: int | str, body: Part33Body) -> Part33:
+    def partial_update(self, *, id: int, body: Part33Body) -> Part33:
         """`PATCH /part33s/:id`"""
         ...
 
     @restencil.rest()
-    def delete(self, *, id: int | str) -> Part33 | None:
+    def delete(self, *, id: int) -> Part33 | None:
         """`DELETE /part33s/:id`"""
         ...

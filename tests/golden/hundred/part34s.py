@@ -63,7 +63,7 @@ class Part34s(
     url_prefix="https://hundred.example",
 ):
     @restencil.rest()
-    def get(self, *, id: int | str) -> Part34:
+    def get(self, *, id: int) -> Part34:
         """`GET /part34s/:id`"""
         ...
 
@@ -89,16 +89,16 @@ class Part34s(
     create = restencil.push_of(get_list)
 
     @restencil.rest()
-    def update(self, *, id: int | str, body: Part34Body) -> Part34:
+    def update(self, *, id: int, body: Part34Body) -> Part34:
         """`PUT /part34s/:id`"""
         ...
 
     @restencil.rest()
-    def partial_update(self, *, id: int | str, body: Part34Body) -> Part34:
+    def partial_update(self, *, id: int, body: Part34Body) -> Part34:
         """`PATCH /part34s/:id`"""
         ...
 
     @restencil.rest()
-    def delete(self, *, id: int | str) -> Part34 | None:
+    def delete(self, *, id: int) -> Part34 | None:
         """`DELETE /part34s/:id`"""
         ...

@@ -63,7 +63,7 @@ class Part35s(
     url_prefix="https://hundred.example",
 ):
     @restencil.rest()
-    def get(self, *, id: int | str) -> Part35:
+    def get(self, *, id: int) -> Part35:
         """`GET /part35s/:id`"""
         ...
 
@@ -89,16 +89,16 @@ class Part35s(
     create = restencil.push_of(get_list)
 
     @restencil.rest()
-    def update(self, *, id: int | str, body: Part35Body) -> Part35:
+    def update(self, *, id: int, body: Part35Body) -> Part35:
         """`PUT /part35s/:id`"""
         ...
 
     @restencil.rest()
-    def partial_update(self, *, id: int | str, body: Part35Body) -> Part35:
+    def partial_update(self, *, id: int, body: Part35Body) -> Part35:
         """`PATCH /part35s/:id`"""
         ...
 
     @restencil.rest()
-    def delete(self, *, id: int | str) -> Part35 | None:
+    def delete(self, *, id: int) -> Part35 | None:
         """`DELETE /part35s/:id`"""
         ...

@@ -63,7 +63,7 @@ class Part36s(
     url_prefix="https://hundred.example",
 ):
     @restencil.rest()
-    def get(self, *, id: int | str) -> Part36:
+    def get(self, *, id: int) -> Part36:
         """`GET /part36s/:id`"""
         ...
 
@@ -89,16 +89,16 @@ class Part36s(
     create = restencil.push_of(get_list)
 
     @restencil.rest()
-    def update(self, *, id: int | str, body: Part36Body) -> Part36:
+    def update(self, *, id: int, body: Part36Body) -> Part36:
         """`PUT /part36s/:id`"""
         ...
 
     @restencil.rest()
-    def partial_update(self, *, id: int | str, body: Part36Body) -> Part36:
+    def partial_update(self, *, id: int, body: Part36Body) -> Part36:
         """`PATCH /part36s/:id`"""
         ...
 
     @restencil.rest()
-    def delete(self, *, id: int | str) -> Part36 | None:
+    def delete(self, *, id: int) -> Part36 | None:
         """`DELETE /part36s/:id`"""
         ...

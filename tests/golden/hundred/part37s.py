@@ -63,7 +63,7 @@ class Part37s(
     url_prefix="https://hundred.example",
 ):
     @restencil.rest()
-    def get(self, *, id: int | str) -> Part37:
+    def get(self, *, id: int) -> Part37:
         """`GET /part37s/:id`"""
         ...
 
@@ -89,16 +89,16 @@ class Part37s(
     create = restencil.push_of(get_list)
 
     @restencil.rest()
-    def update(self, *, id: int | str, body: Part37Body) -> Part37:
+    def update(self, *, id: int, body: Part37Body) -> Part37:
         """`PUT /part37s/:id`"""
         ...
 
     @restencil.rest()
-    def partial_update(self, *, id: int | str, body: Part37Body) -> Part37:
+    def partial_update(self, *, id: int, body: Part37Body) -> Part37:
         """`PATCH /part37s/:id`"""
         ...
 
     @restencil.rest()
-    def delete(self, *, id: int | str) -> Part37 | None:
+    def delete(self, *, id: int) -> Part37 | None:
         """`DELETE /part37s/:id`"""
         ...

@@ -63,7 +63,7 @@ class Part38s(
     url_prefix="https://hundred.example",
 ):
     @restencil.rest()
-    def get(self, *, id: int | str) -> Part38:
+    def get(self, *, id: int) -> Part38:
         """`GET /part38s/:id`"""
         ...
 
@@ -89,16 +89,16 @@ class Part38s(
     create = restencil.push_of(get_list)
 
     @restencil.rest()
-    def update(self, *, id: int | str, body: Part38Body) -> Part38:
+    def update(self, *, id: int, body: Part38Body) -> Part38:
         """`PUT /part38s/:id`"""
         ...
 
     @restencil.rest()
-    def partial_update(self, *, id: int | str, body: Part38Body) -> Part38:
+    def partial_update(self, *, id: int, body: Part38Body) -> Part38:
         """`PATCH /part38s/:id`"""
         ...
 
     @restencil.rest()
-    def delete(self, *, id: int | str) -> Part38 | None:
+    def delete(self, *, id: int) -> Part38 | None:
         """`DELETE /part38s/:id`"""
         ...

@@ -63,7 +63,7 @@ class Part39s(
     url_prefix="https://hundred.example",
 ):
     @restencil.rest()
-    def get(self, *, id: int | str) -> Part39:
+    def get(self, *, id: int) -> Part39:
         """`GET /part39s/:id`"""
         ...
 
@@ -89,16 +89,16 @@ class Part39s(
     create = restencil.push_of(get_list)
 
     @restencil.rest()
-    def update(self, *, id: int | str, body: Part39Body) -> Part39:
+    def update(self, *, id: int, body: Part39Body) -> Part39:
         """`PUT /part39s/:id`"""
         ...
 
     @restencil.rest()
-    def partial_update(self, *, id: int | str, body: Part39Body) -> Part39:
+    def partial_update(self, *, id: int, body: Part39Body) -> Part39:
         """`PATCH /part39s/:id`"""
         ...
 
     @restencil.rest()
-    def delete(self, *, id: int | str) -> Part39 | None:
+    def delete(self, *, id: int) -> Part39 | None:
         """`DELETE /part39s/:id`"""
         ...

@@ -63,7 +63,7 @@ class Part40s(
     url_prefix="https://hundred.example",
 ):
     @restencil.rest()
-    def get(self, *, id: int | str) -> Part40:
+    def get(self, *, id: int) -> Part40:
         """`GET /part40s/:id`"""
         ...
 
@@ -89,16 +89,16 @@ class Part40s(
     create = restencil.push_of(get_list)
 
     @restencil.rest()
-    def update(self, *, id: int | str, body: Part40Body) -> Part40:
+    def update(self, *, id: int, body: Part40Body) -> Part40:
         """`PUT /part40s/:id`"""
         ...
 
     @restencil.rest()
-    def partial_update(self, *, id: int | str, body: Part40Body) -> Part40:
+    def partial_update(self, *, id: int, body: Part40Body) -> Part40:
         """`PATCH /part40s/:id`"""
         ...
 
     @restencil.rest()
-    def delete(self, *, id: int | str) -> Part40 | None:
+    def delete(self, *, id: int) -> Part40 | None:
         """`DELETE /part40s/:id`"""
         ...

@@ -63,7 +63,7 @@ class Part41s(
     url_prefix="https://hundred.example",
 ):
     @restencil.rest()
-    def get(self, *, id: int | str) -> Part41:
+    def get(self, *, id: int) -> Part41:
         """`GET /part41s/:id`"""
         ...
 
@@ -89,16 +89,16 @@ class Part41s(
     create = restencil.push_of(get_list)
 
     @restencil.rest()
-    def update(self, *, id: int | str, body: Part41Body) -> Part41:
+    def update(self, *, id: int, body: Part41Body) -> Part41:
         """`PUT /part41s/:id`"""
         ...
 
     @restencil.rest()
-    def partial_update(self, *, id: int | str, body: Part41Body) -> Part41:
+    def partial_update(self, *, id: int, body: Part41Body) -> Part41:
         """`PATCH /part41s/:id`"""
         ...
 
     @restencil.rest()
-    def delete(self, *, id: int | str) -> Part41 | None:
+    def delete(self, *, id: int) -> Part41 | None:
         """`DELETE /part41s/:id`"""
         ...

@@ -63,7 +63,7 @@ class Part42s(
     url_prefix="https://hundred.example",
 ):
     @restencil.rest()
-    def get(self, *, id: int | str) -> Part42:
+    def get(self, *, id: int) -> Part42:
         """`GET /part42s/:id`"""
         ...
 
@@ -89,16 +89,16 @@ class Part42s(
     create = restencil.push_of(get_list)
 
     @restencil.rest()
-    def update(self, *, id: int | str, body: Part42Body) -> Part42:
+    def update(self, *, id: int, body: Part42Body) -> Part42:
         """`PUT /part42s/:id`"""
         ...
 
     @restencil.rest()
-    def partial_update(self, *, id: int | str, body: Part42Body) -> Part42:
+    def partial_update(self, *, id: int, body: Part42Body) -> Part42:
         """`PATCH /part42s/:id`"""
         ...
 
     @restencil.rest()
-    def delete(self, *, id: int | str) -> Part42 | None:
+    def delete(self, *, id: int) -> Part42 | None:
         """`DELETE /part42s/:id`"""
         ...

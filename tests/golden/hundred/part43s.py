@@ -63,7 +63,7 @@ class Part43s(
     url_prefix="https://hundred.example",
 ):
     @restencil.rest()
-    def get(self, *, id: int | str) -> Part43:
+    def get(self, *, id: int) -> Part43:
         """`GET /part43s/:id`"""
         ...
 
@@ -89,16 +89,16 @@ class Part43s(
     create = restencil.push_of(get_list)
 
     @restencil.rest()
-    def update(self, *, id: int | str, body: Part43Body) -> Part43:
+    def update(self, *, id: int, body: Part43Body) -> Part43:
         """`PUT /part43s/:id`"""
         ...
 
     @restencil.rest()
-    def partial_update(self, *, id: int | str, body: Part43Body) -> Part43:
+    def partial_update(self, *, id: int, body: Part43Body) -> Part43:
         """`PATCH /part43s/:id`"""
         ...
 
     @restencil.rest()
-    def delete(self, *, id: int | str) -> Part43 | None:
+    def delete(self, *, id: int) -> Part43 | None:
         """`DELETE /part43s/:id`"""
         ...

@@ -63,7 +63,7 @@ class Part44s(
     url_prefix="https://hundred.example",
 ):
     @restencil.rest()
-    def get(self, *, id: int | str) -> Part44:
+    def get(self, *, id: int) -> Part44:
         """`GET /part44s/:id`"""
         ...
 
@@ -89,16 +89,16 @@ class Part44s(
     create = restencil.push_of(get_list)
 
     @restencil.rest()
-    def update(self, *, id: int | str, body: Part44Body) -> Part44:
+    def update(self, *, id: int, body: Part44Body) -> Part44:
         """`PUT /part44s/:id`"""
         ...
 
     @restencil.rest()
-    def partial_update(self, *, id: int | str, body: Part44Body) -> Part44:
+    def partial_update(self, *, id: int, body: Part44Body) -> Part44:
         """`PATCH /part44s/:id`"""
         ...
 
     @restencil.rest()
-    def delete(self, *, id: int | str) -> Part44 | None:
+    def delete(self, *, id: int) -> Part44 | None:
         """`DELETE /part44s/:id`"""
         ...

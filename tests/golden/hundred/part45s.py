@@ -63,7 +63,7 @@ class Part45s(
     url_prefix="https://hundred.example",
 ):
     @restencil.rest()
-    def get(self, *, id: int | str) -> Part45:
+    def get(self, *, id: int) -> Part45:
         """`GET /part45s/:id`"""
         ...
 
@@ -89,16 +89,16 @@ class Part45s(
     create = restencil.push_of(get_list)
 
     @restencil.rest()
-    def update(self, *, id: int | str, body: Part45Body) -> Part45:
+    def update(self, *, id: int, body: Part45Body) -> Part45:
         """`PUT /part45s/:id`"""
         ...
 
     @restencil.rest()
-    def partial_update(self, *, id: int | str, body: Part45Body) -> Part45:
+    def partial_update(self, *, id: int, body: Part45Body) -> Part45:
         """`PATCH /part45s/:id`"""
         ...
 
     @restencil.rest()
-    def delete(self, *, id: int | str) -> Part45 | None:
+    def delete(self, *, id: int) -> Part45 | None:
         """`DELETE /part45s/:id`"""
         ...

@@ -63,7 +63,7 @@ class Part46s(
     url_prefix="https://hundred.example",
 ):
     @restencil.rest()
-    def get(self, *, id: int | str) -> Part46:
+    def get(self, *, id: int) -> Part46:
         """`GET /part46s/:id`"""
         ...
 
@@ -89,16 +89,16 @@ class Part46s(
     create = restencil.push_of(get_list)
 
     @restencil.rest()
-    def update(self, *, id: int | str, body: Part46Body) -> Part46:
+    def update(self, *, id: int, body: Part46Body) -> Part46:
         """`PUT /part46s/:id`"""
         ...
 
     @restencil.rest()
-    def partial_update(self, *, id: int | str, body: Part46Body) -> Part46:
+    def partial_update(self, *, id: int, body: Part46Body) -> Part46:
         """`PATCH /part46s/:id`"""
         ...
 
     @restencil.rest()
-    def delete(self, *, id: int | str) -> Part46 | None:
+    def delete(self, *, id: int) -> Part46 | None:
         """`DELETE /part46s/:id`"""
         ...

@@ -63,7 +63,7 @@ class Part47s(
     url_prefix="https://hundred.example",
 ):
     @restencil.rest()
-    def get(self, *, id: int | str) -> Part47:
+    def get(self, *, id: int) -> Part47:
         """`GET /part47s/:id`"""
         ...
 
@@ -89,16 +89,16 @@ class Part47s(
     create = restencil.push_of(get_list)
 
     @restencil.rest()
-    def update(self, *, id: int | str, body: Part47Body) -> Part47:
+    def update(self, *, id: int, body: Part47Body) -> Part47:
         """`PUT /part47s/:id`"""
         ...
 
     @restencil.rest()
-    def partial_update(self, *, id: int | str, body: Part47Body) -> Part47:
+    def partial_update(self, *, id: int, body: Part47Body) -> Part47:
         """`PATCH /part47s/:id`"""
         ...
 
     @restencil.rest()
-    def delete(self, *, id: int | str) -> Part47 | None:
+    def delete(self, *, id: int) -> Part47 | None:
         """`DELETE /part47s/:id`"""
         ...

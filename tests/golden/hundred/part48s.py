@@ -63,7 +63,7 @@ class Part48s(
     url_prefix="https://hundred.example",
 ):
     @restencil.rest()
-    def get(self, *, id: int | str) -> Part48:
+    def get(self, *, id: int) -> Part48:
         """`GET /part48s/:id`"""
         ...
 
@@ -89,16 +89,16 @@ class Part48s(
     create = restencil.push_of(get_list)
 
     @restencil.rest()
-    def update(self, *, id: int | str, body: Part48Body) -> Part48:
+    def update(self, *, id: int, body: Part48Body) -> Part48:
         """`PUT /part48s/:id`"""
         ...
 
     @restencil.rest()
-    def partial_update(self, *, id: int | str, body: Part48Body) -> Part48:
+    def partial_update(self, *, id: int, body: Part48Body) -> Part48:
         """`PATCH /part48s/:id`"""
         ...
 
     @restencil.rest()
-    def delete(self, *, id: int | str) -> Part48 | None:
+    def delete(self, *, id: int) -> Part48 | None:
         """`DELETE /part48s/:id`"""
         ...

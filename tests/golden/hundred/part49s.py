@@ -63,7 +63,7 @@ class Part49s(
     url_prefix="https://hundred.example",
 ):
     @restencil.rest()
-    def get(self, *, id: int | str) -> Part49:
+    def get(self, *, id: int) -> Part49:
         """`GET /part49s/:id`"""
         ...
 
@@ -89,16 +89,16 @@ class Part49s(
     create = restencil.push_of(get_list)
 
     @restencil.rest()
-    def update(self, *, id: int | str, body: Part49Body) -> Part49:
+    def update(self, *, id: int, body: Part49Body) -> Part49:
         """`PUT /part49s/:id`"""
         ...
 
     @restencil.rest()
-    def partial_update(self, *, id: int | str, body: Part49Body) -> Part49:
+    def partial_update(self, *, id: int, body: Part49Body) -> Part49:
         """`PATCH /part49s/:id`"""
         ...
 
     @restencil.rest()
-    def delete(self, *, id: int | str) -> Part49 | None:
+    def delete(self, *, id: int) -> Part49 | None:
         """`DELETE /part49s/:id`"""
         ...

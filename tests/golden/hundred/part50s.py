@@ -63,7 +63,7 @@ class Part50s(
     url_prefix="https://hundred.example",
 ):
     @restencil.rest()
-    def get(self, *, id: int | str) -> Part50:
+    def get(self, *, id: int) -> Part50:
         """`GET /part50s/:id`"""
         ...
 
@@ -89,16 +89,16 @@ class Part50s(
     create = restencil.push_of(get_list)
 
     @restencil.rest()
-    def update(self, *, id: int | str, body: Part50Body) -> Part50:
+    def update(self, *, id: int, body: Part50Body) -> Part50:
         """`PUT /part50s/:id`"""
         ...
 
     @restencil.rest()
-    def partial_update(self, *, id: int | str, body: Part50Body) -> Part50:
+    def partial_update(self, *, id: int, body: Part50Body) -> Part50:
         """`PATCH /part50s/:id`"""
         ...
 
     @restencil.rest()
-    def delete(self, *, id: int | str) -> Part50 | None:
+    def delete(self, *, id: int) -> Part50 | None:
         """`DELETE /part50s/:id`"""
         ...

@@ -63,7 +63,7 @@ class Part51s(
     url_prefix="https://hundred.example",
 ):
     @restencil.rest()
-    def get(self, *, id: int | str) -> Part51:
+    def get(self, *, id: int) -> Part51:
         """`GET /part51s/:id`"""
         ...
 
@@ -89,16 +89,16 @@ class Part51s(
     create = restencil.push_of(get_list)
 
     @restencil.rest()
-    def update(self, *, id: int | str, body: Part51Body) -> Part51:
+    def update(self, *, id: int, body: Part51Body) -> Part51:
         """`PUT /part51s/:id`"""
         ...
 
     @restencil.rest()
-    def partial_update(self, *, id: int | str, body: Part51Body) -> Part51:
+    def partial_update(self, *, id: int, body: Part51Body) -> Part51:
         """`PATCH /part51s/:id`"""
         ...
 
     @restencil.rest()
-    def delete(self, *, id: int | str) -> Part51 | None:
+    def delete(self, *, id: int) -> Part51 | None:
         """`DELETE /part51s/:id`"""
         ...

@@ -63,7 +63,7 @@ class Part52s(
     url_prefix="https://hundred.example",
 ):
     @restencil.rest()
-    def get(self, *, id: int | str) -> Part52:
+    def get(self, *, id: int) -> Part52:
         """`GET /part52s/:id`"""
         ...
 
@@ -89,16 +89,16 @@ class Part52s(
     create = restencil.push_of(get_list)
 
     @restencil.rest()
-    def update(self, *, id: int | str, body: Part52Body) -> Part52:
+    def update(self, *, id: int, body: Part52Body) -> Part52:
         """`PUT /part52s/:id`"""
         ...
 
     @restencil.rest()
-    def partial_update(self, *, id: int | str, body: Part52Body) -> Part52:
+    def partial_update(self, *, id: int, body: Part52Body) -> Part52:
         """`PATCH /part52s/:id`"""
         ...
 
     @restencil.rest()
-    def delete(self, *, id: int | str) -> Part52 | None:
+    def delete(self, *, id: int) -> Part52 | None:
         """`DELETE /part52s/:id`"""
         ...

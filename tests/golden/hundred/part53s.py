@@ -63,7 +63,7 @@ class Part53s(
     url_prefix="https://hundred.example",
 ):
     @restencil.rest()
-    def get(self, *, id: int | str) -> Part53:
+    def get(self, *, id: int) -> Part53:
         """`GET /part53s/:id`"""
         ...
 
@@ -89,16 +89,16 @@ class Part53s(
     create = restencil.push_of(get_list)
 
     @restencil.rest()
-    def update(self, *, id: int | str, body: Part53Body) -> Part53:
+    def update(self, *, id: int, body: Part53Body) -> Part53:
         """`PUT /part53s/:id`"""
         ...
 
     @restencil.rest()
-    def partial_update(self, *, id: int | str, body: Part53Body) -> Part53:
+    def partial_update(self, *, id: int, body: Part53Body) -> Part53:
         """`PATCH /part53s/:id`"""
         ...
 
     @restencil.rest()
-    def delete(self, *, id: int | str) -> Part53 | None:
+    def delete(self, *, id: int) -> Part53 | None:
         """`DELETE /part53s/:id`"""
         ...

@@ -63,7 +63,7 @@ class Part54s(
     url_prefix="https://hundred.example",
 ):
     @restencil.rest()
-    def get(self, *, id: int | str) -> Part54:
+    def get(self, *, id: int) -> Part54:
         """`GET /part54s/:id`"""
         ...
 
@@ -89,16 +89,16 @@ class Part54s(
     create = restencil.push_of(get_list)
 
     @restencil.rest()
-    def update(self, *, id: int | str, body: Part54Body) -> Part54:
+    def update(self, *, id: int, body: Part54Body) -> Part54:
         """`PUT /part54s/:id`"""
         ...
 
     @restencil.rest()
-    def partial_update(self, *, id: int | str, body: Part54Body) -> Part54:
+    def partial_update(self, *, id: int, body: Part54Body) -> Part54:
         """`PATCH /part54s/:id`"""
         ...
 
     @restencil.rest()
-    def delete(self, *, id: int | str) -> Part54 | None:
+    def delete(self, *, id: int) -> Part54 | None:
         """`DELETE /part54s/:id`"""
         ...

@@ -63,7 +63,7 @@ class Part55s(
     url_prefix="https://hundred.example",
 ):
     @restencil.rest()
-    def get(self, *, id: int | str) -> Part55:
+    def get(self, *, id: int) -> Part55:
         """`GET /part55s/:id`"""
         ...
 
@@ -89,16 +89,16 @@ class Part55s(
     create = restencil.push_of(get_list)
 
     @restencil.rest()
-    def update(self, *, id: int | str, body: Part55Body) -> Part55:
+    def update(self, *, id: int, body: Part55Body) -> Part55:
         """`PUT /part55s/:id`"""
         ...
 
     @restencil.rest()
-    def partial_update(self, *, id: int | str, body: Part55Body) -> Part55:
+    def partial_update(self, *, id: int, body: Part55Body) -> Part55:
         """`PATCH /part55s/:id`"""
         ...
 
     @restencil.rest()
-    def delete(self, *, id: int | str) -> Part55 | None:
+    def delete(self, *, id: int) -> Part55 | None:
         """`DELETE /part55s/:id`"""
         ...

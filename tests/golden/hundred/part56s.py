@@ -63,7 +63,7 @@ class Part56s(
     url_prefix="https://hundred.example",
 ):
     @restencil.rest()
-    def get(self, *, id: int | str) -> Part56:
+    def get(self, *, id: int) -> Part56:
         """`GET /part56s/:id`"""
         ...
 
@@ -89,16 +89,16 @@ class Part56s(
     create = restencil.push_of(get_list)
 
     @restencil.rest()
-    def update(self, *, id: int | str, body: Part56Body) -> Part56:
+    def update(self, *, id: int, body: Part56Body) -> Part56:
         """`PUT /part56s/:id`"""
         ...
 
     @restencil.rest()
-    def partial_update(self, *, id: int | str, body: Part56Body) -> Part56:
+    def partial_update(self, *, id: int, body: Part56Body) -> Part56:
         """`PATCH /part56s/:id`"""
         ...
 
     @restencil.rest()
-    def delete(self, *, id: int | str) -> Part56 | None:
+    def delete(self, *, id: int) -> Part56 | None:
         """`DELETE /part56s/:id`"""
         ...

@@ -63,7 +63,7 @@ class Part57s(
     url_prefix="https://hundred.example",
 ):
     @restencil.rest()
-    def get(self, *, id: int | str) -> Part57:
+    def get(self, *, id: int) -> Part57:
         """`GET /part57s/:id`"""
         ...
 
@@ -89,16 +89,16 @@ class Part57s(
     create = restencil.push_of(get_list)
 
     @restencil.rest()
-    def update(self, *, id: int | str, body: Part57Body) -> Part57:
+    def update(self, *, id: int, body: Part57Body) -> Part57:
         """`PUT /part57s/:id`"""
         ...
 
     @restencil.rest()
-    def partial_update(self, *, id: int | str, body: Part57Body) -> Part57:
+    def partial_update(self, *, id: int, body: Part57Body) -> Part57:
         """`PATCH /part57s/:id`"""
         ...
 
     @restencil.rest()
-    def delete(self, *, id: int | str) -> Part57 | None:
+    def delete(self, *, id: int) -> Part57 | None:
         """`DELETE /part57s/:id`"""
         ...

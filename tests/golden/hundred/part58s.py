@@ -63,7 +63,7 @@ class Part58s(
     url_prefix="https://hundred.example",
 ):
     @restencil.rest()
-    def get(self, *, id: int | str) -> Part58:
+    def get(self, *, id: int) -> Part58:
         """`GET /part58s/:id`"""
         ...
 
@@ -89,16 +89,16 @@ class Part58s(
     create = restencil.push_of(get_list)
 
     @restencil.rest()
-    def update(self, *, id: int | str, body: Part58Body) -> Part58:
+    def update(self, *, id: int, body: Part58Body) -> Part58:
         """`PUT /part58s/:id`"""
         ...
 
     @restencil.rest()
-    def partial_update(self, *, id: int | str, body: Part58Body) -> Part58:
+    def partial_update(self, *, id: int, body: Part58Body) -> Part58:
         """`PATCH /part58s/:id`"""
         ...
 
     @restencil.rest()
-    def delete(self, *, id: int | str) -> Part58 | None:
+    def delete(self, *, id: int) -> Part58 | None:
         """`DELETE /part58s/:id`"""
         ...

@@ -63,7 +63,7 @@ class Part59s(
     url_prefix="https://hundred.example",
 ):
     @restencil.rest()
-    def get(self, *, id: int | str) -> Part59:
+    def get(self, *, id: int) -> Part59:
         """`GET /part59s/:id`"""
         ...
 
@@ -89,16 +89,16 @@ class Part59s(
     create = restencil.push_of(get_list)
 
     @restencil.rest()
-    def update(self, *, id: int | str, body: Part59Body) -> Part59:
+    def update(self, *, id: int, body: Part59Body) -> Part59:
         """`PUT /part59s/:id`"""
         ...
 
     @restencil.rest()
-    def partial_update(self, *, id: int | str, body: Part59Body) -> Part59:
+    def partial_update(self, *, id: int, body: Part59Body) -> Part59:
         """`PATCH /part59s/:id`"""
         ...
 
     @restencil.rest()
-    def delete(self, *, id: int | str) -> Part59 | None:
+    def delete(self, *, id: int) -> Part59 | None:
         """`DELETE /part59s/:id`"""
         ...

@@ -63,7 +63,7 @@ class Part60s(
     url_prefix="https://hundred.example",
 ):
     @restencil.rest()
-    def get(self, *, id: int | str) -> Part60:
+    def get(self, *, id: int) -> Part60:
         """`GET /part60s/:id`"""
         ...
 
@@ -89,16 +89,16 @@ class Part60s(
     create = restencil.push_of(get_list)
 
     @restencil.rest()
-    def update(self, *, id: int | str, body: Part60Body) -> Part60:
+    def update(self, *, id: int, body: Part60Body) -> Part60:
         """`PUT /part60s/:id`"""
         ...
 
     @restencil.rest()
-    def partial_update(self, *, id: int | str, body: Part60Body) -> Part60:
+    def partial_update(self, *, id: int, body: Part60Body) -> Part60:
         """`PATCH /part60s/:id`"""
         ...
 
     @restencil.rest()
-    def delete(self, *, id: int | str) -> Part60 | None:
+    def delete(self, *, id: int) -> Part60 | None:
         """`DELETE /part60s/:id`"""
         ...

@@ -63,7 +63,7 @@ class Part61s(
     url_prefix="https://hundred.example",
 ):
     @restencil.rest()
-    def get(self, *, id: int | str) -> Part61:
+    def get(self, *, id: int) -> Part61:
         """`GET /part61s/:id`"""
         ...
 
@@ -89,16 +89,16 @@ class Part61s(
     create = restencil.push_of(get_list)
 
     @restencil.rest()
-    def update(self, *, id: int | str, body: Part61Body) -> Part61:
+    def update(self, *, id: int, body: Part61Body) -> Part61:
         """`PUT /part61s/:id`"""
         ...
 
     @restencil.rest()
-    def partial_update(self, *, id: int | str, body: Part61Body) -> Part61:
+    def partial_update(self, *, id: int, body: Part61Body) -> Part61:
         """`PATCH /part61s/:id`"""
         ...
 
     @restencil.rest()
-    def delete(self, *, id: int | str) -> Part61 | None:
+    def delete(self, *, id: int) -> Part61 | None:
         """`DELETE /part61s/:id`"""
         ...

@@ -63,7 +63,7 @@ class Part62s(
     url_prefix="https://hundred.example",
 ):
     @restencil.rest()
-    def get(self, *, id: int | str) -> Part62:
+    def get(self, *, id: int) -> Part62:
         """`GET /part62s/:id`"""
         ...
 
@@ -89,16 +89,16 @@ class Part62s(
     create = restencil.push_of(get_list)
 
     @restencil.rest()
-    def update(self, *, id: int | str, body: Part62Body) -> Part62:
+    def update(self, *, id: int, body: Part62Body) -> Part62:
         """`PUT /part62s/:id`"""
         ...
 
     @restencil.rest()
-    def partial_update(self, *, id: int | str, body: Part62Body) -> Part62:
+    def partial_update(self, *, id: int, body: Part62Body) -> Part62:
         """`PATCH /part62s/:id`"""
         ...
 
     @restencil.rest()
-    def delete(self, *, id: int | str) -> Part62 | None:
+    def delete(self, *, id: int) -> Part62 | None:
         """`DELETE /part62s/:id`"""
         ...

@@ -63,7 +63,7 @@ class Part63s(
     url_prefix="https://hundred.example",
 ):
     @restencil.rest()
-    def get(self, *, id: int | str) -> Part63:
+    def get(self, *, id: int) -> Part63:
         """`GET /part63s/:id`"""
         ...
 
@@ -89,16 +89,16 @@ class Part63s(
     create = restencil.push_of(get_list)
 
     @restencil.rest()
-    def update(self, *, id: int | str, body: Part63Body) -> Part63:
+    def update(self, *, id: int, body: Part63Body) -> Part63:
         """`PUT /part63s/:id`"""
         ...
 
     @restencil.rest()
-    def partial_update(self, *, id: int | str, body: Part63Body) -> Part63:
+    def partial_update(self, *, id: int, body: Part63Body) -> Part63:
         """`PATCH /part63s/:id`"""
         ...
 
     @restencil.rest()
-    def delete(self, *, id: int | str) -> Part63 | None:
+    def delete(self, *, id: int) -> Part63 | None:
         """`DELETE /part63s/:id`"""
         ...

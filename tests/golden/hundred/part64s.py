@@ -63,7 +63,7 @@ class Part64s(
     url_prefix="https://hundred.example",
 ):
     @restencil.rest()
-    def get(self, *, id: int | str) -> Part64:
+    def get(self, *, id: int) -> Part64:
         """`GET /part64s/:id`"""
         ...
 
@@ -89,16 +89,16 @@ class Part64s(
     create = restencil.push_of(get_list)
 
     @restencil.rest()
-    def update(self, *, id: int | str, body: Part64Body) -> Part64:
+    def update(self, *, id: int, body: Part64Body) -> Part64:
         """`PUT /part64s/:id`"""
         ...
 
     @restencil.rest()
-    def partial_update(self, *, id: int | str, body: Part64Body) -> Part64:
+    def partial_update(self, *, id: int, body: Part64Body) -> Part64:
         """`PATCH /part64s/:id`"""
         ...
 
     @restencil.rest()
-    def delete(self, *, id: int | str) -> Part64 | None:
+    def delete(self, *, id: int) -> Part64 | None:
         """`DELETE /part64s/:id`"""
         ...

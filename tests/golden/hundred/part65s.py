@@ -63,7 +63,7 @@ class Part65s(
     url_prefix="https://hundred.example",
 ):
     @restencil.rest()
-    def get(self, *, id: int | str) -> Part65:
+    def get(self, *, id: int) -> Part65:
         """`GET /part65s/:id`"""
         ...
 
@@ -89,16 +89,16 @@ class Part65s(
     create = restencil.push_of(get_list)
 
     @restencil.rest()
-    def update(self, *, id: int | str, body: Part65Body) -> Part65:
+    def update(self, *, id: int, body: Part65Body) -> Part65:
         """`PUT /part65s/:id`"""
         ...
 
     @restencil.rest()
-    def partial_update(self, *, id: int | str, body: Part65Body) -> Part65:
+    def partial_update(self, *, id: int, body: Part65Body) -> Part65:
         """`PATCH /part65s/:id`"""
         ...
 
     @restencil.rest()
-    def delete(self, *, id: int | str) -> Part65 | None:
+    def delete(self, *, id: int) -> Part65 | None:
         """`DELETE /part65s/:id`"""
         ...

@@ -63,7 +63,7 @@ class Part66s(
     url_prefix="https://hundred.example",
 ):
     @restencil.rest()
-    def get(self, *, id: int | str) -> Part66:
+    def get(self, *, id: int) -> Part66:
         """`GET /part66s/:id`"""
         ...
 
@@ -89,16 +89,16 @@ class Part66s(
     create = restencil.push_of(get_list)
 
     @restencil.rest()
-    def update(self, *, id: int | str, body: Part66Body) -> Part66:
+    def update(self, *, id: int, body: Part66Body) -> Part66:
         """`PUT /part66s/:id`"""
         ...
 
     @restencil.rest()
-    def partial_update(self, *, id: int | str, body: Part66Body) -> Part66:
+    def partial_update(self, *, id: int, body: Part66Body) -> Part66:
         """`PATCH /part66s/:id`"""
         ...
 
     @restencil.rest()
-    def delete(self, *, id: int | str) -> Part66 | None:
+    def delete(self, *, id: int) -> Part66 | None:
         """`DELETE /part66s/:id`"""
         ...

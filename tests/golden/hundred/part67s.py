@@ -63,7 +63,7 @@ class Part67s(
     url_prefix="https://hundred.example",
 ):
     @restencil.rest()
-    def get(self, *, id: int | str) -> Part67:
+    def get(self, *, id: int) -> Part67:
         """`GET /part67s/:id`"""
         ...
 
@@ -89,16 +89,16 @@ class Part67s(
     create = restencil.push_of(get_list)
 
     @restencil.rest()
-    def update(self, *, id: int | str, body: Part67Body) -> Part67:
+    def update(self, *, id: int, body: Part67Body) -> Part67:
         """`PUT /part67s/:id`"""
         ...
 
     @restencil.rest()
-    def partial_update(self, *, id: int | str, body: Part67Body) -> Part67:
+    def partial_update(self, *, id: int, body: Part67Body) -> Part67:
         """`PATCH /part67s/:id`"""
         ...
 
     @restencil.rest()
-    def delete(self, *, id: int | str) -> Part67 | None:
+    def delete(self, *, id: int) -> Part67 | None:
         """`DELETE /part67s/:id`"""
         ...

@@ -63,7 +63,7 @@ class Part68s(
     url_prefix="https://hundred.example",
 ):
     @restencil.rest()
-    def get(self, *, id: int | str) -> Part68:
+    def get(self, *, id: int) -> Part68:
         """`GET /part68s/:id`"""
         ...
 
@@ -89,16 +89,16 @@ class Part68s(
     create = restencil.push_of(get_list)
 
     @restencil.rest()
-    def update(self, *, id: int | str, body: Part68Body) -> Part68:
+    def update(self, *, id: int, body: Part68Body) -> Part68:
         """`PUT /part68s/:id`"""
         ...
 
     @restencil.rest()
-    def partial_update(self, *, id: int | str, body: Part68Body) -> Part68:
+    def partial_update(self, *, id: int, body: Part68Body) -> Part68:
         """`PATCH /part68s/:id`"""
         ...
 
     @restencil.rest()
-    def delete(self, *, id: int | str) -> Part68 | None:
+    def delete(self, *, id: int) -> Part68 | None:
         """`DELETE /part68s/:id`"""
         ...

@@ -63,7 +63,7 @@ class Part69s(
     url_prefix="https://hundred.example",
 ):
     @restencil.rest()
-    def get(self, *, id: int | str) -> Part69:
+    def get(self, *, id: int) -> Part69:
         """`GET /part69s/:id`"""
         ...
 
@@ -89,16 +89,16 @@ class Part69s(
     create = restencil.push_of(get_list)
 
     @restencil.rest()
-    def update(self, *, id: int | str, body: Part69Body) -> Part69:
+    def update(self, *, id: int, body: Part69Body) -> Part69:
         """`PUT /part69s/:id`"""
         ...
 
     @restencil.rest()
-    def partial_update(self, *, id: int | str, body: Part69Body) -> Part69:
+    def partial_update(self, *, id: int, body: Part69Body) -> Part69:
         """`PATCH /part69s/:id`"""
         ...
 
     @restencil.rest()
-    def delete(self, *, id: int | str) -> Part69 | None:
+    def delete(self, *, id: int) -> Part69 | None:
         """`DELETE /part69s/:id`"""
         ...

@@ -63,7 +63,7 @@ class Part70s(
     url_prefix="https://hundred.example",
 ):
     @restencil.rest()
-    def get(self, *, id: int | str) -> Part70:
+    def get(self, *, id: int) -> Part70:
         """`GET /part70s/:id`"""
         ...
 
@@ -89,16 +89,16 @@ class Part70s(
     create = restencil.push_of(get_list)
 
     @restencil.rest()
-    def update(self, *, id: int | str, body: Part70Body) -> Part70:
+    def update(self, *, id: int, body: Part70Body) -> Part70:
         """`PUT /part70s/:id`"""
         ...
 
     @restencil.rest()
-    def partial_update(self, *, id: int | str, body: Part70Body) -> Part70:
+    def partial_update(self, *, id: int, body: Part70Body) -> Part70:
         """`PATCH /part70s/:id`"""
         ...
 
     @restencil.rest()
-    def delete(self, *, id: int | str) -> Part70 | None:
+    def delete(self, *, id: int) -> Part70 | None:
         """`DELETE /part70s/:id`"""
         ...

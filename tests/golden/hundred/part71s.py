@@ -63,7 +63,7 @@ class Part71s(
     url_prefix="https://hundred.example",
 ):
     @restencil.rest()
-    def get(self, *, id: int | str) -> Part71:
+    def get(self, *, id: int) -> Part71:
         """`GET /part71s/:id`"""
         ...
 
@@ -89,16 +89,16 @@ class Part71s(
     create = restencil.push_of(get_list)
 
     @restencil.rest()
-    def update(self, *, id: int | str, body: Part71Body) -> Part71:
+    def update(self, *, id: int, body: Part71Body) -> Part71:
         """`PUT /part71s/:id`"""
         ...
 
     @restencil.rest()
-    def partial_update(self, *, id: int | str, body: Part71Body) -> Part71:
+    def partial_update(self, *, id: int, body: Part71Body) -> Part71:
         """`PATCH /part71s/:id`"""
         ...
 
     @restencil.rest()
-    def delete(self, *, id: int | str) -> Part71 | None:
+    def delete(self, *, id: int) -> Part71 | None:
         """`DELETE /part71s/:id`"""
         ...

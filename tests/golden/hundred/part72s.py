@@ -63,7 +63,7 @@ class Part72s(
     url_prefix="https://hundred.example",
 ):
     @restencil.rest()
-    def get(self, *, id: int | str) -> Part72:
+    def get(self, *, id: int) -> Part72:
         """`GET /part72s/:id`"""
         ...
 
@@ -89,16 +89,16 @@ class Part72s(
     create = restencil.push_of(get_list)
 
     @restencil.rest()
-    def update(self, *, id: int | str, body: Part72Body) -> Part72:
+    def update(self, *, id: int, body: Part72Body) -> Part72:
         """`PUT /part72s/:id`"""
         ...
 
     @restencil.rest()
-    def partial_update(self, *, id: int | str, body: Part72Body) -> Part72:
+    def partial_update(self, *, id: int, body: Part72Body) -> Part72:
         """`PATCH /part72s/:id`"""
         ...
 
     @restencil.rest()
-    def delete(self, *, id: int | str) -> Part72 | None:
+    def delete(self, *, id: int) -> Part72 | None:
         """`DELETE /part72s/:id`"""
         ...

@@ -63,7 +63,7 @@ class Part73s(
     url_prefix="https://hundred.example",
 ):
     @restencil.rest()
-    def get(self, *, id: int | str) -> Part73:
+    def get(self, *, id: int) -> Part73:
         """`GET /part73s/:id`"""
         ...
 
@@ -89,16 +89,16 @@ class Part73s(
     create = restencil.push_of(get_list)
 
     @restencil.rest()
-    def update(self, *, id: int | str, body: Part73Body) -> Part73:
+    def update(self, *, id: int, body: Part73Body) -> Part73:
         """`PUT /part73s/:id`"""
         ...
 
     @restencil.rest()
-    def partial_update(self, *, id: int | str, body: Part73Body) -> Part73:
+    def partial_update(self, *, id: int, body: Part73Body) -> Part73:
         """`PATCH /part73s/:id`"""
         ...
 
     @restencil.rest()
-    def delete(self, *, id: int | str) -> Part73 | None:
+    def delete(self, *, id: int) -> Part73 | None:
         """`DELETE /part73s/:id`"""
         ...

@@ -63,7 +63,7 @@ class Part74s(
     url_prefix="https://hundred.example",
 ):
     @restencil.rest()
-    def get(self, *, id: int | str) -> Part74:
+    def get(self, *, id: int) -> Part74:
         """`GET /part74s/:id`"""
         ...
 
@@ -89,16 +89,16 @@ class Part74s(
     create = restencil.push_of(get_list)
 
     @restencil.rest()
-    def update(self, *, id: int | str, body: Part74Body) -> Part74:
+    def update(self, *, id: int, body: Part74Body) -> Part74:
         """`PUT /part74s/:id`"""
         ...
 
     @restencil.rest()
-    def partial_update(self, *, id: int | str, body: Part74Body) -> Part74:
+    def partial_update(self, *, id: int, body: Part74Body) -> Part74:
         """`PATCH /part74s/:id`"""
         ...
 
     @restencil.rest()
-    def delete(self, *, id: int | str) -> Part74 | None:
+    def delete(self, *, id: int) -> Part74 | None:
         """`DELETE /part74s/:id`"""
         ...

@@ -63,7 +63,7 @@ class Part75s(
     url_prefix="https://hundred.example",
 ):
     @restencil.rest()
-    def get(self, *, id: int | str) -> Part75:
+    def get(self, *, id: int) -> Part75:
         """`GET /part75s/:id`"""
         ...
 
@@ -89,16 +89,16 @@ class Part75s(
     create = restencil.push_of(get_list)
 
     @restencil.rest()
-    def update(self, *, id: int | str, body: Part75Body) -> Part75:
+    def update(self, *, id: int, body: Part75Body) -> Part75:
         """`PUT /part75s/:id`"""
         ...
 
     @restencil.rest()
-    def partial_update(self, *, id: int | str, body: Part75Body) -> Part75:
+    def partial_update(self, *, id: int, body: Part75Body) -> Part75:
         """`PATCH /part75s/:id`"""
         ...
 
     @restencil.rest()
-    def delete(self, *, id: int | str) -> Part75 | None:
+    def delete(self, *, id: int) -> Part75 | None:
         """`DELETE /part75s/:id`"""
         ...

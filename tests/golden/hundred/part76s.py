@@ -63,7 +63,7 @@ class Part76s(
     url_prefix="https://hundred.example",
 ):
     @restencil.rest()
-    def get(self, *, id: int | str) -> Part76:
+    def get(self, *, id: int) -> Part76:
         """`GET /part76s/:id`"""
         ...
 
@@ -89,16 +89,16 @@ class Part76s(
     create = restencil.push_of(get_list)
 
     @restencil.rest()
-    def update(self, *, id: int | str, body: Part76Body) -> Part76:
+    def update(self, *, id: int, body: Part76Body) -> Part76:
         """`PUT /part76s/:id`"""
         ...
 
     @restencil.rest()
-    def partial_update(self, *, id: int | str, body: Part76Body) -> Part76:
+    def partial_update(self, *, id: int, body: Part76Body) -> Part76:
         """`PATCH /part76s/:id`"""
         ...
 
     @restencil.rest()
-    def delete(self, *, id: int | str) -> Part76 | None:
+    def delete(self, *, id: int) -> Part76 | None:
         """`DELETE /part76s/:id`"""
         ...

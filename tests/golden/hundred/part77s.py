@@ -63,7 +63,7 @@ class Part77s(
     url_prefix="https://hundred.example",
 ):
     @restencil.rest()
-    def get(self, *, id: int | str) -> Part77:
+    def get(self, *, id: int) -> Part77:
         """`GET /part77s/:id`"""
         ...
 
@@ -89,16 +89,16 @@ class Part77s(
     create = restencil.push_of(get_list)
 
     @restencil.rest()
-    def update(self, *, id: int | str, body: Part77Body) -> Part77:
+    def update(self, *, id: int, body: Part77Body) -> Part77:
         """`PUT /part77s/:id`"""
         ...
 
     @restencil.rest()
-    def partial_update(self, *, id: int | str, body: Part77Body) -> Part77:
+    def partial_update(self, *, id: int, body: Part77Body) -> Part77:
         """`PATCH /part77s/:id`"""
         ...
 
     @restencil.rest()
-    def delete(self, *, id: int | str) -> Part77 | None:
+    def delete(self, *, id: int) -> Part77 | None:
         """`DELETE /part77s/:id`"""
         ...

@@ -63,7 +63,7 @@ class Part78s(
     url_prefix="https://hundred.example",
 ):
     @restencil.rest()
-    def get(self, *, id: int | str) -> Part78:
+    def get(self, *, id: int) -> Part78:
         """`GET /part78s/:id`"""
         ...
 
@@ -89,16 +89,16 @@ class Part78s(
     create = restencil.push_of(get_list)
 
     @restencil.rest()
-    def update(self, *, id: int | str, body: Part78Body) -> Part78:
+    def update(self, *, id: int, body: Part78Body) -> Part78:
         """`PUT /part78s/:id`"""
         ...
 
     @restencil.rest()
-    def partial_update(self, *, id: int | str, body: Part78Body) -> Part78:
+    def partial_update(self, *, id: int, body: Part78Body) -> Part78:
         """`PATCH /part78s/:id`"""
         ...
 
     @restencil.rest()
-    def delete(self, *, id: int | str) -> Part78 | None:
+    def delete(self, *, id: int) -> Part78 | None:
         """`DELETE /part78s/:id`"""
         ...

@@ -63,7 +63,7 @@ class Part79s(
     url_prefix="https://hundred.example",
 ):
     @restencil.rest()
-    def get(self, *, id: int | str) -> Part79:
+    def get(self, *, id: int) -> Part79:
         """`GET /part79s/:id`"""
         ...
 
@@ -89,16 +89,16 @@ class Part79s(
     create = restencil.push_of(get_list)
 
     @restencil.rest()
-    def update(self, *, id: int | str, body: Part79Body) -> Part79:
+    def update(self, *, id: int, body: Part79Body) -> Part79:
         """`PUT /part79s/:id`"""
         ...
 
     @restencil.rest()
-    def partial_update(self, *, id: int | str, body: Part79Body) -> Part79:
+    def partial_update(self, *, id: int, body: Part79Body) -> Part79:
         """`PATCH /part79s/:id`"""
         ...
 
     @restencil.rest()
-    def delete(self, *, id: int | str) -> Part79 | None:
+    def delete(self, *, id: int) -> Part79 | None:
         """`DELETE /part79s/:id`"""
         ...

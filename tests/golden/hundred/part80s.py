@@ -63,7 +63,7 @@ class Part80s(
     url_prefix="https://hundred.example",
 ):
     @restencil.rest()
-    def get(self, *, id: int | str) -> Part80:
+    def get(self, *, id: int) -> Part80:
         """`GET /part80s/:id`"""
         ...
 
@@ -89,16 +89,16 @@ class Part80s(
     create = restencil.push_of(get_list)
 
     @restencil.rest()
-    def update(self, *, id: int | str, body: Part80Body) -> Part80:
+    def update(self, *, id: int, body: Part80Body) -> Part80:
         """`PUT /part80s/:id`"""
         ...
 
     @restencil.rest()
-    def partial_update(self, *, id: int | str, body: Part80Body) -> Part80:
+    def partial_update(self, *, id: int, body: Part80Body) -> Part80:
         """`PATCH /part80s/:id`"""
         ...
 
     @restencil.rest()
-    def delete(self, *, id: int | str) -> Part80 | None:
+    def delete(self, *, id: int) -> Part80 | None:
         """`DELETE /part80s/:id`"""
         ...

@@ -63,7 +63,7 @@ class Part81s(
     url_prefix="https://hundred.example",
 ):
     @restencil.rest()
-    def get(self, *, id: int | str) -> Part81:
+    def get(self, *, id: int) -> Part81:
         """`GET /part81s/:id`"""
         ...
 
@@ -89,16 +89,16 @@ class Part81s(
     create = restencil.push_of(get_list)
 
     @restencil.rest()
-    def update(self, *, id: int | str, body: Part81Body) -> Part81:
+    def update(self, *, id: int, body: Part81Body) -> Part81:
         """`PUT /part81s/:id`"""
         ...
 
     @restencil.rest()
-    def partial_update(self, *, id: int | str, body: Part81Body) -> Part81:
+    def partial_update(self, *, id: int, body: Part81Body) -> Part81:
         """`PATCH /part81s/:id`"""
         ...
 
     @restencil.rest()
-    def delete(self, *, id: int | str) -> Part81 | None:
+    def delete(self, *, id: int) -> Part81 | None:
         """`DELETE /part81s/:id`"""
         ...

@@ -63,7 +63,7 @@ class Part82s(
     url_prefix="https://hundred.example",
 ):
     @restencil.rest()
-    def get(self, *, id: int | str) -> Part82:
+    def get(self, *, id: int) -> Part82:
         """`GET /part82s/:id`"""
         ...
 
@@ -89,16 +89,16 @@ class Part82s(
     create = restencil.push_of(get_list)
 
     @restencil.rest()
-    def update(self, *, id: int | str, body: Part82Body) -> Part82:
+    def update(self, *, id: int, body: Part82Body) -> Part82:
         """`PUT /part82s/:id`"""
         ...
 
     @restencil.rest()
-    def partial_update(self, *, id: int | str, body: Part82Body) -> Part82:
+    def partial_update(self, *, id: int, body: Part82Body) -> Part82:
         """`PATCH /part82s/:id`"""
         ...
 
     @restencil.rest()
-    def delete(self, *, id: int | str) -> Part82 | None:
+    def delete(self, *, id: int) -> Part82 | None:
         """`DELETE /part82s/:id`"""
         ...

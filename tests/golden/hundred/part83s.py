@@ -63,7 +63,7 @@ class Part83s(
     url_prefix="https://hundred.example",
 ):
     @restencil.rest()
-    def get(self, *, id: int | str) -> Part83:
+    def get(self, *, id: int) -> Part83:
         """`GET /part83s/:id`"""
         ...
 
@@ -89,16 +89,16 @@ class Part83s(
     create = restencil.push_of(get_list)
 
     @restencil.rest()
-    def update(self, *, id: int | str, body: Part83Body) -> Part83:
+    def update(self, *, id: int, body: Part83Body) -> Part83:
         """`PUT /part83s/:id`"""
         ...
 
     @restencil.rest()
-    def partial_update(self, *, id: int | str, body: Part83Body) -> Part83:
+    def partial_update(self, *, id: int, body: Part83Body) -> Part83:
         """`PATCH /part83s/:id`"""
         ...
 
     @restencil.rest()
-    def delete(self, *, id: int | str) -> Part83 | None:
+    def delete(self, *, id: int) -> Part83 | None:
         """`DELETE /part83s/:id`"""
         ...

@@ -63,7 +63,7 @@ class Part84s(
     url_prefix="https://hundred.example",
 ):
     @restencil.rest()
-    def get(self, *, id: int | str) -> Part84:
+    def get(self, *, id: int) -> Part84:
         """`GET /part84s/:id`"""
         ...
 
@@ -89,16 +89,16 @@ class Part84s(
     create = restencil.push_of(get_list)
 
     @restencil.rest()
-    def update(self, *, id: int | str, body: Part84Body) -> Part84:
+    def update(self, *, id: int, body: Part84Body) -> Part84:
         """`PUT /part84s/:id`"""
         ...
 
     @restencil.rest()
-    def partial_update(self, *, id: int | str, body: Part84Body) -> Part84:
+    def partial_update(self, *, id: int, body: Part84Body) -> Part84:
         """`PATCH /part84s/:id`"""
         ...
 
     @restencil.rest()
-    def delete(self, *, id: int | str) -> Part84 | None:
+    def delete(self, *, id: int) -> Part84 | None:
         """`DELETE /part84s/:id`"""
         ...

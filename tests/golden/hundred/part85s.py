@@ -63,7 +63,7 @@ class Part85s(
     url_prefix="https://hundred.example",
 ):
     @restencil.rest()
-    def get(self, *, id: int | str) -> Part85:
+    def get(self, *, id: int) -> Part85:
         """`GET /part85s/:id`"""
         ...
 
@@ -89,16 +89,16 @@ class Part85s(
     create = restencil.push_of(get_list)
 
     @restencil.rest()
-    def update(self, *, id: int | str, body: Part85Body) -> Part85:
+    def update(self, *, id: int, body: Part85Body) -> Part85:
         """`PUT /part85s/:id`"""
         ...
 
     @restencil.rest()
-    def partial_update(self, *, id: int | str, body: Part85Body) -> Part85:
+    def partial_update(self, *, id: int, body: Part85Body) -> Part85:
         """`PATCH /part85s/:id`"""
         ...
 
     @restencil.rest()
-    def delete(self, *, id: int | str) -> Part85 | None:
+    def delete(self, *, id: int) -> Part85 | None:
         """`DELETE /part85s/:id`"""
         ...

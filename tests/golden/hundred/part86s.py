@@ -63,7 +63,7 @@ class Part86s(
     url_prefix="https://hundred.example",
 ):
     @restencil.rest()
-    def get(self, *, id: int | str) -> Part86:
+    def get(self, *, id: int) -> Part86:
         """`GET /part86s/:id`"""
         ...
 
@@ -89,16 +89,16 @@ class Part86s(
     create = restencil.push_of(get_list)
 
     @restencil.rest()
-    def update(self, *, id: int | str, body: Part86Body) -> Part86:
+    def update(self, *, id: int, body: Part86Body) -> Part86:
         """`PUT /part86s/:id`"""
         ...
 
     @restencil.rest()
-    def partial_update(self, *, id: int | str, body: Part86Body) -> Part86:
+    def partial_update(self, *, id: int, body: Part86Body) -> Part86:
         """`PATCH /part86s/:id`"""
         ...
 
     @restencil.rest()
-    def delete(self, *, id: int | str) -> Part86 | None:
+    def delete(self, *, id: int) -> Part86 | None:
         """`DELETE /part86s/:id`"""
         ...

@@ -63,7 +63,7 @@ class Part87s(
     url_prefix="https://hundred.example",
 ):
     @restencil.rest()
-    def get(self, *, id: int | str) -> Part87:
+    def get(self, *, id: int) -> Part87:
         """`GET /part87s/:id`"""
         ...
 
@@ -89,16 +89,16 @@ class Part87s(
     create = restencil.push_of(get_list)
 
     @restencil.rest()
-    def update(self, *, id: int | str, body: Part87Body) -> Part87:
+    def update(self, *, id: int, body: Part87Body) -> Part87:
         """`PUT /part87s/:id`"""
         ...
 
     @restencil.rest()
-    def partial_update(self, *, id: int | str, body: Part87Body) -> Part87:
+    def partial_update(self, *, id: int, body: Part87Body) -> Part87:
         """`PATCH /part87s/:id`"""
         ...
 
     @restencil.rest()
-    def delete(self, *, id: int | str) -> Part87 | None:
+    def delete(self, *, id: int) -> Part87 | None:
         """`DELETE /part87s/:id`"""
         ...

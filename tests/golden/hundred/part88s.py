@@ -63,7 +63,7 @@ class Part88s(
     url_prefix="https://hundred.example",
 ):
     @restencil.rest()
-    def get(self, *, id: int | str) -> Part88:
+    def get(self, *, id: int) -> Part88:
         """`GET /part88s/:id`"""
         ...
 
@@ -89,16 +89,16 @@ class Part88s(
     create = restencil.push_of(get_list)
 
     @restencil.rest()
-    def update(self, *, id: int | str, body: Part88Body) -> Part88:
+    def update(self, *, id: int, body: Part88Body) -> Part88:
         """`PUT /part88s/:id`"""
         ...
 
     @restencil.rest()
-    def partial_update(self, *, id: int | str, body: Part88Body) -> Part88:
+    def partial_update(self, *, id: int, body: Part88Body) -> Part88:
         """`PATCH /part88s/:id`"""
         ...
 
     @restencil.rest()
-    def delete(self, *, id: int | str) -> Part88 | None:
+    def delete(self, *, id: int) -> Part88 | None:
         """`DELETE /part88s/:id`"""
         ...

@@ -63,7 +63,7 @@ class Part89s(
     url_prefix="https://hundred.example",
 ):
     @restencil.rest()
-    def get(self, *, id: int | str) -> Part89:
+    def get(self, *, id: int) -> Part89:
         """`GET /part89s/:id`"""
         ...
 
@@ -89,16 +89,16 @@ class Part89s(
     create = restencil.push_of(get_list)
 
     @restencil.rest()
-    def update(self, *, id: int | str, body: Part89Body) -> Part89:
+    def update(self, *, id: int, body: Part89Body) -> Part89:
         """`PUT /part89s/:id`"""
         ...
 
     @restencil.rest()
-    def partial_update(self, *, id: int | str, body: Part89Body) -> Part89:
+    def partial_update(self, *, id: int, body: Part89Body) -> Part89:
         """`PATCH /part89s/:id`"""
         ...
 
     @restencil.rest()
-    def delete(self, *, id: int | str) -> Part89 | None:
+    def delete(self, *, id: int) -> Part89 | None:
         """`DELETE /part89s/:id`"""
         ...

@@ -63,7 +63,7 @@ class Part90s(
     url_prefix="https://hundred.example",
 ):
     @restencil.rest()
-    def get(self, *, id: int | str) -> Part90:
+    def get(self, *, id: int) -> Part90:
         """`GET /part90s/:id`"""
         ...
 
@@ -89,16 +89,16 @@ class Part90s(
     create = restencil.push_of(get_list)
 
     @restencil.rest()
-    def update(self, *, id: int | str, body: Part90Body) -> Part90:
+    def update(self, *, id: int, body: Part90Body) -> Part90:
         """`PUT /part90s/:id`"""
         ...
 
     @restencil.rest()
-    def partial_update(self, *, id: int | str, body: Part90Body) -> Part90:
+    def partial_update(self, *, id: int, body: Part90Body) -> Part90:
         """`PATCH /part90s/:id`"""
         ...
 
     @restencil.rest()
-    def delete(self, *, id: int | str) -> Part90 | None:
+    def delete(self, *, id: int) -> Part90 | None:
         """`DELETE /part90s/:id`"""
         ...

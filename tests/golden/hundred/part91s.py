@@ -63,7 +63,7 @@ class Part91s(
     url_prefix="https://hundred.example",
 ):
     @restencil.rest()
-    def get(self, *, id: int | str) -> Part91:
+    def get(self, *, id: int) -> Part91:
         """`GET /part91s/:id`"""
         ...
 
@@ -89,16 +89,16 @@ class Part91s(
     create = restencil.push_of(get_list)
 
     @restencil.rest()
-    def update(self, *, id: int | str, body: Part91Body) -> Part91:
+    def update(self, *, id: int, body: Part91Body) -> Part91:
         """`PUT /part91s/:id`"""
         ...
 
     @restencil.rest()
-    def partial_update(self, *, id: int | str, body: Part91Body) -> Part91:
+    def partial_update(self, *, id: int, body: Part91Body) -> Part91:
         """`PATCH /part91s/:id`"""
         ...
 
     @restencil.rest()
-    def delete(self, *, id: int | str) -> Part91 | None:
+    def delete(self, *, id: int) -> Part91 | None:
         """`DELETE /part91s/:id`"""
         ...

@@ -63,7 +63,7 @@ class Part92s(
     url_prefix="https://hundred.example",
 ):
     @restencil.rest()
-    def get(self, *, id: int | str) -> Part92:
+    def get(self, *, id: int) -> Part92:
         """`GET /part92s/:id`"""
         ...
 
@@ -89,16 +89,16 @@ class Part92s(
     create = restencil.push_of(get_list)
 
     @restencil.rest()
-    def update(self, *, id: int | str, body: Part92Body) -> Part92:
+    def update(self, *, id: int, body: Part92Body) -> Part92:
         """`PUT /part92s/:id`"""
         ...
 
     @restencil.rest()
-    def partial_update(self, *, id: int | str, body: Part92Body) -> Part92:
+    def partial_update(self, *, id: int, body: Part92Body) -> Part92:
         """`PATCH /part92s/:id`"""
         ...
 
     @restencil.rest()
-    def delete(self, *, id: int | str) -> Part92 | None:
+    def delete(self, *, id: int) -> Part92 | None:
         """`DELETE /part92s/:id`"""
         ...

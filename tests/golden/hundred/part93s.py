@@ -63,7 +63,7 @@ class Part93s(
     url_prefix="https://hundred.example",
 ):
     @restencil.rest()
-    def get(self, *, id: int | str) -> Part93:
+    def get(self, *, id: int) -> Part93:
         """`GET /part93s/:id`"""
         ...
 
@@ -89,16 +89,16 @@ class Part93s(
     create = restencil.push_of(get_list)
 
     @restencil.rest()
-    def update(self, *, id: int | str, body: Part93Body) -> Part93:
+    def update(self, *, id: int, body: Part93Body) -> Part93:
         """`PUT /part93s/:id`"""
         ...
 
     @restencil.rest()
-    def partial_update(self, *, id: int | str, body: Part93Body) -> Part93:
+    def partial_update(self, *, id: int, body: Part93Body) -> Part93:
         """`PATCH /part93s/:id`"""
         ...
 
     @restencil.rest()
-    def delete(self, *, id: int | str) -> Part93 | None:
+    def delete(self, *, id: int) -> Part93 | None:
         """`DELETE /part93s/:id`"""
         ...

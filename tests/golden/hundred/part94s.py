@@ -63,7 +63,7 @@ class Part94s(
     url_prefix="https://hundred.example",
 ):
     @restencil.rest()
-    def get(self, *, id: int | str) -> Part94:
+    def get(self, *, id: int) -> Part94:
         """`GET /part94s/:id`"""
         ...
 
@@ -89,16 +89,16 @@ class Part94s(
     create = restencil.push_of(get_list)
 
     @restencil.rest()
-    def update(self, *, id: int | str, body: Part94Body) -> Part94:
+    def update(self, *, id: int, body: Part94Body) -> Part94:
         """`PUT /part94s/:id`"""
         ...
 
     @restencil.rest()
-    def partial_update(self, *, id: int | str, body: Part94Body) -> Part94:
+    def partial_update(self, *, id: int, body: Part94Body) -> Part94:
         """`PATCH /part94s/:id`"""
         ...
 
     @restencil.rest()
-    def delete(self, *, id: int | str) -> Part94 | None:
+    def delete(self, *, id: int) -> Part94 | None:
         """`DELETE /part94s/:id`"""
         ...

@@ -63,7 +63,7 @@ class Part95s(
     url_prefix="https://hundred.example",
 ):
     @restencil.rest()
-    def get(self, *, id: int | str) -> Part95:
+    def get(self, *, id: int) -> Part95:
         """`GET /part95s/:id`"""
         ...
 
@@ -89,16 +89,16 @@ class Part95s(
     create = restencil.push_of(get_list)
 
     @restencil.rest()
-    def update(self, *, id: int | str, body: Part95Body) -> Part95:
+    def update(self, *, id: int, body: Part95Body) -> Part95:
         """`PUT /part95s/:id`"""
         ...
 
     @restencil.rest()
-    def partial_update(self, *, id: int | str, body: Part95Body) -> Part95:
+    def partial_update(self, *, id: int, body: Part95Body) -> Part95:
         """`PATCH /part95s/:id`"""
         ...
 
     @restencil.rest()
-    def delete(self, *, id: int | str) -> Part95 | None:
+    def delete(self, *, id: int) -> Part95 | None:
         """`DELETE /part95s/:id`"""
         ...

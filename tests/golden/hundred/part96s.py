@@ -63,7 +63,7 @@ class Part96s(
     url_prefix="https://hundred.example",
 ):
     @restencil.rest()
-    def get(self, *, id: int | str) -> Part96:
+    def get(self, *, id: int) -> Part96:
         """`GET /part96s/:id`"""
         ...
 
@@ -89,16 +89,16 @@ class Part96s(
     create = restencil.push_of(get_list)
 
     @restencil.rest()
-    def update(self, *, id: int | str, body: Part96Body) -> Part96:
+    def update(self, *, id: int, body: Part96Body) -> Part96:
         """`PUT /part96s/:id`"""
         ...
 
     @restencil.rest()
-    def partial_update(self, *, id: int | str, body: Part96Body) -> Part96:
+    def partial_update(self, *, id: int, body: Part96Body) -> Part96:
         """`PATCH /part96s/:id`"""
         ...
 
     @restencil.rest()
-    def delete(self, *, id: int | str) -> Part96 | None:
+    def delete(self, *, id: int) -> Part96 | None:
         """`DELETE /part96s/:id`"""
         ...

@@ -63,7 +63,7 @@ class Part97s(
     url_prefix="https://hundred.example",
 ):
     @restencil.rest()
-    def get(self, *, id: int | str) -> Part97:
+    def get(self, *, id: int) -> Part97:
         """`GET /part97s/:id`"""
         ...
 
@@ -89,16 +89,16 @@ class Part97s(
     create = restencil.push_of(get_list)
 
     @restencil.rest()
-    def update(self, *, id: int | str, body: Part97Body) -> Part97:
+    def update(self, *, id: int, body: Part97Body) -> Part97:
         """`PUT /part97s/:id`"""
         ...
 
     @restencil.rest()
-    def partial_update(self, *, id: int | str, body: Part97Body) -> Part97:
+    def partial_update(self, *, id: int, body: Part97Body) -> Part97:
         """`PATCH /part97s/:id`"""
         ...
 
     @restencil.rest()
-    def delete(self, *, id: int | str) -> Part97 | None:
+    def delete(self, *, id: int) -> Part97 | None:
         """`DELETE /part97s/:id`"""
         ...

@@ -63,7 +63,7 @@ class Part98s(
     url_prefix="https://hundred.example",
 ):
     @restencil.rest()
-    def get(self, *, id: int | str) -> Part98:
+    def get(self, *, id: int) -> Part98:
         """`GET /part98s/:id`"""
         ...
 
@@ -89,16 +89,16 @@ class Part98s(
     create = restencil.push_of(get_list)
 
     @restencil.rest()
-    def update(self, *, id: int | str, body: Part98Body) -> Part98:
+    def update(self, *, id: int, body: Part98Body) -> Part98:
         """`PUT /part98s/:id`"""
         ...
 
     @restencil.rest()
-    def partial_update(self, *, id: int | str, body: Part98Body) -> Part98:
+    def partial_update(self, *, id: int, body: Part98Body) -> Part98:
         """`PATCH /part98s/:id`"""
         ...
 
     @restencil.rest()
-    def delete(self, *, id: int | str) -> Part98 | None:
+    def delete(self, *, id: int) -> Part98 | None:
         """`DELETE /part98s/:id`"""
         ...

@@ -63,7 +63,7 @@ class Part99s(
     url_prefix="https://hundred.example",
 ):
     @restencil.rest()
-    def get(self, *, id: int | str) -> Part99:
+    def get(self, *, id: int) -> Part99:
         """`GET /part99s/:id`"""
         ...
 
@@ -89,16 +89,16 @@ class Part99s(
     create = restencil.push_of(get_list)
 
     @restencil.rest()
-    def update(self, *, id: int | str, body: Part99Body) -> Part99:
+    def update(self, *, id: int, body: Part99Body) -> Part99:
         """`PUT /part99s/:id`"""
         ...
 
     @restencil.rest()
-    def partial_update(self, *, id: int | str, body: Part99Body) -> Part99:
+    def partial_update(self, *, id: int, body: Part99Body) -> Part99:
         """`PATCH /part99s/:id`"""
         ...
 
     @restencil.rest()
-    def delete(self, *, id: int | str) -> Part99 | None:
+    def delete(self, *, id: int) -> Part99 | None:
         """`DELETE /part99s/:id`"""
         ...

@@ -47,7 +47,7 @@ class Categories(
     retries=2,
 ):
     @restencil.rest()
-    def get(self, *, slug: int | str) -> Category:
+    def get(self, *, slug: str) -> Category:
         """`GET /categories/:slug`"""
         ...
 
@@ -73,11 +73,11 @@ class Categories(
     create = restencil.push_of(get_list)
 
     @restencil.rest()
-    def update(self, *, slug: int | str, body: CategoryBody) -> Category:
+    def update(self, *, slug: str, body: CategoryBody) -> Category:
         """`PUT /categories/:slug`"""
         ...
 
     @restencil.rest()
-    def delete(self, *, slug: int | str) -> Category | None:
+    def delete(self, *, slug: str) -> Category | None:
         """`DELETE /categories/:slug`"""
         ...

@@ -49,7 +49,7 @@ class Ledgers(
     """
 
     @restencil.rest()
-    def get(self, *, id: int | str) -> Ledger:
+    def get(self, *, id: str) -> Ledger:
         """`GET /ledgers/:id`"""
         ...
 
@@ -64,6 +64,6 @@ class Ledgers(
         ...
 
     @restencil.rest()
-    def delete(self, *, id: int | str) -> Ledger | None:
+    def delete(self, *, id: str) -> Ledger | None:
         """`DELETE /ledgers/:id`"""
         ...

@@ -93,7 +93,7 @@ class Orders(
     body=schema.Object({"state": None, "notes": None}),
 ):
     @restencil.rest()
-    def get(self, *, customer: int, id: int | str | uuid.UUID) -> Order:
+    def get(self, *, customer: int, id: uuid.UUID) -> Order:
         """`GET /customers/:customer/orders/:id`
 
         `customer`: The customer's number.
@@ -120,13 +120,7 @@ class Orders(
     create = restencil.push_of(get_list)
 
     @restencil.rest()
-    def update(
-        self,
-        *,
-        customer: int,
-        id: int | str | uuid.UUID,
-        body: OrdersBody,
-    ) -> Order:
+    def update(self, *, customer: int, id: uuid.UUID, body: OrdersBody) -> Order:
         """`PUT /customers/:customer/orders/:id`
 
         `customer`: The customer's number.
@@ -138,7 +132,7 @@ class Orders(
         self,
         *,
         customer: int,
-        id: int | str | uuid.UUID,
+        id: uuid.UUID,
         body: OrdersPartialUpdateBody,
     ) -> Order:
         """`PATCH /customers/:customer/orders/:id`
@@ -148,7 +142,7 @@ class Orders(
         ...
 
     @restencil.rest()
-    def delete(self, *, customer: int, id: int | str | uuid.UUID) -> Order | None:
+    def delete(self, *, customer: int, id: uuid.UUID) -> Order | None:
         """`DELETE /customers/:customer/orders/:id`
 
         `customer`: The customer's number.
@@ -175,13 +169,7 @@ class Orders(
         get_optimistic_response=restencil.lazy_function("shop_hooks:cancelled"),
         body=schema.Object({"reason": None, "refund": Money}),
     )
-    def cancel(
-        self,
-        *,
-        customer: int,
-        id: int | str | uuid.UUID,
-        body: OrdersCancelBody,
-    ) -> Order:
+    def cancel(self, *, customer: int, id: uuid.UUID, body: OrdersCancelBody) -> Order:
         """Cancel an order.
 
         Only open orders can be cancelled; others answer 409.
@@ -198,7 +186,7 @@ class Orders(
         schema=schema.Invalidate(Order),
         body=None,
     )
-    def purge(self, *, customer: int, id: int | str | uuid.UUID) -> Order | None:
+    def purge(self, *, customer: int, id: uuid.UUID) -> Order | None:
         """`POST /customers/:customer/orders/:id/purge`
 
         `customer`: The customer's number.

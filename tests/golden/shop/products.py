@@ -136,7 +136,7 @@ class Products(
     """What the shop sells."""
 
     @restencil.rest(invalid_if_stale=True, error_policy=restencil.always_soft)
-    def get(self, *, id: int | str) -> Product:
+    def get(self, *, id: int) -> Product:
         """`GET /products/:id`
 
         Example:
@@ -212,17 +212,17 @@ class Products(
     create = restencil.push_of(get_list)
 
     @restencil.rest()
-    def update(self, *, id: int | str, body: ProductBody) -> Product:
+    def update(self, *, id: int, body: ProductBody) -> Product:
         """`PUT /products/:id`"""
         ...
 
     @restencil.rest()
-    def partial_update(self, *, id: int | str, body: ProductBody) -> Product:
+    def partial_update(self, *, id: int, body: ProductBody) -> Product:
         """`PATCH /products/:id`"""
         ...
 
     @restencil.rest()
-    def delete(self, *, id: int | str) -> Product | None:
+    def delete(self, *, id: int) -> Product | None:
         """`DELETE /products/:id`"""
         ...
 
@@ -239,12 +239,7 @@ class Products(
             },
         ),
     )
-    def attach(
-        self,
-        *,
-        id: int | str,
-        body: ProductsAttachBody,
-    ) -> ProductsAttachResult:
+    def attach(self, *, id: int, body: ProductsAttachBody) -> ProductsAttachResult:
         """`POST /products/:id/files`"""
         ...
 
@@ -260,12 +255,12 @@ class Products(
         ...
 
     @restencil.rest(path="/products/:id/export", schema=None, content="stream")
-    def export(self, *, id: int | str) -> restencil.StreamedResponse:
+    def export(self, *, id: int) -> restencil.StreamedResponse:
         """`GET /products/:id/export`"""
         ...
 
     @restencil.rest(path="/products/:id/manual.:format?", schema=None, content="text")
-    def manual(self, *, id: int | str, format: str | None = None) -> str:
+    def manual(self, *, id: int, format: str | None = None) -> str:
         """`GET /products/:id/manual.:format?`"""
         ...
 
@@ -278,7 +273,7 @@ class Products(
         ...
 
     @restencil.rest(path="/products/:id/photo", schema=None, content="bytes")
-    def photo(self, *, id: int | str) -> bytes:
+    def photo(self, *, id: int) -> bytes:
         """The picture as a file. `GET /products/:id/photo`"""
         ...
 
@@ -287,7 +282,7 @@ class Products(
         schema=None,
         process=restencil.lazy_function("shop_hooks:prices_of"),
     )
-    def price_history(self, *, id: int | str) -> list[Money]:
+    def price_history(self, *, id: int) -> list[Money]:
         """`GET /products/:id/prices`"""
         ...
 
@@ -299,7 +294,7 @@ class Products(
         process=restencil.lazy_function("shop_hooks:stars_of"),
         body=schema.Object({"stars": None, "comment": None}),
     )
-    def rate(self, *, id: int | str, body: ProductsRateBody) -> int:
+    def rate(self, *, id: int, body: ProductsRateBody) -> int:
         """`POST /products/:id/ratings`"""
         ...
 
@@ -363,6 +358,6 @@ class Products(
         schema=None,
         body_format="bytes",
     )
-    def set_photo(self, *, id: int | str, body: bytes) -> typing.Any:
+    def set_photo(self, *, id: int, body: bytes) -> typing.Any:
         """`PUT /products/:id/photo`"""
         ...

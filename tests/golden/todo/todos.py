@@ -42,7 +42,7 @@ class Todos(
     """What there is to do."""
 
     @restencil.rest()
-    def get(self, *, id: int | str) -> Todo:
+    def get(self, *, id: int) -> Todo:
         """`GET /todos/:id`"""
         ...
 
@@ -82,16 +82,16 @@ class Todos(
     create = restencil.push_of(get_list)
 
     @restencil.rest()
-    def update(self, *, id: int | str, body: TodoBody) -> Todo:
+    def update(self, *, id: int, body: TodoBody) -> Todo:
         """`PUT /todos/:id`"""
         ...
 
     @restencil.rest()
-    def partial_update(self, *, id: int | str, body: TodoBody) -> Todo:
+    def partial_update(self, *, id: int, body: TodoBody) -> Todo:
         """`PATCH /todos/:id`"""
         ...
 
     @restencil.rest()
-    def delete(self, *, id: int | str) -> Todo | None:
+    def delete(self, *, id: int) -> Todo | None:
         """`DELETE /todos/:id`"""
         ...
