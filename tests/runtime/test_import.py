@@ -34,8 +34,8 @@ HEAVY = (
 )
 
 
-def loaded(code: str) -> set[str]:
-    """The modules that are there after this code has run in an interpreter of its own."""
+def loaded(code: str, folder: Path = GOLDEN) -> set[str]:
+    """The modules that are there after this code has run in an interpreter of its own, with packages of a folder."""
     done = subprocess.run(
         [
             sys.executable,
@@ -44,8 +44,8 @@ def loaded(code: str) -> set[str]:
             "-c",
             f"import sys; before = set(sys.modules); {code}; print(*set(sys.modules) - before)",
         ],
-        cwd=GOLDEN,
-        env={**os.environ, "PYTHONPATH": str(GOLDEN)},
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(folder)},
         capture_output=True,
         text=True,
         timeout=PATIENCE,
@@ -84,9 +84,9 @@ def test_a_request_imports_what_it_needs() -> None:
     assert "httpx" in loaded("from restencil.http.transport import SyncTransport; SyncTransport().client.close()")
 
 
-def test_of_a_package_only_the_resource_in_use_is_imported() -> None:
+def test_of_a_package_only_the_resource_in_use_is_imported(hundred_folder: Path) -> None:
     """A client of a hundred resources imports the one that is asked for, and those whose data it reads."""
-    there = loaded("import hundred; hundred.Everything().part07s.get.cached(id=1)")
+    there = loaded("import hundred; hundred.Everything().part07s.get.cached(id=1)", hundred_folder)
     assert {name for name in there if name.startswith("hundred.part")} == {"hundred.part07s"}
 
 
