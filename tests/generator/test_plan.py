@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import functools
 import importlib
 import itertools
+import re
 import sys
 import textwrap
 import warnings
@@ -701,6 +703,65 @@ def test_docstrings_tell_method_and_path() -> None:
     assert '        """Two\n\n        paragraphs.\n\n        `PUT /t/:id`\n        """\n' in text
     assert '        """`DELETE /t/:id`\n\n        Deprecated: Do not.\n        """\n' in text
     assert '@restencil.rest(deprecated="Do not.")\n' in text
+
+
+def test_examples_are_python_that_can_be_pasted() -> None:
+    """Calls under Python names and literals of Python, in lines of code; of a long list the first item is shown."""
+    text = made("""
+        wire_names: camelCase
+        entities: {Thing: {fields: {id: integer, longName: {type: string, wire: long_name}, is_on: boolean}}}
+        resources:
+          things:
+            path: /t/:id
+            schema: Thing
+            search_params: {only_new: boolean?}
+            endpoints: {send: {method: POST, path: /s, body: {to_whom: string, at: {object: {the_x: any}}}}}
+            examples:
+              get_list:
+                params: {onlyNew: false}
+                response: [{id: 1, longName: AAAA, is_on: true}, {id: 2, longName: ZZZZ, isOn: null}]
+              push: {body: {long_name: "a\\"b", isOn: null}}
+              send: {body: {toWhom: x, at: {theX: [1.5, null]}}}
+        """.replace("AAAA", "y" * 200).replace("ZZZZ", "z" * 200))["things.py"]
+    tree = ast.parse(text)
+    examples = [
+        doc for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and (doc := ast.get_docstring(node))
+    ]
+    code = [textwrap.dedent(part) for doc in examples for part in re.findall(r"(?m)(?:^    .*\n?)+", doc)]
+    assert [ast.unparse(ast.parse(part)) for part in code] == [
+        "made.things.get_list.push(body={'longName': 'a\"b', 'is_on': None})",
+        "made.things.get_list(only_new=False)",
+        f"[{{'id': 1, 'long_name': '{'y' * 200}', 'isOn': True}}, ...]",
+        "made.things.send(body={'to_whom': 'x', 'at': {'the_x': [1.5, None]}})",
+    ]
+
+
+def test_endpoints_stand_in_the_order_of_the_spec() -> None:
+    """Behind the standard members, and each behind the one that it extends."""
+    text = resource("""
+        endpoints:
+          zebra: {extends: middle, path: /z}
+          push: {path: /t/new}
+          apple: {path: /a}
+          middle: {path: /m}
+        """)
+    names = re.findall(r"(?m)^    def ([a-z]\w+)\(", text)
+    assert names == ["get", "get_list", "update", "partial_update", "delete", "apple", "middle", "zebra"]
+
+
+def test_nothing_repeats_a_name() -> None:
+    """Where the spec says nothing of a class, it has no docstring."""
+    files = made("""
+        objects: {Point: {x: integer}}
+        entities: {Thing: {fields: {id: integer}}, Other: {extends: Thing, fields: {}}}
+        resources: {things: {path: /t/:id, schema: Thing}}
+        """)
+    assert "class Thing(restencil.Entity):\n    id: int = 0\n" in files["_entities.py"]
+    assert "class Other(Thing):\n    pass\n" in files["_entities.py"]
+    assert "class Point(restencil.Record):\n    x: int = 0\n" in files["_objects.py"]
+    assert '    schema=schema.Lazy("._entities:Thing", __name__),\n):\n    @restencil.rest()\n' in files["things.py"]
+    assert "AsyncController):\n    _api = _API\n" in files["_client.py"]
+    assert files["__init__.py"].split("\n")[2:4] == ["", "from __future__ import annotations"]
 
 
 def test_hand_written_code_is_named_and_not_imported() -> None:

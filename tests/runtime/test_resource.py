@@ -12,8 +12,8 @@ from tests.runtime.clients import Asked, as_json
 
 from restencil import (
     AbortOptimistic,
-    ControllerType,
     Controller,
+    ControllerType,
     Entity,
     ListEndpoint,
     Resource,
@@ -553,3 +553,25 @@ def test_threads_may_use_a_declared_member_first_at_once() -> None:
     for thread in threads:
         thread.join()
     assert keys == ["GET /a/1"] * 8
+
+
+def test_options_of_push_stay_with_the_list_that_they_are_written_at() -> None:
+    """A member that extends a list takes over its own options, and not what it says of what hangs on it."""
+
+    class Things(Resource, path="/a/:id", schema=Article):
+        @rest_list(push_options={"path": "/a/new"}, get_page_options={"timeout": 5}, timeout=7, pagination_field="p")
+        def get_list(self) -> list[Article]:
+            raise NotImplementedError
+
+        @rest_list(extends="get_list", path="/b")
+        def plain(self) -> list[Article]:
+            raise NotImplementedError
+
+        @rest_list(extends="get_list", path="/c", push_options={"path": "/c/new"})
+        def own(self) -> list[Article]:
+            raise NotImplementedError
+
+    things: Any = Things
+    assert [things.get_list.push.path, things.plain.push.path, things.own.push.path] == ["/a/new", "/b", "/c/new"]
+    assert [things.get_list.get_page.timeout, things.plain.get_page.timeout] == [5, 7]
+    assert things.get_list.extend(path="/d").push.path == "/a/new"

@@ -28,7 +28,7 @@ from restencil import (
 
 def synchronous(blog: Blog) -> None:
     assert_type(blog.articles.get(id=1), Article)
-    assert_type(blog.articles.get.fetch(id="1"), Article)
+    assert_type(blog.articles.get.fetch(id=2), Article)
     assert_type(blog.articles.get.cached(id=1), Article | None)
     assert_type(blog.articles.get_list(author="bob"), list[Article])
     assert_type(blog.articles.get_list(), list[Article])

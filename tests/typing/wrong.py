@@ -10,6 +10,7 @@ from restencil import Entity, RestEndpoint, RestGenerics, create_resource, field
 def calls(blog: Blog) -> None:
     blog.articles.get()  # error: a keyword is missing
     blog.articles.get(id=1.5)  # error: its type is another one
+    blog.articles.get(id="1")  # error: the spec says a number
     blog.articles.get(id=1, nope=1)  # error: there is no such keyword
     blog.articles.get({"id": 1})  # error: typed for keywords alone
     blog.articles.get_list(auhtor="bob")  # error: a slip

@@ -31,7 +31,8 @@ def find(reference: str, asking: str = "") -> Any:
         try:
             found = getattr(found, part)
         except AttributeError as error:
-            message = f"cannot import name {name!r} from {module.__name__!r}" + (f", as {asking} does" if asking else "")
+            who = f", as {asking} does" if asking else ""
+            message = f"cannot import name {name!r} from {module.__name__!r}{who}"
             raise ImportError(message, name=name, path=getattr(module, "__file__", None)) from error
     return found
 

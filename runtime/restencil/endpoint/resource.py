@@ -221,8 +221,7 @@ def rest(**options: Any) -> Callable[[Callable[Concatenate[Any, P2], R2]], RestE
 
         class Articles(Resource[ControllerType], path="/articles/:id", schema=Article):
             @rest()
-            def get(self, *, id: int | str) -> Article:
-                raise NotImplementedError
+            def get(self, *, id: int) -> Article: ...
 
     Takes every option of `RestEndpoint` and, besides, `endpoint` (the endpoint's class), `extends` (the member, by
     name and dotted for derived ones, whose options are taken over: `"get_list"`, `"get_list.push"`) and `deprecated`
