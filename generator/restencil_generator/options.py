@@ -44,13 +44,13 @@ class Names:
     of: d.Type
 
 
-Value: TypeAlias = (
-    "None | bool | int | str | tuple[str, ...] | Mapping[str, Value] | d.Reference | d.Type"
-    " | Runtime | HandWritten | Member | Names"
-)
+Named: TypeAlias = "Runtime | HandWritten | Member | d.Reference"
+"""What is written as a name; a reference is to a function, which is looked up at its first call."""
+
+Value: TypeAlias = "None | bool | int | str | tuple[str, ...] | Mapping[str, Value] | d.Type | Named | Names"
 """What an option is set to; a type stands for its schema."""
 
-Options: TypeAlias = dict[str, Value]
+Options: TypeAlias = "dict[str, Value]"
 """Options of an endpoint by name, in the order in which they are written."""
 
 Body: TypeAlias = "Names | None | d.Missing"
@@ -276,7 +276,7 @@ def _code(value: Value, scope: Scope) -> Expression:
     return _names(value.of, scope) if isinstance(value, Names) else schema_of(value, scope) or "None"
 
 
-def _name(value: Runtime | HandWritten | Member | d.Reference, scope: Scope) -> str | Call:
+def _name(value: Named, scope: Scope) -> str | Call:
     match value:
         case Runtime(name):
             return scope.restencil(name)
