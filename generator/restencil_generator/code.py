@@ -130,6 +130,8 @@ def pair(values: Sequence[Expression]) -> Items:
 
 def doc_text(text: str) -> str:
     """A text as it stands inside triple double quotes: nothing in it ends the literal or hides from the reader."""
+    if _PLAIN.fullmatch(text):
+        return text
     return "".join(map(_visible_in_doc, text)).replace('"""', '\\"\\"\\"')
 
 

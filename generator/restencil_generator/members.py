@@ -16,7 +16,7 @@ from restencil_generator import declaration as d
 from restencil_generator.annotations import annotation, body_annotation, object_types
 from restencil_generator.code import Call, Example, Expression, Parameter
 from restencil_generator.defaults import default
-from restencil_generator.docs import endpoint_doc, example_of, own_doc, with_deprecation
+from restencil_generator.docstrings import endpoint_doc, example_of, own_doc, with_deprecation
 from restencil_generator.options import (
     Body,
     Member,

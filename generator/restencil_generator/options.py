@@ -12,7 +12,7 @@ from typing import Final, TypeAlias
 
 from restencil_generator import declaration as d
 from restencil_generator.code import Call, Expression, Table, integer, pair, string
-from restencil_generator.schemas import NOTHING, body_model, holds_schema, schema_of, shape
+from restencil_generator.schemas import NOTHING, body_model, holds_schema, runtime_form, schema_of
 from restencil_generator.scope import Scope
 
 
@@ -39,7 +39,7 @@ class Member:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Names:
-    """What tells a body's members their names in JSON: a shape, or `NOTHING` for one that may be anything."""
+    """What tells a body's members their names in JSON: a type, or `NOTHING` for one that may be anything."""
 
     of: d.Type
 
@@ -111,8 +111,8 @@ def endpoint_options(endpoint: d.Endpoint, resource: d.Resource) -> Options:
 
 
 def schema_value(type: d.Type | None) -> d.Type | None:
-    """The value of the option `schema`: the shape of a type, None where there is nothing in it to look for."""
-    found = NOTHING if type is None else shape(type)
+    """The value of the option `schema`: a type in its form at run time, None where there is nothing to look for."""
+    found = NOTHING if type is None else runtime_form(type)
     return None if found == NOTHING else found
 
 
@@ -189,13 +189,13 @@ def body_value(body: d.Body | None) -> Body:
         kind = kind.item
     if not isinstance(kind, d.EntityRef | d.ObjectRef | d.UnionOf | d.ValuesOf | d.ObjectType):
         return d.MISSING
-    return d.MISSING if shape(kind) == NOTHING else Names(shape(kind))
+    return d.MISSING if runtime_form(kind) == NOTHING else Names(runtime_form(kind))
 
 
 def implied_body(schema: d.Type | None) -> Body:
     """What the runtime takes a body for when nothing is said: the items of a list, or the one entity of the schema."""
     found = _implied(schema)
-    return d.MISSING if found is None or shape(found) == NOTHING else Names(shape(found))
+    return d.MISSING if found is None or runtime_form(found) == NOTHING else Names(runtime_form(found))
 
 
 def sender_of(endpoint: d.Endpoint) -> d.Endpoint | None:

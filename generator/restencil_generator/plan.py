@@ -30,7 +30,7 @@ from restencil_generator.code import (
     string,
 )
 from restencil_generator.defaults import default
-from restencil_generator.docs import note_of, partial_body, share_of, type_docs, with_deprecation
+from restencil_generator.docstrings import note_of, partial_body, share_of, type_docs, with_deprecation
 from restencil_generator.failure import Failure
 from restencil_generator.members import ResourceClass, body_types, plan_resource, result_types
 from restencil_generator.package import HEADER
@@ -134,6 +134,7 @@ class ClientClass:
     doc: str
     api: str = ""
     members: tuple[ClientMember, ...] = ()
+    keywords: tuple[tuple[str, Expression], ...] = ()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -129,15 +129,15 @@ def _statement(expression: Expression, before: str = "", after: str = "", indent
 
 
 class _HasHead:
-    """What the filter `head` takes: a class with bases, and keywords where it has any."""
+    """What the filter `head` takes: a class with bases and keywords."""
 
     name: str
     bases: Sequence[str]
-    keywords: Sequence[tuple[str, Expression]] = ()
+    keywords: Sequence[tuple[str, Expression]]
 
 
 def _head(thing: _HasHead, word: str) -> str:
-    return layout.head(f"{word} {thing.name}", [*thing.bases, *getattr(thing, "keywords", ())], ":")
+    return layout.head(f"{word} {thing.name}", [*thing.bases, *thing.keywords], ":")
 
 
 def _signature(method: Method, indent: int = 0, body: str = "") -> str:

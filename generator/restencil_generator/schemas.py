@@ -12,11 +12,11 @@ from restencil_generator.code import Call, Expression, Lambda, Table, items, lit
 from restencil_generator.scope import OBJECTS, Scope
 
 NOTHING: Final = d.Scalar("any")
-"""The shape in which there is nothing to look for."""
+"""The form in which there is nothing to look for."""
 
 
-def shape(type: d.Type) -> d.Type:
-    """What of a type matters at run time, `NOTHING` where nothing does: types of one shape have one schema.
+def runtime_form(type: d.Type) -> d.Type:
+    """What of a type matters at run time, `NOTHING` where nothing does: types of one form have one schema.
 
     Descriptions and defaults go, whether something may be null, and what JSON holds as it is.
     """
@@ -24,19 +24,21 @@ def shape(type: d.Type) -> d.Type:
         case d.Scalar(name):
             return type if converts(name) else NOTHING
         case d.Optional(of) | d.PageOf(of):
-            return shape(of)
+            return runtime_form(of)
         case d.ListOf(of) | d.ValuesOf(of):
-            inner = shape(of)
+            inner = runtime_form(of)
             return NOTHING if inner == NOTHING else dataclasses.replace(type, item=inner)
         case d.ObjectType(members, name):
-            shapes = (d.Field(member.python, member.python, member.wire, shape(member.type)) for member in members)
-            return d.ObjectType(tuple(shapes), name)
+            forms = (
+                d.Field(member.python, member.python, member.wire, runtime_form(member.type)) for member in members
+            )
+            return d.ObjectType(tuple(forms), name)
         case d.CollectionOf():
-            return _collection_shape(type)
+            return _collection_form(type)
         case d.AdderOf(of):
-            return dataclasses.replace(type, of=_collection_shape(of))
+            return dataclasses.replace(type, of=_collection_form(of))
         case d.QueryOf(of):
-            whole = of if isinstance(of, d.AllOf) else _collection_shape(of)
+            whole = of if isinstance(of, d.AllOf) else _collection_form(of)
             return dataclasses.replace(type, of=whole, returns=None)
         case d.Const() | d.EnumRef() | d.AnyOf():
             return NOTHING
@@ -44,8 +46,8 @@ def shape(type: d.Type) -> d.Type:
             return type
 
 
-def _collection_shape(type: d.CollectionOf) -> d.CollectionOf:
-    return dataclasses.replace(type, of=dataclasses.replace(type.of, item=shape(type.of.item)))
+def _collection_form(type: d.CollectionOf) -> d.CollectionOf:
+    return dataclasses.replace(type, of=dataclasses.replace(type.of, item=runtime_form(type.of.item)))
 
 
 def converts(name: str) -> bool:
@@ -55,12 +57,12 @@ def converts(name: str) -> bool:
 
 def holds_schema(type: d.Type) -> bool:
     """Whether there is anything in a type for the runtime to look for."""
-    return shape(type) != NOTHING
+    return runtime_form(type) != NOTHING
 
 
 def schema_of(type: d.Type, scope: Scope, entity: d.Entity | None = None) -> Expression | None:
     """The schema of a type, None where there is nothing to look for in it. `entity` is the one it is a field of."""
-    found = shape(type)
+    found = runtime_form(type)
     return None if found == NOTHING else _written(found, scope, entity)
 
 
@@ -83,7 +85,7 @@ def _wire(fields: Iterable[d.Field]) -> tuple[tuple[str, Expression], ...]:
 
 
 def _written(type: d.Type, scope: Scope, entity: d.Entity | None) -> Expression:
-    """The schema of a shape."""
+    """The schema of a type in its form at run time."""
     match type:
         case d.Scalar(name):
             return Call(scope.schema("codec"), (scalar(name, scope),))

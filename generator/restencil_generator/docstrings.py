@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from restencil_generator import declaration as d
 from restencil_generator.annotations import object_types
 from restencil_generator.code import Call, Example, Expression, Items, Table
 from restencil_generator.defaults import json_value
-from restencil_generator.examples import to_wire
 from restencil_generator.layout import on_one_line
 
 _LONG: Final = 300
@@ -110,7 +109,7 @@ def example_of(spec: d.Spec, endpoint: d.Endpoint, function: str) -> Example | N
         keywords.append((name if field is None else field.python, json_value(value)))
     if example.body is not d.MISSING:
         body = endpoint.body
-        value = example.body if body is None or body.type is None else _to_python(spec, body.type, example.body)
+        value = example.body if body is None else _renamed(spec, body.type, example.body, lambda field: field.python)
         keywords.append(("body", json_value(value)))
     return Example(Call(function, (), tuple(keywords)), _answer(spec, endpoint, example.response))
 
@@ -118,14 +117,14 @@ def example_of(spec: d.Spec, endpoint: d.Endpoint, function: str) -> Example | N
 def _answer(spec: d.Spec, endpoint: d.Endpoint, response: d.Json | d.Missing) -> Expression | None:
     if response is d.MISSING:
         return None
-    shown = json_value(response if endpoint.schema is None else to_wire(spec, endpoint.schema, response))
+    shown = json_value(_renamed(spec, endpoint.schema, response, lambda field: field.wire))
     if len(on_one_line(shown)) > _LONG:
         shown = _beginning(shown)
     return None if len(on_one_line(shown)) > _TOO_LONG else shown
 
 
 def _beginning(shown: Expression) -> Expression:
-    """The same with of each list the first item alone, and `...` for the others, which is Python too."""
+    """Of each list the first item alone, and `...` for the others, which is Python too."""
     match shown:
         case Items(items) if items:
             return Items((_beginning(items[0]), *(["..."] if len(items) > 1 else [])))
@@ -135,28 +134,32 @@ def _beginning(shown: Expression) -> Expression:
             return shown
 
 
-def _to_python(spec: d.Spec, type: d.Type, value: d.Json) -> d.Json:
-    """A body under Python names; names that the spec does not know stay."""
+def _renamed(spec: d.Spec, type: d.Type | None, value: d.Json, name: Callable[[d.Field], str]) -> d.Json:
+    """A value of a type with other names for its members; names that the spec does not know stay."""
     match type:
-        case d.Optional(of) | d.CollectionOf(of):
-            return _to_python(spec, of, value)
-        case d.ListOf(of) if isinstance(value, list):
-            return [_to_python(spec, of, part) for part in value]
+        case d.Optional(of) | d.CollectionOf(of) | d.PageOf(of) | d.QueryOf(of) | d.InvalidateOf(of):
+            return _renamed(spec, of, value, name)
+        case d.AdderOf(of):
+            whole = isinstance(of.of, d.ValuesOf) or isinstance(value, list)
+            return _renamed(spec, of.of if whole else of.of.item, value, name)
+        case d.ListOf(of) | d.AllOf(of) if isinstance(value, list):
+            return [_renamed(spec, of, part, name) for part in value]
         case d.ValuesOf(of) if isinstance(value, dict):
-            return {key: _to_python(spec, of, part) for key, part in value.items()}
+            return {key: _renamed(spec, of, part, name) for key, part in value.items()}
         case _ if isinstance(value, dict):
             fields = _by_name(_fields(spec, type))
-            return {
-                field.python if (field := fields.get(key)) else key: (
-                    _to_python(spec, field.type, part) if field else part
+            found: dict[str, d.Json] = {}
+            for key, part in value.items():
+                field = fields.get(key)
+                found[key if field is None else name(field)] = (
+                    part if field is None else _renamed(spec, field.type, part, name)
                 )
-                for key, part in value.items()
-            }
+            return found
         case _:
             return value
 
 
-def _fields(spec: d.Spec, type: d.Type) -> tuple[d.Field, ...]:
+def _fields(spec: d.Spec, type: d.Type | None) -> tuple[d.Field, ...]:
     match type:
         case d.ObjectType(members):
             return members
