@@ -6,30 +6,16 @@ without reading it back.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Final, TypeAlias
+from collections.abc import Iterable, Iterator
+from typing import TypeAlias
 
 from restencil_generator import declaration as d
 from restencil_generator.code import literal
+from restencil_generator.facts import facts
 from restencil_generator.scope import ENUMS, OBJECTS, Scope
 
 Alternatives: TypeAlias = "tuple[str, ...]"
 """The members of a union, each once; a type that is no union has one."""
-
-SCALARS: Final[Mapping[str, tuple[str, str]]] = {
-    "string": ("builtins", "str"),
-    "integer": ("builtins", "int"),
-    "number": ("builtins", "float"),
-    "boolean": ("builtins", "bool"),
-    "bytes": ("builtins", "bytes"),
-    "datetime": ("datetime", "datetime"),
-    "date": ("datetime", "date"),
-    "time": ("datetime", "time"),
-    "decimal": ("decimal", "Decimal"),
-    "uuid": ("uuid", "UUID"),
-    "any": ("typing", "Any"),
-}
-"""The class of each scalar: its module and its name."""
 
 
 def annotation(type: d.Type, scope: Scope) -> str:
@@ -42,10 +28,12 @@ def body_annotation(type: d.Type, scope: Scope, *, nested: bool = False) -> str:
     return " | ".join(_sent(type, scope, nested))
 
 
-def scalar(name: str, scope: Scope) -> str:
+def scalar(type: d.Scalar, scope: Scope) -> str:
     """The class of a scalar."""
-    module, text = SCALARS[name]
-    return scope.builtin(text) if module == "builtins" else f"{scope.use(module)}.{text}"
+    known = facts(type).python
+    assert known is not None
+    module, text = known
+    return scope.builtin(text) if module is None else f"{scope.use(module)}.{text}"
 
 
 def object_types(type: d.Type | None) -> Iterator[d.ObjectType]:
@@ -103,8 +91,8 @@ def _named(type: d.Type, scope: Scope) -> str:
             return scope.sibling(scope.homes.entities[name], name)
         case d.ObjectType(_, name):
             return scope.sibling(scope.module, name)
-        case d.Scalar(name):
-            return scalar(name, scope)
+        case d.Scalar():
+            return scalar(type, scope)
         case _:
             raise TypeError(f"{type!r} is no type of one name")
 

@@ -7,8 +7,9 @@ from collections.abc import Iterable
 from typing import Final
 
 from restencil_generator import declaration as d
-from restencil_generator.annotations import SCALARS, scalar
+from restencil_generator.annotations import scalar
 from restencil_generator.code import Call, Expression, Lambda, Table, items, literal, pair, string
+from restencil_generator.facts import facts
 from restencil_generator.scope import OBJECTS, Scope
 
 NOTHING: Final = d.Scalar("any")
@@ -21,8 +22,8 @@ def runtime_form(type: d.Type) -> d.Type:
     Descriptions and defaults go, whether something may be null, and what JSON holds as it is.
     """
     match type:
-        case d.Scalar(name):
-            return type if converts(name) else NOTHING
+        case d.Scalar():
+            return type if facts(type).converted else NOTHING
         case d.Optional(of) | d.PageOf(of):
             return runtime_form(of)
         case d.ListOf(of) | d.ValuesOf(of):
@@ -48,11 +49,6 @@ def runtime_form(type: d.Type) -> d.Type:
 
 def _collection_form(type: d.CollectionOf) -> d.CollectionOf:
     return dataclasses.replace(type, of=dataclasses.replace(type.of, item=runtime_form(type.of.item)))
-
-
-def converts(name: str) -> bool:
-    """Whether values of a scalar are something else in Python than in JSON."""
-    return SCALARS[name][0] not in ("builtins", "typing")
 
 
 def holds_schema(type: d.Type) -> bool:
@@ -87,8 +83,8 @@ def _wire(fields: Iterable[d.Field]) -> tuple[tuple[str, Expression], ...]:
 def _written(type: d.Type, scope: Scope, entity: d.Entity | None) -> Expression:
     """The schema of a type in its form at run time."""
     match type:
-        case d.Scalar(name):
-            return Call(scope.schema("codec"), (scalar(name, scope),))
+        case d.Scalar():
+            return Call(scope.schema("codec"), (scalar(type, scope),))
         case d.ObjectRef(name):
             return scope.sibling(OBJECTS, name, real=True)
         case d.EntityRef(name):
