@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeAlias
 
+from ..base.code import Source
 from ..base.values import INVALID, SCALARS, UNDEFINED, ReadOnlyDict, ReadOnlyList, holds_containers, kind_of, read_only
 from ..schema.collection import Collection
 from ..schema.containers import Choice, List, Object, Union, Values
@@ -12,7 +13,7 @@ from ..schema.derived import Query
 from ..schema.entity import EntityModel, EntitySchema, Relation
 from ..schema.protocol import Conversion, Schema, definitions
 from ..schema.record import Record, set_members, set_record
-from .compiling import COMPILED, PAYS, Source, resolved, written_out
+from .compiling import COMPILED, PAYS, finished, resolved, written_out
 from .denormalize import Denormalization, Memo, Node, linked
 from .tables import EMPTY, State, Tables
 
@@ -150,12 +151,12 @@ def _denormalizer(schema: Schema, stored: Any) -> Denormalizer:
 
 def compile_denormalizer(schema: Schema) -> Denormalizer:
     """The function that does what `schema.denormalize` does."""
-    source = Source(schema)
+    source = Source()
     body = _Denormalizing(source)
     with source.block("def denormalize(stored, run):"):
         source.put("current = run.current")
         body.value(schema, "stored", "current", "return {}")
-    function: Denormalizer = source.function("denormalize")
+    function: Denormalizer = finished(source, "denormalize", schema)
     return function
 
 
@@ -166,7 +167,7 @@ def compile_entity(schema: EntitySchema) -> Builder:
     """
     model = schema.model
     definitions.compiled.add(schema)
-    source = Source(schema)
+    source = Source()
     body = _Denormalizing(source)
     name = source.name(schema, "schema")
     fits = model.validate is None and model.from_js is None and model.create_if_valid is None
@@ -175,8 +176,8 @@ def compile_entity(schema: EntitySchema) -> Builder:
         if fits:
             with source.block("def fill(run, pk, record, place, node):"):
                 body.instance(model, cyclic=True)
-            schema.filler = source.function("fill")
-        source = Source(schema)
+            schema.filler = finished(source, "fill", schema)
+        source = Source()
         source.name(schema, "schema")
         with source.block("def build(run, pk, record, home, current):"):
             source.put(f"return run.interpreted({name}, pk, current)")
@@ -189,7 +190,7 @@ def compile_entity(schema: EntitySchema) -> Builder:
             source.put("node.alive = True")
             body.outside = "node"
             body.instance(model, cyclic=False)
-    build: Builder = source.function("build")
+    build: Builder = finished(source, "build", schema)
     schema.builder = build
     return build
 

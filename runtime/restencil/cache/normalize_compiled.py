@@ -13,12 +13,13 @@ from itertools import repeat
 from operator import attrgetter, eq
 from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeAlias
 
+from ..base.code import Source
 from ..base.values import INVALID, UNDEFINED, alike, holds_containers, kind_of, same_json
 from ..schema.containers import List, Object
 from ..schema.entity import EntityModel, EntitySchema, Relation, usable_pk
 from ..schema.protocol import Schema, definitions
 from ..schema.record import set_members
-from .compiling import COMPILED, PAYS, Source, resolved, written_out
+from .compiling import COMPILED, PAYS, finished, resolved, written_out
 from .normalize import Normalization
 from .tables import EMPTY, Tables
 
@@ -289,14 +290,14 @@ def _has_default_hooks(model: EntityModel) -> bool:
 
 def compile_normalizer(schema: Schema) -> Normalizer:
     """The function that does what `schema.normalize` does, for a value that is a dict or list."""
-    source = Source(schema)
+    source = Source()
     body = _Normalizing(source)
     with source.block("def normalize(value, parent, key, run):"):
         source.put("visit, written = run.visit, run.written")
         start = source.mark()
         body.value(schema, "value", "parent", "key", "return {}")
         source.insert(start, body.opening())
-    function: Normalizer = source.function("normalize")
+    function: Normalizer = finished(source, "normalize", schema)
     return function
 
 
