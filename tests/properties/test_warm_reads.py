@@ -19,7 +19,8 @@ from restencil import AbortError, Entity, ProcessingError, RestEndpoint, schema
 from restencil.cache.compiling import PAYS
 from restencil.schema.containers import Choice
 from restencil.schema.entity import EntitySchema
-from restencil.schema.protocol import Schema, schema_of
+from restencil.schema.notation import schema_of
+from restencil.schema.protocol import Schema
 
 Json = Any
 

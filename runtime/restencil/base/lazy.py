@@ -82,7 +82,7 @@ if TYPE_CHECKING:
     import uuid
 
     logger: logging.Logger
-    """The logger of the library; what nobody asked to see is not printed (§9.7)."""
+    """The logger of the library; what nobody asked to see is not printed."""
 else:
     asyncio = _LateAsyncio("asyncio")
     base64 = Late("base64")

@@ -1,4 +1,4 @@
-"""The state of a store as tables that are edited in place, and changes that are laid over them (§1.2).
+"""The state of a store as tables that are edited in place, and changes that are laid over them.
 
 A *cell* is one place of the state: `(table, pk)` of an entity or collection. `Tables` holds the base state. A `Change`
 holds what one action writes and nothing else; it is applied as a whole when the action succeeded, or laid over the
@@ -11,13 +11,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple, Protocol
 
 from ..base.values import UNDEFINED, Meta, Sentinel, text_of
+from ..schema.stored import Growth, record_of
 
 Cell = tuple[str, str]
+WHOLE: Final = ""
+"""Where a primary key stands in a cell: all that a table holds."""
 EMPTY: Final[Mapping[str, Any]] = {}
 
 
 class KeyMeta:
-    """What the store knows of an endpoint's result besides the result: times in ms, error, invalidation (§1.2)."""
+    """What the store knows of an endpoint's result besides the result: times in ms, error, invalidation."""
 
     __slots__ = ("date", "error", "error_policy", "expires_at", "fetched_at", "invalidated", "prev_expires_at", "seen")
 
@@ -39,7 +42,7 @@ class KeyMeta:
         """How many stamps it has seen (`Tables.stamp`)."""
 
     def with_expiry(self, expires_at: float, *, invalidated: bool | None = None) -> KeyMeta:
-        """The same with another expiry; an invalidated one loses its error (§7.3)."""
+        """The same with another expiry; an invalidated one loses its error."""
         return KeyMeta(
             Meta(self.fetched_at, self.date, expires_at),
             prev_expires_at=self.prev_expires_at,
@@ -49,17 +52,9 @@ class KeyMeta:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """The members that are set, as §1.2 names them."""
+        """The members that are set, by their names."""
         members = {name: getattr(self, name) for name in self.__slots__ if name != "seen"}
         return {name: value for name, value in sorted(members.items()) if value is not None and value is not False}
-
-
-_NO_INSTANCE: tuple[type[Any], ...] = (dict, list, Sentinel)
-
-
-def record_of(stored: Any) -> Any:
-    """The record (or list of primary keys) of what a table holds, in wire form; sentinels as they are."""
-    return stored if isinstance(stored, _NO_INSTANCE) else stored.__dict__
 
 
 class Shape:
@@ -96,13 +91,6 @@ class Shape:
                     if type(value) is dict or type(value) is list:
                         self.containers.add(name)
         return (len(self.names), len(self.containers)) != before
-
-
-class Growth(NamedTuple):
-    """Items that a stored list is to grow by, before all others or after them."""
-
-    items: list[Any]
-    first: bool
 
 
 class State(Protocol):
@@ -225,7 +213,7 @@ class Tables:
         return key in self.results or (meta is not None and meta.error is None and not meta.invalidated)
 
     def answered(self) -> list[str]:
-        """The keys of all answers that are stored; that of an `All` leaves its times and no result (§5.7)."""
+        """The keys of all answers that are stored; that of an `All` leaves its times and no result."""
         return [key for key in {**self.results, **self.key_metas} if self._answered(key, self.key_metas.get(key))]
 
     def settle(self) -> None:
@@ -492,7 +480,7 @@ class Change:
             self.entities[table] = {}
 
     def write_index(self, table: str, names: Iterable[str], pk: str, old: Any, new: Any) -> list[str]:
-        """Keeps the index entries of a record that changes (§5.3.2); returns the indexed fields that it lacks."""
+        """Keeps the index entries of a record that changes; returns the indexed fields that it lacks."""
         lacking: list[str] = []
         was: Mapping[str, Any] = EMPTY if isinstance(old, Sentinel) else record_of(old)
         comes: Mapping[str, Any] = record_of(new)

@@ -1,6 +1,6 @@
 """Records: immutable classes of typed fields, and the class record that the library reads instead of the class.
 
-A *record class* declares fields with defaults (§5.3). Its *model* knows everything the library needs of it: names in
+A *record class* declares fields with defaults. Its *model* knows everything the library needs of it: names in
 JSON, conversions, defaults. Configuration is read from the model alone, so a field may bear the name of a setting.
 """
 
@@ -56,7 +56,7 @@ class Field:
         return self.wire or self.name
 
     def default_value(self) -> Any:
-        """The value of the field where a record lacks it; mutable defaults are made anew or read-only (§5.3)."""
+        """The value of the field where a record lacks it; mutable defaults are made anew or read-only."""
         if self.factory is not None:
             return read_only(self.factory())
         return None if self.default is UNDEFINED else self.default
@@ -122,7 +122,7 @@ def field(
     encode: Callable[[Any], Any] | None = None,
     required: bool = False,
 ) -> Any:
-    """A field with more than a default: `field(default=None, wire="joinedAt")` (§5.3.0).
+    """A field with more than a default: `field(default=None, wire="joinedAt")`.
 
     `schema` nests entities (as the class's `schema` does), `wire` is the name in JSON, `decode` and `encode` convert
     between JSON and Python values and are never called on None; `required=True`: where the record lacks the field or
@@ -136,7 +136,7 @@ def field(
 
 
 class _Required:
-    """Stands on the class for a required field: reading it where the record lacks it says so (§5.3)."""
+    """Stands on the class for a required field: reading it where the record lacks it says so."""
 
     __slots__ = ("_name",)
 
@@ -284,7 +284,7 @@ class Model:
             ) from error
 
     def encoded(self, members: Mapping[str, Any]) -> dict[str, Any]:
-        """Members with Python names and values in wire form; what is in wire form already passes unchanged (§5.3.0)."""
+        """Members with Python names and values in wire form; what is in wire form already passes unchanged."""
         to_json, codecs, fields = self.to_json, self.codecs, self.fields
         out: dict[str, Any] = {}
         for name, value in members.items():
@@ -346,7 +346,7 @@ def annotation_of(cls: type[Record], known: Field) -> Any:
 
 
 def to_wire(value: Any, model: Any = None) -> Any:
-    """A value in wire form: JSON names and JSON values (§5.3.0).
+    """A value in wire form: JSON names and JSON values.
 
     With a record class or an `Object` schema as `model` (or `[model]` for lists), names are mapped by its `wire` and
     values by its `encode`; a value that is in wire form already passes unchanged. Instances of record classes give the
@@ -479,7 +479,7 @@ def _refuse_member_names(cls: RecordMeta, own: Mapping[str, Field]) -> None:
 class Record(metaclass=RecordMeta):
     """An immutable value of typed fields; nested values of a specification's `objects` are such records.
 
-    Instances are made from keywords in Python form, or by `from_js` from a mapping in wire form (§5.3.0).
+    Instances are made from keywords in Python form, or by `from_js` from a mapping in wire form.
     """
 
     __slots__ = ("__dict__", "_record")
@@ -501,7 +501,7 @@ class Record(metaclass=RecordMeta):
 
     @classmethod
     def from_js(cls, props: Mapping[str, Any] | None = None) -> Self:
-        """An instance with all defaults and every member of `props`, declared or not; `props` is in wire form (§5.3).
+        """An instance with all defaults and every member of `props`, declared or not; `props` is in wire form.
 
         Raises ProcessingError where a value does not decode.
         """
@@ -513,7 +513,7 @@ class Record(metaclass=RecordMeta):
 
     @classmethod
     def from_dict(cls, props: Mapping[str, Any] | None = None) -> Self:
-        """The same as `from_js`, by its Python name (§5.3)."""
+        """The same as `from_js`, by its Python name."""
         return cls.from_js(props)
 
     def to_dict(self) -> dict[str, Any]:
