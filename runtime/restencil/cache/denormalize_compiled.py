@@ -329,17 +329,17 @@ class _Statements:
                     source.put(f"{waiting} = reader.memo.waiting({model.key!r})")
                 source.put(f"{waiting} += ({node}, {value})")
             return
-        home, known = source.variable("home"), source.variable("known")
+        home, built = source.variable("home"), source.variable("built")
         source.put(f"{home} = reader.memo.home({model.key!r}, {cls})")
         build = source.variable("build")
         source.put(f"{build} = {schema}.builder or compile_entity({schema})")
         with source.block(f"for {entry} in {value}:"):
             with source.block(f"if type({entry}) is str:"):
-                source.put(f"{known} = {home}.get({entry})")
-                with source.block(f"if {known} is not None:"):
-                    with source.block(f"if {node} is not None and {known}.parents is not {node}:"):
-                        source.put(f"{known}.parents = linked({known}.parents, {node})")
-                    source.put(f"{found} = {known}.value")
+                source.put(f"{built} = {home}.get({entry})")
+                with source.block(f"if {built} is not None:"):
+                    with source.block(f"if {node} is not None and {built}.parents is not {node}:"):
+                        source.put(f"{built}.parents = linked({built}.parents, {node})")
+                    source.put(f"{found} = {built}.value")
                 with source.block("else:"):
                     source.put(f"{found} = {table}.get({entry})")
                     with source.block(f"if type({found}) is dict:"):
@@ -406,7 +406,7 @@ class _Statements:
         source = self.source
         banned = source.name(model.banned, "banned")
         relations = frozenset(relation.in_json for relation in model.relations)
-        known = source.name(model, "model")
+        itself = source.name(model, "model")
         inside = source.name(relations, "relations")
         each = "entry if type(entry) in SCALARS"
         if relations:
@@ -414,25 +414,25 @@ class _Statements:
         renames = source.name(model.to_python, "names")
         name = f"{renames}.get(name, name)" if model.to_python else "name"
         everything = f"{{{name}: {each} else read_only(entry) for name, entry in record.items()}}"
-        source.put(f"fits = reader.fits.get({known})")
+        source.put(f"fits = reader.fits.get({itself})")
         with source.block("if fits:"):
             if model.to_python:
                 source.put(f"members = {{{name}: entry for name, entry in record.items()}}")
             else:
                 source.put("members = {**record}")
-            self._decode(model, known)
+            self._decode(model, itself)
         with source.block(f"elif not {banned}.isdisjoint(record):"):
-            source.put(f"members = {known}.attributes(record, pk)")
+            source.put(f"members = {itself}.attributes(record, pk)")
         with source.block("else:"):
             if model.to_python or relations:
                 source.put(f"members = {everything}")
             else:
                 source.put(f"members = {everything} if holds_containers(record) else {{**record}}")
-            self._decode(model, known)
+            self._decode(model, itself)
         with source.block("if fits is None:"):
-            source.put(f"reader.looked_at({known})")
+            source.put(f"reader.looked_at({itself})")
 
-    def _decode(self, model: EntityModel, known: str) -> None:
+    def _decode(self, model: EntityModel, itself: str) -> None:
         source = self.source
         nested = {relation.name for relation in model.relations}
         for name, codec in model.codecs.items():
@@ -442,7 +442,7 @@ class _Statements:
             source.put(f"{entry} = members.get({name!r})")
             with source.block(f"if {entry} is not None:"):
                 conversion = source.name(codec, "codec")
-                source.put(f"members[{name!r}] = {known}.decode({name!r}, {conversion}, {entry}, pk)")
+                source.put(f"members[{name!r}] = {itself}.decode({name!r}, {conversion}, {entry}, pk)")
 
     def _relation(self, relation: Relation, model: EntityModel) -> None:
         source = self.source

@@ -169,8 +169,8 @@ class Normalization:
         earlier = self._brought(table, pk)
         before = self.below.get(table, pk)
         if earlier is not None:
-            # The same record twice in one response: what this pass brought is merged by itself first, so that an old
-            # response's second occurrence cannot overwrite newer data.
+            # A record that comes twice in one response is merged with itself first, so that an old response's second
+            # occurrence cannot overwrite newer data.
             if earlier is INVALID:
                 self._reborn.add((table, pk))
             else:
@@ -204,7 +204,7 @@ class Normalization:
         self.change.write(table, pk, INVALID, self.meta)
 
     def open_table(self, table: str) -> None:
-        """Makes a table known, whether or not anything is in it: a list of all that it holds was answered."""
+        """Makes a table known, whether or not anything is in it: the response was a list of all that it holds."""
         self.change.open_table(table)
 
     def stored_collection(self, table: str, pk: str) -> Any:
@@ -215,8 +215,8 @@ class Normalization:
 
     def collections(self, table: str) -> list[tuple[str, Any]]:
         """Every stored collection of a table, with its primary key."""
-        known = [(pk, self.stored_collection(table, pk)) for pk in self.change.pks(table)]
-        return [(pk, stored) for pk, stored in known if stored is not None]
+        found = [(pk, self.stored_collection(table, pk)) for pk in self.change.pks(table)]
+        return [(pk, stored) for pk, stored in found if stored is not None]
 
     def write_collection(self, table: str, pk: str, items: Any) -> None:
         """Replaces a collection, unless the stored one was fetched later."""

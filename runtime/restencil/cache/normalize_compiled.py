@@ -315,8 +315,8 @@ class _Statements:
 
     def opening(self) -> list[str]:
         """The statements that the function begins with."""
-        known = [(place, self.source.name(model, "model")) for model, place in self._lists.items()]
-        return [f"pks_{place}, records_{place} = writer.collect({model})" for place, model in known]
+        models = [(place, self.source.name(model, "model")) for model, place in self._lists.items()]
+        return [f"pks_{place}, records_{place} = writer.collect({model})" for place, model in models]
 
     def value(self, schema: Schema | None, value: str, parent: str, key: str, sink: str) -> None:
         """The stored form of the value in a variable goes where `sink` says, a statement with `{}` for it."""

@@ -42,7 +42,7 @@ class KeyMeta:
         """How many stamps it has seen (`Tables.stamp`)."""
 
     def with_expiry(self, expires_at: float, *, invalidated: bool | None = None) -> KeyMeta:
-        """The same with another expiry; an invalidated one loses its error."""
+        """What is known with another expiry, in ms; of an invalidated key the error is forgotten."""
         return KeyMeta(
             Meta(self.fetched_at, self.date, expires_at),
             prev_expires_at=self.prev_expires_at,
@@ -213,7 +213,7 @@ class Tables:
         return key in self.results or (meta is not None and meta.error is None and not meta.invalidated)
 
     def answered(self) -> list[str]:
-        """The keys of all answers that are stored; that of an `All` leaves its times and no result."""
+        """The keys of all responses that are stored; that of an `All` leaves its times and no result."""
         return [key for key in {**self.results, **self.key_metas} if self._answered(key, self.key_metas.get(key))]
 
     def settle(self) -> None:
@@ -288,32 +288,44 @@ class Tables:
 
     def commit(self, change: Change) -> list[str]:
         """Takes a change over, whose dicts may become tables; returns those that are new or have more members."""
-        grown: list[str] = []
-        for table, written in change.entities.items():
-            times = dict.fromkeys(written, change.times)
-            latest = change.times.fetched_at
-            others = change.metas.get(table)
-            if others:
-                times.update(others)
-                latest = max(meta.fetched_at for meta in times.values())
-            stored = self.entities.get(table)
-            if stored is None:
-                self.entities[table], self.metas[table], self.latest[table] = written, times, latest
-                grown.append(table)
-                continue
-            self.metas[table].update(times)
-            if latest > self.latest[table]:
-                self.latest[table] = latest
-            if table in change.kept:
-                continue
-            if table in self._shapes and self._shapes[table].known:
-                self._note(table, [new for pk, new in written.items() if new is not stored.get(pk)])
-            size = len(stored)
-            stored.update(written)
-            if len(stored) != size:
-                grown.append(table)
+        grown = [table for table, written in change.entities.items() if self._commit_table(table, written, change)]
         for (table, pk), growth in change.growing.items():
             self.entities[table][pk].grow(growth)
+        self._commit_keys(change)
+        for (table, name), entries in change.indexes.items():
+            index = self.indexes.setdefault(table, {}).setdefault(name, {})
+            for text, found in entries.items():
+                if found is None:
+                    index.pop(text, None)
+                else:
+                    index[text] = found
+        return grown
+
+    def _commit_table(self, table: str, written: dict[str, Any], change: Change) -> bool:
+        """Takes over what is written to one table; whether that is new or has more members."""
+        times = dict.fromkeys(written, change.times)
+        latest = change.times.fetched_at
+        others = change.metas.get(table)
+        if others:
+            times.update(others)
+            latest = max(meta.fetched_at for meta in times.values())
+        stored = self.entities.get(table)
+        if stored is None:
+            self.entities[table], self.metas[table], self.latest[table] = written, times, latest
+            return True
+        self.metas[table].update(times)
+        if latest > self.latest[table]:
+            self.latest[table] = latest
+        if table in change.kept:
+            return False
+        if table in self._shapes and self._shapes[table].known:
+            self._note(table, [new for pk, new in written.items() if new is not stored.get(pk)])
+        size = len(stored)
+        stored.update(written)
+        return len(stored) != size
+
+    def _commit_keys(self, change: Change) -> None:
+        """Takes over results and what is known of their keys; all stamps so far are carried out for them before."""
         for key in change.results if not self.stamps else {**change.results, **change.key_metas}:
             if self.stamps:
                 self._settle(key)
@@ -324,14 +336,6 @@ class Tables:
             self.put_meta(key, meta)
         if self._bare:
             self._bare.difference_update(change.key_metas)
-        for (table, name), entries in change.indexes.items():
-            index = self.indexes.setdefault(table, {}).setdefault(name, {})
-            for text, found in entries.items():
-                if found is None:
-                    index.pop(text, None)
-                else:
-                    index[text] = found
-        return grown
 
     def remove(self, cells: Iterable[Cell]) -> None:
         """Takes entities and collections out, with their times and what leads to them."""
@@ -388,7 +392,7 @@ class Change:
         """What lists of the base, which it writes as they are, grow by when it is taken over."""
 
     def over(self, below: State) -> Change:
-        """The same change over another state."""
+        """This change over another state."""
         moved = Change(below, self.times)
         moved.entities, moved.metas, moved.indexes = self.entities, self.metas, self.indexes
         moved.results, moved.key_metas = self.results, self.key_metas
@@ -474,7 +478,7 @@ class Change:
             self.entities[table][pk] = self.entities[table][pk].grown(growth)
 
     def open_table(self, table: str) -> None:
-        """Makes the table known, whether or not anything is in it: a list of all that it holds was answered."""
+        """Makes the table known, whether or not anything is in it: the response was a list of all that it holds."""
         self.listed.add(table)
         if table not in self.entities:
             self.entities[table] = {}

@@ -13,7 +13,7 @@ from contextvars import copy_context
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, ParamSpec, Self, TypeVar, overload
 
 from ..base.errors import AbortError, InvalidDataError, ResetError
-from ..base.lazy import Late, asyncio, logger
+from ..base.lazy import LazyModule, asyncio, logger
 from ..base.scheduler import ThreadScheduler, WaitingScheduler
 from ..base.steps import run, run_async
 from ..base.struct import Frozen
@@ -65,7 +65,7 @@ if TYPE_CHECKING:
     E = TypeVar("E", bound=Record)
 
 else:
-    eager = Late("restencil.client.eager_task")
+    eager = LazyModule("restencil.client.eager_task")
 
 P = ParamSpec("P")
 R = TypeVar("R")

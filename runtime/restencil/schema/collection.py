@@ -248,7 +248,7 @@ class Collection(CollectionNode):
         return Mover(self, append)
 
     def move_with(self, merge: Callable[[Any, Any], Any]) -> Mover:
-        """The same with a merge of one's own for the collections that it joins."""
+        """Moves an entity; the collections that it joins take it in by `merge(existing, new) -> all`, in stored form."""
         return Mover(self, _of_copies(merge))
 
     def paged(self, remove_cursor: Callable[..., Iterable[Any]]) -> PagedCollection:

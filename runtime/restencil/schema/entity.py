@@ -244,7 +244,7 @@ class EntitySchema(EntityNode):
         return self.built_from(value, echo) if found is UNDEFINED or found is INVALID else found
 
     def echo_each(self, values: Iterable[Any], echo: Echo) -> list[Any]:
-        """The answers for the items of a list; most lie in the table as they are handed out."""
+        """The echo of each item of a list; most lie in the table as they are handed out."""
         model, cls = self.model, self.cls
         name = model.pk_name if model.process is None else None
         ready: Mapping[str, Any] = {} if name is None else echo.reader.ready(model.key)
@@ -258,9 +258,9 @@ class EntitySchema(EntityNode):
                 if type(instance) is cls:
                     found.append(instance)
                     continue
-            answer = echo.visit(self, value)
-            if answer is not UNDEFINED:
-                found.append(answer)
+            instance = echo.visit(self, value)
+            if instance is not UNDEFINED:
+                found.append(instance)
         return found
 
     def built_from(self, value: Mapping[str, Any] | Record, echo: Echo) -> Any:
@@ -422,14 +422,14 @@ class EntityModel(Model):
                 or self.validate
                 or self.from_js
                 or self.create_if_valid
-                or any(known.factory is not None for known in self.fields.values())
+                or any(declared.factory is not None for declared in self.fields.values())
                 or _has_cached_property(self.cls)
             )
             self._direct = found
         return found
 
     def stored(self, record: dict[str, Any]) -> Any:
-        """What the table is to hold for a record: the record, or the instance that is at once record and answer."""
+        """What the table is to hold for a record: the record, or the instance that is handed out and holds it."""
         if self.direct and self.members.isdisjoint(record):
             if holds_containers(record):
                 for name, value in record.items():
@@ -453,17 +453,17 @@ class Relation:
 
     __slots__ = ("_node", "_raw", "in_json", "name", "needed", "raises")
 
-    def __init__(self, name: str, in_json: str, raw: Any, known: Field | None) -> None:
+    def __init__(self, name: str, in_json: str, raw: Any, declared: Field | None) -> None:
         self.name = name
         self.in_json = in_json
         self._raw = raw
         self._node: Schema | None | Sentinel = UNDEFINED
-        self.raises = known is not None and known.required
-        default = None if known is None else known.default
+        self.raises = declared is not None and declared.required
+        default = None if declared is None else declared.default
         self.needed = self.raises or (
-            known is not None
-            and (known.factory is not None or default is not UNDEFINED)
-            and not is_falsy(known.default_value())
+            declared is not None
+            and (declared.factory is not None or default is not UNDEFINED)
+            and not is_falsy(declared.default_value())
         )
 
     @property
