@@ -6,14 +6,14 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeAlias
 
 from ..base.code import Source
-from ..base.values import INVALID, SCALARS, UNDEFINED, ReadOnlyDict, ReadOnlyList, holds_containers, kind_of, read_only
+from ..base.values import INVALID, SCALARS, UNDEFINED, ReadOnlyDict, ReadOnlyList, kind_of, read_only
 from ..schema.collection import Collection
 from ..schema.containers import Choice, List, Object, Union, Values
 from ..schema.derived import Query
 from ..schema.entity import EntityModel, EntitySchema, Relation
 from ..schema.notation import Conversion
 from ..schema.protocol import EntityNode, Schema, definitions
-from ..schema.record import set_members, set_record
+from ..schema.record import new_instance, set_members, set_record
 from .compiling import COMPILED, PAYS, finished, resolved, written_out
 from .denormalize import Denormalization
 from .memo import Memo, Node, linked
@@ -183,7 +183,8 @@ def compile_entity(schema: EntitySchema) -> Builder:
         with source.block("def build(reader, pk, record, home, current):"):
             with source.block(f"if reader.depth > {deepest}:"):
                 source.put(f"return reader.interpreted({name}, pk, current)")
-            source.put("node = new(Node)", "node.home = home", "node.slot = pk", "node.parents = current")
+            # Benchmark: denormalize it all cold. `Node(home, pk)` says the same, by a call more for each entity.
+            source.put("node = new_instance(Node)", "node.home = home", "node.slot = pk", "node.parents = current")
             source.put("node.alive = True")
             body.outside = "node"
             body.instance(model, cyclic=False)
@@ -242,9 +243,8 @@ class _Statements:
             SCALARS=SCALARS,
             UNDEFINED=UNDEFINED,
             compile_entity=compile_entity,
-            holds_containers=holds_containers,
             linked=linked,
-            new=object.__new__,
+            new_instance=new_instance,
             read_only=read_only,
             set_members=set_members,
             set_record=set_record,
@@ -387,7 +387,7 @@ class _Statements:
         """The body of a function that builds the instance of a record."""
         source = self.source
         cls = source.name(model.cls, "cls")
-        source.put(f"instance = new({cls})", "set_record(instance, record)")
+        source.put(f"instance = new_instance({cls})", "set_record(instance, record)")
         if cyclic:
             source.put("set_members(instance, {})")
             with source.block("if place is not None:"):
@@ -424,10 +424,7 @@ class _Statements:
         with source.block(f"elif not {banned}.isdisjoint(record):"):
             source.put(f"members = {itself}.attributes(record, pk)")
         with source.block("else:"):
-            if model.to_python or relations:
-                source.put(f"members = {everything}")
-            else:
-                source.put(f"members = {everything} if holds_containers(record) else {{**record}}")
+            source.put(f"members = {everything}")
             self._decode(model, itself)
         with source.block("if fits is None:"):
             source.put(f"reader.looked_at({itself})")

@@ -18,7 +18,7 @@ from ..base.values import INVALID, UNDEFINED, alike, holds_containers, kind_of, 
 from ..schema.containers import List, Object
 from ..schema.entity import EntityModel, EntitySchema, Relation, usable_pk
 from ..schema.protocol import EntityNode, Schema, definitions
-from ..schema.record import set_members
+from ..schema.record import new_instance, set_members
 from .compiling import COMPILED, PAYS, finished, resolved, written_out
 from .normalize import Normalization
 from .tables import EMPTY, Tables
@@ -37,7 +37,6 @@ _LINES: Final = 400
 
 _members_of: Final[Callable[[Any], dict[str, Any]]] = attrgetter("__dict__")
 _copy: Final[Callable[[dict[str, Any]], dict[str, Any]]] = dict[str, Any].copy
-_new: Final[Callable[[type[Any]], Any]] = object.__new__
 
 
 class CompiledNormalization(Normalization):
@@ -143,7 +142,7 @@ class CompiledNormalization(Normalization):
                 elif holds_containers(record) or not hidden.isdisjoint(record):
                     written[pk] = model.stored({**record})
                 else:
-                    written[pk] = made = _new(cls)
+                    written[pk] = made = new_instance(cls)
                     set_members(made, record if adopts else {**record})
             elif again or merges or before is INVALID or (times and fetched_at < times[pk].fetched_at):
                 super().write_entity(model.node, pk, record if copied else {**record})
@@ -200,7 +199,7 @@ class CompiledNormalization(Normalization):
         names: set[str] = set()
         if any(map(holds_containers, records)) or not model.members.isdisjoint(names.union(*records)):
             return [model.stored({**record}) for record in records]
-        made = list(map(_new, repeat(model.cls, len(records))))
+        made = list(map(new_instance, repeat(model.cls, len(records))))
         deque(map(set_members, made, own), 0)
         return made
 

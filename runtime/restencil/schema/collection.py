@@ -248,7 +248,7 @@ class Collection(CollectionNode):
         return Mover(self, append)
 
     def move_with(self, merge: Callable[[Any, Any], Any]) -> Mover:
-        """Moves an entity; the collections that it joins take it in by `merge(existing, new) -> all`, in stored form."""
+        """Moves an entity; the collections that it joins take it in by `merge(existing, new) -> all`."""
         return Mover(self, _of_copies(merge))
 
     def paged(self, remove_cursor: Callable[..., Iterable[Any]]) -> PagedCollection:

@@ -30,7 +30,7 @@ from ..base.values import (
 )
 from .notation import Conversion, check_shorthand, notation, schema_of
 from .protocol import Echo, EntityNode, Reader, Schema, Writer, entity_node
-from .record import Field, Model, Record, RecordMeta, field, set_members, set_record, stored_record
+from .record import Field, Model, Record, RecordMeta, field, new_instance, set_members, set_record, stored_record
 from .stored import record_of
 
 if TYPE_CHECKING:
@@ -435,7 +435,7 @@ class EntityModel(Model):
                 for name, value in record.items():
                     if type(value) not in SCALARS:
                         record[name] = read_only(value)
-            instance = _new(self.cls)
+            instance = new_instance(self.cls)
             set_members(instance, record)
             return instance
         return record
@@ -443,9 +443,6 @@ class EntityModel(Model):
     def nested_model(self, name: str) -> Any:
         nodes = [relation.node for relation in self.relations if relation.name == name]
         return nodes[0].wire_model if nodes and nodes[0] is not None else None
-
-
-_new = object.__new__
 
 
 class Relation:
@@ -559,7 +556,7 @@ def _pk_function(model: EntityModel) -> PkFunction:
     view_class = _view_class(model)
 
     def pk(record: Mapping[str, Any], parent: Any, key: str | None, args: tuple[Any, ...]) -> str | None:
-        view = _new(view_class)
+        view = new_instance(view_class)
         set_members(view, {**dict.fromkeys(model.fields), **model.attributes(record)})
         set_record(view, record)
         return usable_pk(function(view, parent, key, args) if wants_place else function(view))

@@ -515,7 +515,7 @@ class Record(metaclass=RecordMeta):
 
     @classmethod
     def from_dict(cls, props: Mapping[str, Any] | None = None) -> Self:
-        """An instance with all defaults and every member of `props`, which is in wire form: `from_js` in Python's words."""
+        """An instance with all defaults and every member of `props`: `from_js` in Python's words."""
         return cls.from_js(props)
 
     def to_dict(self) -> dict[str, Any]:
@@ -613,6 +613,9 @@ class Record(metaclass=RecordMeta):
         return iter(sorted({*super().__dir__(), *type(self).__model__.fields}))
 
 
+# What a response brought becomes an instance in these steps, and not by `__init__`: that takes, and checks, keywords
+# that users write in Python form.
+new_instance: Final[Callable[[type[Any]], Any]] = object.__new__
 set_members: Final[Callable[[Any, dict[str, Any]], None]] = Record.__dict__["__dict__"].__set__
 set_record: Final[Callable[[Any, Mapping[str, Any]], None]] = Record.__dict__["_record"].__set__
 _get_record: Final[Callable[[Any], Mapping[str, Any]]] = Record.__dict__["_record"].__get__
