@@ -16,7 +16,7 @@ from ..base.errors import AbortError, InvalidDataError, ResetError
 from ..base.lazy import LazyModule, asyncio, logger
 from ..base.scheduler import ThreadScheduler, WaitingScheduler
 from ..base.steps import run, run_async
-from ..base.struct import Frozen
+from ..base.struct import Struct
 from ..cache.actions import (
     ExpireAll,
     Fetch,
@@ -76,7 +76,7 @@ _OWN_MANAGERS: Final = frozenset({NetworkManager, SubscriptionManager, LogoutMan
 SET_EXPIRY: Final = 60_000.0
 
 
-class EndpointState(Frozen, Generic[R]):
+class EndpointState(Struct, Generic[R]):
     """What a store knows of one endpoint's result at one moment (§8.3, state read).
 
     `loading`: a fetch of it is in flight. `expires_at`: milliseconds of the store's clock.
