@@ -126,10 +126,6 @@ class Collection(CollectionNode):
     def wire_model(self) -> Any:
         return self.inner.wire_model
 
-    @property
-    def body_model(self) -> Any:
-        return self.inner.wire_model
-
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.schema!r})"
 
@@ -195,9 +191,6 @@ class Collection(CollectionNode):
         stored = writer.visit(self.inner, value, parent, key)
         return stored if self.is_map else [entry for entry in stored if entry is not None]
 
-    def normalize_scalar(self, value: Any, writer: Writer) -> Any:
-        return value
-
     def denormalize(self, stored: Any, reader: Reader) -> Any:
         if isinstance(stored, str):
             return reader.collection(self, stored)
@@ -218,19 +211,19 @@ class Collection(CollectionNode):
     @property
     def push(self) -> Adder:
         """Adds what the response holds at the end of every list that the arguments match."""
-        self._refuse("push", self.is_map)
+        _refuse(self, "push", self.is_map)
         return Adder(self, append)
 
     @property
     def unshift(self) -> Adder:
         """Adds what the response holds at the start of every list that the arguments match."""
-        self._refuse("unshift", self.is_map)
+        _refuse(self, "unshift", self.is_map)
         return Adder(self, prepend)
 
     @property
     def assign(self) -> Adder:
         """Adds the entries of the response to every map that the arguments match."""
-        self._refuse("assign", not self.is_map)
+        _refuse(self, "assign", not self.is_map)
         return Adder(self, overlay)
 
     def add_with(self, merge: Callable[[Any, Any], Any], create_collection_filter: Filter | None = None) -> Adder:
@@ -255,10 +248,11 @@ class Collection(CollectionNode):
         """A variant that appends a page to the collection that `remove_cursor(*args)` addresses."""
         return PagedCollection(self, remove_cursor)
 
-    def _refuse(self, word: str, wrong: bool) -> None:
-        if wrong:
-            have, fits = ("map of values", "assign") if self.is_map else ("list", "push or unshift")
-            raise ValueError(f"{word}: this Collection is a {have}; use {fits}")
+
+def _refuse(collection: Collection, word: str, wrong: bool) -> None:
+    if wrong:
+        have, fits = ("map of values", "assign") if collection.is_map else ("list", "push or unshift")
+        raise ValueError(f"{word}: this Collection is a {have}; use {fits}")
 
 
 class Joins:
@@ -349,9 +343,6 @@ class Adder(Schema):
         new = writer.created(collection.normalize_items, self._wrapped(value), parent, key, writer)
         self.change_collections(new, writer)
         return new
-
-    def normalize_scalar(self, value: Any, writer: Writer) -> Any:
-        return value
 
     def change_collections(self, new: Any, writer: Writer) -> None:
         """Merges the new entries into every stored collection that the arguments match."""

@@ -272,10 +272,6 @@ class List(ItemHolder):
         item = self.item
         return None if item is None or item.many else item.wire_model
 
-    @property
-    def body_model(self) -> Any:
-        return self.wire_model
-
 
 class Array(List):
     """A list whose `null` items are left out; with a mapping and an attribute, of several kinds."""
@@ -489,11 +485,11 @@ class Object(Schema):
         return found
 
 
-@notation.register
-def _list(raw: list) -> Schema:  # type: ignore[type-arg]  # dispatched at run time, by the bare class
+@notation.register(list)
+def _list(raw: list[Any]) -> Schema:
     return shorthand(raw, List)
 
 
-@notation.register
-def _object(raw: dict) -> Schema:  # type: ignore[type-arg]  # dispatched at run time, by the bare class
+@notation.register(dict)
+def _object(raw: dict[str, Any]) -> Schema:
     return shorthand(raw, Object)

@@ -220,6 +220,7 @@ class EntitySchema(EntityNode):
     def _begun(self, record: Mapping[str, Any]) -> tuple[Any, dict[str, Any] | None]:
         """A new instance, and its members where an overridden method made it; None for an unusable record."""
         model = self.model
+        instance: Entity | None
         if model.create_if_valid is not None:
             instance = model.create_if_valid(record)
             return instance, None if instance is None else vars(instance)

@@ -235,7 +235,9 @@ class Schema:
 
     @property
     def body_model(self) -> Any:
-        """What `to_wire` takes as the model of a request's body: by default the one entity inside this schema."""
+        """What `to_wire` takes as the model of a request's body: of lists their items', else the one entity inside."""
+        if self.many:
+            return self.wire_model
         node = entity_node(self)
         return None if node is None else node.cls
 
