@@ -1,4 +1,4 @@
-"""Compiled functions do what the interpreter does, for any schema, value, order of responses and hook (§5, §6).
+"""Compiled functions do what the interpreter does, for any schema, value, order of responses and hook.
 
 Each history is normalized twice, by the interpreter and by functions that are compiled at once; after each response the
 two have the same tables, times, indexes, results and errors. What is stored is then read in both ways.

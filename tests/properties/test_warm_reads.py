@@ -1,4 +1,4 @@
-"""What was read before never shows: a store read after every step says what one says that is read once (§6).
+"""What was read before never shows: a store read after every step says what one says that is read once.
 
 Random schemas and histories of responses, removals, invalidations and pending mutations. After each step a second store
 goes through the same history without a single read; then both are read, in different orders.

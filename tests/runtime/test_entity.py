@@ -1,4 +1,4 @@
-"""Entity classes and instances (§5.3, §5.3.0, §6.1)."""
+"""Entity classes and instances."""
 
 from __future__ import annotations
 

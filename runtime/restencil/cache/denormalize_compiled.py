@@ -35,7 +35,7 @@ class CompiledDenormalization(Denormalization):
         self.memo = memo
         self.unlinked = memo.unlinked
         self._places: dict[EntitySchema, tuple[dict[str, Node], Mapping[str, Any], type[Any]]] = {}
-        """By entity: the nodes that were built of it, its table, and its class."""
+        """By entity: the nodes that were built of it, its table, and its class. (Benchmark: 500 single entities.)"""
 
     def read(self, schema: Schema | None, stored: Any, slot: Any = None) -> Any:
         """What a stored form is for readers; what was built before is found at once."""
@@ -221,7 +221,7 @@ def _deepest_inside(schema: Schema | None | Relation, above: tuple[Schema, ...])
 
 
 _MANY: Final = 16
-"""From so many primary keys on it pays to look all of them up at once."""
+"""From so many primary keys on it pays to look all of them up at once. (Benchmark: push, and read the list.)"""
 
 _TRANSPARENT: Final = (List, Object, Values, Union, Choice, Collection, Query)
 

@@ -140,7 +140,8 @@ class Memo:
     def waiting(self, table: str) -> list[Any]:
         """Nodes, each before the keys of all cells of a table that it was built with, all of which hold something.
 
-        They are linked when one of these cells changes: until then a long list costs one entry.
+        They are linked when one of these cells changes: until then a long list costs one entry. (Benchmark: push 10
+        items onto a list of 10,000, and read the list.)
         """
         found = self.unlinked.get(table)
         if found is None:

@@ -61,6 +61,7 @@ class Shape:
     """Under which names the records of one table hold, or ever held, what kind of value.
 
     It is found out once it would have saved as much as that costs, and kept up to date from then on while it serves.
+    Benchmarks: merging into a full store, and denormalize it all cold.
     """
 
     __slots__ = ("beside_text", "containers", "known", "looks", "names", "serves")
@@ -126,7 +127,7 @@ class State(Protocol):
 
 
 class Stamp(NamedTuple):
-    """A change of all keys that match a test."""
+    """A change of all keys that match a test. (Benchmarks: `invalidate_all` and `expire_all` over 10,000 keys.)"""
 
     test: Callable[[str], bool]
     invalidates: bool
@@ -387,9 +388,15 @@ class Change:
         self.indexes: dict[tuple[str, str], dict[str, str | None]] = {}
         self.listed: set[str] = set()
         self.kept: set[str] = set()
-        """Tables of which all that it writes is what is stored there, the same objects."""
+        """Tables of which all that it writes is what is stored there, the same objects.
+
+        Benchmark: merging into a full store.
+        """
         self.growing: dict[Cell, Growth] = {}
-        """What lists of the base, which it writes as they are, grow by when it is taken over."""
+        """What lists of the base, which it writes as they are, grow by when it is taken over.
+
+        Benchmark: push 10 items onto a list of 10,000.
+        """
 
     def over(self, below: State) -> Change:
         """This change over another state."""
