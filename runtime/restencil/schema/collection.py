@@ -42,7 +42,7 @@ def identity_text(members: Mapping[str, Any]) -> str:
 
 @lru_cache(maxsize=4096)
 def identity_of_text(pk: str) -> Identity:
-    """The mapping that a collection's primary key is the text of."""
+    """The mapping that a collection's primary key is the text of; each addition asks it of all lists of its table."""
     found: Identity = json.loads(pk)
     return found
 
