@@ -12,12 +12,13 @@ from serve import Run, in_fresh, serve, timed
 from restencil import Controller, Entity, RestEndpoint, Store
 from restencil.base.json_text import decode_json, decode_json_standard
 from restencil.base.values import Meta
-from restencil.cache.denormalize import Memo
 from restencil.cache.denormalize_compiled import reader_of
+from restencil.cache.memo import Memo
 from restencil.cache.normalize_compiled import CompiledNormalization
 from restencil.cache.tables import Tables
 from restencil.schema import Collection
-from restencil.schema.protocol import Schema, schema_of
+from restencil.schema.notation import schema_of
+from restencil.schema.protocol import Schema
 
 
 class BuildType(Entity, key="BuildType"):
@@ -66,7 +67,7 @@ get_items: RestEndpoint[..., Any] = RestEndpoint(path="/items", schema=Collectio
 def normalized(tables: Tables, data: Any) -> Any:
     """A response in the tables; its normalized result."""
     run = CompiledNormalization(tables, (), META, adopts=True)
-    result = run.run(ALL, data)
+    result = run.write(ALL, data)
     tables.commit(run.change)
     return result
 

@@ -1,4 +1,4 @@
-"""Compiled functions do what the interpreter does, for any schema, value, order of responses and hook (§5, §6).
+"""Compiled functions do what the interpreter does, for any schema, value, order of responses and hook.
 
 Each history is normalized twice, by the interpreter and by functions that are compiled at once; after each response the
 two have the same tables, times, indexes, results and errors. What is stored is then read in both ways.
@@ -20,13 +20,16 @@ from restencil import Entity, schema
 from restencil.base.values import Sentinel
 from restencil.cache.actions import Meta
 from restencil.cache.compiling import PAYS
-from restencil.cache.denormalize import Denormalization, Memo
+from restencil.cache.denormalize import Denormalization
 from restencil.cache.denormalize_compiled import reader_of
+from restencil.cache.memo import Memo
 from restencil.cache.normalize import Normalization
 from restencil.cache.normalize_compiled import CompiledNormalization
-from restencil.cache.tables import Tables, record_of
+from restencil.cache.tables import Tables
 from restencil.schema.entity import EntitySchema
-from restencil.schema.protocol import Schema, schema_of
+from restencil.schema.notation import schema_of
+from restencil.schema.protocol import Schema
+from restencil.schema.stored import record_of
 
 Json = Any
 
@@ -291,7 +294,7 @@ def _outcome(
 ) -> tuple[str, Any]:
     run = kind(tables, ({"id": "1"}, {"a": "x"}), meta, placeholder_id=7, adopts=adopts)
     try:
-        result = run.run(node, response)
+        result = run.write(node, response)
     except Exception as error:
         return type(error).__name__, str(error)
     tables.commit(run.change)

@@ -1,4 +1,4 @@
-"""Identity and content of reads, whatever happens to a store (§5, §6.1, §10.3, §10.4).
+"""Identity and content of reads, whatever happens to a store.
 
 A naive store does the same as the library and computes every read anew. After each action every read equals the naive
 one; an object is the one that was read before exactly if nothing that it depends on changed; and a snapshot still says

@@ -1,4 +1,4 @@
-"""Normalize, then denormalize: the same data comes out, for any schema and any value (§5).
+"""Normalize, then denormalize: the same data comes out, for any schema and any value.
 
 Shapes and kinds are drawn first, then a response of that shape in which every entity has an id of its own. So nothing
 is merged, and what a reader gets is the response with defaults filled in.

@@ -1,4 +1,4 @@
-"""What was read before never shows: a store read after every step says what one says that is read once (§6).
+"""What was read before never shows: a store read after every step says what one says that is read once.
 
 Random schemas and histories of responses, removals, invalidations and pending mutations. After each step a second store
 goes through the same history without a single read; then both are read, in different orders.
@@ -19,7 +19,8 @@ from restencil import AbortError, Entity, ProcessingError, RestEndpoint, schema
 from restencil.cache.compiling import PAYS
 from restencil.schema.containers import Choice
 from restencil.schema.entity import EntitySchema
-from restencil.schema.protocol import Schema, schema_of
+from restencil.schema.notation import schema_of
+from restencil.schema.protocol import Schema
 
 Json = Any
 

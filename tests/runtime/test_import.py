@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tests.patience import PATIENCE
 
-from restencil.base.lazy import Late
+from restencil.base.lazy import LazyModule
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden"
 
@@ -92,7 +92,7 @@ def test_of_a_package_only_the_resource_in_use_is_imported(hundred_folder: Path)
 
 def test_a_late_module_gives_what_the_module_has() -> None:
     """Names are looked up once and kept; a wrong one is the module's own error."""
-    text = Late("string")
+    text = LazyModule("string")
     assert text.digits == "0123456789"
     assert "digits" in vars(text)
     with pytest.raises(AttributeError, match="module 'string' has no attribute 'nothing'"):

@@ -1,4 +1,4 @@
-"""Writing entities: the merge rules (§5.4), whatever the order in which answers arrive (§9.8)."""
+"""Writing entities: the merge rules, whatever the order in which answers arrive."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Records: immutable classes of typed fields, their JSON names and conversions (§5.3, §5.3.0)."""
+"""Records: immutable classes of typed fields, their JSON names and conversions."""
 
 from __future__ import annotations
 

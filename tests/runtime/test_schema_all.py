@@ -1,4 +1,4 @@
-"""Every usable entity of a type: `All` (§5.7)."""
+"""Every usable entity of a type: `All`."""
 
 from __future__ import annotations
 

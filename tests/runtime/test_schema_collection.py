@@ -1,4 +1,4 @@
-"""Lists and maps that endpoints add to: `Collection` (§5.8)."""
+"""Lists and maps that endpoints add to: `Collection`."""
 
 from __future__ import annotations
 
@@ -520,7 +520,7 @@ def test_values_are_compared_by_their_text() -> None:
     ],
 )
 def test_values_of_other_types_match_by_what_they_are_in_json(value: Any, text: Any) -> None:
-    """§5.8.1: the identity and the filter convert alike, so an addition reaches the list that has its argument."""
+    """The identity and the filter convert alike, so an addition reaches the list that has its argument."""
     lists: Any = RestEndpoint(path="/l", schema=schema.Collection([Todo]), search_to_string=lambda params: "x")
     desk = Desk()
     desk.answer(lists, [{"id": 1}], {"s": value})

@@ -1,4 +1,4 @@
-"""Entities as schemas: from a response into tables and back, by arguments, and several classes on one table (§5.3)."""
+"""Entities as schemas: from a response into tables and back, by arguments, and several classes on one table."""
 
 from __future__ import annotations
 
@@ -215,7 +215,7 @@ def test_nothing_is_stored_as_an_abstract_entity() -> None:
         Desk().answer(RestEndpoint(path="/base", schema=[Base]), [{"id": "1"}])
 
 
-# -- out of tables: §5.2 ---------------------------------------------------------------------------------------------
+# -- out of tables ---------------------------------------------------------------------------------------------------
 
 
 def _article(desk: Desk, **members: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Removal: `Invalidate` (§5.9)."""
+"""Removal: `Invalidate`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plain lists and `Array` (§5.2, §5.5)."""
+"""Plain lists and `Array`."""
 
 from __future__ import annotations
 

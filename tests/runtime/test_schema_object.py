@@ -1,4 +1,4 @@
-"""Objects (§5.2, §5.6)."""
+"""Objects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Derived values, conversions and deferred schemas: `Query`, callables, `Lazy` (§5.1, §5.10)."""
+"""Derived values, conversions and deferred schemas: `Query`, callables, `Lazy`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Polymorphic values: `Union` (§5.2, §5.7)."""
+"""Polymorphic values: `Union`."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ class Photo(Entity, wire={"taken_at": "takenAt", "kind": "itemKind"}):
 
 
 def test_a_body_of_a_union_is_brought_to_wire_form_by_the_entity_that_it_is_of() -> None:
-    """§5.3.0: the names of a body are those of the entity that its attribute, in either form, tells."""
+    """The names of a body are those of the entity that its attribute, in either form, tells."""
     items = RestEndpoint(path="/items", schema=schema.Collection([schema.Union({"photo": Photo}, "itemKind")]))
     wired = {"itemKind": "photo", "takenAt": "today"}
     assert items.push.bind_args((), {"body": {"kind": "photo", "taken_at": "today"}})[1] == wired
@@ -172,7 +172,7 @@ def test_a_body_of_a_union_is_brought_to_wire_form_by_the_entity_that_it_is_of()
 
 
 def test_the_entries_of_an_assigned_map_are_brought_to_wire_form_under_their_own_keys() -> None:
-    """§5.3.0: the keys of a map are the user's own, its values have the names of their entity."""
+    """The keys of a map are the user's own, its values have the names of their entity."""
     photos = RestEndpoint(path="/photos", schema=schema.Collection(schema.Values(Photo)))
     sent = photos.assign.bind_args((), {"body": {"taken_at": {"taken_at": "today"}}})[1]
     assert sent == {"taken_at": {"takenAt": "today"}}

@@ -1,4 +1,4 @@
-"""Maps with free keys: `Values` (§5.2, §5.7)."""
+"""Maps with free keys: `Values`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is handed out is read-only, and equality is JSON's (§1.2, §6.1, §6.2)."""
+"""What is handed out is read-only, and equality is JSON's."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ import pickle
 from collections.abc import Callable
 from typing import Any
 
+import hypothesis.strategies as st
 import pytest
+from hypothesis import given
 
 from restencil.base.values import (
     EVERYTHING,
@@ -18,6 +20,8 @@ from restencil.base.values import (
     ReadOnlyList,
     copy_in,
     described,
+    holds_containers,
+    looked_through,
     read_only,
     same_json,
     text_of,
@@ -201,3 +205,19 @@ def test_a_value_is_described_with_the_right_article(value: Any, text: str) -> N
 def test_an_article_follows_the_first_letter() -> None:
     """Names of entities that begin with u are mostly said with `a`: a User, a UUID."""
     assert [with_article(noun) for noun in ("Article", "User", "enum")] == ["an Article", "a User", "an enum"]
+
+
+SCALAR_VALUES = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=3)
+VALUES = SCALAR_VALUES | st.lists(SCALAR_VALUES, max_size=1) | st.dictionaries(st.text(max_size=1), SCALAR_VALUES)
+
+
+@given(st.dictionaries(st.text(max_size=3), VALUES))
+def test_no_list_or_dict_in_a_record_is_overlooked(made: dict[str, Any]) -> None:
+    """Both ways of telling see what is in a record, also where it was put in one by one; a look misses nothing else."""
+    filled: dict[str, Any] = {}
+    for name in made:
+        filled.setdefault(name, made[name])
+    held = any(isinstance(value, (list, dict)) for value in made.values())
+    for record in (made, filled, {**made}, json.loads(json.dumps(made))):
+        assert looked_through(record) is held
+        assert holds_containers(record) or not held

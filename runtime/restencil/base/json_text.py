@@ -15,7 +15,8 @@ from .values import described, is_mapping
 
 # orjson gives floats for integers beyond 64 bits, which have 19 digits and more.
 _LONG_NUMBER: Final = b"0" * 19
-# So long a number has four digits in a row among every fourth byte, wherever it begins.
+# So long a number has four digits in a row among every fourth byte, wherever it begins: most texts are told by those.
+# (Benchmark: bytes → tables, with [fast].)
 _EVERY_FOURTH: Final = b"0" * 4
 _DIGITS_ALIKE: Final = bytes.maketrans(b"123456789", b"000000000")
 

@@ -1,6 +1,6 @@
 """Modules that are imported when they are first used: each of them takes longer than most of this library.
 
-They are taken from here as they would be imported: `from .late import asyncio, json`.
+They are taken from here as they would be imported: `from .lazy import asyncio, json`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 __all__ = [
-    "Late",
+    "LazyModule",
     "asyncio",
     "base64",
     "dataclasses",
@@ -28,8 +28,8 @@ __all__ = [
 ]
 
 
-class Late:
-    """Stands for a module: `json = Late("json")`. A name that was looked up once is kept."""
+class LazyModule:
+    """Stands for a module: `json = LazyModule("json")`. A name that was looked up once is kept."""
 
     def __init__(self, module: str) -> None:
         self.__module = module
@@ -40,7 +40,7 @@ class Late:
         return found
 
 
-class _LateAsyncio(Late):
+class _LazyAsyncio(LazyModule):
     """asyncio, which blocking code never needs: where it was not imported, no loop is running."""
 
     def __getattr__(self, name: str) -> Any:
@@ -53,7 +53,7 @@ def _no_loop() -> None:
     return None
 
 
-class _LateLogger:
+class _LazyLogger:
     def __getattr__(self, name: str) -> Any:
         found = getattr(_logger(), name)
         setattr(self, name, found)
@@ -82,18 +82,18 @@ if TYPE_CHECKING:
     import uuid
 
     logger: logging.Logger
-    """The logger of the library; what nobody asked to see is not printed (§9.7)."""
+    """The logger of the library; what nobody asked to see is not printed."""
 else:
-    asyncio = _LateAsyncio("asyncio")
-    base64 = Late("base64")
-    dataclasses = Late("dataclasses")
-    datetime = Late("datetime")
-    decimal = Late("decimal")
-    inspect = Late("inspect")
-    json = Late("json")
-    linecache = Late("linecache")
-    logging = Late("logging")
-    unicodedata = Late("unicodedata")
-    urls = Late("urllib.parse")
-    uuid = Late("uuid")
-    logger = _LateLogger()
+    asyncio = _LazyAsyncio("asyncio")
+    base64 = LazyModule("base64")
+    dataclasses = LazyModule("dataclasses")
+    datetime = LazyModule("datetime")
+    decimal = LazyModule("decimal")
+    inspect = LazyModule("inspect")
+    json = LazyModule("json")
+    linecache = LazyModule("linecache")
+    logging = LazyModule("logging")
+    unicodedata = LazyModule("unicodedata")
+    urls = LazyModule("urllib.parse")
+    uuid = LazyModule("uuid")
+    logger = _LazyLogger()

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, NoReturn, dataclass_transform
 
 
 @dataclass_transform(frozen_default=True)
-class Frozen:
+class Struct:
     """Base of a class whose annotated names are its members, given by place or by name; a class attribute is a default.
 
     Equal to one of the same class with equal members. Raises TypeError for members that are missing or unknown, and

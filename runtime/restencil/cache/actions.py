@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from ..base.struct import Frozen
+from ..base.struct import Struct
 from ..base.values import Meta as Meta
 
 if TYPE_CHECKING:
     from .request import Request
 
 
-class _OfRequest(Frozen):
+class _OfRequest(Struct):
     """An action that is about one request; its members are those of the request, for managers."""
 
     request: Request
@@ -69,7 +69,7 @@ class SetError(_OfRequest):
     resets: int | None = None
 
 
-class Set(Frozen):
+class Set(Struct):
     """A value is written through a schema, without an endpoint."""
 
     schema: Any
@@ -78,25 +78,25 @@ class Set(Frozen):
     meta: Meta
 
 
-class Invalidate(Frozen):
+class Invalidate(Struct):
     """The next read of this key fetches and waits."""
 
     key: str
 
 
-class InvalidateAll(Frozen):
+class InvalidateAll(Struct):
     """The next read of every key with a result that the test accepts fetches and waits."""
 
     test: Callable[[str], bool]
 
 
-class ExpireAll(Frozen):
+class ExpireAll(Struct):
     """Every key that the test accepts turns stale; its data stays visible."""
 
     test: Callable[[str], bool]
 
 
-class Reset(Frozen):
+class Reset(Struct):
     """The store starts over; what was under way before is ignored."""
 
 
@@ -112,7 +112,7 @@ class Unsubscribe(_OfRequest):
     request: Request
 
 
-class Collect(Frozen):
+class Collect(Struct):
     """Entities and keys that no one holds are deleted in place, without notification."""
 
     entities: tuple[tuple[str, str], ...]

@@ -1,260 +1,21 @@
-"""Denormalization: stored forms become objects, each built once and kept until something it depends on changes (§6).
+"""Denormalization: stored forms become objects, each built once and kept until something it depends on changes.
 
-What was built is kept as *nodes*. A node knows the nodes that were built with it; a changed cell drops the nodes that
-read it and, from there upwards, all that were built with those, and nothing else. So a warm read is a look-up, whatever
-the size of the result, and a write costs what depends on it.
+`Denormalization` is the interpreter, which says what a read gives and is given to the schemas as their reader;
+`denormalize_compiled` reads the tables with functions that do the same.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from functools import partial
+from typing import Any
 
-from ..base.errors import ConversionError, ProcessingError
-from ..base.lazy import json, logger
+from ..base.lazy import logger
 from ..base.values import INVALID, SCALARS, UNDEFINED, ReadOnlyList, Sentinel, read_only, same_json, text_of
-from ..schema.collection import Collection
-from ..schema.entity import EntitySchema
-from ..schema.protocol import definitions
-from ..schema.record import set_members, set_record
-from .tables import EMPTY, Cell, record_of
-
-if TYPE_CHECKING:
-    from ..schema.entity import Entity, EntityModel, Relation
-    from ..schema.protocol import Schema
-    from .tables import State
-
-
-WHOLE: Final = ""
-"""Where a primary key stands: all that a table holds."""
-
-MAX_RESULTS: Final = 4096
-"""How many composed results are kept; the oldest goes first."""
-
-
-class Node:
-    """Something that was built, and the nodes that were built with it."""
-
-    __slots__ = ("alive", "home", "parents", "slot", "value")
-
-    source: Any = None
-    """What it was computed from, where that tells whether it still holds."""
-    args: str | None = None
-    """The arguments that it was computed with, where they matter (§5.10)."""
-
-    def __init__(self, home: dict[Any, Any], slot: Any) -> None:
-        self.home = home
-        self.slot = slot
-        self.value: Any = UNDEFINED
-        self.parents: Node | list[Node] | None = None
-        self.alive = True
-
-
-class Composed(Node):
-    """A value that a schema composes, which has no cell of its own."""
-
-    __slots__ = ("args", "source")
-
-    def __init__(self, home: dict[Any, Any], slot: Any, source: Any) -> None:
-        super().__init__(home, slot)
-        self.source = source
-        self.args = None
-
-
-def args_text(args: tuple[Any, ...]) -> str:
-    """Arguments as a text that tells them apart."""
-    try:
-        return json.dumps(args, sort_keys=True, default=repr)
-    except (TypeError, ValueError):
-        return repr(args)
-
-
-def linked(parents: Node | list[Node] | None, node: Node) -> Node | list[Node]:
-    """The parents with one more; dead ones give way, so that the list stays as long as what is alive."""
-    if parents is None or parents is node:
-        return node
-    if isinstance(parents, Node):
-        return [parents, node] if parents.alive else node
-    if parents[-1] is not node:
-        if len(parents) >= 8 and len(parents) & (len(parents) - 1) == 0:
-            parents[:] = [parent for parent in parents if parent.alive]
-        parents.append(node)
-    return parents
-
-
-class Memo:
-    """All nodes of one store's view, and who depends on which cell."""
-
-    def __init__(self) -> None:
-        self.definitions = definitions.count
-        self.entities: dict[str, dict[Any, dict[str, Node]]] = {}
-        """By table and by what reads it (an entity class, a kind of collection): the nodes by primary key."""
-        self.results: dict[Any, Node] = {}
-        self.cut: dict[Node, list[Node]] = {}
-        """Nodes that were cut off at the greatest depth: each was built for one other node alone and goes with it."""
-        self.touched: dict[Node, list[Cell]] = {}
-        """The cells that some nodes were built with, nested ones included, where a read asked for them."""
-        self._readers: dict[str, dict[str, Node | list[Node]]] = {}
-        self._links = 0
-        self._sweep_at = 1024
-        self.unlinked: dict[str, list[Any]] = {}
-        """By table: in turns a node, and the primary keys of all cells that it was built with (`waiting`)."""
-        self._dropped = 0
-        self._table_readers: dict[str, Node | list[Node]] = {}
-
-    def clear(self) -> None:
-        """A schema was redefined: nothing that was built counts any more."""
-        self.definitions = definitions.count
-        for kept in (
-            self.entities,
-            self.results,
-            self.cut,
-            self.touched,
-            self._readers,
-            self.unlinked,
-            self._table_readers,
-        ):
-            kept.clear()
-
-    def home(self, table: str, reader: Any) -> dict[str, Node]:
-        """The nodes of one table that this reader built."""
-        readers = self.entities.get(table)
-        if readers is None:
-            readers = self.entities[table] = {}
-        found = readers.get(reader)
-        if found is None:
-            found = readers[reader] = {}
-        return found
-
-    def knows(self, table: str) -> bool:
-        """Whether anything was ever built from the table."""
-        return table in self.entities or table in self._readers or table in self.unlinked
-
-    def link_cell(self, table: str, pk: str, node: Node) -> None:
-        """The node was built with what this cell holds, or with its being empty."""
-        readers = self._readers.get(table)
-        if readers is None:
-            readers = self._readers[table] = {}
-        found = readers.get(pk)
-        if found is None:
-            readers[pk] = node
-            self._links += 1
-            if self._links > self._sweep_at:
-                self._sweep()
-        elif found is not node:
-            readers[pk] = linked(found, node)
-
-    def _sweep(self) -> None:
-        """Cells that only dead nodes were built with are forgotten; looked for as rarely as there are few of them."""
-        for table, readers in self._readers.items():
-            self._readers[table] = {pk: found for pk, found in readers.items() if _lives(found)}
-        self._links = sum(map(len, self._readers.values()))
-        self._sweep_at = max(1024, 2 * self._links)
-
-    def waiting(self, table: str) -> list[Any]:
-        """Nodes, each before the keys of all cells of a table that it was built with, all of which hold something.
-
-        They are linked when one of these cells changes: until then a long list costs one entry.
-        """
-        found = self.unlinked.get(table)
-        if found is None:
-            found = self.unlinked[table] = []
-        return found
-
-    def _link(self, table: str) -> None:
-        waiting = self.unlinked.pop(table, ())
-        for node, pks in zip(waiting[::2], waiting[1::2], strict=True):
-            if node.alive:
-                for pk in pks:
-                    if type(pk) is str:
-                        self.link_cell(table, pk, node)
-
-    def link_table(self, table: str, node: Node) -> None:
-        """The node was built with the list of all that the table holds."""
-        self._table_readers[table] = linked(self._table_readers.get(table), node)
-
-    def drop_cells(self, cells: list[Cell], *, fresh: bool = False) -> None:
-        """The cells changed: drops what depends on them; `fresh` ones held nothing before."""
-        dead: list[Node] = []
-        if self.unlinked and not fresh:
-            for table in {table for table, _ in cells}:
-                self._link(table)
-        for table, pk in cells:
-            readers = self._readers.get(table)
-            if readers is not None:
-                _extend(dead, readers.pop(pk, None))
-            nodes = self.entities.get(table)
-            if nodes is not None:
-                for home in nodes.values():
-                    node = home.get(pk)
-                    if node is not None:
-                        dead.append(node)
-        self.drop(dead)
-
-    def drop_table(self, table: str) -> None:
-        """An entity came into the table or became unusable: drops the lists of all that it holds."""
-        dead: list[Node] = []
-        _extend(dead, self._table_readers.pop(table, None))
-        self.drop(dead)
-
-    def drop(self, dead: list[Node]) -> None:
-        """Drops these nodes and all that were built with them."""
-        while dead:
-            node = dead.pop()
-            if node.alive:
-                node.alive = False
-                self._dropped += 1
-                if node.home.get(node.slot) is node:
-                    del node.home[node.slot]
-                _extend(dead, node.parents)
-                if self.cut:
-                    dead += self.cut.pop(node, ())
-                if self.touched:
-                    self.touched.pop(node, None)
-                node.parents = node.value = None
-                if isinstance(node, Composed):
-                    node.source = None
-
-        if self._dropped >= 1024 and self.unlinked:
-            self._forget_dead()
-
-    def _forget_dead(self) -> None:
-        """Dead nodes do not wait to be linked; looked for as rarely as there are few of them."""
-        self._dropped = -sum(map(len, self.unlinked.values()))
-        for waiting in self.unlinked.values():
-            pairs = zip(waiting[::2], waiting[1::2], strict=True)
-            waiting[:] = [place for pair in pairs if pair[0].alive for place in pair]
-
-    def bound_results(self) -> None:
-        """Keeps the number of composed results bounded."""
-        results = self.results
-        while len(results) > MAX_RESULTS:
-            self.drop([results[next(iter(results))]])
-
-    def dependents(self, table: str, pk: str) -> list[Any]:
-        """The slots of what is built from a cell, nearest first (for explanations)."""
-        self._link(table)
-        found: list[Node] = []
-        _extend(found, self._readers.get(table, {}).get(pk))
-        found += [home[pk] for home in self.entities.get(table, {}).values() if pk in home]
-        seen: dict[int, Node] = {}
-        while found:
-            node = found.pop(0)
-            if node.alive and id(node) not in seen:
-                seen[id(node)] = node
-                _extend(found, node.parents)
-        return [node.slot for node in seen.values()]
-
-
-def _lives(found: Node | list[Node]) -> bool:
-    return any(node.alive for node in found) if isinstance(found, list) else found.alive
-
-
-def _extend(nodes: list[Node], more: Node | list[Node] | None) -> None:
-    if isinstance(more, list):
-        nodes += more
-    elif more is not None:
-        nodes.append(more)
+from ..schema.protocol import CollectionNode, EntityNode, Schema, definitions
+from ..schema.stored import record_of
+from .memo import Composed, Memo, Node, args_text, linked
+from .tables import EMPTY, WHOLE, Cell, State
 
 
 class _Restart(Exception):
@@ -317,7 +78,7 @@ class Denormalization:
         while True:
             self._built.clear()  # what earlier reads handed out stays
             try:
-                if slot is None or isinstance(schema, (EntitySchema, Collection)):
+                if slot is None or isinstance(schema, (EntityNode, CollectionNode)):
                     return schema.denormalize(stored, self)
                 return self._result(schema, stored, slot)
             except _Restart:
@@ -339,9 +100,9 @@ class Denormalization:
 
     def _kept(self, schema: Schema, stored: Any, slot: Any) -> Node | None:
         own = self._own
-        if isinstance(schema, EntitySchema):
-            return own.home(schema.model.key, schema.model.cls).get(stored) if type(stored) is str else None
-        if isinstance(schema, Collection):
+        if isinstance(schema, EntityNode):
+            return own.home(schema.table_key, schema.cls).get(stored) if type(stored) is str else None
+        if isinstance(schema, CollectionNode):
             return own.home(schema.table_key, schema.identity()).get(stored) if type(stored) is str else None
         return own.results.get((slot, schema))
 
@@ -381,7 +142,7 @@ class Denormalization:
         return value
 
     def visit(self, schema: Schema | None, stored: Any) -> Any:
-        """The object for one stored value (§5.1)."""
+        """The object for one stored value."""
         if schema is None:
             return stored if type(stored) in SCALARS else read_only(stored)
         if stored is None or stored is UNDEFINED or stored is INVALID:
@@ -389,11 +150,15 @@ class Denormalization:
         return schema.denormalize(stored, self)
 
     def items(self, schema: Schema | None, stored: list[Any]) -> ReadOnlyList[Any]:
-        """The objects for the items of a list; missing and invalid ones are dropped, `None` stays (§5.2)."""
+        """The objects for the items of a list; missing and invalid ones are dropped, `None` stays."""
         found = [self.visit(schema, entry) for entry in stored]
         return ReadOnlyList([entry for entry in found if entry is not UNDEFINED and entry is not INVALID])
 
     # -- tables ----------------------------------------------------------------------------------------------------
+
+    def stored(self, table: str, pk: str) -> Any:
+        """What the table holds: a record, an instance that is one, a collection, INVALID, or UNDEFINED."""
+        return self.state.get(table, pk)
 
     def has(self, table: str, pk: str) -> bool:
         """Whether the table has an entry, INVALID counts as one; the reader depends on it."""
@@ -428,25 +193,24 @@ class Denormalization:
 
     # -- entities and collections ----------------------------------------------------------------------------------
 
-    def entity(self, schema: EntitySchema, pk: Any) -> Any:
-        """The instance for a primary key; `UNDEFINED` when missing, `INVALID` when unusable."""
-        model = schema.model
-        table = model.key
+    def entity(self, schema: EntityNode, pk: Any) -> Any:
+        """The instance for a primary key; `UNDEFINED` for a missing one and `INVALID` for an unusable one."""
+        table, cls = schema.table_key, schema.cls
         if self._trace is not None:
             self._note(table, pk)
         stored = self.state.get(table, pk)
         current = self.current
-        if stored is UNDEFINED or stored is INVALID or type(stored) is model.cls:
+        if stored is UNDEFINED or stored is INVALID or type(stored) is cls:
             if current is not None:
                 self._own.link_cell(table, pk, current)
             return stored
-        home = self._own.home(table, model.cls)
+        home = self._own.home(table, cls)
         node = home.get(pk)
         if node is not None:
             if current is not None and node.parents is not current:
                 node.parents = linked(node.parents, current)
             return node.value
-        place = (model.cls, pk)
+        place = (cls, pk)
         building = self._building.get(place)
         if building is not None:
             self._closed.add(place)
@@ -473,11 +237,10 @@ class Denormalization:
         node.value = value = Denormalization(self.state, self.args, shared).read(schema, pk)
         return value
 
-    def _build(self, schema: EntitySchema, pk: str, stored: Any, home: dict[str, Node], place: Any) -> Any:
-        model = schema.model
-        if self.depth >= model.max_depth:
+    def _build(self, schema: EntityNode, pk: str, stored: Any, home: dict[str, Node], place: Any) -> Any:
+        if self.depth >= schema.max_depth:
             self._truncated = True
-            _warn_depth(model)
+            _warn_depth(schema)
             return pk
         current = self.current
         node = Node(home, pk)
@@ -488,7 +251,7 @@ class Denormalization:
         self.depth += 1
         truncated_outside, self._truncated = self._truncated, False
         try:
-            value = self._instance(model, pk, record_of(stored), place, node)
+            value = self._instance(schema, pk, record_of(stored), place, node)
         finally:
             self.depth -= 1
             self.current = current
@@ -501,11 +264,11 @@ class Denormalization:
             self._unusable.add(place)
             raise _Restart
         node.value = value
-        self._keep(node, model.key, pk)
+        self._keep(node, schema.table_key, pk)
         self._truncated = self._truncated or truncated_outside
         return value
 
-    def _link_all(self, schema: EntitySchema, pk: str, node: Node) -> None:
+    def _link_all(self, schema: EntityNode, pk: str, node: Node) -> None:
         """Links an unusable member of a ring to all that it is about: why it is unusable was met before the restart."""
         cells: dict[Cell, None] = {}
         Denormalization(self.state, self.args, trace=cells).read(schema, pk)
@@ -526,61 +289,20 @@ class Denormalization:
             if not self.depth and self._cut:
                 self._own.cut[node], self._cut = self._cut, []
 
-    def _instance(self, model: EntityModel, pk: str | None, record: Mapping[str, Any], place: Any, node: Any) -> Any:
-        cls = model.cls
-        if model.create_if_valid is not None:
-            instance = model.create_if_valid(record)
-            if instance is None:
-                return INVALID
-        else:
-            if model.validate is not None and model.validate(record):
-                return INVALID
-            if model.from_js is not None:
-                instance = model.from_js(record)
-            else:
-                instance = cls.__new__(cls)
-                set_members(instance, {})
-        set_record(instance, record)
-        if place is not None:
-            self._building[place] = (instance, node)
-        made = model.from_js is not None or model.create_if_valid is not None
-        members: dict[str, Any] = vars(instance) if made else model.attributes(record, pk)
-        for relation in model.relations:
-            name = relation.in_json
-            if name not in record:
-                continue
-            entry = record[name]
-            found = self.related(relation, entry, cls, pk)
-            if found is INVALID:
-                if relation.needed:
-                    return INVALID
-                found = None
-            elif found is UNDEFINED:
-                if relation.raises:
-                    members.pop(relation.name, None)
-                    continue
-                found = None
-            members[relation.name] = found
-        if not made:
-            set_members(instance, members)
-        return instance
+    def _instance(self, schema: EntityNode, pk: str | None, record: Mapping[str, Any], place: Any, node: Any) -> Any:
+        begun = None if place is None else partial(self.register, place, node)
+        return schema.instance(record, pk, self, begun)
 
-    def related(self, relation: Relation, entry: Any, cls: type[Entity], pk: str | None) -> Any:
-        """What an entity shows in a field with a schema. Raises ProcessingError where a value does not convert."""
-        try:
-            return entry if entry is None else self.visit(relation.node, entry)
-        except ConversionError as error:
-            raise ProcessingError(
-                f"field {relation.name!r} of {cls.__name__} {pk!r} does not decode: {entry!r} ({error.__cause__}); "
-                "give the field the schema that fits what the server sends"
-            ) from error.__cause__
+    def register(self, place: Any, node: Node, instance: Any) -> None:
+        """The instance is under way: who comes back to it on a cycle gets it as it is."""
+        self._building[place] = (instance, node)
 
-    def entity_from_record(self, schema: EntitySchema, record: Mapping[str, Any]) -> Any:
-        """The instance for an un-normalized value (§5.3)."""
-        return self._instance(schema.model, None, record, None, self.current)
+    def entity_from_record(self, schema: EntityNode, record: Mapping[str, Any]) -> Any:
+        """The instance for a record that was never normalized."""
+        return self._instance(schema, None, record, None, self.current)
 
-    def collection(self, schema: Collection, pk: str) -> Any:
-        """The list or dict of a stored collection; collections over one entity share it (§6.2)."""
+    def collection(self, schema: CollectionNode, pk: str) -> Any:
+        """The list or dict of a stored collection; all collections over one entity share it."""
         table = schema.table_key
         if self._trace is not None:
             self._note(table, pk)
@@ -599,7 +321,7 @@ class Denormalization:
             self.current = node
             self._built.append(node)
             truncated_outside, self._truncated = self._truncated, False
-            node.value = self.visit(schema.inner, stored)
+            node.value = schema.opened(stored, self)
             self.current = current
             again = home.get(pk)
             if again is None:
@@ -612,7 +334,7 @@ class Denormalization:
         return node.value
 
     def computed(self, schema: Schema, value: Any, compute: Callable[[], Any]) -> Any:
-        """What a `Query` makes of a value: the identical result for the identical value and args (§5.10)."""
+        """What a `Query` makes of a value: the identical result for the identical value and args."""
         home: dict[Any, Node] = self._own.results
         self.used_args = True
         place = (self.scope, args_text(self.args), schema)
@@ -628,12 +350,12 @@ class Denormalization:
 _warned: set[type] = set()
 
 
-def _warn_depth(model: EntityModel) -> None:
-    if model.cls not in _warned:
-        _warned.add(model.cls)
+def _warn_depth(schema: EntityNode) -> None:
+    if schema.cls not in _warned:
+        _warned.add(schema.cls)
         logger.warning(
             "%s is nested more than %s entities deep; deeper fields stay primary keys (raise max_entity_depth, or read "
             "the deeper entities by themselves)",
-            model.key,
-            model.max_depth,
+            schema.table_key,
+            schema.max_depth,
         )

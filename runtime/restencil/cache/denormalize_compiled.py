@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeAlias
 
-from ..base.values import INVALID, SCALARS, UNDEFINED, ReadOnlyDict, ReadOnlyList, holds_containers, kind_of, read_only
+from ..base.code import Source
+from ..base.values import INVALID, SCALARS, UNDEFINED, ReadOnlyDict, ReadOnlyList, kind_of, read_only
 from ..schema.collection import Collection
 from ..schema.containers import Choice, List, Object, Union, Values
 from ..schema.derived import Query
 from ..schema.entity import EntityModel, EntitySchema, Relation
-from ..schema.protocol import Conversion, Schema, definitions
-from ..schema.record import Record, set_members, set_record
-from .compiling import COMPILED, PAYS, Source, resolved, written_out
-from .denormalize import Denormalization, Memo, Node, linked
+from ..schema.notation import Conversion
+from ..schema.protocol import EntityNode, Schema, definitions
+from ..schema.record import new_instance, set_members, set_record
+from .compiling import COMPILED, PAYS, finished, resolved, written_out
+from .denormalize import Denormalization
+from .memo import Memo, Node, linked
 from .tables import EMPTY, State, Tables
 
 Denormalizer: TypeAlias = Callable[[Any, Denormalization], Any]
@@ -32,7 +35,7 @@ class CompiledDenormalization(Denormalization):
         self.memo = memo
         self.unlinked = memo.unlinked
         self._places: dict[EntitySchema, tuple[dict[str, Node], Mapping[str, Any], type[Any]]] = {}
-        """By entity: the nodes that were built of it, its table, and its class."""
+        """By entity: the nodes that were built of it, its table, and its class. (Benchmark: 500 single entities.)"""
 
     def read(self, schema: Schema | None, stored: Any, slot: Any = None) -> Any:
         """What a stored form is for readers; what was built before is found at once."""
@@ -62,20 +65,19 @@ class CompiledDenormalization(Denormalization):
         return self.tables.get(table, EMPTY)
 
     def visit(self, schema: Schema | None, stored: Any) -> Any:
-        """The object for one stored value (§5.1)."""
+        """The object for one stored value."""
         if schema is None:
             return stored if type(stored) in SCALARS else read_only(stored)
         if stored is None or stored is UNDEFINED or stored is INVALID:
             return stored
         return (schema.denormalizer or _denormalizer(schema, stored))(stored, self)
 
-    def entity(self, schema: EntitySchema, pk: Any) -> Any:
-        """The instance for a primary key; `UNDEFINED` when missing, `INVALID` when unusable."""
-        model = schema.model
-        stored = self.tables.get(model.key, EMPTY).get(pk)
+    def entity(self, schema: EntityNode, pk: Any) -> Any:
+        """The instance for a primary key; `UNDEFINED` for a missing one and `INVALID` for an unusable one."""
+        stored = self.tables.get(schema.table_key, EMPTY).get(pk)
         if type(stored) is not dict:
             return super().entity(schema, pk)
-        home = self.memo.home(model.key, model.cls)
+        home = self.memo.home(schema.table_key, schema.cls)
         node = home.get(pk)
         current = self.current
         if node is not None:
@@ -85,12 +87,12 @@ class CompiledDenormalization(Denormalization):
         build = schema.builder
         if build is None:
             schema.reads += 1
-            if schema.reads < PAYS:
+            if schema.reads < PAYS or not isinstance(schema, EntitySchema):
                 return super().entity(schema, pk)
             build = compile_entity(schema)
         return build(self, pk, stored, home, current)
 
-    def interpreted(self, schema: EntitySchema, pk: str, current: Node | None) -> Any:
+    def interpreted(self, schema: EntityNode, pk: str, current: Node | None) -> Any:
         """The entity by the interpreter, which minds cycles and depth; `current` is what it is built with."""
         outside, self.current = self.current, current
         try:
@@ -108,10 +110,10 @@ class CompiledDenormalization(Denormalization):
             self.current = outside
             self.depth -= 1
 
-    def _instance(self, model: EntityModel, pk: str | None, record: Any, place: Any, node: Any) -> Any:
-        fill = model.node.filler
+    def _instance(self, schema: EntityNode, pk: str | None, record: Mapping[str, Any], place: Any, node: Any) -> Any:
+        fill = schema.filler
         if fill is None:
-            return super()._instance(model, pk, record, place, node)
+            return super()._instance(schema, pk, record, place, node)
         return fill(self, pk, record, place, node)
 
     def looked_at(self, model: EntityModel) -> None:
@@ -122,10 +124,6 @@ class CompiledDenormalization(Denormalization):
             self.fits[model] = shape.containers <= related and shape.names.isdisjoint(model.banned)
         elif self.state.has_no_shape(model.key):
             self.fits[model] = False  # so that nobody asks again
-
-    def register(self, place: Any, instance: Record, node: Node) -> None:
-        """The instance is under way: who comes back to it on a cycle gets it as it is."""
-        self._building[place] = (instance, node)
 
 
 def reader_of(state: State, args: tuple[Any, ...], memo: Memo) -> Denormalization:
@@ -150,12 +148,12 @@ def _denormalizer(schema: Schema, stored: Any) -> Denormalizer:
 
 def compile_denormalizer(schema: Schema) -> Denormalizer:
     """The function that does what `schema.denormalize` does."""
-    source = Source(schema)
-    body = _Denormalizing(source)
-    with source.block("def denormalize(stored, run):"):
-        source.put("current = run.current")
+    source = Source()
+    body = _Statements(source)
+    with source.block("def denormalize(stored, reader):"):
+        source.put("current = reader.current")
         body.value(schema, "stored", "current", "return {}")
-    function: Denormalizer = source.function("denormalize")
+    function: Denormalizer = finished(source, "denormalize", schema)
     return function
 
 
@@ -166,30 +164,31 @@ def compile_entity(schema: EntitySchema) -> Builder:
     """
     model = schema.model
     definitions.compiled.add(schema)
-    source = Source(schema)
-    body = _Denormalizing(source)
+    source = Source()
+    body = _Statements(source)
     name = source.name(schema, "schema")
     fits = model.validate is None and model.from_js is None and model.create_if_valid is None
     deepest = _deepest(schema) if fits else None
     if deepest is None or deepest < 0:
         if fits:
-            with source.block("def fill(run, pk, record, place, node):"):
+            with source.block("def fill(reader, pk, record, place, node):"):
                 body.instance(model, cyclic=True)
-            schema.filler = source.function("fill")
-        source = Source(schema)
+            schema.filler = finished(source, "fill", schema)
+        source = Source()
         source.name(schema, "schema")
-        with source.block("def build(run, pk, record, home, current):"):
-            source.put(f"return run.interpreted({name}, pk, current)")
+        with source.block("def build(reader, pk, record, home, current):"):
+            source.put(f"return reader.interpreted({name}, pk, current)")
     else:
         schema.ends = True
-        with source.block("def build(run, pk, record, home, current):"):
-            with source.block(f"if run.depth > {deepest}:"):
-                source.put(f"return run.interpreted({name}, pk, current)")
-            source.put("node = new(Node)", "node.home = home", "node.slot = pk", "node.parents = current")
+        with source.block("def build(reader, pk, record, home, current):"):
+            with source.block(f"if reader.depth > {deepest}:"):
+                source.put(f"return reader.interpreted({name}, pk, current)")
+            # Benchmark: denormalize it all cold. `Node(home, pk)` says the same, by a call more for each entity.
+            source.put("node = new_instance(Node)", "node.home = home", "node.slot = pk", "node.parents = current")
             source.put("node.alive = True")
             body.outside = "node"
             body.instance(model, cyclic=False)
-    build: Builder = source.function("build")
+    build: Builder = finished(source, "build", schema)
     schema.builder = build
     return build
 
@@ -222,12 +221,12 @@ def _deepest_inside(schema: Schema | None | Relation, above: tuple[Schema, ...])
 
 
 _MANY: Final = 16
-"""From so many primary keys on it pays to look all of them up at once."""
+"""From so many primary keys on it pays to look all of them up at once. (Benchmark: push, and read the list.)"""
 
 _TRANSPARENT: Final = (List, Object, Values, Union, Choice, Collection, Query)
 
 
-class _Denormalizing:
+class _Statements:
     """Writes the statements that denormalize values."""
 
     def __init__(self, source: Source) -> None:
@@ -244,9 +243,8 @@ class _Denormalizing:
             SCALARS=SCALARS,
             UNDEFINED=UNDEFINED,
             compile_entity=compile_entity,
-            holds_containers=holds_containers,
             linked=linked,
-            new=object.__new__,
+            new_instance=new_instance,
             read_only=read_only,
             set_members=set_members,
             set_record=set_record,
@@ -261,18 +259,18 @@ class _Denormalizing:
             elif isinstance(schema, Object):
                 self._object(schema, value, node, sink)
             else:
-                self.source.put(sink.format(self._out("run.visit", self.source.name(schema, "schema"), value)))
+                self.source.put(sink.format(self._out("reader.visit", self.source.name(schema, "schema"), value)))
             self._inside.pop()
         elif schema is None:
             self.source.put(sink.format(f"{value} if type({value}) in SCALARS else read_only({value})"))
         else:
-            self.source.put(sink.format(self._out("run.visit", self.source.name(schema, "schema"), value)))
+            self.source.put(sink.format(self._out("reader.visit", self.source.name(schema, "schema"), value)))
 
     def _out(self, *call: str) -> str:
         """A call, as an operation and its arguments, that leaves the function."""
         operation, *arguments = call
         if self.outside:
-            return f"run.inside({self.outside}, {', '.join(call)})"
+            return f"reader.inside({self.outside}, {', '.join(call)})"
         return f"{operation}({', '.join(arguments)})"
 
     def _otherwise(self, schema: Schema, value: str, sink: str) -> None:
@@ -280,7 +278,7 @@ class _Denormalizing:
         with source.block(f"elif {value} is None or {value} is UNDEFINED or {value} is INVALID:"):
             source.put(sink.format(value))
         with source.block("else:"):
-            source.put(sink.format(self._out(f"{name}.denormalize", value, "run")))
+            source.put(sink.format(self._out(f"{name}.denormalize", value, "reader")))
 
     def _list(self, schema: List, value: str, node: str, sink: str) -> None:
         source, item = self.source, schema.item
@@ -303,7 +301,7 @@ class _Denormalizing:
         source, model = self.source, item.model
         schema, cls = source.name(item, "schema"), source.name(model.cls, "cls")
         table = source.variable("table")
-        source.put(f"{table} = run.tables.get({model.key!r}, EMPTY)")
+        source.put(f"{table} = reader.tables.get({model.key!r}, EMPTY)")
         if model.direct:
             with source.block(f"if len({value}) >= {_MANY}:"):
                 many = source.variable("many")
@@ -320,36 +318,36 @@ class _Denormalizing:
                     source.put(f"{found} = {table}.get({entry})")
                     with source.block(f"if type({found}) is {cls}:"):
                         source.put(f"{out}.append({found})", "continue")
-                source.put(f"{found} = {self._out('run.visit', schema, entry)}")
+                source.put(f"{found} = {self._out('reader.visit', schema, entry)}")
                 with source.block(f"if {found} is not UNDEFINED and {found} is not INVALID:"):
                     source.put(f"{out}.append({found})")
             source.put(f"{out} = ReadOnlyList({out})")
             with source.block(f"if {node} is not None and {value}:"):
                 waiting = source.variable("waiting")
-                source.put(f"{waiting} = run.unlinked.get({model.key!r})")
+                source.put(f"{waiting} = reader.unlinked.get({model.key!r})")
                 with source.block(f"if {waiting} is None:"):
-                    source.put(f"{waiting} = run.memo.waiting({model.key!r})")
+                    source.put(f"{waiting} = reader.memo.waiting({model.key!r})")
                 source.put(f"{waiting} += ({node}, {value})")
             return
-        home, known = source.variable("home"), source.variable("known")
-        source.put(f"{home} = run.memo.home({model.key!r}, {cls})")
+        home, built = source.variable("home"), source.variable("built")
+        source.put(f"{home} = reader.memo.home({model.key!r}, {cls})")
         build = source.variable("build")
         source.put(f"{build} = {schema}.builder or compile_entity({schema})")
         with source.block(f"for {entry} in {value}:"):
             with source.block(f"if type({entry}) is str:"):
-                source.put(f"{known} = {home}.get({entry})")
-                with source.block(f"if {known} is not None:"):
-                    with source.block(f"if {node} is not None and {known}.parents is not {node}:"):
-                        source.put(f"{known}.parents = linked({known}.parents, {node})")
-                    source.put(f"{found} = {known}.value")
+                source.put(f"{built} = {home}.get({entry})")
+                with source.block(f"if {built} is not None:"):
+                    with source.block(f"if {node} is not None and {built}.parents is not {node}:"):
+                        source.put(f"{built}.parents = linked({built}.parents, {node})")
+                    source.put(f"{found} = {built}.value")
                 with source.block("else:"):
                     source.put(f"{found} = {table}.get({entry})")
                     with source.block(f"if type({found}) is dict:"):
-                        source.put(f"{found} = {build}(run, {entry}, {found}, {home}, {node})")
+                        source.put(f"{found} = {build}(reader, {entry}, {found}, {home}, {node})")
                     with source.block("else:"):
-                        source.put(f"{found} = {self._out('run.entity', schema, entry)}")
+                        source.put(f"{found} = {self._out('reader.entity', schema, entry)}")
             with source.block("else:"):
-                source.put(f"{found} = {self._out('run.visit', schema, entry)}")
+                source.put(f"{found} = {self._out('reader.visit', schema, entry)}")
             with source.block(f"if {found} is not UNDEFINED and {found} is not INVALID:"):
                 source.put(f"{out}.append({found})")
         source.put(f"{out} = ReadOnlyList({out})")
@@ -389,11 +387,11 @@ class _Denormalizing:
         """The body of a function that builds the instance of a record."""
         source = self.source
         cls = source.name(model.cls, "cls")
-        source.put(f"instance = new({cls})", "set_record(instance, record)")
+        source.put(f"instance = new_instance({cls})", "set_record(instance, record)")
         if cyclic:
             source.put("set_members(instance, {})")
             with source.block("if place is not None:"):
-                source.put("run.register(place, instance, node)")
+                source.put("reader.register(place, node, instance)")
         self._members(model)
         # As in an object: what makes the entity unusable leaves the loop that runs once.
         with source.block("while True:"):
@@ -408,7 +406,7 @@ class _Denormalizing:
         source = self.source
         banned = source.name(model.banned, "banned")
         relations = frozenset(relation.in_json for relation in model.relations)
-        known = source.name(model, "model")
+        itself = source.name(model, "model")
         inside = source.name(relations, "relations")
         each = "entry if type(entry) in SCALARS"
         if relations:
@@ -416,25 +414,22 @@ class _Denormalizing:
         renames = source.name(model.to_python, "names")
         name = f"{renames}.get(name, name)" if model.to_python else "name"
         everything = f"{{{name}: {each} else read_only(entry) for name, entry in record.items()}}"
-        source.put(f"fits = run.fits.get({known})")
+        source.put(f"fits = reader.fits.get({itself})")
         with source.block("if fits:"):
             if model.to_python:
                 source.put(f"members = {{{name}: entry for name, entry in record.items()}}")
             else:
                 source.put("members = {**record}")
-            self._decode(model, known)
+            self._decode(model, itself)
         with source.block(f"elif not {banned}.isdisjoint(record):"):
-            source.put(f"members = {known}.attributes(record, pk)")
+            source.put(f"members = {itself}.attributes(record, pk)")
         with source.block("else:"):
-            if model.to_python or relations:
-                source.put(f"members = {everything}")
-            else:
-                source.put(f"members = {everything} if holds_containers(record) else {{**record}}")
-            self._decode(model, known)
+            source.put(f"members = {everything}")
+            self._decode(model, itself)
         with source.block("if fits is None:"):
-            source.put(f"run.looked_at({known})")
+            source.put(f"reader.looked_at({itself})")
 
-    def _decode(self, model: EntityModel, known: str) -> None:
+    def _decode(self, model: EntityModel, itself: str) -> None:
         source = self.source
         nested = {relation.name for relation in model.relations}
         for name, codec in model.codecs.items():
@@ -444,7 +439,7 @@ class _Denormalizing:
             source.put(f"{entry} = members.get({name!r})")
             with source.block(f"if {entry} is not None:"):
                 conversion = source.name(codec, "codec")
-                source.put(f"members[{name!r}] = {known}.decode({name!r}, {conversion}, {entry}, pk)")
+                source.put(f"members[{name!r}] = {itself}.decode({name!r}, {conversion}, {entry}, pk)")
 
     def _relation(self, relation: Relation, model: EntityModel) -> None:
         source = self.source
@@ -456,8 +451,8 @@ class _Denormalizing:
             if isinstance(schema, Schema) and written_out(schema):
                 self.value(schema, entry, "node", f"{found} = {{}}")
             else:
-                related = self._out("run.related", source.name(relation, "relation"), entry, cls, "pk")
-                source.put(f"{found} = {related}")
+                shown = self._out(f"{source.name(relation, 'relation')}.shown", entry, cls, "pk", "reader")
+                source.put(f"{found} = {shown}")
             with source.block(f"if {found} is INVALID:"):
                 if relation.needed:
                     source.put("instance = INVALID", "break")

@@ -15,7 +15,7 @@ from .tables import EMPTY, Cell, Tables
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from .denormalize import Memo, Node
+    from .memo import Memo, Node
     from .request import Request
     from .tables import KeyMeta
 

@@ -1,32 +1,27 @@
-"""Normalization: a response becomes records in tables and a result of primary keys (§5.1, §5.4)."""
+"""Normalization: a response becomes records in tables and a result of primary keys.
+
+`Normalization` is the interpreter, which says what is written and is given to the schemas as their writer;
+`normalize_compiled` collects records with functions that do the same, and writes them together.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
 from ..base.lazy import logger
 from ..base.values import INVALID, SCALARS, TUPLE, UNDEFINED, Meta, kind_of, same_json
+from ..schema.protocol import EntityNode, Schema
 from ..schema.record import Record, to_wire
-from .tables import EMPTY, Change, Growth, Tables, record_of
-
-if TYPE_CHECKING:
-    from ..schema.entity import EntityModel
-    from ..schema.protocol import Schema
-    from .tables import State
-
-
-def _guarded(record: Mapping[str, Any]) -> Mapping[str, Any]:
-    # Hooks get records to look at: a stored record is never edited in place (§1.2).
-    return MappingProxyType(record) if isinstance(record, dict) else record
+from ..schema.stored import Growth, record_of
+from .tables import EMPTY, Change, State, Tables
 
 
 class Normalization:
     """One pass over one response: it writes a `Change` over the state that it sees below.
 
     `args` are the endpoint's arguments, `meta` the action's times, `placeholder_id` what placeholder keys of created
-    entities are made from (§10.6), `where` a phrase for errors that says which response this is. With `adopts` the
+    entities are made from, `where` a phrase for errors that says which response this is. With `adopts` the
     response was decoded for this pass alone, so that its objects may become records as they are.
     """
 
@@ -64,7 +59,7 @@ class Normalization:
         self._reborn: set[tuple[str, str]] = set()
         self._nested: set[tuple[str, str]] = set()
 
-    def run(self, schema: Schema, response: Any) -> Any:
+    def write(self, schema: Schema, response: Any) -> Any:
         """Normalizes a whole response; returns the result to store, `UNDEFINED` where nothing is.
 
         Raises ProcessingError where the response does not fit the schema.
@@ -79,7 +74,7 @@ class Normalization:
     # -- the recursion ---------------------------------------------------------------------------------------------
 
     def visit(self, schema: Schema | None, value: Any, parent: Any, key: str | None) -> Any:
-        """The stored form of one value (§5.1: first match)."""
+        """The stored form of one value."""
         if schema is None or value is None:
             return value
         kind = kind_of(value)
@@ -103,7 +98,7 @@ class Normalization:
         return value
 
     def created(self, normalize: Callable[..., Any], *args: Any) -> Any:
-        """Normalizes what a creation brought: a record without a primary key gets a placeholder (§5.8.3)."""
+        """Normalizes what a creation brought: a record without a primary key gets a placeholder."""
         self._creating += 1
         try:
             return normalize(*args)
@@ -111,14 +106,14 @@ class Normalization:
             self._creating -= 1
 
     def placeholder(self) -> str | None:
-        """A placeholder key, the same in every pass of one action; None where nothing is being created (§10.6)."""
+        """A placeholder key, the same in every pass of one action; None where nothing is being created."""
         if not self._creating:
             return None
         self._placeholders += 1
         return f"MISS-{self._placeholder_id}-{self._placeholders - 1}"
 
     def visited(self, value: Any, table: str, pk: str) -> bool:
-        """Whether this very object was already visited as this entity; notes it otherwise (§5.3)."""
+        """Whether this very object was already visited as this entity; notes it otherwise."""
         place = (id(value), table)
         if self.written.get(place) == pk:
             return True
@@ -134,7 +129,7 @@ class Normalization:
         self.processed[id(value), table] = processed
 
     def note_nested_collection(self, table: str, pk: str) -> None:
-        """Warns when nested lists of several entities fall together because nothing tells them apart (§5.8.1)."""
+        """Warns where nested lists of several entities are one because nothing of their entities is in their keys."""
         if (table, pk) in self._nested:
             logger.warning(
                 "the collection %s %s is nested in several entities of one response and has no nest_key, so they share "
@@ -168,62 +163,49 @@ class Normalization:
             found = self._passed[table] = {}
         return found
 
-    def write_entity(self, model: EntityModel, pk: str, record: dict[str, Any]) -> None:
-        """Merges a record into the table by the rules of §5.4."""
-        table = model.key
-        change = self.change
-        earlier = self.passed(table)
-        passed = earlier.get(pk)
-        if passed is None:
-            found = change.entities.get(table, EMPTY).get(pk)
-            if found is not None:
-                passed = record_of(found)  # compiled code wrote it: a new record, or one like that stored before
+    def write_entity(self, schema: EntityNode, pk: str, record: dict[str, Any]) -> None:
+        """Stores a record, merged with those of this entity that are there."""
+        table, change, meta = schema.table_key, self.change, self.meta
+        earlier = self._brought(table, pk)
         before = self.below.get(table, pk)
-        if passed is not None:
-            # The same record twice in one response: what this pass brought is merged by itself first, so that an old
-            # response's second occurrence cannot overwrite newer data.
-            if passed is INVALID:
+        if earlier is not None:
+            # A record that comes twice in one response is merged with itself first, so that an old response's second
+            # occurrence cannot overwrite newer data.
+            if earlier is INVALID:
                 self._reborn.add((table, pk))
             else:
-                merge = model.merge
-                record = {**passed, **record} if merge is None else {**merge(_guarded(passed), record)}
+                record = schema.joined(earlier, record)
             if (table, pk) in self._reborn:
                 before = UNDEFINED  # invalidated by this very response and written again: a new record
-        earlier[pk] = record
-        former = change.get(table, pk) if model.indexes else UNDEFINED
-        meta = self.meta
-        stored: Any
+        self.passed(table)[pk] = record
+        former = change.get(table, pk) if schema.indexes else UNDEFINED
         if before is UNDEFINED:
-            stored = model.stored(record if passed is None else {**record})
+            stored = schema.to_store(record if earlier is None else {**record})
         else:
-            old_meta = self.below.meta(table, pk) or meta
-            existing = record_of(before)
-            if model.merges and before is not INVALID:
-                existing = _guarded(existing)
-            if model.merge_with_store is None:
-                merged = model.cls.merge_with_store(old_meta, meta, existing, record)
-            else:
-                merged = model.merge_with_store(old_meta, meta, existing, record)
-            if model.merge_meta_with_store is None:
-                meta = model.cls.merge_meta_with_store(old_meta, meta, existing, record)
-            else:
-                meta = model.merge_meta_with_store(old_meta, meta, existing, record)
-            if merged is existing or merged is INVALID:
-                stored = before if merged is existing else INVALID
-            elif before is not INVALID and same_json(record_of(before), merged):
-                stored = before
-            else:
-                stored = model.stored({**cast("Mapping[str, Any]", merged)})
+            stored, meta = schema.merged(before, self.below.meta(table, pk) or meta, record, meta)
         change.write(table, pk, stored, meta)
-        if model.indexes and stored is not INVALID:
-            for name in change.write_index(table, model.indexes, pk, former, stored):
-                logger.warning("%s %s lacks the indexed field %r; it cannot be found by it", model.key, pk, name)
+        if schema.indexes and stored is not INVALID:
+            for name in change.write_index(table, schema.indexes, pk, former, stored):
+                logger.warning("%s %s lacks the indexed field %r; it cannot be found by it", table, pk, name)
 
-    def write_invalid(self, model: EntityModel, pk: str) -> None:
-        """Marks an entity as deleted or unusable; that wins over whatever is stored (§5.9)."""
-        self.passed(model.key)[pk] = INVALID
-        self._reborn.discard((model.key, pk))
-        self.change.write(model.key, pk, INVALID, self.meta)
+    def _brought(self, table: str, pk: str) -> Any:
+        """What this response brought of an entity before, None where it is new in it."""
+        earlier = self.passed(table).get(pk)
+        if earlier is None:
+            written = self.change.entities.get(table, EMPTY).get(pk)
+            if written is not None:
+                return record_of(written)  # compiled code wrote it: a new record, or one like that stored before
+        return earlier
+
+    def write_invalid(self, table: str, pk: str) -> None:
+        """Marks an entity as deleted or unusable; that wins over whatever is stored."""
+        self.passed(table)[pk] = INVALID
+        self._reborn.discard((table, pk))
+        self.change.write(table, pk, INVALID, self.meta)
+
+    def open_table(self, table: str) -> None:
+        """Makes a table known, whether or not anything is in it: the response was a list of all that it holds."""
+        self.change.open_table(table)
 
     def stored_collection(self, table: str, pk: str) -> Any:
         """The stored list or dict of a collection at this point of the pass, None where there is none."""
@@ -233,11 +215,11 @@ class Normalization:
 
     def collections(self, table: str) -> list[tuple[str, Any]]:
         """Every stored collection of a table, with its primary key."""
-        known = [(pk, self.stored_collection(table, pk)) for pk in self.change.pks(table)]
-        return [(pk, stored) for pk, stored in known if stored is not None]
+        found = [(pk, self.stored_collection(table, pk)) for pk in self.change.pks(table)]
+        return [(pk, stored) for pk, stored in found if stored is not None]
 
     def write_collection(self, table: str, pk: str, items: Any) -> None:
-        """Replaces a collection, unless the stored one was fetched later (§5.8.2)."""
+        """Replaces a collection, unless the stored one was fetched later."""
         before = self.below.get(table, pk)
         meta = self.meta
         old_meta = self.below.meta(table, pk)
@@ -250,7 +232,7 @@ class Normalization:
         self.change.write(table, pk, stored, meta)
 
     def change_collection(self, table: str, pk: str, changed: Any) -> None:
-        """Stores a collection that something was added to or taken from; its times become this action's (§5.8.3)."""
+        """Stores a collection that something was added to or taken from; its times become this action's."""
         self.change.write(table, pk, changed, self._times_of_collection(table, pk))
 
     def is_base(self, table: str, pk: str, stored: Any) -> bool:
@@ -258,7 +240,7 @@ class Normalization:
         return type(self.below) is Tables and self.below.get(table, pk) is stored
 
     def grow_collection(self, table: str, pk: str, stored: Any, growth: Growth) -> None:
-        """The same for a list of the base that something is added to: it grows when all is done."""
+        """Lets a list of the tables grow by items once the whole response is taken in."""
         self.change.grow(table, pk, stored, growth, self._times_of_collection(table, pk))
 
     def _times_of_collection(self, table: str, pk: str) -> Meta:

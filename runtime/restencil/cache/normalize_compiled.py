@@ -13,12 +13,13 @@ from itertools import repeat
 from operator import attrgetter, eq
 from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeAlias
 
+from ..base.code import Source
 from ..base.values import INVALID, UNDEFINED, alike, holds_containers, kind_of, same_json
 from ..schema.containers import List, Object
 from ..schema.entity import EntityModel, EntitySchema, Relation, usable_pk
-from ..schema.protocol import Schema, definitions
-from ..schema.record import set_members
-from .compiling import COMPILED, PAYS, Source, resolved, written_out
+from ..schema.protocol import EntityNode, Schema, definitions
+from ..schema.record import new_instance, set_members
+from .compiling import COMPILED, PAYS, finished, resolved, written_out
 from .normalize import Normalization
 from .tables import EMPTY, Tables
 
@@ -36,7 +37,6 @@ _LINES: Final = 400
 
 _members_of: Final[Callable[[Any], dict[str, Any]]] = attrgetter("__dict__")
 _copy: Final[Callable[[dict[str, Any]], dict[str, Any]]] = dict[str, Any].copy
-_new: Final[Callable[[type[Any]], Any]] = object.__new__
 
 
 class CompiledNormalization(Normalization):
@@ -44,14 +44,17 @@ class CompiledNormalization(Normalization):
 
     below: Tables
     many: ClassVar[int] = 24
-    """From so many records of a table on they are asked of together, which has a price of its own."""
+    """From so many records of a table on they are asked of together, which has a price of its own.
+
+    Benchmarks: normalize the parsed response into an empty store, and merging into a full one.
+    """
 
     _collected: dict[EntityModel, tuple[list[str], Records]] | None = None
     _shared = False
     """Whether two classes of one table were collected: then nothing waits longer than one visit."""
 
     def visit(self, schema: Schema | None, value: Any, parent: Any, key: str | None) -> Any:
-        """The stored form of one value (§5.1: first match)."""
+        """The stored form of one value."""
         kind = kind_of(value)
         if (kind is dict or kind is list) and schema is not None:
             stored = (schema.normalizer or _normalizer(schema, value))(value, parent, key, self)
@@ -106,15 +109,15 @@ class CompiledNormalization(Normalization):
         self.settle()
         return super().is_stored(table, pk)
 
-    def write_entity(self, model: EntityModel, pk: str, record: dict[str, Any]) -> None:
-        """Merges a record into the table by the rules of §5.4."""
+    def write_entity(self, schema: EntityNode, pk: str, record: dict[str, Any]) -> None:
+        """Stores a record, merged with those of this entity that are there."""
         self.settle()
-        super().write_entity(model, pk, record)
+        super().write_entity(schema, pk, record)
 
-    def write_invalid(self, model: EntityModel, pk: str) -> None:
-        """Marks an entity as deleted or unusable; that wins over whatever is stored (§5.9)."""
+    def write_invalid(self, table: str, pk: str) -> None:
+        """Marks an entity as deleted or unusable; that wins over whatever is stored."""
         self.settle()
-        super().write_invalid(model, pk)
+        super().write_invalid(table, pk)
 
     # -- writing what was collected --------------------------------------------------------------------------------
 
@@ -142,10 +145,10 @@ class CompiledNormalization(Normalization):
                 elif holds_containers(record) or not hidden.isdisjoint(record):
                     written[pk] = model.stored({**record})
                 else:
-                    written[pk] = made = _new(cls)
+                    written[pk] = made = new_instance(cls)
                     set_members(made, record if adopts else {**record})
             elif again or merges or before is INVALID or (times and fetched_at < times[pk].fetched_at):
-                super().write_entity(model, pk, record if copied else {**record})
+                super().write_entity(model.node, pk, record if copied else {**record})
             else:
                 existing: dict[str, Any] = before if kind_of(before) is dict else before.__dict__
                 if same_json(existing, record):
@@ -156,7 +159,7 @@ class CompiledNormalization(Normalization):
     def _lay_over(
         self, model: EntityModel, pk: str, record: dict[str, Any], before: Any, written: dict[str, Any]
     ) -> None:
-        """Writes a record that differs over the one before (§5.4)."""
+        """Writes a record that differs over the one before."""
         existing: dict[str, Any] = before if kind_of(before) is dict else before.__dict__
         merged = {**existing, **record}
         unchanged = len(merged) != len(record) and same_json(existing, merged)
@@ -199,7 +202,7 @@ class CompiledNormalization(Normalization):
         names: set[str] = set()
         if any(map(holds_containers, records)) or not model.members.isdisjoint(names.union(*records)):
             return [model.stored({**record}) for record in records]
-        made = list(map(_new, repeat(model.cls, len(records))))
+        made = list(map(new_instance, repeat(model.cls, len(records))))
         deque(map(set_members, made, own), 0)
         return made
 
@@ -289,18 +292,18 @@ def _has_default_hooks(model: EntityModel) -> bool:
 
 def compile_normalizer(schema: Schema) -> Normalizer:
     """The function that does what `schema.normalize` does, for a value that is a dict or list."""
-    source = Source(schema)
-    body = _Normalizing(source)
-    with source.block("def normalize(value, parent, key, run):"):
-        source.put("visit, written = run.visit, run.written")
+    source = Source()
+    body = _Statements(source)
+    with source.block("def normalize(value, parent, key, writer):"):
+        source.put("visit, written = writer.visit, writer.written")
         start = source.mark()
         body.value(schema, "value", "parent", "key", "return {}")
         source.insert(start, body.opening())
-    function: Normalizer = source.function("normalize")
+    function: Normalizer = finished(source, "normalize", schema)
     return function
 
 
-class _Normalizing:
+class _Statements:
     """Writes the statements that normalize values."""
 
     def __init__(self, source: Source) -> None:
@@ -314,8 +317,8 @@ class _Normalizing:
 
     def opening(self) -> list[str]:
         """The statements that the function begins with."""
-        known = [(place, self.source.name(model, "model")) for model, place in self._lists.items()]
-        return [f"pks_{place}, records_{place} = run.collect({model})" for place, model in known]
+        models = [(place, self.source.name(model, "model")) for model, place in self._lists.items()]
+        return [f"pks_{place}, records_{place} = writer.collect({model})" for place, model in models]
 
     def value(self, schema: Schema | None, value: str, parent: str, key: str, sink: str) -> None:
         """The stored form of the value in a variable goes where `sink` says, a statement with `{}` for it."""
@@ -335,7 +338,7 @@ class _Normalizing:
 
     def _interpreted(self, schema: Schema, value: str, parent: str, key: str, sink: str) -> None:
         name = self.source.name(schema, "schema")
-        operation = f"{name}.normalize({value}, {parent}, {key}, run)"
+        operation = f"{name}.normalize({value}, {parent}, {key}, writer)"
         if self._inside:
             operation = f"visit({name}, {value}, {parent}, {key})"
         self.source.put(sink.format(operation))
@@ -346,7 +349,7 @@ class _Normalizing:
         with source.block(f"elif {value} is None:"):
             source.put(sink.format("None"))
         with source.block(f"elif type({value}) is dict or type({value}) is list:"):
-            source.put(sink.format(f"{name}.normalize({value}, {parent}, {key}, run)"))
+            source.put(sink.format(f"{name}.normalize({value}, {parent}, {key}, writer)"))
         with source.block("else:"):
             source.put(sink.format(f"visit({name}, {value}, {parent}, {key})"))
 
@@ -410,7 +413,7 @@ class _Normalizing:
             with source.block(f"elif not {pk} or {pk} == 'None' or {pk} == 'undefined':"):
                 source.put(f"{pk} = None")
             with source.block(f"if {pk} is None:"):
-                source.put(sink.format(f"{node}.normalize({value}, {parent}, {key}, run)"))
+                source.put(sink.format(f"{node}.normalize({value}, {parent}, {key}, writer)"))
             # An object that is met again is merged once, and one that holds itself has been entered already.
             if model.merges or _has_cycle(model):
                 place = source.variable("place")
@@ -440,10 +443,10 @@ class _Normalizing:
             schema = resolved(relation)
             if outside is None and not (schema is None or (isinstance(schema, Schema) and written_out(schema))):
                 outside = source.variable("outside")
-                source.put(f"{outside} = run.enclosing")
+                source.put(f"{outside} = writer.enclosing")
             with source.block(f"if {name!r} in {record}:"):
                 if outside is not None:
-                    source.put(f"run.enclosing = ({record}, {name!r})")
+                    source.put(f"writer.enclosing = ({record}, {name!r})")
                 found = source.variable("found")
                 source.put(f"{found} = {record}[{name!r}]")
                 if isinstance(schema, Relation):
@@ -453,12 +456,12 @@ class _Normalizing:
                 else:
                     self.value(schema, found, record, repr(name), f"{record}[{name!r}] = {{}}")
         if outside is not None:
-            source.put(f"run.enclosing = {outside}")
+            source.put(f"writer.enclosing = {outside}")
         self._collect(model, record, pk)
 
     def _collect(self, model: EntityModel, record: str, pk: str) -> None:
         if len(self._inside) == 1:
-            self.source.put(f"run.arrived({self.source.name(model, 'model')}, {pk}, {record})")
+            self.source.put(f"writer.arrived({self.source.name(model, 'model')}, {pk}, {record})")
             return
         place = self._lists.setdefault(model, len(self._lists))
         self.source.put(f"pks_{place}.append({pk})", f"records_{place}.append({record})")

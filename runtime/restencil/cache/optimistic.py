@@ -12,8 +12,9 @@ from typing import Any
 from ..base.errors import AbortOptimistic, ProcessingError
 from ..base.lazy import logger
 from ..base.values import UNDEFINED, Meta, Sentinel, same_json
+from ..schema.stored import record_of
 from .actions import Fetch
-from .tables import Cell, Change, KeyMeta, State, Tables, record_of
+from .tables import Cell, Change, KeyMeta, State, Tables
 
 Token = tuple[str, ...]
 """Something a layer can depend on: a cell, a table's membership, an entry of an index, or a key's result."""

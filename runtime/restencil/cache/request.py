@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
-from ..schema.protocol import schema_of
+from ..schema.notation import schema_of
 
 if TYPE_CHECKING:
     from ..schema.protocol import Schema

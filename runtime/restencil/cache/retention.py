@@ -10,8 +10,7 @@ from collections.abc import Callable, Container, Iterable
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from ..base.values import UNDEFINED
-from .denormalize import WHOLE
-from .tables import Cell, Change
+from .tables import WHOLE, Cell, Change
 
 if TYPE_CHECKING:
     from .store import Store

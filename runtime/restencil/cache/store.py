@@ -34,19 +34,22 @@ from ..base.values import (
 )
 from ..schema.derived import Invalidate
 from ..schema.entity import EntitySchema
-from ..schema.protocol import Answer, Schema, definitions, is_plain, schema_of
+from ..schema.notation import schema_of
+from ..schema.protocol import Echo, Schema, definitions, is_plain
 from ..schema.record import Record
+from ..schema.stored import record_of
 from . import actions
-from .denormalize import WHOLE, Denormalization, Memo, args_text
+from .denormalize import Denormalization
 from .denormalize_compiled import reader_of
 from .lookup import LASTS, Found, Ready, known_data, known_reading, ready
+from .memo import Memo, args_text
 from .normalize import Normalization
 from .normalize_compiled import CompiledNormalization, normalization
 from .optimistic import Layers, Token, tokens_of
 from .policy import BROKEN, HARD, LACKING, MISSING, NONE, SOFT, USABLE, decide, shows_error, status_of
 from .reading import INFINITE, Reading, inactive
 from .retention import Retention
-from .tables import EMPTY, Cell, Change, KeyMeta, State, Tables, record_of
+from .tables import EMPTY, WHOLE, Cell, Change, KeyMeta, State, Tables
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -666,7 +669,7 @@ class Store:
             result = read_only(response)
         else:
             _check_top_level(schema, response)
-            result = run.run(schema, response)
+            result = run.write(schema, response)
             if isinstance(result, (list, dict)) and is_plain(schema):
                 result = read_only(result)
         if result is not UNDEFINED:
@@ -687,7 +690,7 @@ class Store:
                 return lies_ready
         reader = reader_of(top, args, self._memo)
         with self._hooks():
-            found = Answer(run, reader).visit(schema, response)
+            found = Echo(run, reader).visit(schema, response)
         return None if isinstance(found, Sentinel) else found
 
     def _respond(self, action: actions.Fetch, below: State) -> Change:
@@ -749,7 +752,7 @@ class Store:
                 run = CompiledNormalization(
                     self._base, args, action.meta, placeholder_id=self.next_id(), where=" (set)"
                 )
-                run.run(schema, copy_in(value))
+                run.write(schema, copy_in(value))
         except Exception:
             logger.exception("set(%s) failed; the store is unchanged", schema.title)
             raise

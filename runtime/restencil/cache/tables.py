@@ -1,4 +1,4 @@
-"""The state of a store as tables that are edited in place, and changes that are laid over them (§1.2).
+"""The state of a store as tables that are edited in place, and changes that are laid over them.
 
 A *cell* is one place of the state: `(table, pk)` of an entity or collection. `Tables` holds the base state. A `Change`
 holds what one action writes and nothing else; it is applied as a whole when the action succeeded, or laid over the
@@ -11,13 +11,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple, Protocol
 
 from ..base.values import UNDEFINED, Meta, Sentinel, text_of
+from ..schema.stored import Growth, record_of
 
 Cell = tuple[str, str]
+WHOLE: Final = ""
+"""Where a primary key stands in a cell: all that a table holds."""
 EMPTY: Final[Mapping[str, Any]] = {}
 
 
 class KeyMeta:
-    """What the store knows of an endpoint's result besides the result: times in ms, error, invalidation (§1.2)."""
+    """What the store knows of an endpoint's result besides the result: times in ms, error, invalidation."""
 
     __slots__ = ("date", "error", "error_policy", "expires_at", "fetched_at", "invalidated", "prev_expires_at", "seen")
 
@@ -39,7 +42,7 @@ class KeyMeta:
         """How many stamps it has seen (`Tables.stamp`)."""
 
     def with_expiry(self, expires_at: float, *, invalidated: bool | None = None) -> KeyMeta:
-        """The same with another expiry; an invalidated one loses its error (§7.3)."""
+        """What is known with another expiry, in ms; of an invalidated key the error is forgotten."""
         return KeyMeta(
             Meta(self.fetched_at, self.date, expires_at),
             prev_expires_at=self.prev_expires_at,
@@ -49,23 +52,16 @@ class KeyMeta:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """The members that are set, as §1.2 names them."""
+        """The members that are set, by their names."""
         members = {name: getattr(self, name) for name in self.__slots__ if name != "seen"}
         return {name: value for name, value in sorted(members.items()) if value is not None and value is not False}
-
-
-_NO_INSTANCE: tuple[type[Any], ...] = (dict, list, Sentinel)
-
-
-def record_of(stored: Any) -> Any:
-    """The record (or list of primary keys) of what a table holds, in wire form; sentinels as they are."""
-    return stored if isinstance(stored, _NO_INSTANCE) else stored.__dict__
 
 
 class Shape:
     """Under which names the records of one table hold, or ever held, what kind of value.
 
     It is found out once it would have saved as much as that costs, and kept up to date from then on while it serves.
+    Benchmarks: merging into a full store, and denormalize it all cold.
     """
 
     __slots__ = ("beside_text", "containers", "known", "looks", "names", "serves")
@@ -96,13 +92,6 @@ class Shape:
                     if type(value) is dict or type(value) is list:
                         self.containers.add(name)
         return (len(self.names), len(self.containers)) != before
-
-
-class Growth(NamedTuple):
-    """Items that a stored list is to grow by, before all others or after them."""
-
-    items: list[Any]
-    first: bool
 
 
 class State(Protocol):
@@ -138,7 +127,7 @@ class State(Protocol):
 
 
 class Stamp(NamedTuple):
-    """A change of all keys that match a test."""
+    """A change of all keys that match a test. (Benchmarks: `invalidate_all` and `expire_all` over 10,000 keys.)"""
 
     test: Callable[[str], bool]
     invalidates: bool
@@ -225,7 +214,7 @@ class Tables:
         return key in self.results or (meta is not None and meta.error is None and not meta.invalidated)
 
     def answered(self) -> list[str]:
-        """The keys of all answers that are stored; that of an `All` leaves its times and no result (§5.7)."""
+        """The keys of all responses that are stored; that of an `All` leaves its times and no result."""
         return [key for key in {**self.results, **self.key_metas} if self._answered(key, self.key_metas.get(key))]
 
     def settle(self) -> None:
@@ -300,32 +289,44 @@ class Tables:
 
     def commit(self, change: Change) -> list[str]:
         """Takes a change over, whose dicts may become tables; returns those that are new or have more members."""
-        grown: list[str] = []
-        for table, written in change.entities.items():
-            times = dict.fromkeys(written, change.times)
-            latest = change.times.fetched_at
-            others = change.metas.get(table)
-            if others:
-                times.update(others)
-                latest = max(meta.fetched_at for meta in times.values())
-            stored = self.entities.get(table)
-            if stored is None:
-                self.entities[table], self.metas[table], self.latest[table] = written, times, latest
-                grown.append(table)
-                continue
-            self.metas[table].update(times)
-            if latest > self.latest[table]:
-                self.latest[table] = latest
-            if table in change.kept:
-                continue
-            if table in self._shapes and self._shapes[table].known:
-                self._note(table, [new for pk, new in written.items() if new is not stored.get(pk)])
-            size = len(stored)
-            stored.update(written)
-            if len(stored) != size:
-                grown.append(table)
+        grown = [table for table, written in change.entities.items() if self._commit_table(table, written, change)]
         for (table, pk), growth in change.growing.items():
             self.entities[table][pk].grow(growth)
+        self._commit_keys(change)
+        for (table, name), entries in change.indexes.items():
+            index = self.indexes.setdefault(table, {}).setdefault(name, {})
+            for text, found in entries.items():
+                if found is None:
+                    index.pop(text, None)
+                else:
+                    index[text] = found
+        return grown
+
+    def _commit_table(self, table: str, written: dict[str, Any], change: Change) -> bool:
+        """Takes over what is written to one table; whether that is new or has more members."""
+        times = dict.fromkeys(written, change.times)
+        latest = change.times.fetched_at
+        others = change.metas.get(table)
+        if others:
+            times.update(others)
+            latest = max(meta.fetched_at for meta in times.values())
+        stored = self.entities.get(table)
+        if stored is None:
+            self.entities[table], self.metas[table], self.latest[table] = written, times, latest
+            return True
+        self.metas[table].update(times)
+        if latest > self.latest[table]:
+            self.latest[table] = latest
+        if table in change.kept:
+            return False
+        if table in self._shapes and self._shapes[table].known:
+            self._note(table, [new for pk, new in written.items() if new is not stored.get(pk)])
+        size = len(stored)
+        stored.update(written)
+        return len(stored) != size
+
+    def _commit_keys(self, change: Change) -> None:
+        """Takes over results and what is known of their keys; all stamps so far are carried out for them before."""
         for key in change.results if not self.stamps else {**change.results, **change.key_metas}:
             if self.stamps:
                 self._settle(key)
@@ -336,14 +337,6 @@ class Tables:
             self.put_meta(key, meta)
         if self._bare:
             self._bare.difference_update(change.key_metas)
-        for (table, name), entries in change.indexes.items():
-            index = self.indexes.setdefault(table, {}).setdefault(name, {})
-            for text, found in entries.items():
-                if found is None:
-                    index.pop(text, None)
-                else:
-                    index[text] = found
-        return grown
 
     def remove(self, cells: Iterable[Cell]) -> None:
         """Takes entities and collections out, with their times and what leads to them."""
@@ -395,12 +388,18 @@ class Change:
         self.indexes: dict[tuple[str, str], dict[str, str | None]] = {}
         self.listed: set[str] = set()
         self.kept: set[str] = set()
-        """Tables of which all that it writes is what is stored there, the same objects."""
+        """Tables of which all that it writes is what is stored there, the same objects.
+
+        Benchmark: merging into a full store.
+        """
         self.growing: dict[Cell, Growth] = {}
-        """What lists of the base, which it writes as they are, grow by when it is taken over."""
+        """What lists of the base, which it writes as they are, grow by when it is taken over.
+
+        Benchmark: push 10 items onto a list of 10,000.
+        """
 
     def over(self, below: State) -> Change:
-        """The same change over another state."""
+        """This change over another state."""
         moved = Change(below, self.times)
         moved.entities, moved.metas, moved.indexes = self.entities, self.metas, self.indexes
         moved.results, moved.key_metas = self.results, self.key_metas
@@ -486,13 +485,13 @@ class Change:
             self.entities[table][pk] = self.entities[table][pk].grown(growth)
 
     def open_table(self, table: str) -> None:
-        """Makes the table known, whether or not anything is in it: a list of all that it holds was answered."""
+        """Makes the table known, whether or not anything is in it: the response was a list of all that it holds."""
         self.listed.add(table)
         if table not in self.entities:
             self.entities[table] = {}
 
     def write_index(self, table: str, names: Iterable[str], pk: str, old: Any, new: Any) -> list[str]:
-        """Keeps the index entries of a record that changes (§5.3.2); returns the indexed fields that it lacks."""
+        """Keeps the index entries of a record that changes; returns the indexed fields that it lacks."""
         lacking: list[str] = []
         was: Mapping[str, Any] = EMPTY if isinstance(old, Sentinel) else record_of(old)
         comes: Mapping[str, Any] = record_of(new)

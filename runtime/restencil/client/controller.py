@@ -13,10 +13,10 @@ from contextvars import copy_context
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, ParamSpec, Self, TypeVar, overload
 
 from ..base.errors import AbortError, InvalidDataError, ResetError
-from ..base.lazy import Late, asyncio, logger
+from ..base.lazy import LazyModule, asyncio, logger
 from ..base.scheduler import ThreadScheduler, WaitingScheduler
 from ..base.steps import run, run_async
-from ..base.struct import Frozen
+from ..base.struct import Struct
 from ..cache.actions import (
     ExpireAll,
     Fetch,
@@ -65,7 +65,7 @@ if TYPE_CHECKING:
     E = TypeVar("E", bound=Record)
 
 else:
-    eager = Late("restencil.client.eager_task")
+    eager = LazyModule("restencil.client.eager_task")
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -76,7 +76,7 @@ _OWN_MANAGERS: Final = frozenset({NetworkManager, SubscriptionManager, LogoutMan
 SET_EXPIRY: Final = 60_000.0
 
 
-class EndpointState(Frozen, Generic[R]):
+class EndpointState(Struct, Generic[R]):
     """What a store knows of one endpoint's result at one moment (§8.3, state read).
 
     `loading`: a fetch of it is in flight. `expires_at`: milliseconds of the store's clock.

@@ -21,7 +21,7 @@ from ..base.steps import Flow, Outcome, is_awaitable
 from ..base.values import described
 from ..cache.request import Request, Rules
 from ..http.transport import AsyncTransport, SyncTransport, transport_for
-from ..schema.protocol import check_shorthand
+from ..schema.notation import check_shorthand
 from ..schema.record import to_wire
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from ..schema.collection import Collection
 from ..schema.containers import Union
 from ..schema.derived import Invalidate
 from ..schema.entity import EntitySchema
-from ..schema.protocol import schema_name, schema_of
+from ..schema.notation import schema_name, schema_of
 from .endpoint import (
     Absent,
     Assigns,

@@ -23,9 +23,11 @@ from ..http.transport import (
     text_of,
     url_of,
 )
-from ..schema.collection import Collection, body_model, find_collection, paginated_schema
+from ..schema.collection import Collection, find_collection, paginated_schema
 from ..schema.containers import Object, Values
-from ..schema.protocol import Lazy, Schema, entity_of
+from ..schema.entity import entity_of
+from ..schema.notation import Lazy, body_model
+from ..schema.protocol import Schema
 from ..schema.record import Record, RecordMeta, to_wire
 from .endpoint import ANY, Assigns, Binder, Endpoint, Has, P, PageP, PageR, PushP, PushR, R, UnshiftP, UnshiftR
 from .path import PathTemplate, path_template, search_string

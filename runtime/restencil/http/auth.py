@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, Literal, TypeAlias
 
 from ..base.lazy import base64, inspect, urls
-from ..base.struct import Frozen
+from ..base.struct import Struct
 
 __all__ = ["Api", "Auth", "Preparation", "Token"]
 
@@ -21,7 +21,7 @@ Token: TypeAlias = str | Callable[[], str | None] | Callable[[], Awaitable[str |
 Prepared: TypeAlias = tuple[str, dict[str, str]]
 
 
-class Auth(Frozen):
+class Auth(Struct):
     """How a token travels. Made by one of the class methods; `env` names the environment variable that may hold it."""
 
     kind: Literal["header", "bearer", "basic", "cookie", "query"]
@@ -74,7 +74,7 @@ class Auth(Frozen):
         return url, {**kept, self.name: value}
 
 
-class Api(Frozen):
+class Api(Struct):
     """The API that a generated client speaks to: `url_prefix` of its spec, and its `auth`."""
 
     url_prefix: str = ""

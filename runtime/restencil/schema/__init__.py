@@ -1,4 +1,4 @@
-"""All schema kinds: where entities are in a response, and what of them a reader gets (§5)."""
+"""All schema kinds: where entities are in a response, and what of them a reader gets."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from .codec import codec_of
 from .collection import Collection, find_collection, paginated_schema
 from .containers import Array, Object, Union, Values
 from .derived import Invalidate, Query
-from .entity import Entity, validate_required
-from .protocol import Lazy, Schema, entity_of, schema_name, schema_of
+from .entity import Entity, entity_of, validate_required
+from .notation import Conversion as _Conversion
+from .notation import Lazy, schema_name, schema_of
+from .protocol import Schema
 
 __all__ = [
     "All",
@@ -33,13 +35,11 @@ __all__ = [
 
 
 def codec(kind: type) -> Schema:
-    """The conversion of a type that converts by itself, as a schema: `codec(datetime.datetime)` (§5.3.0).
+    """The conversion of a type that converts by itself, as a schema: `codec(datetime.datetime)`.
 
     Raises TypeError for a type whose JSON values are handed out as they are.
     """
-    from .protocol import Conversion
-
     found = codec_of(kind)
     if found is None:
         raise TypeError(f"{kind!r} needs no conversion: its JSON values are handed out as they are")
-    return Conversion(found.decode, found.encode)
+    return _Conversion(found.decode, found.encode)

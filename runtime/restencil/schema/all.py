@@ -1,23 +1,19 @@
-"""`All`: every usable entity of a type that the store holds (§5.7)."""
+"""`All`: every usable entity of a type that the store holds."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..base.values import EVERYTHING, INVALID, UNDEFINED, ReadOnlyList, Sentinel, is_mapping
-from ..cache.tables import record_of
 from .containers import Attribute, Choice, item_schema, items_of
 from .entity import EntitySchema
-from .protocol import Answer, Schema, definitions, title_of
-
-if TYPE_CHECKING:
-    from ..cache.denormalize import Denormalization
-    from ..cache.normalize import Normalization
+from .protocol import Echo, Reader, Schema, Writer, definitions, title_of
+from .stored import record_of
 
 
 class All(Schema):
-    """A list of all usable entities of one type, or of all types of a mapping, in order of arrival (§5.7).
+    """A list of all usable entities of one type, or of all types of a mapping, in order of arrival.
 
     `All(User)`, or `All({"link": Link, "post": Post}, "type")` where the attribute (a field's name, or a function of
     value, parent and key) tells which one an item of a response is. Raises TypeError for a mapping without it.
@@ -39,12 +35,12 @@ class All(Schema):
         return self._item
 
     def define(self, definition: Any) -> None:
-        """Merges a mapping into the mapping, a later one wins; a single entity replaces the entity (§5.7).
+        """Merges a mapping into the mapping, a later one wins; a single entity replaces the entity.
 
         Raises TypeError where one form meets the other.
         """
         item = self.item if self._attribute is None and isinstance(definition, Mapping) else None
-        if isinstance(item, Choice):  # a union inside: as if its mapping had been given (§5.5)
+        if isinstance(item, Choice):  # a union inside: as if its mapping had been given
             self._definition, self._attribute = dict(item.raw), item.attribute
         has_mapping = self._attribute is not None
         if has_mapping != isinstance(definition, Mapping):
@@ -61,17 +57,17 @@ class All(Schema):
     def title(self) -> str:
         return title_of(self.item, "All")
 
-    def normalize(self, value: Any, parent: Any, key: str | None, run: Normalization) -> Any:
+    def normalize(self, value: Any, parent: Any, key: str | None, writer: Writer) -> Any:
         for schema in self.entities():
-            run.change.open_table(schema.model.key)  # an empty answer is an answer: from now on the list is known
+            writer.open_table(schema.table_key)  # an empty list is a list: from now on the list is known
         for entry in items_of(value):
-            run.visit(self.item, entry, parent, key)
+            writer.visit(self.item, entry, parent, key)
         return UNDEFINED if parent is None or key is None else EVERYTHING
 
-    def answer(self, value: Any, run: Answer) -> Any:
+    def echo(self, value: Any, echo: Echo) -> Any:
         if not isinstance(value, (list, Mapping)):
             return value
-        found = (run.visit(self.item, entry) for entry in items_of(value))
+        found = (echo.visit(self.item, entry) for entry in items_of(value))
         return ReadOnlyList([entry for entry in found if entry is not UNDEFINED])
 
     def entities(self) -> list[EntitySchema]:
@@ -80,20 +76,20 @@ class All(Schema):
         inner = item.children() if isinstance(item, Choice) else (item,)
         return [schema for schema in inner if isinstance(schema, EntitySchema)]
 
-    def query_key(self, args: tuple[Any, ...], run: Denormalization) -> Any:
+    def query_key(self, args: tuple[Any, ...], reader: Reader) -> Any:
         return EVERYTHING
 
-    def denormalize(self, stored: Any, run: Denormalization) -> Any:
+    def denormalize(self, stored: Any, reader: Reader) -> Any:
         tables: dict[str, list[EntitySchema]] = {}
         for schema in self.entities():
-            tables.setdefault(schema.model.key, []).append(schema)
-        if not [table for table in tables if run.table_exists(table)]:
+            tables.setdefault(schema.table_key, []).append(schema)
+        if not [table for table in tables if reader.table_exists(table)]:
             return INVALID
         found: list[Any] = []
         for table, schemas in tables.items():
-            for pk in run.table(table):
-                schema = schemas[0] if len(schemas) == 1 else self._shown_as(schemas, run.state.get(table, pk))
-                entity = run.entity(schema, pk)
+            for pk in reader.table(table):
+                schema = schemas[0] if len(schemas) == 1 else self._shown_as(schemas, reader.stored(table, pk))
+                entity = reader.entity(schema, pk)
                 if entity is not UNDEFINED and entity is not INVALID:
                     found.append(entity)
         return ReadOnlyList(found)

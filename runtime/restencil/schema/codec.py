@@ -1,4 +1,4 @@
-"""Conversions between JSON values and Python values, found from a field's type (§5.3.0)."""
+"""Conversions between JSON values and Python values, found from a field's type."""
 
 from __future__ import annotations
 

@@ -1,26 +1,23 @@
-"""Collections: lists and maps that are stored like entities, so that other endpoints can add to them (§5.8)."""
+"""Collections: lists and maps that are stored like entities, so that other endpoints can add to them."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeAlias, cast
+from typing import Any, Final, NoReturn, TypeAlias, cast
 
 from ..base.errors import ProcessingError
 from ..base.lazy import json
-from ..base.values import SEQUENCE, UNDEFINED, is_dict, is_list, is_mapping, kind_of, same_json, text_of
-from ..cache.tables import Growth
-from .containers import Choice, List, Object, Union, Values, item_identity, items_of, nested_model
+from ..base.values import SEQUENCE, UNDEFINED, is_dict, is_list, is_mapping, same_json, text_of
+from .containers import Choice, List, Object, Values, item_identity, items_of
 from .entity import EntitySchema
-from .protocol import Answer, Schema, entity_of, schema_of
-
-if TYPE_CHECKING:
-    from ..cache.denormalize import Denormalization
-    from ..cache.normalize import Normalization
+from .notation import schema_of
+from .protocol import CollectionNode, Echo, Reader, Schema, Writer
+from .stored import Growth, Keys, entry_key
 
 Identity: TypeAlias = Mapping[str, Any]
-"""A collection's primary key as the mapping that it is the text of (§5.8.1)."""
+"""A collection's primary key as the mapping that it is the text of."""
 
 Filter: TypeAlias = Callable[..., Callable[[Identity], bool]]
 NonFilter: TypeAlias = Callable[[str], bool] | Iterable[str] | re.Pattern[str]
@@ -36,7 +33,7 @@ def search_text(value: Any) -> Any:
 
 
 def identity_text(members: Mapping[str, Any]) -> str:
-    """The primary key of a collection: compact JSON, keys sorted, `None` members dropped (§5.8.1)."""
+    """The primary key of a collection: compact JSON, keys sorted, `None` members dropped."""
     if not members:
         return "{}"
     texts = {str(name): search_text(value) for name, value in members.items() if value is not None}
@@ -45,23 +42,25 @@ def identity_text(members: Mapping[str, Any]) -> str:
 
 @lru_cache(maxsize=4096)
 def identity_of_text(pk: str) -> Identity:
-    """The mapping that a collection's primary key is the text of."""
+    """The mapping that a collection's primary key is the text of; each addition asks it of all lists of its table."""
     found: Identity = json.loads(pk)
     return found
 
 
 def first_argument(*args: Any) -> Mapping[str, Any]:
-    """The default identity of a collection: a copy of the first argument, `{}` without one (§5.8.1)."""
+    """The default identity of a collection: a copy of the first argument, `{}` without one."""
     return dict(args[0]) if args and is_mapping(args[0]) else {}
 
 
-class Collection(Schema):
-    """A list `Collection([S])` or map `Collection(Values(S))` that endpoints can add to (§5.8).
+class Collection(CollectionNode):
+    """A list `Collection([S])` or map `Collection(Values(S))` that endpoints can add to.
 
     `args_key(*args)` gives its identity from the endpoint's arguments, `nest_key(parent, key)` from the entity that it
     is nested in; `non_filter_argument_keys` (a function, names, or a compiled expression) tells which arguments do not
     influence what is in it, and `create_collection_filter(*args)` decides alone which collections an addition joins.
     """
+
+    many = True
 
     def __init__(
         self,
@@ -97,11 +96,11 @@ class Collection(Schema):
 
     @property
     def table_key(self) -> str:
-        """The table: `[Key]` for lists, `{Key}` for maps; several types joined by `;` (§5.8.1)."""
+        """The table: `[Key]` for lists, `{Key}` for maps; several types joined by `;`."""
         item = self.item
         inner = item.children() if isinstance(item, Choice) else (item,)
         keys = ";".join(
-            schema.model.key if isinstance(schema, EntitySchema) else self._no_entity(schema) for schema in inner
+            schema.table_key if isinstance(schema, EntitySchema) else self._no_entity(schema) for schema in inner
         )
         return f"{{{keys}}}" if self.is_map else f"[{keys}]"
 
@@ -113,7 +112,7 @@ class Collection(Schema):
         )
 
     def identity(self) -> Any:
-        """What collections have in common whose lists are shared (§6.2)."""
+        """What collections have in common whose lists are shared."""
         return (self.is_map, item_identity(self.item))
 
     def children(self) -> Iterable[Schema | None]:
@@ -123,32 +122,36 @@ class Collection(Schema):
     def title(self) -> str:
         return self.inner.title
 
+    @property
+    def wire_model(self) -> Any:
+        return self.inner.wire_model
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.schema!r})"
 
     # -- identity ------------------------------------------------------------------------------------------------
 
     def args_key(self, *args: Any) -> Mapping[str, Any]:
-        """The identity for an endpoint's arguments (§5.8.1)."""
+        """The identity for an endpoint's arguments."""
         return self._args_key(*args) if self._args_key is not None else first_argument(*args)
 
     def nest_key(self, parent: Any, key: str | None) -> Mapping[str, Any] | None:
-        """The identity inside an entity; None leaves it to the arguments (§5.8.1)."""
+        """The identity inside an entity; None leaves it to the arguments."""
         return self._nest_key(parent, key) if self._nest_key is not None else None
 
-    def pk(self, run: Normalization) -> str:
+    def pk(self, writer: Writer) -> str:
         """The primary key of the collection at this place of the response."""
-        enclosing = run.enclosing
+        enclosing = writer.enclosing
         nested = self.nest_key(*enclosing) if enclosing is not None else None
         if nested is None:
-            pk = identity_text(self.args_key(*run.args))
+            pk = identity_text(self.args_key(*writer.args))
             if enclosing is not None:
-                run.note_nested_collection(self.table_key, pk)
+                writer.note_nested_collection(self.table_key, pk)
             return pk
         return identity_text(nested)
 
     def non_filter_argument_keys(self, name: str) -> bool:
-        """Whether an argument does not influence what is in the collection; by default those that order it (§5.8.4)."""
+        """Whether an argument does not influence what is in the collection; by default those that order it."""
         rule = self._non_filter
         if rule is None:
             return name.startswith("order")
@@ -159,7 +162,7 @@ class Collection(Schema):
         return name in rule
 
     def create_collection_filter(self, *args: Any) -> Callable[[Identity], bool]:
-        """Tells which collections an addition joins: every member matches its arguments or is no filter (§5.8.4)."""
+        """Tells which collections an addition joins: every member matches its arguments or is no filter."""
         if self._filter is not None and self._non_filter is None:
             return self._filter(*args)
         sources = [argument for argument in args[:2] if is_mapping(argument)]
@@ -176,136 +179,84 @@ class Collection(Schema):
 
     # -- the three operations ------------------------------------------------------------------------------------
 
-    def normalize(self, value: Any, parent: Any, key: str | None, run: Normalization) -> Any:
-        pk = self.pk(run)
-        run.write_collection(self.table_key, pk, self.normalize_items(value, parent, key, run))
+    def normalize(self, value: Any, parent: Any, key: str | None, writer: Writer) -> Any:
+        pk = self.pk(writer)
+        writer.write_collection(self.table_key, pk, self.normalize_items(value, parent, key, writer))
         return pk
 
-    def normalize_items(self, value: Any, parent: Any, key: str | None, run: Normalization) -> Any:
+    def normalize_items(self, value: Any, parent: Any, key: str | None, writer: Writer) -> Any:
         """The stored form of the items: a list or dict of primary keys."""
         if not isinstance(value, (list, Mapping)):
-            raise ProcessingError(f"expected a list of {self.title}, found {value!r:.100}{run.where}")
-        stored = run.visit(self.inner, value, parent, key)
+            raise ProcessingError(f"expected a list of {self.title}, found {value!r:.100}{writer.where}")
+        stored = writer.visit(self.inner, value, parent, key)
         return stored if self.is_map else [entry for entry in stored if entry is not None]
 
-    def normalize_scalar(self, value: Any, run: Normalization) -> Any:
-        return value
-
-    def denormalize(self, stored: Any, run: Denormalization) -> Any:
+    def denormalize(self, stored: Any, reader: Reader) -> Any:
         if isinstance(stored, str):
-            return run.collection(self, stored)
-        return self.inner.denormalize(stored, run)
+            return reader.collection(self, stored)
+        return self.inner.denormalize(stored, reader)
 
-    def answer(self, value: Any, run: Answer) -> Any:
-        return self.inner.answer(value, run)
+    def opened(self, stored: Any, reader: Reader) -> Any:
+        return reader.visit(self.inner, stored)
 
-    def query_key(self, args: tuple[Any, ...], run: Denormalization) -> Any:
+    def echo(self, value: Any, echo: Echo) -> Any:
+        return self.inner.echo(value, echo)
+
+    def query_key(self, args: tuple[Any, ...], reader: Reader) -> Any:
         pk = identity_text(self.args_key(*args))
-        return pk if run.has(self.table_key, pk) else UNDEFINED
+        return pk if reader.has(self.table_key, pk) else UNDEFINED
 
     # -- what is derived from it -----------------------------------------------------------------------------------
 
     @property
     def push(self) -> Adder:
-        """Adds what the response holds at the end of every list that the arguments match (§5.8.3)."""
-        self._refuse("push", self.is_map)
+        """Adds what the response holds at the end of every list that the arguments match."""
+        _refuse(self, "push", self.is_map)
         return Adder(self, append)
 
     @property
     def unshift(self) -> Adder:
-        """Adds what the response holds at the start of every list that the arguments match (§5.8.3)."""
-        self._refuse("unshift", self.is_map)
+        """Adds what the response holds at the start of every list that the arguments match."""
+        _refuse(self, "unshift", self.is_map)
         return Adder(self, prepend)
 
     @property
     def assign(self) -> Adder:
-        """Adds the entries of the response to every map that the arguments match (§5.8.3)."""
-        self._refuse("assign", not self.is_map)
+        """Adds the entries of the response to every map that the arguments match."""
+        _refuse(self, "assign", not self.is_map)
         return Adder(self, overlay)
 
     def add_with(self, merge: Callable[[Any, Any], Any], create_collection_filter: Filter | None = None) -> Adder:
-        """Adds with a merge of one's own: `merge(existing, new) -> all`, in stored form (§5.8.3)."""
+        """Adds with a merge of one's own: `merge(existing, new) -> all`, in stored form."""
         return Adder(self, _of_copies(merge), create_collection_filter)
 
     @property
     def remove(self) -> Adder:
-        """Takes what the response names out of every collection that the arguments match (§5.8.5)."""
+        """Takes what the response names out of every collection that the arguments match."""
         return Adder(self, without)
 
     @property
     def move(self) -> Mover:
-        """Moves an entity from the collections that it matched before to those that it matches now (§5.8.5)."""
+        """Moves an entity from the collections that it matched before to those that it matches now."""
         return Mover(self, append)
 
     def move_with(self, merge: Callable[[Any, Any], Any]) -> Mover:
-        """The same with a merge of one's own for the collections that it joins (§5.8.5)."""
+        """Moves an entity; the collections that it joins take it in by `merge(existing, new) -> all`."""
         return Mover(self, _of_copies(merge))
 
     def paged(self, remove_cursor: Callable[..., Iterable[Any]]) -> PagedCollection:
-        """A variant that appends a page to the collection that `remove_cursor(*args)` addresses (§5.8.6)."""
+        """A variant that appends a page to the collection that `remove_cursor(*args)` addresses."""
         return PagedCollection(self, remove_cursor)
 
-    def _refuse(self, word: str, wrong: bool) -> None:
-        if wrong:
-            have, fits = ("map of values", "assign") if self.is_map else ("list", "push or unshift")
-            raise ValueError(f"{word}: this Collection is a {have}; use {fits}")
 
-
-def _entry_key(entry: Any) -> Any:
-    # Polymorphic items are dicts; they are compared by value (§5.8.3).
-    return ("", json.dumps(entry, sort_keys=True, default=str)) if isinstance(entry, (dict, list)) else entry
-
-
-class Keys(list[Any]):
-    """The items of a stored list that others were added to, with an index of them.
-
-    So an addition to a long list neither looks through all of it nor copies it: it grows where no one holds it as it
-    was, else the index goes on to the list that is made from it.
-    """
-
-    __slots__ = ("_known",)
-
-    _known: set[Any] | None
-
-    def lacking(self, new: list[Any]) -> list[Any]:
-        """The new items that are not in it, each once."""
-        known = self._index()
-        found: dict[Any, Any] = {}
-        for entry in new:
-            key = entry if kind_of(entry) is str else _entry_key(entry)
-            if key not in known:
-                found.setdefault(key, entry)
-        return [*found.values()]
-
-    def grow(self, growth: Growth) -> None:
-        """Takes in items that it lacks."""
-        items, first = growth
-        self._index().update(map(_entry_key, items))
-        if first:
-            self[:0] = items
-        else:
-            self += items
-
-    def grown(self, growth: Growth) -> Keys:
-        """A list with items that it lacks; the index goes on to that one."""
-        found = Keys(self)
-        found._known, self._known = self._index(), None
-        found.grow(growth)
-        return found
-
-    def _index(self) -> set[Any]:
-        known = getattr(self, "_known", None)
-        if known is None:
-            try:
-                known = set(self)
-            except TypeError:
-                known = set(map(_entry_key, self))
-            self._known = known
-        return known
+def _refuse(collection: Collection, word: str, wrong: bool) -> None:
+    if wrong:
+        have, fits = ("map of values", "assign") if collection.is_map else ("list", "push or unshift")
+        raise ValueError(f"{word}: this Collection is a {have}; use {fits}")
 
 
 class Joins:
-    """Adds new items to those that exist, first or last; what is there already is not added twice (§5.8.3)."""
+    """Adds new items to those that exist, first or last; what is there already is not added twice."""
 
     def __init__(self, *, first: bool) -> None:
         self.first = first
@@ -320,12 +271,12 @@ class Joins:
         keys.grow(more)
         return keys
 
-    def into(self, run: Normalization, table: str, pk: str, existing: list[Any], new: list[Any]) -> None:
+    def into(self, writer: Writer, table: str, pk: str, existing: list[Any], new: list[Any]) -> None:
         """Stores a collection with the new items."""
-        if isinstance(existing, Keys) and run.is_base(table, pk, existing):
-            run.grow_collection(table, pk, existing, Growth(existing.lacking(new), self.first))
+        if isinstance(existing, Keys) and writer.is_base(table, pk, existing):
+            writer.grow_collection(table, pk, existing, Growth(existing.lacking(new), self.first))
         else:
-            run.change_collection(table, pk, self(existing, new))
+            writer.change_collection(table, pk, self(existing, new))
 
 
 append: Final = Joins(first=False)
@@ -333,13 +284,13 @@ prepend: Final = Joins(first=True)
 
 
 def overlay(existing: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
-    """The entries of both; the new ones win (§5.8.3)."""
+    """The entries of both; the new ones win."""
     merged = {**existing, **new}
     return existing if same_json(existing, merged) else merged
 
 
 def _of_copies(merge: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """A user's merge gets copies, since what is stored is never edited in place (§1.2)."""
+    """A user's merge gets copies, since what is stored is never edited in place."""
 
     def merged(existing: Any, new: Any) -> Any:
         kind: type[Any] = dict if is_dict(existing) else list
@@ -350,17 +301,17 @@ def _of_copies(merge: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
 
 
 def without(existing: Any, new: Any) -> Any:
-    """Existing without the new entries (§5.8.5)."""
-    gone = {_entry_key(entry) for entry in items_of(new)}
+    """Existing without the new entries."""
+    gone = {entry_key(entry) for entry in items_of(new)}
     if is_dict(existing):
-        kept: Any = {name: entry for name, entry in existing.items() if _entry_key(entry) not in gone}
+        kept: Any = {name: entry for name, entry in existing.items() if entry_key(entry) not in gone}
     else:
-        kept = [entry for entry in existing if _entry_key(entry) not in gone]
+        kept = [entry for entry in existing if entry_key(entry) not in gone]
     return kept if len(kept) != len(existing) else existing
 
 
 class Adder(Schema):
-    """A schema that adds a response's items to the collections that are stored already (§5.8.3)."""
+    """A schema that adds a response's items to the collections that are stored already."""
 
     def __init__(
         self, collection: Collection, merge: Callable[[Any, Any], Any], create_filter: Filter | None = None
@@ -380,65 +331,66 @@ class Adder(Schema):
     def inert(self) -> bool:
         return self.collection.inert
 
+    @property
+    def body_model(self) -> Any:
+        return self.collection.inner.wire_model
+
     def _wrapped(self, value: Any) -> Any:
         return value if self.collection.is_map or is_list(value) else [value]
 
-    def normalize(self, value: Any, parent: Any, key: str | None, run: Normalization) -> Any:
+    def normalize(self, value: Any, parent: Any, key: str | None, writer: Writer) -> Any:
         collection = self.collection
-        new = run.created(collection.normalize_items, self._wrapped(value), parent, key, run)
-        self.change_collections(new, run)
+        new = writer.created(collection.normalize_items, self._wrapped(value), parent, key, writer)
+        self.change_collections(new, writer)
         return new
 
-    def normalize_scalar(self, value: Any, run: Normalization) -> Any:
-        return value
-
-    def change_collections(self, new: Any, run: Normalization) -> None:
+    def change_collections(self, new: Any, writer: Writer) -> None:
         """Merges the new entries into every stored collection that the arguments match."""
         collection = self.collection
-        accepts = (self.create_filter or collection.create_collection_filter)(*run.args)
+        accepts = (self.create_filter or collection.create_collection_filter)(*writer.args)
         table = collection.table_key
-        for pk, existing in run.collections(table):
+        for pk, existing in writer.collections(table):
             if accepts(identity_of_text(pk)):
                 if isinstance(self.merge, Joins):
-                    self.merge.into(run, table, pk, existing, new)
+                    self.merge.into(writer, table, pk, existing, new)
                 else:
-                    run.change_collection(table, pk, self.merge(existing, new))
+                    writer.change_collection(table, pk, self.merge(existing, new))
 
-    def denormalize(self, stored: Any, run: Denormalization) -> Any:
+    def denormalize(self, stored: Any, reader: Reader) -> Any:
         collection = self.collection
         whole = isinstance(stored, dict if collection.is_map else list)
-        return run.visit(collection.inner if whole else collection.item, stored)
+        return reader.visit(collection.inner if whole else collection.item, stored)
 
-    def answer(self, value: Any, run: Answer) -> Any:
+    def echo(self, value: Any, echo: Echo) -> Any:
         if self.collection.is_map or isinstance(value, list):
-            return self.collection.answer(value, run)
-        found = run.visit(self.collection.item, value)
+            return self.collection.echo(value, echo)
+        found = echo.visit(self.collection.item, value)
         return None if found is UNDEFINED else found
 
 
 class Mover(Adder):
-    """Moves entities between collections by comparing what they were with what they are (§5.8.5)."""
+    """Moves entities between collections by comparing what they were with what they are."""
 
-    def normalize(self, value: Any, parent: Any, key: str | None, run: Normalization) -> Any:
+    def normalize(self, value: Any, parent: Any, key: str | None, writer: Writer) -> Any:
         collection = self.collection
-        new = run.created(collection.normalize_items, self._wrapped(value), parent, key, run)
-        for pk, existing in run.collections(collection.table_key):
+        new = writer.created(collection.normalize_items, self._wrapped(value), parent, key, writer)
+        for pk, existing in writer.collections(collection.table_key):
             identity = identity_of_text(pk)
             changed = existing
             for name, entry in new.items() if is_dict(new) else ((None, entry) for entry in new):
                 one: Any = [entry] if name is None else {name: entry}
-                was, now = self._records(entry, run)
+                was, now = self._records(entry, writer)
                 matched = was is not None and collection.create_collection_filter(was)(identity)
-                matches = now is not None and collection.create_collection_filter(*run.args[:1], now)(identity)
+                matches = now is not None and collection.create_collection_filter(*writer.args[:1], now)(identity)
                 if matched and not collection.create_collection_filter(now or {})(identity):
                     changed = without(changed, one)
                 elif matches:
                     changed = {**changed, **one} if collection.is_map else self.merge(changed, one)
             if changed is not existing:
-                run.change_collection(collection.table_key, pk, changed)
+                writer.change_collection(collection.table_key, pk, changed)
         return new
 
-    def _records(self, entry: Any, run: Normalization) -> tuple[Mapping[str, Any] | None, Mapping[str, Any] | None]:
+    def _records(self, entry: Any, writer: Writer) -> tuple[Mapping[str, Any] | None, Mapping[str, Any] | None]:
         """The record of an item as it was before this response, and as it is now."""
         item = self.collection.item
         if isinstance(item, Choice):
@@ -446,11 +398,11 @@ class Mover(Adder):
             entry = entry.get("id") if is_dict(entry) else None
         if not isinstance(item, EntitySchema) or not isinstance(entry, str):
             return None, None
-        return run.record_before(item.model.key, entry), run.stored_record(item.model.key, entry)
+        return writer.record_before(item.table_key, entry), writer.stored_record(item.table_key, entry)
 
 
 class PagedCollection(Collection):
-    """The collection of a list as its pages see it: what arrives is appended (§5.8.6)."""
+    """The collection of a list as its pages see it: what arrives is appended."""
 
     def __init__(self, base: Collection, remove_cursor: Callable[..., Iterable[Any]]) -> None:
         super().__init__(base.schema)
@@ -469,32 +421,22 @@ class PagedCollection(Collection):
     def create_collection_filter(self, *args: Any) -> Callable[[Identity], bool]:
         return self.base.create_collection_filter(*args)
 
-    def normalize(self, value: Any, parent: Any, key: str | None, run: Normalization) -> Any:
-        pk = self.pk(run)
+    def normalize(self, value: Any, parent: Any, key: str | None, writer: Writer) -> Any:
+        pk = self.pk(writer)
         table = self.table_key
-        new = self.normalize_items(value, parent, key, run)
-        existing = run.stored_collection(table, pk)
+        new = self.normalize_items(value, parent, key, writer)
+        existing = writer.stored_collection(table, pk)
         if existing is None:
-            run.write_collection(table, pk, new)
+            writer.write_collection(table, pk, new)
         elif self.is_map:
-            run.change_collection(table, pk, overlay(existing, new))
+            writer.change_collection(table, pk, overlay(existing, new))
         else:
-            append.into(run, table, pk, existing, new)
+            append.into(writer, table, pk, existing, new)
         return pk
 
 
-def body_model(raw: Any) -> Any:
-    """What brings a body to wire form for an endpoint with this schema: its entity, or what chooses one (§5.3.0)."""
-    schema = schema_of(raw)
-    if isinstance(schema, Adder):
-        return nested_model(schema.collection.inner)
-    if isinstance(schema, (Collection, List, Union, Choice)):
-        return nested_model(schema)
-    return entity_of(schema)
-
-
 def find_collection(raw: Any) -> Collection | None:
-    """The first collection of a schema, depth-first through dicts and `Object`s (§3.9)."""
+    """The first collection of a schema, depth-first through dicts and `Object`s."""
     return _first_collection(schema_of(raw), frozenset())
 
 
@@ -510,7 +452,7 @@ def _first_collection(schema: Schema | None, above: frozenset[int]) -> Collectio
 
 
 def paginated_schema(raw: Any, remove_cursor: Callable[..., Iterable[Any]]) -> Schema:
-    """The schema with every collection in it replaced by one that appends pages (§3.9). Raises ValueError for none."""
+    """The schema with every collection in it replaced by one that appends pages. Raises ValueError for none."""
     schema = schema_of(raw)
     if find_collection(schema) is None:
         raise ValueError(

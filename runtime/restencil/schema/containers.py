@@ -1,9 +1,9 @@
-"""Lists, objects and maps, and the choice of one of several entities by a field (§5.5 to §5.7)."""
+"""Lists, objects and maps, and the choice of one of several entities by a field."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from ..base.lazy import logger
 from ..base.values import (
@@ -19,23 +19,19 @@ from ..base.values import (
     read_only,
 )
 from .entity import EntitySchema, is_falsy
-from .protocol import Answer, Conversion, Lazy, Schema, definitions, schema_of, title_of
+from .notation import Conversion, Lazy, notation, schema_of, shorthand
+from .protocol import Echo, Reader, Schema, Writer, definitions, title_of
 from .record import to_wire
 
-if TYPE_CHECKING:
-    from ..cache.denormalize import Denormalization
-    from ..cache.normalize import Normalization
-
-
 Attribute: TypeAlias = str | Callable[[Any, Any, str | None], Any]
-"""What tells the kind of an item: a field's name, or a function of value, parent and key (§5.7)."""
+"""What tells the kind of an item: a field's name, or a function of value, parent and key."""
 
 
 _REFERENCE = frozenset({"id", "schema"})
 
 
 class Choice(Schema):
-    """One of several schemas, told apart by an attribute; a stored item is `{"id": …, "schema": name}` (§5.7)."""
+    """One of several schemas, told apart by an attribute; a stored item is `{"id": …, "schema": name}`."""
 
     def __init__(self, mapping: Mapping[Any, Any], attribute: Attribute, owner: str) -> None:
         self.raw = dict(mapping)
@@ -52,7 +48,7 @@ class Choice(Schema):
         return found
 
     def define(self, definition: Mapping[Any, Any]) -> None:
-        """Merges further kinds in; a later one wins (§5.7)."""
+        """Merges further kinds in; a later one wins."""
         self.raw.update(definition)
         self._resolved = None
         definitions.changed()
@@ -63,6 +59,14 @@ class Choice(Schema):
     @property
     def title(self) -> str:
         return ";".join(title_of(schema, str(name)) for name, schema in self.mapping.items())
+
+    @property
+    def wire_model(self) -> Any:
+        return self
+
+    @property
+    def body_model(self) -> Any:
+        return self
 
     def identity(self) -> Any:
         """What two choices have in common that select alike."""
@@ -79,7 +83,7 @@ class Choice(Schema):
         return (name, schema) if schema is not None else (None, None)
 
     def encoded(self, members: Mapping[str, Any]) -> dict[str, Any]:
-        """Members with Python names and values in wire form, by the entity that they are of (§5.3.0)."""
+        """Members with Python names and values in wire form, by the entity that they are of."""
         _, schema = self.select(members, None, None)
         if schema is None and isinstance(self.attribute, str):
             # The attribute is a name in JSON; a body in Python form has it under the Python name.
@@ -92,15 +96,15 @@ class Choice(Schema):
             return schema.model.encoded(members)
         return {name: to_wire(value) for name, value in members.items()}
 
-    def normalize(self, value: Any, parent: Any, key: str | None, run: Normalization) -> Any:
+    def normalize(self, value: Any, parent: Any, key: str | None, writer: Writer) -> Any:
         name, schema = self.select(value, parent, key)
         if schema is None:
             self.warn_of(value)
             return value
         if callable(self.attribute):
-            # The choice may depend on the place, which an answer does not know.
-            run.chosen[id(value), id(self)] = schema
-        return {"id": run.visit(schema, value, parent, key), "schema": name}
+            # The choice may depend on the place, which an echo does not know.
+            writer.chosen[id(value), id(self)] = schema
+        return {"id": writer.visit(schema, value, parent, key), "schema": name}
 
     def undecided(self, value: Any, parent: Any, key: str | None) -> bool:
         """Whether the attribute says nothing of an item, because the item lacks it."""
@@ -112,7 +116,7 @@ class Choice(Schema):
         return name is None
 
     def warn_of(self, value: Any) -> None:
-        """Logs that an item has no mapping entry (§5.7)."""
+        """Logs that an item has no mapping entry."""
         logger.warning(
             "%s: no schema for an item whose attribute %r is %r; it is kept as it came. Known: %s",
             self.owner,
@@ -131,35 +135,37 @@ class Choice(Schema):
         except TypeError:
             return None
 
-    def denormalize(self, stored: Any, run: Denormalization) -> Any:
+    def denormalize(self, stored: Any, reader: Reader) -> Any:
         schema = self._reference(stored)
         if schema is not None:
-            return run.visit(schema, stored["id"])
+            return reader.visit(schema, stored["id"])
         _, schema = self.select(stored, None, None)
-        return read_only(stored) if schema is None else run.visit(schema, stored)
+        return read_only(stored) if schema is None else reader.visit(schema, stored)
 
-    def chosen(self, value: Any, run: Answer) -> Schema | None:
+    def chosen(self, value: Any, echo: Echo) -> Schema | None:
         """The schema that an item of the response was normalized with."""
-        found = run.chosen.get((id(value), id(self)))
+        found = echo.chosen.get((id(value), id(self)))
         return self.select(value, None, None)[1] if found is None and not callable(self.attribute) else found
 
-    def answer(self, value: Any, run: Answer) -> Any:
-        return run.visit(self.chosen(value, run), value)
+    def echo(self, value: Any, echo: Echo) -> Any:
+        return echo.visit(self.chosen(value, echo), value)
 
-    def query_key(self, args: tuple[Any, ...], run: Denormalization) -> Any:
+    def query_key(self, args: tuple[Any, ...], reader: Reader) -> Any:
         if not args or args[0] is None:
             return UNDEFINED
         name, schema = self.select(args[0], None, None)
         candidates = self.mapping.items() if schema is None else ((name, schema),)
         for candidate, entity in candidates:
-            found = UNDEFINED if entity is None else entity.query_key(args, run)
+            found = UNDEFINED if entity is None else entity.query_key(args, reader)
             if found is not UNDEFINED:
                 return {"id": found, "schema": candidate}
         return UNDEFINED
 
 
 def item_schema(raw: Any, attribute: Attribute | None, owner: str) -> Schema | None:
-    """The schema of a container's items; a `Union` inside is hoisted (§5.5). Raises TypeError as §5.7 says."""
+    """The schema of a container's items; a `Union` inside is hoisted.
+
+    Raises TypeError for a mapping without an attribute, and for an attribute without a mapping."""
     if attribute is not None:
         if not is_mapping(raw):
             raise TypeError(f"{owner}: schema_attribute goes with a mapping from its values to schemas, found {raw!r}")
@@ -202,7 +208,7 @@ class ItemHolder(Schema):
         return (self.item,)
 
     def identity(self) -> Any:
-        """What containers have in common whose results can be shared (§6.2)."""
+        """What containers have in common whose results can be shared."""
         return (type(self), item_identity(self.item))
 
 
@@ -219,15 +225,15 @@ def item_identity(schema: Schema | None) -> Any:
 
 
 def items_of(value: Any) -> Iterator[Any]:
-    """The items of a list; a dict is treated as the list of its values (§5.5)."""
+    """The items of a list; a dict is treated as the list of its values."""
     return iter(value.values()) if isinstance(value, MAPPING) else iter(value)
 
 
 class List(ItemHolder):
-    """A plain list `[S]`: `null` items stay, missing and invalid ones are dropped on read (§5.5)."""
+    """A plain list `[S]`: `null` items stay, missing and invalid ones are dropped on read."""
 
+    many = True
     keeps_null = True
-    written_as: Any = None
 
     def __init__(self, raw: list[Any]) -> None:
         if len(raw) != 1:
@@ -237,33 +243,38 @@ class List(ItemHolder):
             )
         super().__init__(raw[0], None, "list")
 
-    def normalize(self, value: Any, parent: Any, key: str | None, run: Normalization) -> Any:
+    def normalize(self, value: Any, parent: Any, key: str | None, writer: Writer) -> Any:
         item = self.item
-        visit = run.visit
+        visit = writer.visit
         stored = [visit(item, entry, parent, key) for entry in items_of(value)]
         return stored if self.keeps_null else [entry for entry in stored if entry is not None]
 
-    def denormalize(self, stored: Any, run: Denormalization) -> Any:
+    def denormalize(self, stored: Any, reader: Reader) -> Any:
         if not isinstance(stored, LIST):
             return read_only(stored)
-        return run.items(self.item, stored)
+        return reader.items(self.item, stored)
 
-    def answer(self, value: Any, run: Answer) -> Any:
+    def echo(self, value: Any, echo: Echo) -> Any:
         if not isinstance(value, (list, Mapping)):
             return value
         item = self.item
         if isinstance(item, EntitySchema):
-            return ReadOnlyList(item.answers(items_of(value), run))
-        found = (run.visit(item, entry) for entry in items_of(value))
+            return ReadOnlyList(item.echo_each(items_of(value), echo))
+        found = (echo.visit(item, entry) for entry in items_of(value))
         return ReadOnlyList([entry for entry in found if entry is not UNDEFINED])
 
     @property
     def title(self) -> str:
         return title_of(self.item, "list")
 
+    @property
+    def wire_model(self) -> Any:
+        item = self.item
+        return None if item is None or item.many else item.wire_model
+
 
 class Array(List):
-    """A list whose `null` items are left out; with a mapping and an attribute, of several kinds (§5.5)."""
+    """A list whose `null` items are left out; with a mapping and an attribute, of several kinds."""
 
     keeps_null = False
 
@@ -272,45 +283,49 @@ class Array(List):
 
 
 class Values(ItemHolder):
-    """A map with free keys; falsy, missing and invalid entries are left out (§5.7)."""
+    """A map with free keys; falsy, missing and invalid entries are left out."""
 
     def __init__(self, schema: Any, schema_attribute: Attribute | None = None) -> None:
         super().__init__(schema, schema_attribute, "Values")
 
     def encoded(self, members: Mapping[str, Any]) -> dict[str, Any]:
-        """Entries with their values in wire form; the keys are the user's own (§5.3.0)."""
-        model = nested_model(self.item)
+        """Entries with their values in wire form; the keys are the user's own."""
+        model = None if self.item is None else self.item.wire_model
         return {name: to_wire(value, model) for name, value in members.items()}
 
-    def normalize(self, value: Any, parent: Any, key: str | None, run: Normalization) -> Any:
+    def normalize(self, value: Any, parent: Any, key: str | None, writer: Writer) -> Any:
         item = self.item
         entries = value.items() if isinstance(value, MAPPING) else zip(map(str, range(len(value))), value, strict=True)
-        return {name: run.visit(item, entry, value, name) for name, entry in entries if entry is not None}
+        return {name: writer.visit(item, entry, value, name) for name, entry in entries if entry is not None}
 
-    def denormalize(self, stored: Any, run: Denormalization) -> Any:
+    def denormalize(self, stored: Any, reader: Reader) -> Any:
         if not isinstance(stored, DICT):
             return read_only(stored)
         item = self.item
         out: dict[str, Any] = {}
         for name, entry in stored.items():
-            found = run.visit(item, entry)
+            found = reader.visit(item, entry)
             if found is not UNDEFINED and found is not INVALID and (item is None or not is_falsy(found)):
                 out[name] = found
         return ReadOnlyDict(out)
 
-    def answer(self, value: Any, run: Answer) -> Any:
+    def echo(self, value: Any, echo: Echo) -> Any:
         if not isinstance(value, MAPPING):
             return read_only(value)
-        found = {name: run.visit(self.item, entry) for name, entry in value.items()}
+        found = {name: echo.visit(self.item, entry) for name, entry in value.items()}
         return ReadOnlyDict({name: entry for name, entry in found.items() if entry is not UNDEFINED})
 
     @property
     def title(self) -> str:
         return title_of(self.item, "map")
 
+    @property
+    def wire_model(self) -> Any:
+        return self
+
 
 class Union(Schema):
-    """One of several entities, told apart by a field or a function (§5.7)."""
+    """One of several entities, told apart by a field or a function."""
 
     def __init__(self, schema: Any, schema_attribute: Attribute | None = None) -> None:
         if not is_mapping(schema) or schema_attribute is None:
@@ -331,42 +346,33 @@ class Union(Schema):
     def title(self) -> str:
         return self.choice.title
 
-    def normalize(self, value: Any, parent: Any, key: str | None, run: Normalization) -> Any:
-        return self.choice.normalize(value, parent, key, run)
+    @property
+    def wire_model(self) -> Any:
+        return self.choice
 
-    def denormalize(self, stored: Any, run: Denormalization) -> Any:
-        return self.choice.denormalize(stored, run)
+    @property
+    def body_model(self) -> Any:
+        return self.choice
 
-    def answer(self, value: Any, run: Answer) -> Any:
-        return self.choice.answer(value, run)
+    def normalize(self, value: Any, parent: Any, key: str | None, writer: Writer) -> Any:
+        return self.choice.normalize(value, parent, key, writer)
 
-    def query_key(self, args: tuple[Any, ...], run: Denormalization) -> Any:
-        return self.choice.query_key(args, run)
+    def denormalize(self, stored: Any, reader: Reader) -> Any:
+        return self.choice.denormalize(stored, reader)
 
+    def echo(self, value: Any, echo: Echo) -> Any:
+        return self.choice.echo(value, echo)
 
-def nested_model(schema: Schema | None) -> Any:
-    """What `to_wire` takes as the model of values that this schema stands for, None where names stay (§5.3.0)."""
-    from .collection import Collection
-
-    if isinstance(schema, Collection):
-        schema = schema.inner
-    if isinstance(schema, List):
-        schema = schema.item
-    if isinstance(schema, Union):
-        return schema.choice
-    if isinstance(schema, EntitySchema):
-        return schema.cls
-    return schema if isinstance(schema, (Object, Choice, Values)) else None
+    def query_key(self, args: tuple[Any, ...], reader: Reader) -> Any:
+        return self.choice.query_key(args, reader)
 
 
 class Object(Schema):
-    """An object with these members; members without a schema are kept (§5.6).
+    """An object with these members; members without a schema are kept.
 
-    The definition's names are Python names; `wire` maps those that differ in JSON (§5.3.0), and what is handed out
+    The definition's names are Python names; `wire` maps those that differ in JSON, and what is handed out
     has the Python names.
     """
-
-    written_as: Any = None
 
     def __init__(self, definition: Mapping[str, Any], wire: Mapping[str, str] | None = None) -> None:
         self.definition = dict(definition)
@@ -375,7 +381,7 @@ class Object(Schema):
         self._members: dict[str, Schema] | None = None
 
     def define(self, definition: Mapping[str, Any]) -> None:
-        """Merges further members in (§5.6)."""
+        """Merges further members in."""
         self.definition.update(definition)
         self._members = None
         definitions.changed()
@@ -405,8 +411,12 @@ class Object(Schema):
         titles = [title_of(schema, "Object") for schema in self.members.values()]
         return titles[0] if len(titles) == 1 else "Object"
 
+    @property
+    def wire_model(self) -> Any:
+        return self
+
     def encoded(self, members: Mapping[str, Any]) -> dict[str, Any]:
-        """Members with Python names and values in wire form; what is in wire form already passes (§5.3.0)."""
+        """Members with Python names and values in wire form; what is in wire form already passes."""
         out: dict[str, Any] = {}
         for name, value in members.items():
             json_name = self.wire.get(name, name)
@@ -416,23 +426,23 @@ class Object(Schema):
             if isinstance(schema, Conversion) and value is not None:
                 out[json_name] = schema.encode(value)
             else:
-                out[json_name] = to_wire(value, nested_model(schema))
+                out[json_name] = to_wire(value, None if schema is None else schema.wire_model)
         return out
 
-    def normalize(self, value: Any, parent: Any, key: str | None, run: Normalization) -> Any:
+    def normalize(self, value: Any, parent: Any, key: str | None, writer: Writer) -> Any:
         if not isinstance(value, Mapping):
             return value
         record: dict[str, Any] = {**value}
         for name, schema in self.members.items():
             if name in record:
-                found = run.visit(schema, record[name], value, name)
+                found = writer.visit(schema, record[name], value, name)
                 if found is UNDEFINED:
                     del record[name]
                 else:
                     record[name] = found
         return record
 
-    def denormalize(self, stored: Any, run: Denormalization) -> Any:
+    def denormalize(self, stored: Any, reader: Reader) -> Any:
         if not isinstance(stored, DICT):
             return read_only(stored)
         members, names = self.members, self._names
@@ -443,7 +453,7 @@ class Object(Schema):
             if schema is None:
                 found = entry if type(entry) in SCALARS else read_only(entry)
             else:
-                found = run.visit(schema, entry)
+                found = reader.visit(schema, entry)
                 if found is INVALID:
                     return INVALID
                 if found is UNDEFINED:
@@ -451,25 +461,35 @@ class Object(Schema):
             out[names.get(name, name)] = found
         return ReadOnlyDict(out)
 
-    def answer(self, value: Any, run: Answer) -> Any:
+    def echo(self, value: Any, echo: Echo) -> Any:
         if not isinstance(value, MAPPING):
             return read_only(value)
         members, names = self.members, self._names
         out: dict[str, Any] = {}
         name: str
         for name, entry in value.items():
-            found = run.visit(members.get(name), entry)
+            found = echo.visit(members.get(name), entry)
             out[names.get(name, name)] = None if found is UNDEFINED else found
         return ReadOnlyDict(out)
 
-    def query_key(self, args: tuple[Any, ...], run: Denormalization) -> Any:
-        if id(self) in run.asking:
+    def query_key(self, args: tuple[Any, ...], reader: Reader) -> Any:
+        if id(self) in reader.asking:
             return UNDEFINED  # it leads back to itself: nothing says how far
-        run.asking.add(id(self))
+        reader.asking.add(id(self))
         found: dict[str, Any] = {}
         for name, raw in self.definition.items():
             json_name = self.wire.get(name, name)
             member = self.members.get(json_name)
-            found[json_name] = raw if member is None else member.query_key(args, run)
-        run.asking.discard(id(self))
+            found[json_name] = raw if member is None else member.query_key(args, reader)
+        reader.asking.discard(id(self))
         return found
+
+
+@notation.register(list)
+def _list(raw: list[Any]) -> Schema:
+    return shorthand(raw, List)
+
+
+@notation.register(dict)
+def _object(raw: dict[str, Any]) -> Schema:
+    return shorthand(raw, Object)

@@ -1,23 +1,20 @@
-"""`Invalidate` removes what a response names; `Query` computes a view of what is stored (§5.9, §5.10)."""
+"""`Invalidate` removes what a response names; `Query` computes a view of what is stored."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..base.errors import ProcessingError
 from ..base.values import INVALID, UNDEFINED, is_mapping, read_only, text_of
 from .containers import Attribute, Choice, item_schema
 from .entity import EntitySchema
-from .protocol import Answer, Schema, schema_of, title_of
-
-if TYPE_CHECKING:
-    from ..cache.denormalize import Denormalization
-    from ..cache.normalize import Normalization
+from .notation import schema_of
+from .protocol import Echo, Reader, Schema, Writer, title_of
 
 
 class Invalidate(Schema):
-    """The response names an entity that no longer exists: an object with its primary key, or the key itself (§5.9)."""
+    """The response names an entity that no longer exists: an object with its primary key, or the key itself."""
 
     def __init__(self, schema: Any, schema_attribute: Attribute | None = None) -> None:
         self._raw = schema
@@ -40,37 +37,37 @@ class Invalidate(Schema):
     def title(self) -> str:
         return title_of(self.item, "Invalidate")
 
-    def normalize(self, value: Any, parent: Any, key: str | None, run: Normalization) -> Any:
+    def normalize(self, value: Any, parent: Any, key: str | None, writer: Writer) -> Any:
         if not is_mapping(value):
             raise ProcessingError(
-                f"expected one object or primary key to invalidate, found a list{run.where}; for several write "
+                f"expected one object or primary key to invalidate, found a list{writer.where}; for several write "
                 f"[Invalidate({self.title})]"
             )
         item = self.item
         if isinstance(item, Choice):
             name, chosen = item.select(value, parent, key)
             if chosen is None and item.undecided(value, parent, key):
-                return self._invalidate_held(item, value, lambda schema: schema.lenient_pk(value, run.args), run)
+                return self._invalidate_held(item, value, lambda schema: schema.lenient_pk(value, writer.args), writer)
             if not isinstance(chosen, EntitySchema):
                 item.warn_of(value)
                 return value
-            run.chosen[id(value), id(item)] = chosen
-            return {"id": self._invalidate(chosen, value, parent, key, run), "schema": name}
+            writer.chosen[id(value), id(item)] = chosen
+            return {"id": self._invalidate(chosen, value, parent, key, writer), "schema": name}
         if not isinstance(item, EntitySchema):
             return value
-        return self._invalidate(item, value, parent, key, run)
+        return self._invalidate(item, value, parent, key, writer)
 
-    def _invalidate(self, schema: EntitySchema, value: Any, parent: Any, key: str | None, run: Normalization) -> str:
+    def _invalidate(self, schema: EntitySchema, value: Any, parent: Any, key: str | None, writer: Writer) -> str:
         process = schema.model.process
-        processed = value if process is None else process(value, parent, key, run.args)
+        processed = value if process is None else process(value, parent, key, writer.args)
         if processed is not None and processed is not value:
-            run.keep(value, processed, schema.model.key)
-        pk = schema.invalidate(value if processed is None else processed, parent, key, run)
-        run.visited(value, schema.model.key, pk)
+            writer.keep(value, processed, schema.table_key)
+        pk = schema.invalidate(value if processed is None else processed, parent, key, writer)
+        writer.visited(value, schema.table_key, pk)
         return pk
 
     def _invalidate_held(
-        self, item: Choice, value: Any, pk_of: Callable[[EntitySchema], str | None], run: Normalization
+        self, item: Choice, value: Any, pk_of: Callable[[EntitySchema], str | None], writer: Writer
     ) -> Any:
         """Invalidates what a value that does not tell its type names: in each table that holds this primary key.
 
@@ -81,44 +78,44 @@ class Invalidate(Schema):
             pk = pk_of(schema) if isinstance(schema, EntitySchema) else None
             if pk is None or not isinstance(schema, EntitySchema):
                 continue
-            if run.is_stored(schema.model.key, pk):
-                run.write_invalid(schema.model, pk)
+            if writer.is_stored(schema.table_key, pk):
+                writer.write_invalid(schema.table_key, pk)
                 if found is None:
                     found = {"id": pk, "schema": name}
-                    run.chosen[id(value), id(item)] = schema
+                    writer.chosen[id(value), id(item)] = schema
         if found is None:
             item.warn_of(value)
         return value if found is None else found
 
-    def normalize_scalar(self, value: Any, run: Normalization) -> Any:
+    def normalize_scalar(self, value: Any, writer: Writer) -> Any:
         item = self.item
         if isinstance(value, bool) or value == "":
             return value
         pk = text_of(value)
         if isinstance(item, Choice):
-            return self._invalidate_held(item, value, lambda schema: pk, run)
+            return self._invalidate_held(item, value, lambda schema: pk, writer)
         if isinstance(item, EntitySchema):
-            run.write_invalid(item.model, pk)
+            writer.write_invalid(item.table_key, pk)
             return pk
         return value
 
-    def denormalize(self, stored: Any, run: Denormalization) -> Any:
-        return run.visit(self.item, stored)
+    def denormalize(self, stored: Any, reader: Reader) -> Any:
+        return reader.visit(self.item, stored)
 
-    def answer(self, value: Any, run: Answer) -> Any:
+    def echo(self, value: Any, echo: Echo) -> Any:
         item = self.item
         if isinstance(item, Choice) and is_mapping(value):
-            item = item.chosen(value, run)
+            item = item.chosen(value, echo)
         if isinstance(item, EntitySchema):
-            return item.built_from(value, run) if is_mapping(value) else None
+            return item.built_from(value, echo) if is_mapping(value) else None
         return read_only(value) if is_mapping(value) else None
 
-    def query_key(self, args: tuple[Any, ...], run: Denormalization) -> Any:
+    def query_key(self, args: tuple[Any, ...], reader: Reader) -> Any:
         return UNDEFINED
 
 
 class Query(Schema):
-    """What `process(value, *args)` makes of another schema's value, computed at each read and memoized (§5.10)."""
+    """What `process(value, *args)` makes of another schema's value, computed at each read and memoized."""
 
     def __init__(self, schema: Any, process: Callable[..., Any]) -> None:
         self._raw = schema
@@ -136,22 +133,22 @@ class Query(Schema):
     def title(self) -> str:
         return title_of(self.inner, "Query")
 
-    def normalize(self, value: Any, parent: Any, key: str | None, run: Normalization) -> Any:
-        return run.visit(self.inner, value, parent, key)
+    def normalize(self, value: Any, parent: Any, key: str | None, writer: Writer) -> Any:
+        return writer.visit(self.inner, value, parent, key)
 
-    def normalize_scalar(self, value: Any, run: Normalization) -> Any:
-        return run.visit(self.inner, value, None, None)
+    def normalize_scalar(self, value: Any, writer: Writer) -> Any:
+        return writer.visit(self.inner, value, None, None)
 
-    def denormalize(self, stored: Any, run: Denormalization) -> Any:
-        found = run.visit(self.inner, stored)
+    def denormalize(self, stored: Any, reader: Reader) -> Any:
+        found = reader.visit(self.inner, stored)
         if found is UNDEFINED or found is INVALID:
             return found
-        return run.computed(self, found, lambda: self.process(found, *run.args))
+        return reader.computed(self, found, lambda: self.process(found, *reader.args))
 
-    def answer(self, value: Any, run: Answer) -> Any:
-        found = run.visit(self.inner, value)
-        return found if found is UNDEFINED else read_only(self.process(found, *run.reader.args))
+    def echo(self, value: Any, echo: Echo) -> Any:
+        found = echo.visit(self.inner, value)
+        return found if found is UNDEFINED else read_only(self.process(found, *echo.reader.args))
 
-    def query_key(self, args: tuple[Any, ...], run: Denormalization) -> Any:
+    def query_key(self, args: tuple[Any, ...], reader: Reader) -> Any:
         inner = self.inner
-        return UNDEFINED if inner is None else inner.query_key(args, run)
+        return UNDEFINED if inner is None else inner.query_key(args, reader)

@@ -1,13 +1,13 @@
-"""Entities: record types with a primary key, of which the store holds one copy each (§5.3, §5.4)."""
+"""Entities: record types with a primary key, of which the store holds one copy each."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
-from types import FunctionType
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Final, cast, dataclass_transform
 
-from ..base.errors import ProcessingError
+from ..base.errors import ConversionError, ProcessingError
 from ..base.lazy import inspect, json
 from ..base.values import (
     DICT,
@@ -24,47 +24,36 @@ from ..base.values import (
     is_mapping,
     is_sequence,
     read_only,
+    same_json,
     text_of,
     with_article,
 )
-from .protocol import Answer, Conversion, Schema, check_shorthand, schema_of
-from .record import Field, Model, Record, RecordMeta, field, set_members, set_record, stored_record
+from .notation import Conversion, check_shorthand, notation, schema_of
+from .protocol import Echo, EntityNode, Reader, Schema, Writer, entity_node
+from .record import Field, Model, Record, RecordMeta, field, new_instance, set_members, set_record, stored_record
+from .stored import record_of
 
 if TYPE_CHECKING:
     from typing import Self
-
-    from ..cache.denormalize import Denormalization
-    from ..cache.normalize import Normalization
 
 Stored = Mapping[str, Any] | Sentinel
 """What a table holds of an entity: its record, or INVALID."""
 
 UNUSABLE: Final = frozenset({"", "None", "undefined"})
-"""Texts that are no primary key (§5.3)."""
+"""Texts that are no primary key."""
 PkFunction = Callable[[Mapping[str, Any], Any, str | None, tuple[Any, ...]], str | None]
 
 
 _OBJECT: tuple[type[Any], ...] = (Mapping, Record)
 
 
-class EntitySchema(Schema):
-    """An entity class where a schema stands (§5.3)."""
-
-    builder: Callable[..., Any] | None = None
-    """The compiled function that builds an entity of the class with all that is nested in it."""
-    ends: bool = False
-    """Whether that function needs no help of the interpreter's: nothing in the schema leads back to the class."""
-    filler: Callable[..., Any] | None = None
-    """The compiled function that fills one instance in, where the class leads back to itself."""
-
-    def drop_compiled(self) -> None:
-        super().drop_compiled()
-        self.builder = self.filler = None
-        self.ends = False
+class EntitySchema(EntityNode):
+    """An entity class where a schema stands."""
 
     def __init__(self, cls: type[Entity], model: EntityModel) -> None:
-        self.cls = cls
+        self.cls: type[Entity] = cls
         self.model = model
+        self.table_key = model.key
 
     @property
     def title(self) -> str:
@@ -74,69 +63,114 @@ class EntitySchema(Schema):
     def inert(self) -> bool:
         return self.model.direct
 
-    def normalize_scalar(self, value: Any, run: Normalization) -> Any:
+    @property
+    def indexes(self) -> tuple[str, ...]:
+        return self.model.indexes
+
+    @property
+    def max_depth(self) -> int:
+        return self.model.max_depth
+
+    @property
+    def wire_model(self) -> Any:
+        return self.cls
+
+    # -- taking responses apart ------------------------------------------------------------------------------------
+
+    def normalize_scalar(self, value: Any, writer: Writer) -> Any:
         # A scalar is a reference by primary key.
         return text_of(value) if value else value
 
-    def normalize(self, value: Any, parent: Any, key: str | None, run: Normalization) -> Any:
+    def normalize(self, value: Any, parent: Any, key: str | None, writer: Writer) -> Any:
         model = self.model
         if type(value) is list or not isinstance(value, MAPPING):
-            raise self._no_object(value, run)
-        if model.settings.get("abstract"):
-            raise ProcessingError(
-                f"{self.title} is abstract, so nothing can be stored as one{run.where}; write the schema as the "
-                "subclass, or as a Union of them"
-            )
-        if model.process is None:
-            record: dict[str, Any] = {**value}
-        else:
-            processed = model.process(value, parent, key, run.args)
-            if processed is None:
-                return self.invalidate(value, parent, key, run)
-            run.keep(value, processed, model.key)
-            record = dict(processed)
-        pk = model.pk(record, parent, key, run.args)
+            raise self._no_object(value, writer)
+        record = self._processed(value, parent, key, writer)
+        if record is None:
+            return self.invalidate(value, parent, key, writer)
+        pk = model.pk(record, parent, key, writer.args) or writer.placeholder()
         if pk is None:
-            pk = run.placeholder()
-            if pk is None:
-                raise self.unusable_pk(record, run)
-        if run.visited(value, model.key, pk):
+            raise self.unusable_pk(record, writer)
+        if writer.visited(value, model.key, pk):
             return pk
         if model.validate is not None:
             problem = model.validate(record)
             if problem:
-                raise ProcessingError(f"{self.title} {pk!r} is not valid: {problem}{run.where}")
-        relations = model.relations
-        if relations:
-            outside = run.enclosing
-            for relation in relations:
-                name = relation.in_json
-                if name in record:
-                    run.enclosing = (record, name)
-                    record[name] = run.visit(relation.node, record[name], record, name)
-            run.enclosing = outside
-        run.write_entity(model, pk, record)
+                raise ProcessingError(f"{self.title} {pk!r} is not valid: {problem}{writer.where}")
+        if model.relations:
+            self._relate(record, writer)
+        writer.write_entity(self, pk, record)
         return pk
 
-    def invalidate(self, value: Any, parent: Any, key: str | None, run: Normalization) -> str:
-        """Writes INVALID for the entity that the value names, which may be the URL parameters of `delete` (§5.9)."""
-        pk = self.model.pk(self.model.with_pk(value), parent, key, run.args)
+    def _processed(self, value: Any, parent: Any, key: str | None, writer: Writer) -> dict[str, Any] | None:
+        """The record for an object of the response; None where `process` says that the entity is no more."""
+        model = self.model
+        if model.settings.get("abstract"):
+            raise ProcessingError(
+                f"{self.title} is abstract, so nothing can be stored as one{writer.where}; write the schema as the "
+                "subclass, or as a Union of them"
+            )
+        if model.process is None:
+            return {**value}
+        processed = model.process(value, parent, key, writer.args)
+        if processed is None:
+            return None
+        writer.keep(value, processed, model.key)
+        return dict(processed)
+
+    def _relate(self, record: dict[str, Any], writer: Writer) -> None:
+        """Puts the stored forms of nested values in their places."""
+        outside = writer.enclosing
+        for relation in self.model.relations:
+            name = relation.in_json
+            if name in record:
+                writer.enclosing = (record, name)
+                record[name] = writer.visit(relation.node, record[name], record, name)
+        writer.enclosing = outside
+
+    def invalidate(self, value: Any, parent: Any, key: str | None, writer: Writer) -> str:
+        """Writes INVALID for the entity that the value names, which may be the URL parameters of `delete`."""
+        pk = self.model.pk(self.model.with_pk(value), parent, key, writer.args)
         if pk is None:
-            raise self.unusable_pk(value, run)
-        run.visited(value, self.model.key, pk)
-        run.write_invalid(self.model, pk)
+            raise self.unusable_pk(value, writer)
+        writer.visited(value, self.table_key, pk)
+        writer.write_invalid(self.table_key, pk)
         return pk
 
-    def _no_object(self, value: Any, run: Normalization) -> ProcessingError:
+    def to_store(self, record: dict[str, Any]) -> Any:
+        return self.model.stored(record)
+
+    def joined(self, earlier: Mapping[str, Any], record: dict[str, Any]) -> dict[str, Any]:
+        merge = self.model.merge
+        return {**earlier, **record} if merge is None else {**merge(_shown(earlier), record)}
+
+    def merged(self, before: Any, before_meta: Meta, record: dict[str, Any], meta: Meta) -> tuple[Any, Meta]:
+        model = self.model
+        existing = record_of(before)
+        if model.merges and before is not INVALID:
+            existing = _shown(existing)
+        merge = model.merge_with_store or self.cls.merge_with_store
+        merge_meta = model.merge_meta_with_store or self.cls.merge_meta_with_store
+        merged = merge(before_meta, meta, existing, record)
+        times: Meta = merge_meta(before_meta, meta, existing, record)
+        if merged is existing:
+            return before, times
+        if merged is INVALID:
+            return INVALID, times
+        if before is not INVALID and same_json(record_of(before), merged):
+            return before, times
+        return model.stored({**cast("Mapping[str, Any]", merged)}), times
+
+    def _no_object(self, value: Any, writer: Writer) -> ProcessingError:
         if isinstance(value, list):
             shown = json.dumps(value[:3], default=str)[:300]
             return ProcessingError(
-                f"expected one object for {self.title}, found a list that begins with {shown}{run.where}; "
+                f"expected one object for {self.title}, found a list that begins with {shown}{writer.where}; "
                 f"write the schema as [{self.title}] where the server answers with a list"
             )
-        return ProcessingError(f"expected an object for {self.title}, found {value!r:.100}{run.where}")
+        return ProcessingError(f"expected an object for {self.title}, found {value!r:.100}{writer.where}")
 
-    def unusable_pk(self, record: Mapping[str, Any], run: Normalization) -> ProcessingError:
+    def unusable_pk(self, record: Mapping[str, Any], writer: Writer) -> ProcessingError:
         """The error for a record that has no primary key."""
         setting = self.model.setting("pk")
         fields = [setting] if isinstance(setting, str) else setting if is_sequence(setting) else ["id"]
@@ -147,31 +181,74 @@ class EntitySchema(Schema):
             found = "pk() gave nothing"
         return ProcessingError(
             f"{with_article(self.model.key)} in the response has no usable primary key: {found} in "
-            f"{json.dumps(record, default=str)[:200]}{run.where}; check the entity's pk, or give one in process()"
+            f"{json.dumps(record, default=str)[:200]}{writer.where}; check the entity's pk, or give one in process()"
         )
 
-    def denormalize(self, stored: Any, run: Denormalization) -> Any:
-        if isinstance(stored, DICT):
-            return run.entity_from_record(self, stored)
-        # A class that shares the table may have stored a list here, which names no entity.
-        return UNDEFINED if isinstance(stored, LIST) else run.entity(self, stored)
+    # -- putting objects together ----------------------------------------------------------------------------------
 
-    def answer(self, value: Any, run: Answer) -> Any:
+    def denormalize(self, stored: Any, reader: Reader) -> Any:
+        if isinstance(stored, DICT):
+            return reader.entity_from_record(self, stored)
+        # A class that shares the table may have stored a list here, which names no entity.
+        return UNDEFINED if isinstance(stored, LIST) else reader.entity(self, stored)
+
+    def instance(
+        self, record: Mapping[str, Any], pk: str | None, reader: Reader, begun: Callable[[Any], None] | None
+    ) -> Any:
+        model = self.model
+        instance, members = self._begun(record)
+        if instance is None:
+            return INVALID
+        set_record(instance, record)
+        if begun is not None:
+            begun(instance)
+        if members is None:
+            members = model.attributes(record, pk)
+        for relation in model.relations:
+            if relation.in_json not in record:
+                continue
+            found = relation.shown(record[relation.in_json], self.cls, pk, reader)
+            if found is INVALID and relation.needed:
+                return INVALID
+            if found is UNDEFINED and relation.raises:
+                members.pop(relation.name, None)
+            else:
+                members[relation.name] = None if found is INVALID or found is UNDEFINED else found
+        set_members(instance, members)
+        return instance
+
+    def _begun(self, record: Mapping[str, Any]) -> tuple[Any, dict[str, Any] | None]:
+        """A new instance, and its members where an overridden method made it; None for an unusable record."""
+        model = self.model
+        instance: Entity | None
+        if model.create_if_valid is not None:
+            instance = model.create_if_valid(record)
+            return instance, None if instance is None else vars(instance)
+        if model.validate is not None and model.validate(record):
+            return None, None
+        if model.from_js is not None:
+            instance = model.from_js(record)
+            return instance, vars(instance)
+        instance = self.cls.__new__(self.cls)
+        set_members(instance, {})
+        return instance, None
+
+    def echo(self, value: Any, echo: Echo) -> Any:
         if not isinstance(value, _OBJECT):
-            found = run.reader.read(self, text_of(value)) if value and type(value) in SCALARS else None
+            found = echo.reader.read(self, text_of(value)) if value and type(value) in SCALARS else None
             return UNDEFINED if found is INVALID else found
         model = self.model
-        pk = run.written.get((id(value), model.key))
+        pk = echo.written.get((id(value), model.key))
         if pk is None and model.process is None and model.pk_name is not None and isinstance(value, MAPPING):
             pk = usable_pk(value.get(model.pk_name))
-        found = UNDEFINED if pk is None else run.reader.read(self, pk)
-        return self.built_from(value, run) if found is UNDEFINED or found is INVALID else found
+        found = UNDEFINED if pk is None else echo.reader.read(self, pk)
+        return self.built_from(value, echo) if found is UNDEFINED or found is INVALID else found
 
-    def answers(self, values: Iterable[Any], run: Answer) -> list[Any]:
-        """The answers for the items of a list; most lie in the table as they are handed out."""
+    def echo_each(self, values: Iterable[Any], echo: Echo) -> list[Any]:
+        """The echo of each item of a list; most lie in the table as they are handed out."""
         model, cls = self.model, self.cls
         name = model.pk_name if model.process is None else None
-        ready: Mapping[str, Any] = {} if name is None else run.reader.ready(model.key)
+        ready: Mapping[str, Any] = {} if name is None else echo.reader.ready(model.key)
         found: list[Any] = []
         for value in values:
             if name is not None and ready and is_dict(value):
@@ -182,36 +259,36 @@ class EntitySchema(Schema):
                 if type(instance) is cls:
                     found.append(instance)
                     continue
-            answer = run.visit(self, value)
-            if answer is not UNDEFINED:
-                found.append(answer)
+            instance = echo.visit(self, value)
+            if instance is not UNDEFINED:
+                found.append(instance)
         return found
 
-    def built_from(self, value: Mapping[str, Any] | Record, run: Answer) -> Any:
-        """The entity as the response shows it, for one that the store does not hold (§7.2)."""
+    def built_from(self, value: Mapping[str, Any] | Record, echo: Echo) -> Any:
+        """The entity as the response shows it, for one that the store does not hold."""
         model = self.model
         if isinstance(value, Record):
             return value
-        record = run.processed.get((id(value), model.key), model.with_pk(value))
+        record = echo.processed.get((id(value), model.key), model.with_pk(value))
         instance = self.cls.from_js(record) if not model.abstract else None
         if instance is None:
             return None
         members = dict(instance.__dict__)
         for relation in model.relations:
             if relation.in_json in record:
-                nested = run.visit(relation.node, record[relation.in_json])
+                nested = echo.visit(relation.node, record[relation.in_json])
                 members[relation.name] = None if nested is UNDEFINED else nested
         set_members(instance, members)
         return instance
 
     def lenient_pk(self, params: Mapping[str, Any], args: tuple[Any, ...]) -> str | None:
-        """The primary key that URL parameters give, None where they give none; what `pk` raises counts so (§5.3)."""
+        """The primary key that URL parameters give, None where they give none; what `pk` raises counts so."""
         try:
             return self.model.pk(self.model.with_pk(params), None, None, args)
         except (AttributeError, KeyError, TypeError, ValueError, ProcessingError):
             return None
 
-    def query_key(self, args: tuple[Any, ...], run: Denormalization) -> Any:
+    def query_key(self, args: tuple[Any, ...], reader: Reader) -> Any:
         if not args or is_falsy(args[0]):
             return UNDEFINED
         first = args[0]
@@ -224,11 +301,16 @@ class EntitySchema(Schema):
             if pk is None:
                 for name in model.indexes:
                     if first.get(name) is not None:
-                        pk = run.by_index(table, name, text_of(first[name]))
+                        pk = reader.by_index(table, name, text_of(first[name]))
                         break
         else:
             pk = None
-        return UNDEFINED if pk is None or not run.has(table, pk) else pk
+        return UNDEFINED if pk is None or not reader.has(table, pk) else pk
+
+
+def _shown(record: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A record for hooks to look at: what is stored is never edited in place."""
+    return MappingProxyType(record) if isinstance(record, dict) else record
 
 
 class EntityModel(Model):
@@ -268,7 +350,7 @@ class EntityModel(Model):
 
     @property
     def abstract(self) -> bool:
-        """Declared so, or without anything that gives a primary key (§5.3)."""
+        """Declared so, or without anything that gives a primary key."""
         if self.settings.get("abstract"):
             return True
         return self.setting("pk") is None and "id" not in self.fields
@@ -301,7 +383,7 @@ class EntityModel(Model):
         return self.cls, self.members, bool(self.relations), self.direct, self.merges
 
     def with_pk(self, value: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The value as a record where it may be URL parameters: those of a path keep their Python names (§5.3.0)."""
+        """The value as a record where it may be URL parameters: those of a path keep their Python names."""
         if not self.to_json or self.pk(value, None, None, ()) is not None:
             return value
         return {**{self.to_json.get(name, name): item for name, item in value.items()}, **value}
@@ -328,7 +410,7 @@ class EntityModel(Model):
 
     @property
     def direct(self) -> bool:
-        """Whether a stored record can itself be the instance that is handed out (§1.2).
+        """Whether a stored record can itself be the instance that is handed out.
 
         It can where nothing has to be built: no relation, conversion or renaming, and no hook in between.
         """
@@ -341,31 +423,27 @@ class EntityModel(Model):
                 or self.validate
                 or self.from_js
                 or self.create_if_valid
-                or any(known.factory is not None for known in self.fields.values())
+                or any(declared.factory is not None for declared in self.fields.values())
                 or _has_cached_property(self.cls)
             )
             self._direct = found
         return found
 
     def stored(self, record: dict[str, Any]) -> Any:
-        """What the table is to hold for a record: the record, or the instance that is at once record and answer."""
+        """What the table is to hold for a record: the record, or the instance that is handed out and holds it."""
         if self.direct and self.members.isdisjoint(record):
             if holds_containers(record):
                 for name, value in record.items():
                     if type(value) not in SCALARS:
                         record[name] = read_only(value)
-            instance = _new(self.cls)
+            instance = new_instance(self.cls)
             set_members(instance, record)
             return instance
         return record
 
     def nested_model(self, name: str) -> Any:
-        from .containers import nested_model
-
-        return next((nested_model(relation.node) for relation in self.relations if relation.name == name), None)
-
-
-_new = object.__new__
+        nodes = [relation.node for relation in self.relations if relation.name == name]
+        return nodes[0].wire_model if nodes and nodes[0] is not None else None
 
 
 class Relation:
@@ -373,17 +451,17 @@ class Relation:
 
     __slots__ = ("_node", "_raw", "in_json", "name", "needed", "raises")
 
-    def __init__(self, name: str, in_json: str, raw: Any, known: Field | None) -> None:
+    def __init__(self, name: str, in_json: str, raw: Any, declared: Field | None) -> None:
         self.name = name
         self.in_json = in_json
         self._raw = raw
         self._node: Schema | None | Sentinel = UNDEFINED
-        self.raises = known is not None and known.required
-        default = None if known is None else known.default
+        self.raises = declared is not None and declared.required
+        default = None if declared is None else declared.default
         self.needed = self.raises or (
-            known is not None
-            and (known.factory is not None or default is not UNDEFINED)
-            and not is_falsy(known.default_value())
+            declared is not None
+            and (declared.factory is not None or default is not UNDEFINED)
+            and not is_falsy(declared.default_value())
         )
 
     @property
@@ -394,9 +472,22 @@ class Relation:
             self._node = found = schema_of(self._raw)
         return found
 
+    def shown(self, entry: Any, cls: type[Any], pk: str | None, reader: Reader) -> Any:
+        """What an entity shows in the field; `UNDEFINED` for a missing and `INVALID` for an unusable object.
+
+        Raises ProcessingError where a value does not convert, naming class, pk, field and value.
+        """
+        try:
+            return entry if entry is None else reader.visit(self.node, entry)
+        except ConversionError as error:
+            raise ProcessingError(
+                f"field {self.name!r} of {cls.__name__} {pk!r} does not decode: {entry!r} ({error.__cause__}); "
+                "give the field the schema that fits what the server sends"
+            ) from error.__cause__
+
 
 def is_falsy(value: Any) -> bool:
-    """Whether a value is None, False, zero or empty text; an empty list or dict is not (§5.2)."""
+    """Whether a value is None, False, zero or empty text; an empty list or dict is not."""
     return value is None or (type(value) in SCALARS and not value)
 
 
@@ -418,7 +509,7 @@ def _overridden(cls: type[Entity], name: str) -> Callable[..., Any] | None:
 
 
 def usable_pk(value: Any) -> str | None:
-    """The text of a primary key, None where it is unusable (§5.3)."""
+    """The text of a primary key, None where it is unusable."""
     if type(value) is str:
         return None if value in UNUSABLE else value
     if value is None:
@@ -447,38 +538,10 @@ def _by_fields(names: tuple[str, ...]) -> PkFunction:
     return pk
 
 
-def _reads_one_field(function: Callable[..., Any]) -> str | None:
-    """The attribute's name when the function is nothing but `return self.name`, told by its byte code."""
-    code = getattr(function, "__code__", None)
-    if code is None or not isinstance(function, FunctionType):
-        return None
-    model = _RETURNS_FIELD
-    same = (
-        code.co_code == model.co_code
-        and (code.co_argcount, code.co_kwonlyargcount, len(code.co_names)) == (1, 0, 1)
-        and not code.co_flags & _TAKES_MORE
-    )
-    return code.co_names[0] if same else None
-
-
-_TAKES_MORE: Final = 0x04 | 0x08  # *args and **kwargs, as inspect.CO_VARARGS and CO_VARKEYWORDS have it
-
-
-def _returns_field(self: Any) -> Any:
-    return self.x
-
-
-_RETURNS_FIELD: Final = _returns_field.__code__
-
-
 def _pk_name(model: EntityModel) -> str | None:
     setting = model.setting("pk")
     if setting is None:
         setting = "id"
-    if not isinstance(setting, (str, list, tuple)):
-        setting = _reads_one_field(setting)
-        if setting in model.codecs or (setting not in model.fields and setting in model.members):
-            return None
     return model.to_json.get(setting, setting) if isinstance(setting, str) else None
 
 
@@ -494,7 +557,7 @@ def _pk_function(model: EntityModel) -> PkFunction:
     view_class = _view_class(model)
 
     def pk(record: Mapping[str, Any], parent: Any, key: str | None, args: tuple[Any, ...]) -> str | None:
-        view = _new(view_class)
+        view = new_instance(view_class)
         set_members(view, {**dict.fromkeys(model.fields), **model.attributes(record)})
         set_record(view, record)
         return usable_pk(function(view, parent, key, args) if wants_place else function(view))
@@ -503,7 +566,7 @@ def _pk_function(model: EntityModel) -> PkFunction:
 
 
 def _view_class(model: EntityModel) -> type[Entity]:
-    """What a `pk` method sees: the entity without defaults, where an absent field reads as None (§5.3)."""
+    """What a `pk` method sees: the entity without defaults, where an absent field reads as None."""
 
     def absent(self: Any, name: str) -> Any:
         if name.startswith("__"):
@@ -552,7 +615,7 @@ _HOOKS: Final = frozenset(
 
 
 class Entity(Record, metaclass=EntityMeta):
-    """A record type with a primary key; the store holds one copy of each (§5.3).
+    """A record type with a primary key; the store holds one copy of each.
 
     Fields are annotated class attributes with defaults. `pk()` gives the primary key (default: the field `id`), `key`
     names the table (default: the class name), `schema` nests other schemas, `indexes` names fields to look it up by;
@@ -581,7 +644,7 @@ class Entity(Record, metaclass=EntityMeta):
         key: ClassVar[str]
 
         def pk(self) -> str | None:
-            """The primary key: the field `id` unless a class says otherwise (§5.3)."""
+            """The primary key: the field `id` unless a class says otherwise."""
             return type(self).__model__.pk_of_instance(self)
 
     def __init__(self, /, **members: Any) -> None:
@@ -590,7 +653,7 @@ class Entity(Record, metaclass=EntityMeta):
 
     @classmethod
     def from_js(cls, props: Mapping[str, Any] | None = None) -> Self:
-        """An instance with all defaults and every member of `props`, declared or not; `props` is in wire form (§5.3).
+        """An instance with all defaults and every member of `props`, declared or not; `props` is in wire form.
 
         Nested objects become instances of their entities. Raises ProcessingError where a value does not decode, and
         TypeError for an abstract entity.
@@ -608,46 +671,46 @@ class Entity(Record, metaclass=EntityMeta):
 
     @classmethod
     def create_if_valid(cls, record: Mapping[str, Any]) -> Self | None:
-        """An instance for a stored record, None where `validate` reports a text (§5.3)."""
+        """An instance for a stored record, None where `validate` reports a text."""
         return None if cls.validate(record) else cls.from_js(record)
 
     @classmethod
     def process(cls, input: Any, parent: Any, key: str | None, args: tuple[Any, ...]) -> Mapping[str, Any] | None:
-        """The record to store for a response object: a shallow copy; None invalidates the entity (§5.3)."""
+        """The record to store for a response object: a shallow copy; None invalidates the entity."""
         return {**input}
 
     @classmethod
     def validate(cls, record: Mapping[str, Any]) -> str | None:
-        """A text where the record is unusable, else None; on write it rejects the response (§5.3)."""
+        """A text where the record is unusable, else None; on write it rejects the response."""
         return None
 
     @classmethod
     def merge(cls, existing: Mapping[str, Any], incoming: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Two records as one; the later argument's members win (§5.4)."""
+        """Two records as one; the later argument's members win."""
         return {**existing, **incoming}
 
     @classmethod
     def should_update(
         cls, existing_meta: Meta, incoming_meta: Meta, existing: Mapping[str, Any], incoming: Mapping[str, Any]
     ) -> bool:
-        """False keeps the existing record (§5.4)."""
+        """False keeps the existing record."""
         return True
 
     @classmethod
     def should_reorder(
         cls, existing_meta: Meta, incoming_meta: Meta, existing: Mapping[str, Any], incoming: Mapping[str, Any]
     ) -> bool:
-        """Whether the incoming record is the older one: its fetch started earlier (§5.4)."""
+        """Whether the incoming record is the older one: its fetch started earlier."""
         return incoming_meta.fetched_at < existing_meta.fetched_at
 
     @classmethod
     def merge_with_store(cls, existing_meta: Meta, incoming_meta: Meta, existing: Stored, incoming: Stored) -> Stored:
-        """The record to store for one that is there and one that comes (§5.4)."""
+        """The record to store for one that is there and one that comes."""
         model = cls.__model__
         if incoming is INVALID:
             return INVALID
         if existing is INVALID:
-            # What was requested before the deletion does not undo it (§5.4).
+            # What was requested before the deletion does not undo it.
             older = incoming_meta.fetched_at < existing_meta.fetched_at
             return INVALID if older else incoming
         was, comes = cast("Mapping[str, Any]", existing), cast("Mapping[str, Any]", incoming)
@@ -666,7 +729,7 @@ class Entity(Record, metaclass=EntityMeta):
     def merge_meta_with_store(
         cls, existing_meta: Meta, incoming_meta: Meta, existing: Stored, incoming: Stored
     ) -> Meta:
-        """The times to store: those of the younger record (§5.4)."""
+        """The times to store: those of the younger record."""
         model = cls.__model__
         if model.should_reorder is None or existing is INVALID or incoming is INVALID:
             older = incoming_meta.fetched_at < existing_meta.fetched_at and incoming is not INVALID
@@ -700,7 +763,7 @@ def _refuse_abstract(cls: type[Entity]) -> None:
 
 
 def validate_required(record: Mapping[str, Any], defaults: Mapping[str, Any]) -> str | None:
-    """For `validate`: reports the first of these fields that the record lacks, else None (§5.3)."""
+    """For `validate`: reports the first of these fields that the record lacks, else None."""
     for name in defaults:
         if name not in record:
             return f"missing required field {name!r}"
@@ -720,3 +783,14 @@ def nested_instance(schema: Schema | None, value: Any) -> Any:
         elif is_dict(value):
             value = {name: nested_instance(items[0], item) for name, item in value.items()}
     return read_only(value)
+
+
+@notation.register
+def _entity_class(raw: EntityMeta) -> Schema:
+    return raw.__model__.node
+
+
+def entity_of(raw: Any) -> type[Entity] | None:
+    """The entity class that a schema is about: itself, or the one inside its containers; None for several or none."""
+    node = entity_node(schema_of(raw))
+    return node.cls if node is not None else None

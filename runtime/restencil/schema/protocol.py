@@ -1,35 +1,191 @@
-"""The protocol of all schemas: three operations, with the recursion handed in (§5.1)."""
+"""What all schemas have in common, and the two protocols by which they talk to the passes over their values.
+
+A *writer* takes a response apart: it is handed to `Schema.normalize`, which gives it the entities and collections that
+it finds. A *reader* puts objects together: it is handed to `Schema.denormalize`, which asks it for those that the value
+refers to. Both hand the recursion in, so that a schema knows only what stands directly inside it. An *echo* repeats a
+response in its own shape with the store's instances in it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, ClassVar, Final
-from weakref import WeakSet, WeakValueDictionary
+from typing import Any, ClassVar, Final, Protocol, TypeAlias
+from weakref import WeakSet
 
-from ..base.errors import ConversionError, ProcessingError
-from ..base.package import check_reference, find
-from ..base.values import LIST, SCALARS, TUPLE, UNDEFINED, read_only
-from .codec import encode_any
-from .record import RecordMeta
+from ..base.values import SCALARS, TUPLE, UNDEFINED, Meta, ReadOnlyList, read_only
+from .stored import Growth
 
-if TYPE_CHECKING:
-    from ..cache.denormalize import Denormalization
-    from ..cache.normalize import Normalization
-    from .entity import Entity
+Compiled: TypeAlias = Callable[..., Any]
+"""A function that was made for one schema, which does what the schema's own method does."""
+
+
+class Writer(Protocol):
+    """What schemas ask of the pass that takes one response apart."""
+
+    args: tuple[Any, ...]
+    """The endpoint's arguments."""
+    where: str
+    """A phrase for the end of errors that says which response this is, or nothing."""
+    enclosing: tuple[Mapping[str, Any], str] | None
+    """The processed record of the entity that is being normalized, and the field."""
+    written: dict[tuple[int, str], str]
+    """Which primary key each object of the response got, by the object's identity and table."""
+    processed: dict[tuple[int, str], Mapping[str, Any]]
+    """What an overridden `process` made of an object of the response, by the object's identity and table."""
+    chosen: dict[tuple[int, int], Schema]
+    """Which schema a function chose for a polymorphic object of the response, by both identities."""
+
+    def visit(self, schema: Schema | None, value: Any, parent: Any, key: str | None) -> Any:
+        """The stored form of a value that stands in `parent` under `key`."""
+        ...
+
+    def created(self, normalize: Callable[..., Any], *args: Any) -> Any:
+        """Calls `normalize(*args)` for what a creation brought: inside, `placeholder` gives primary keys."""
+        ...
+
+    def placeholder(self) -> str | None:
+        """A primary key for a record that has none yet; None where nothing is being created."""
+        ...
+
+    def visited(self, value: Any, table: str, pk: str) -> bool:
+        """Whether this very object was already visited as this entity; notes it otherwise."""
+        ...
+
+    def keep(self, value: Mapping[str, Any], processed: Mapping[str, Any], table: str) -> None:
+        """Remembers what `process` made of an object of the response."""
+        ...
+
+    def record_before(self, table: str, pk: str) -> Mapping[str, Any] | None:
+        """The record as it stood before this pass, None where there was none."""
+        ...
+
+    def stored_record(self, table: str, pk: str) -> Mapping[str, Any] | None:
+        """The record as it stands at this point of the pass, None where there is none."""
+        ...
+
+    def is_stored(self, table: str, pk: str) -> bool:
+        """Whether the table has an entry at this point of the pass; INVALID counts as one."""
+        ...
+
+    def write_entity(self, schema: EntityNode, pk: str, record: dict[str, Any]) -> None:
+        """Stores a record, merged with those of this entity that are there."""
+        ...
+
+    def write_invalid(self, table: str, pk: str) -> None:
+        """Marks an entity as deleted or unusable; that wins over whatever is stored."""
+        ...
+
+    def open_table(self, table: str) -> None:
+        """Makes a table known, whether or not anything is in it."""
+        ...
+
+    def note_nested_collection(self, table: str, pk: str) -> None:
+        """Notes a collection that is nested in an entity and has nothing of it in its primary key."""
+        ...
+
+    def stored_collection(self, table: str, pk: str) -> Any:
+        """The stored list or dict of a collection at this point of the pass, None where there is none."""
+        ...
+
+    def collections(self, table: str) -> list[tuple[str, Any]]:
+        """Every stored collection of a table, with its primary key."""
+        ...
+
+    def write_collection(self, table: str, pk: str, items: Any) -> None:
+        """Replaces a collection, unless the stored one was fetched later."""
+        ...
+
+    def change_collection(self, table: str, pk: str, changed: Any) -> None:
+        """Stores a collection that something was added to or taken from."""
+        ...
+
+    def is_base(self, table: str, pk: str, stored: Any) -> bool:
+        """Whether this is what the tables themselves hold, so that `grow_collection` may be given it."""
+        ...
+
+    def grow_collection(self, table: str, pk: str, stored: Any, growth: Growth) -> None:
+        """Lets a list of the tables grow by items once the whole response is taken in."""
+        ...
+
+
+class Reader(Protocol):
+    """What schemas ask of the pass that puts objects together."""
+
+    args: tuple[Any, ...]
+    """The endpoint's arguments."""
+    asking: set[int]
+    """The identities of the schemas whose `query_key` is being asked for."""
+
+    def read(self, schema: Schema | None, stored: Any, slot: Any = None) -> Any:
+        """What a stored form is for readers, as the outermost value of a read."""
+        ...
+
+    def visit(self, schema: Schema | None, stored: Any) -> Any:
+        """The object for one stored value; `UNDEFINED` for a missing one and `INVALID` for an unusable one."""
+        ...
+
+    def items(self, schema: Schema | None, stored: list[Any]) -> ReadOnlyList[Any]:
+        """The objects for the items of a list; missing and unusable ones are left out, `None` stays."""
+        ...
+
+    def ready(self, table: str) -> Mapping[str, Any]:
+        """What lies in a table, where this read may hand instances out as they lie there."""
+        ...
+
+    def entity(self, schema: EntityNode, pk: Any) -> Any:
+        """The instance for a primary key; `UNDEFINED` for a missing one and `INVALID` for an unusable one."""
+        ...
+
+    def entity_from_record(self, schema: EntityNode, record: Mapping[str, Any]) -> Any:
+        """The instance for a record that was never normalized."""
+        ...
+
+    def collection(self, schema: CollectionNode, pk: str) -> Any:
+        """The list or dict of a stored collection; `UNDEFINED` for a missing one and `INVALID` for an unusable one."""
+        ...
+
+    def computed(self, schema: Schema, value: Any, compute: Callable[[], Any]) -> Any:
+        """What `compute()` gives: the identical result for the identical value and arguments."""
+        ...
+
+    def has(self, table: str, pk: str) -> bool:
+        """Whether the table has an entry; INVALID counts as one."""
+        ...
+
+    def stored(self, table: str, pk: str) -> Any:
+        """What the table holds: a record, an instance that is one, a collection, INVALID, or UNDEFINED."""
+        ...
+
+    def by_index(self, table: str, field: str, value: str) -> str | None:
+        """The primary key that an index holds for a value."""
+        ...
+
+    def table_exists(self, table: str) -> bool:
+        """Whether anything was ever written to the table."""
+        ...
+
+    def table(self, table: str) -> Iterator[str]:
+        """The primary keys of a table in order of arrival."""
+        ...
 
 
 class Schema:
-    """What all schema kinds have in common; each declares where entities are in a value (§5.1)."""
+    """What all schema kinds have in common; each declares where entities are in a value."""
 
     plain: ClassVar[bool] = False
-    """Whether there is nothing in it to denormalize (§8.1)."""
+    """Whether there is nothing in it to denormalize, but for what its children hold."""
+    many: ClassVar[bool] = False
+    """Whether a value of it is a list of values."""
 
-    normalizer: Callable[[Any, Any, str | None, Any], Any] | None = None
+    written_as: Any = None
+    """The list or dict that it was written as, if it was."""
+
+    normalizer: Compiled | None = None
     """The compiled form of `normalize`, once it pays."""
     uses: int = 0
     """How many values were normalized before it was compiled."""
-    denormalizer: Callable[[Any, Any], Any] | None = None
+    denormalizer: Compiled | None = None
     """The compiled form of `denormalize`, once it pays."""
     reads: int = 0
     """How many values were denormalized before it was compiled."""
@@ -38,23 +194,23 @@ class Schema:
         """A schema was redefined, perhaps one that was compiled into this one."""
         self.normalizer = self.denormalizer = None
 
-    def normalize(self, value: Any, parent: Any, key: str | None, run: Normalization) -> Any:
-        """Response value → stored form; entities in it are written through `run`."""
+    def normalize(self, value: Any, parent: Any, key: str | None, writer: Writer) -> Any:
+        """Response value → stored form; the entities in it are given to the writer."""
         raise NotImplementedError(f"{type(self).__name__} has no normalize")
 
-    def normalize_scalar(self, value: Any, run: Normalization) -> Any:
-        """A scalar where this schema stands: unchanged, except for entities and `Invalidate` (§5.1)."""
+    def normalize_scalar(self, value: Any, writer: Writer) -> Any:
+        """A scalar where this schema stands: unchanged, except for entities and `Invalidate`."""
         return value
 
-    def denormalize(self, stored: Any, run: Denormalization) -> Any:
+    def denormalize(self, stored: Any, reader: Reader) -> Any:
         """Stored form → objects; `UNDEFINED` for missing and `INVALID` for unusable."""
         raise NotImplementedError(f"{type(self).__name__} has no denormalize")
 
-    def answer(self, value: Any, run: Answer) -> Any:
-        """The response's own shape, in which every entity is the store's instance (§7.2)."""
-        raise NotImplementedError(f"{type(self).__name__} has no answer")
+    def echo(self, value: Any, echo: Echo) -> Any:
+        """The response's own shape, in which every entity is the store's instance."""
+        raise NotImplementedError(f"{type(self).__name__} has no echo")
 
-    def query_key(self, args: tuple[Any, ...], run: Denormalization) -> Any:
+    def query_key(self, args: tuple[Any, ...], reader: Reader) -> Any:
         """The stored form that would be the result for these args, from tables alone; `UNDEFINED` if unknown."""
         return UNDEFINED
 
@@ -69,12 +225,113 @@ class Schema:
 
     @property
     def title(self) -> str:
-        """The name that endpoints and errors use for it (§4.2)."""
+        """The name that endpoints and errors use for it."""
         return type(self).__name__
+
+    @property
+    def wire_model(self) -> Any:
+        """What `to_wire` takes as the model of the values that it stands for, None where their names stay."""
+        return None
+
+    @property
+    def body_model(self) -> Any:
+        """What `to_wire` takes as the model of a request's body: of lists their items', else the one entity inside."""
+        if self.many:
+            return self.wire_model
+        node = entity_node(self)
+        return None if node is None else node.cls
+
+
+class EntityNode(Schema):
+    """An entity class where a schema stands, as the two passes see it."""
+
+    cls: type[Any]
+    """The class of the instances."""
+    table_key: str
+    """The table that holds them."""
+
+    builder: Compiled | None = None
+    """The compiled function that builds an entity of the class with all that is nested in it."""
+    ends: bool = False
+    """Whether that function needs no help of the interpreter's: nothing in the schema leads back to the class."""
+    filler: Compiled | None = None
+    """The compiled function that fills one instance in, where the class leads back to itself."""
+
+    def drop_compiled(self) -> None:
+        """A schema was redefined, perhaps one that was compiled into this one."""
+        super().drop_compiled()
+        self.builder = self.filler = None
+        self.ends = False
+
+    @property
+    def indexes(self) -> tuple[str, ...]:
+        """The names in JSON of the fields that entities are looked up by."""
+        raise NotImplementedError
+
+    @property
+    def max_depth(self) -> int:
+        """How many entities may be built in each other at most."""
+        raise NotImplementedError
+
+    def to_store(self, record: dict[str, Any]) -> Any:
+        """What the table is to hold for a new record, which becomes the store's."""
+        raise NotImplementedError
+
+    def joined(self, earlier: Mapping[str, Any], record: dict[str, Any]) -> dict[str, Any]:
+        """One record of two that a single response brought of the same entity."""
+        raise NotImplementedError
+
+    def merged(self, before: Any, before_meta: Meta, record: dict[str, Any], meta: Meta) -> tuple[Any, Meta]:
+        """What the table is to hold, and its times, where it held `before` and a record comes."""
+        raise NotImplementedError
+
+    def instance(
+        self, record: Mapping[str, Any], pk: str | None, reader: Reader, begun: Callable[[Any], None] | None
+    ) -> Any:
+        """The object for a record, INVALID for an unusable one.
+
+        `begun` is told of the object before anything nested in it is asked for, so that cycles can close.
+        """
+        raise NotImplementedError
+
+
+class CollectionNode(Schema):
+    """A collection as the two passes see it: a list or dict that lies in a table of its own."""
+
+    @property
+    def table_key(self) -> str:
+        """The table that holds it."""
+        raise NotImplementedError
+
+    def identity(self) -> Any:
+        """What collections have in common whose objects are shared."""
+        raise NotImplementedError
+
+    def opened(self, stored: Any, reader: Reader) -> Any:
+        """The list or dict for its stored items."""
+        raise NotImplementedError
+
+
+class Echo:
+    """Hands the recursion of `Schema.echo` in: what the store holds now, and what the response was stored as."""
+
+    def __init__(self, writer: Writer, reader: Reader) -> None:
+        self.written: Mapping[tuple[int, str], str] = writer.written
+        self.processed: Mapping[tuple[int, str], Mapping[str, Any]] = writer.processed
+        self.chosen: Mapping[tuple[int, int], Schema] = writer.chosen
+        self.reader = reader
+
+    def visit(self, schema: Schema | None, value: Any) -> Any:
+        """The echo of one value; without a schema the value itself."""
+        if schema is None:
+            return value if type(value) in SCALARS else read_only(value)
+        if value is None:
+            return None
+        return schema.echo(list(value) if isinstance(value, TUPLE) else value, self)
 
 
 class _Definitions:
-    """Counts the calls of `define()`, after which nothing that was made from a schema before is used (§5.1)."""
+    """Counts the calls of `define()`, after which nothing that was made from a schema before is used."""
 
     count = 0
 
@@ -92,131 +349,8 @@ class _Definitions:
 definitions: Final = _Definitions()
 
 
-class Answer:
-    """Hands the recursion of `Schema.answer` in: what the store holds now, and what the response was stored as."""
-
-    def __init__(self, run: Normalization, reader: Denormalization) -> None:
-        self.written: Mapping[tuple[int, str], str] = run.written
-        self.processed: Mapping[tuple[int, str], Mapping[str, Any]] = run.processed
-        self.chosen: Mapping[tuple[int, int], Schema] = run.chosen
-        self.reader = reader
-
-    def visit(self, schema: Schema | None, value: Any) -> Any:
-        """The answer for one value; without a schema the value itself."""
-        if schema is None:
-            return value if type(value) in SCALARS else read_only(value)
-        if value is None:
-            return None
-        return schema.answer(list(value) if isinstance(value, TUPLE) else value, self)
-
-
-class Conversion(Schema):
-    """A plain callable that turns a stored value into what is handed out, never called on None (§5.1)."""
-
-    def __init__(self, convert: Callable[[Any], Any], encode: Callable[[Any], Any] = encode_any) -> None:
-        self.convert = convert
-        self.encode = encode
-
-    def normalize(self, value: Any, parent: Any, key: str | None, run: Normalization) -> Any:
-        return value
-
-    def converted(self, value: Any) -> Any:
-        """What is handed out for a stored value; lists and dicts go in and come out read-only (§6.1)."""
-        return read_only(self.convert(read_only(value)))
-
-    def denormalize(self, stored: Any, run: Denormalization) -> Any:
-        try:
-            return self.converted(stored)
-        except ProcessingError:
-            raise
-        except Exception as error:
-            raise ConversionError(
-                f"{stored!r:.100} does not convert by {self.title}: {error}; give the schema a conversion that fits "
-                "what the server sends"
-            ) from error
-
-    def answer(self, value: Any, run: Answer) -> Any:
-        return self.denormalize(value, run.reader)
-
-    @property
-    def title(self) -> str:
-        return getattr(self.convert, "__name__", type(self.convert).__name__)
-
-
-class Lazy(Schema):
-    """Stands for a schema that is asked for at first use and then remembered: what a function gives, or a name.
-
-    `Lazy(lambda: User)` is the class `User` of the same module, `Lazy(".users:User", __name__)` that of the module
-    `users` beside it, and `Lazy("shop.users:User")` that of any module. Raises ValueError for another form of a name.
-    """
-
-    def __init__(self, resolve: Callable[[], Any] | str, asking: str = "") -> None:
-        if isinstance(resolve, str):
-            check_reference(resolve, relative=bool(asking))
-        self._resolve = resolve
-        self._asking = asking
-        self._raw: Any = UNDEFINED
-
-    @property
-    def raw(self) -> Any:
-        """The schema as it was written where it stands."""
-        if self._raw is UNDEFINED:
-            resolve = self._resolve
-            self._raw = find(resolve, self._asking) if isinstance(resolve, str) else resolve()
-        return self._raw
-
-    @property
-    def target(self) -> Schema | None:
-        """The schema that it stands for."""
-        return schema_of(self.raw)
-
-    def __repr__(self) -> str:
-        return f"Lazy({self._raw if self._raw is not UNDEFINED else self._resolve!r})"
-
-
-_SHORTHAND: tuple[type[Any], ...] = (list, dict)
-_shorthands: Final[WeakValueDictionary[int, Schema]] = WeakValueDictionary()
-
-
-def schema_of(raw: Any) -> Schema | None:
-    """The schema that a value written as one stands for; None where it is documentation only (§4.4, §5.1).
-
-    One list or dict object always gives one schema object. Raises TypeError for a list that has not exactly one item.
-    """
-    if raw is None:
-        return None
-    if isinstance(raw, Lazy):
-        return raw.target
-    if isinstance(raw, Schema):
-        return raw
-    if isinstance(raw, RecordMeta):
-        node: Schema | None = getattr(raw.__model__, "node", None)
-        return node if node is not None else Conversion(raw.__model__.cls.from_js)
-    if isinstance(raw, _SHORTHAND):
-        from .containers import List, Object
-
-        known = _shorthands.get(id(raw))
-        if known is None:
-            known = List(raw) if isinstance(raw, LIST) else Object(raw)
-            known.written_as = raw  # held, so that the id stays this object's
-            _shorthands[id(raw)] = known
-        return known
-    if callable(raw):
-        return Conversion(raw)
-    return None
-
-
-def check_shorthand(raw: Any, above: tuple[Any, ...] = ()) -> None:
-    """Raises TypeError for a list, in a schema written as lists and dicts, that has not exactly one item (§5.5)."""
-    if isinstance(raw, _SHORTHAND) and not any(raw is outer for outer in above):
-        if isinstance(raw, LIST) and len(raw) != 1:
-            schema_of(raw)
-        for member in raw if isinstance(raw, LIST) else raw.values():
-            check_shorthand(member, (*above, raw))
-
-
 def is_plain(schema: Schema | None, seen: frozenset[int] = frozenset()) -> bool:
-    """Whether there is nothing to denormalize: no schema, or only plain values (§8.1)."""
+    """Whether there is nothing to denormalize: no schema, or only plain values."""
     if schema is None:
         return True
     if id(schema) in seen:
@@ -226,15 +360,12 @@ def is_plain(schema: Schema | None, seen: frozenset[int] = frozenset()) -> bool:
     return all(is_plain(child, seen | {id(schema)}) for child in schema.children())
 
 
-def entity_of(raw: Any) -> type[Entity] | None:
-    """The entity class that a schema is about: itself, or the one inside its containers; None for several or none."""
-    from .entity import EntitySchema
-
-    schema = schema_of(raw)
+def entity_node(schema: Schema | None) -> EntityNode | None:
+    """The entity that a schema is about: itself, or the one inside its containers; None for several or none."""
     seen: set[int] = set()
     while schema is not None and id(schema) not in seen:
-        if isinstance(schema, EntitySchema):
-            return schema.cls
+        if isinstance(schema, EntityNode):
+            return schema
         seen.add(id(schema))
         inner = [child for child in schema.children() if child is not None]
         schema = inner[0] if len(inner) == 1 else None
@@ -254,9 +385,3 @@ def title_of(schema: Schema | None, otherwise: str) -> str:
         return schema.title
     finally:
         _naming.reset(token)
-
-
-def schema_name(raw: Any) -> str:
-    """The name of a schema in endpoint names (§4.2)."""
-    schema = schema_of(raw)
-    return title_of(schema, type(raw).__name__)

@@ -1,6 +1,6 @@
 """Records: immutable classes of typed fields, and the class record that the library reads instead of the class.
 
-A *record class* declares fields with defaults (§5.3). Its *model* knows everything the library needs of it: names in
+A *record class* declares fields with defaults. Its *model* knows everything the library needs of it: names in
 JSON, conversions, defaults. Configuration is read from the model alone, so a field may bear the name of a setting.
 """
 
@@ -56,7 +56,7 @@ class Field:
         return self.wire or self.name
 
     def default_value(self) -> Any:
-        """The value of the field where a record lacks it; mutable defaults are made anew or read-only (§5.3)."""
+        """The value of the field where a record lacks it; mutable defaults are made anew or read-only."""
         if self.factory is not None:
             return read_only(self.factory())
         return None if self.default is UNDEFINED else self.default
@@ -122,7 +122,7 @@ def field(
     encode: Callable[[Any], Any] | None = None,
     required: bool = False,
 ) -> Any:
-    """A field with more than a default: `field(default=None, wire="joinedAt")` (§5.3.0).
+    """A field with more than a default: `field(default=None, wire="joinedAt")`.
 
     `schema` nests entities (as the class's `schema` does), `wire` is the name in JSON, `decode` and `encode` convert
     between JSON and Python values and are never called on None; `required=True`: where the record lacks the field or
@@ -136,7 +136,7 @@ def field(
 
 
 class _Required:
-    """Stands on the class for a required field: reading it where the record lacks it says so (§5.3)."""
+    """Stands on the class for a required field: reading it where the record lacks it says so."""
 
     __slots__ = ("_name",)
 
@@ -194,14 +194,14 @@ class Model:
         self.fields: dict[str, Field] = {**inherited, **own}
         renames: Mapping[str, str] = self.setting("wire", {})
         for name, json_name in renames.items():
-            known = self.fields.get(name)
-            if known is None:
+            declared = self.fields.get(name)
+            if declared is None:
                 raise TypeError(f"{cls.__name__}.wire renames {name!r}, which is no field of it")
-            if known.wire != json_name:
-                self.fields[name] = _copied(known, wire=json_name)
+            if declared.wire != json_name:
+                self.fields[name] = _copied(declared, wire=json_name)
         self.to_json: dict[str, str] = {f.name: f.in_json for f in self.fields.values() if f.in_json != f.name}
         self.to_python: dict[str, str] = {json_name: name for name, json_name in self.to_json.items()}
-        names = [known.in_json for known in self.fields.values()]
+        names = [declared.in_json for declared in self.fields.values()]
         if len(set(names)) != len(names):
             twice = next(name for name in names if names.count(name) > 1)
             raise TypeError(f"two fields of {cls.__name__} have one name in JSON: {twice!r}")
@@ -225,10 +225,10 @@ class Model:
             decoders: Mapping[str, Any] = self.setting("decode", {})
             encoders: Mapping[str, Any] = self.setting("encode", {})
             found = {}
-            for name, known in self.fields.items():
-                decode = known.decode or decoders.get(name)
-                encode = known.encode or encoders.get(name)
-                built_in = codec_of(annotation_of(self.cls, known)) if decode is None or encode is None else None
+            for name, declared in self.fields.items():
+                decode = declared.decode or decoders.get(name)
+                encode = declared.encode or encoders.get(name)
+                built_in = codec_of(annotation_of(self.cls, declared)) if decode is None or encode is None else None
                 if decode is not None or encode is not None or built_in is not None:
                     found[name] = Codec(
                         decode or (built_in.decode if built_in else _same),
@@ -284,22 +284,22 @@ class Model:
             ) from error
 
     def encoded(self, members: Mapping[str, Any]) -> dict[str, Any]:
-        """Members with Python names and values in wire form; what is in wire form already passes unchanged (§5.3.0)."""
+        """Members with Python names and values in wire form; what is in wire form already passes unchanged."""
         to_json, codecs, fields = self.to_json, self.codecs, self.fields
         out: dict[str, Any] = {}
         for name, value in members.items():
-            known = fields.get(name)
+            declared = fields.get(name)
             json_name = to_json.get(name, name)
             if json_name is not name and json_name in members:
                 continue  # the wire name stands beside the Python name: the wire form was meant
-            if known is None:
-                known = fields.get(self.to_python.get(name, ""))
+            if declared is None:
+                declared = fields.get(self.to_python.get(name, ""))
             if value is None:
                 out[json_name] = None
-            elif known is not None and known.name in codecs:
-                out[json_name] = codecs[known.name].encode(value)
+            elif declared is not None and declared.name in codecs:
+                out[json_name] = codecs[declared.name].encode(value)
             else:
-                out[json_name] = to_wire(value, None if known is None else self.nested_model(known.name))
+                out[json_name] = to_wire(value, None if declared is None else self.nested_model(declared.name))
         return out
 
     def nested_model(self, name: str) -> Any:
@@ -326,27 +326,29 @@ def _same(value: Any) -> Any:
     return value
 
 
-def _copied(known: Field, *, wire: str | None) -> Field:
-    made = Field(known.default, known.factory, known.schema, wire, known.decode, known.encode, known.required)
-    made.name, made.annotation, made.owner = known.name, known.annotation, known.owner
+def _copied(declared: Field, *, wire: str | None) -> Field:
+    made = Field(
+        declared.default, declared.factory, declared.schema, wire, declared.decode, declared.encode, declared.required
+    )
+    made.name, made.annotation, made.owner = declared.name, declared.annotation, declared.owner
     return made
 
 
-def annotation_of(cls: type[Record], known: Field) -> Any:
+def annotation_of(cls: type[Record], declared: Field) -> Any:
     """The field's type; None where its text names something that exists for type checkers alone."""
-    owner = known.owner or cls
+    owner = declared.owner or cls
     scope = vars(sys.modules.get(owner.__module__, typing))
     # A field may be called like its type; the type is what the module means by that name.
     inner = {name: value for name, value in vars(owner).items() if name not in cls.__model__.fields}
-    holder = types.SimpleNamespace(__annotations__={known.name: known.annotation})
+    holder = types.SimpleNamespace(__annotations__={declared.name: declared.annotation})
     try:
-        return typing.get_type_hints(holder, scope, inner, include_extras=True)[known.name]
+        return typing.get_type_hints(holder, scope, inner, include_extras=True)[declared.name]
     except Exception:  # names that exist for type checkers alone cannot be looked up
         return None
 
 
 def to_wire(value: Any, model: Any = None) -> Any:
-    """A value in wire form: JSON names and JSON values (§5.3.0).
+    """A value in wire form: JSON names and JSON values.
 
     With a record class or an `Object` schema as `model` (or `[model]` for lists), names are mapped by its `wire` and
     values by its `encode`; a value that is in wire form already passes unchanged. Instances of record classes give the
@@ -402,16 +404,16 @@ class RecordMeta(type):
             if root or member.startswith("__") or _is_class_variable(annotation):
                 continue
             default = namespace.get(member, UNDEFINED)
-            known = default if isinstance(default, Field) else Field(default)
-            known.name, known.annotation = member, annotation
-            namespace[member] = _class_default(known)
-            own[member] = known
+            declared = default if isinstance(default, Field) else Field(default)
+            declared.name, declared.annotation = member, annotation
+            namespace[member] = _class_default(declared)
+            own[member] = declared
         for word in _SETTINGS - own.keys() - settings.keys():
             if word in namespace and not root:
                 settings[word] = namespace[word]
         cls = super().__new__(mcls, name, bases, namespace, **keywords)
-        for known in own.values():
-            known.owner = cls
+        for declared in own.values():
+            declared.owner = cls
         _refuse_member_names(cls, own)
         type.__setattr__(cls, "__model__", cls.__make_model__(settings, own))
         return cls
@@ -441,28 +443,28 @@ class RecordMeta(type):
         return ("from_js",)
 
 
-def _class_default(known: Field) -> Any:
-    if known.required:
-        return _Required(known.name)
-    if known.factory is None:
-        default = known.default
+def _class_default(declared: Field) -> Any:
+    if declared.required:
+        return _Required(declared.name)
+    if declared.factory is None:
+        default = declared.default
         if default is UNDEFINED:
             return None
         if type(default) in _IMMUTABLE or isinstance(default, Record):
             return default
         if type(default) in (list, dict):
-            known.default = read_only(default)
-            return known.default
+            declared.default = read_only(default)
+            return declared.default
         from copy import deepcopy
 
         try:
             hash(default)
         except TypeError:
-            known.factory = lambda: deepcopy(default)
+            declared.factory = lambda: deepcopy(default)
         else:
             if not hasattr(kind_of(default), "__get__"):
                 return default  # a function would be bound to the instance that it is read from
-    return _Made(known)
+    return _Made(declared)
 
 
 def _refuse_member_names(cls: RecordMeta, own: Mapping[str, Field]) -> None:
@@ -479,7 +481,7 @@ def _refuse_member_names(cls: RecordMeta, own: Mapping[str, Field]) -> None:
 class Record(metaclass=RecordMeta):
     """An immutable value of typed fields; nested values of a specification's `objects` are such records.
 
-    Instances are made from keywords in Python form, or by `from_js` from a mapping in wire form (§5.3.0).
+    Instances are made from keywords in Python form, or by `from_js` from a mapping in wire form.
     """
 
     __slots__ = ("__dict__", "_record")
@@ -492,16 +494,16 @@ class Record(metaclass=RecordMeta):
         unknown = members.keys() - model.fields.keys()
         if unknown:
             raise TypeError(f"{type(self).__name__} has no field {_suggest(min(unknown), model.fields)}")
-        missing = [name for name, known in model.fields.items() if known.required and name not in members]
+        missing = [name for name, declared in model.fields.items() if declared.required and name not in members]
         if missing:
             raise TypeError(f"{type(self).__name__} needs the field {missing[0]!r}, which has no default")
         set_members(self, {name: read_only(value) for name, value in members.items()})
-        if any(known.factory is not None for known in model.fields.values()):
+        if any(declared.factory is not None for declared in model.fields.values()):
             set_record(self, model.encoded(members))  # what a factory gives later was not set
 
     @classmethod
     def from_js(cls, props: Mapping[str, Any] | None = None) -> Self:
-        """An instance with all defaults and every member of `props`, declared or not; `props` is in wire form (§5.3).
+        """An instance with all defaults and every member of `props`, declared or not; `props` is in wire form.
 
         Raises ProcessingError where a value does not decode.
         """
@@ -513,7 +515,7 @@ class Record(metaclass=RecordMeta):
 
     @classmethod
     def from_dict(cls, props: Mapping[str, Any] | None = None) -> Self:
-        """The same as `from_js`, by its Python name (§5.3)."""
+        """An instance with all defaults and every member of `props`: `from_js` in Python's words."""
         return cls.from_js(props)
 
     def to_dict(self) -> dict[str, Any]:
@@ -521,8 +523,8 @@ class Record(metaclass=RecordMeta):
         model = type(self).__model__
         own = self.__dict__
         members: dict[str, Any] = {
-            name: own[name] if name in own else None if known.required else getattr(self, name)
-            for name, known in model.fields.items()
+            name: own[name] if name in own else None if declared.required else getattr(self, name)
+            for name, declared in model.fields.items()
         }
         hidden = model.members  # values of cached properties lie among the members and are none
         members.update((name, value) for name, value in own.items() if name not in members and name not in hidden)
@@ -575,8 +577,8 @@ class Record(metaclass=RecordMeta):
             model = type(self).__model__
             if name in model.fields or name in model.members:
                 return object.__getattribute__(self, name)  # it exists: what it raised itself is what there is to say
-            known = [*model.fields, *self.__dict__]
-            raise AttributeError(f"{type(self).__name__} has no field {_suggest(name, known)}")
+            names = [*model.fields, *self.__dict__]
+            raise AttributeError(f"{type(self).__name__} has no field {_suggest(name, names)}")
 
     def __eq__(self, other: object) -> bool:
         if self is other:
@@ -611,6 +613,9 @@ class Record(metaclass=RecordMeta):
         return iter(sorted({*super().__dir__(), *type(self).__model__.fields}))
 
 
+# What a response brought becomes an instance in these steps, and not by `__init__`: that takes, and checks, keywords
+# that users write in Python form.
+new_instance: Final[Callable[[type[Any]], Any]] = object.__new__
 set_members: Final[Callable[[Any, dict[str, Any]], None]] = Record.__dict__["__dict__"].__set__
 set_record: Final[Callable[[Any, Mapping[str, Any]], None]] = Record.__dict__["_record"].__set__
 _get_record: Final[Callable[[Any], Mapping[str, Any]]] = Record.__dict__["_record"].__get__
@@ -628,10 +633,10 @@ def _blank(cls: type[Record]) -> Record:
     return cls.__new__(cls)
 
 
-def _suggest(name: str, known: Iterable[str]) -> str:
+def _suggest(name: str, names: Iterable[str]) -> str:
     from difflib import get_close_matches
 
-    near = get_close_matches(name, list(known), 1)
+    near = get_close_matches(name, list(names), 1)
     return f"{name!r}; did you mean {near[0]!r}?" if near else f"{name!r}"
 
 

@@ -8,20 +8,20 @@ from collections.abc import Callable
 
 import pytest
 
-from restencil.base.struct import Frozen
+from restencil.base.struct import Struct
 
 
-class Point(Frozen):
+class Point(Struct):
     x: int
     y: int = 2
 
 
-class Other(Frozen):
+class Other(Struct):
     x: int
     y: int = 2
 
 
-class Nothing(Frozen):
+class Nothing(Struct):
     pass
 
 
@@ -57,7 +57,7 @@ def test_copies_and_pickles_are_equal() -> None:
         (lambda: Nothing("x"), "Nothing was given 1 members by place"),  # pyright: ignore[reportCallIssue]
     ],
 )
-def test_wrong_members_are_refused(make: Callable[[], Frozen], message: str) -> None:
+def test_wrong_members_are_refused(make: Callable[[], Struct], message: str) -> None:
     """The message says what is wrong and what there is."""
     with pytest.raises(TypeError, match=message):
         make()

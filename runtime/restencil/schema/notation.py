@@ -1,0 +1,141 @@
+"""How schemas are written: lists, dicts, classes and functions stand for schema objects, and `Lazy` for later ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import singledispatch
+from typing import Any, Final, TypeVar
+from weakref import WeakValueDictionary
+
+from ..base.errors import ConversionError, ProcessingError
+from ..base.package import check_reference, find
+from ..base.values import LIST, UNDEFINED, read_only
+from .codec import encode_any
+from .protocol import Echo, Reader, Schema, Writer, title_of
+from .record import RecordMeta
+
+T = TypeVar("T")
+
+
+class Conversion(Schema):
+    """A plain callable that turns a stored value into what is handed out, never called on None."""
+
+    def __init__(self, convert: Callable[[Any], Any], encode: Callable[[Any], Any] = encode_any) -> None:
+        self.convert = convert
+        self.encode = encode
+
+    def normalize(self, value: Any, parent: Any, key: str | None, writer: Writer) -> Any:
+        return value
+
+    def converted(self, value: Any) -> Any:
+        """What is handed out for a stored value; lists and dicts go in and come out read-only."""
+        return read_only(self.convert(read_only(value)))
+
+    def denormalize(self, stored: Any, reader: Reader) -> Any:
+        try:
+            return self.converted(stored)
+        except ProcessingError:
+            raise
+        except Exception as error:
+            raise ConversionError(
+                f"{stored!r:.100} does not convert by {self.title}: {error}; give the schema a conversion that fits "
+                "what the server sends"
+            ) from error
+
+    def echo(self, value: Any, echo: Echo) -> Any:
+        return self.denormalize(value, echo.reader)
+
+    @property
+    def title(self) -> str:
+        return getattr(self.convert, "__name__", type(self.convert).__name__)
+
+
+class Lazy(Schema):
+    """Stands for a schema that is asked for at first use and then remembered: what a function gives, or a name.
+
+    `Lazy(lambda: User)` is the class `User` of the same module, `Lazy(".users:User", __name__)` that of the module
+    `users` beside it, and `Lazy("shop.users:User")` that of any module. Raises ValueError for another form of a name.
+    """
+
+    def __init__(self, resolve: Callable[[], Any] | str, asking: str = "") -> None:
+        if isinstance(resolve, str):
+            check_reference(resolve, relative=bool(asking))
+        self._resolve = resolve
+        self._asking = asking
+        self._raw: Any = UNDEFINED
+
+    @property
+    def raw(self) -> Any:
+        """The schema as it was written where it stands."""
+        if self._raw is UNDEFINED:
+            resolve = self._resolve
+            self._raw = find(resolve, self._asking) if isinstance(resolve, str) else resolve()
+        return self._raw
+
+    @property
+    def target(self) -> Schema | None:
+        """The schema that it stands for."""
+        return schema_of(self.raw)
+
+    def __repr__(self) -> str:
+        return f"Lazy({self._raw if self._raw is not UNDEFINED else self._resolve!r})"
+
+
+def schema_of(raw: Any) -> Schema | None:
+    """The schema that a value written as one stands for; None where it is documentation only.
+
+    One list or dict object always gives one schema object. Raises TypeError for a list that has not exactly one item.
+    """
+    if raw is None:
+        return None
+    if isinstance(raw, Lazy):
+        return raw.target
+    if isinstance(raw, Schema):
+        return raw
+    return notation(raw)
+
+
+@singledispatch
+def notation(raw: Any) -> Schema | None:
+    """What a value that is no schema object stands for; each kind of schema registers how it may be written."""
+    return Conversion(raw) if callable(raw) else None
+
+
+@notation.register
+def _record_class(raw: RecordMeta) -> Schema:
+    return Conversion(raw.__model__.cls.from_js)
+
+
+_shorthands: Final[WeakValueDictionary[int, Schema]] = WeakValueDictionary()
+
+
+def shorthand(raw: T, make: Callable[[T], Schema]) -> Schema:
+    """The schema that a list or dict stands for, made when the object is met first."""
+    schema = _shorthands.get(id(raw))
+    if schema is None:
+        schema = _shorthands[id(raw)] = make(raw)
+        schema.written_as = raw  # held, so that the id stays this object's
+    return schema
+
+
+_SHORTHAND: tuple[type[Any], ...] = (list, dict)
+
+
+def check_shorthand(raw: Any, above: tuple[Any, ...] = ()) -> None:
+    """Raises TypeError for a list, in a schema written as lists and dicts, that has not exactly one item."""
+    if isinstance(raw, _SHORTHAND) and not any(raw is outer for outer in above):
+        if isinstance(raw, LIST) and len(raw) != 1:
+            schema_of(raw)
+        for member in raw if isinstance(raw, LIST) else raw.values():
+            check_shorthand(member, (*above, raw))
+
+
+def body_model(raw: Any) -> Any:
+    """What brings a body to wire form for an endpoint with this schema: its entity, or what chooses one."""
+    schema = schema_of(raw)
+    return None if schema is None else schema.body_model
+
+
+def schema_name(raw: Any) -> str:
+    """The name of a schema in endpoint names."""
+    return title_of(schema_of(raw), type(raw).__name__)

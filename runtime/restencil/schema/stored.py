@@ -1,0 +1,75 @@
+"""Stored forms: what lies in the tables of a store for entities and collections."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from ..base.lazy import json
+from ..base.values import Sentinel, kind_of
+
+_NO_INSTANCE: tuple[type[Any], ...] = (dict, list, Sentinel)
+
+
+def record_of(stored: Any) -> Any:
+    """The record (or list of primary keys) of what a table holds, in wire form; sentinels as they are."""
+    return stored if isinstance(stored, _NO_INSTANCE) else stored.__dict__
+
+
+def entry_key(entry: Any) -> Any:
+    """What tells an entry of a stored list from the others: polymorphic ones are dicts, compared by value."""
+    return ("", json.dumps(entry, sort_keys=True, default=str)) if isinstance(entry, (dict, list)) else entry
+
+
+class Growth(NamedTuple):
+    """Items that a stored list is to grow by, before all others or after them."""
+
+    items: list[Any]
+    first: bool
+
+
+class Keys(list[Any]):
+    """The items of a stored list that others were added to, with an index of them.
+
+    So an addition to a long list neither looks through all of it nor copies it: it grows where no one holds it as it
+    was, else the index goes on to the list that is made from it. (Benchmark: push 10 items onto a list of 10,000.)
+    """
+
+    __slots__ = ("_index",)
+
+    _index: set[Any] | None
+
+    def lacking(self, new: list[Any]) -> list[Any]:
+        """The new items that are not in it, each once."""
+        index = self._indexed()
+        lacking: dict[Any, Any] = {}
+        for entry in new:
+            key = entry if kind_of(entry) is str else entry_key(entry)
+            if key not in index:
+                lacking.setdefault(key, entry)
+        return [*lacking.values()]
+
+    def grow(self, growth: Growth) -> None:
+        """Takes in items that it lacks."""
+        items, first = growth
+        self._indexed().update(map(entry_key, items))
+        if first:
+            self[:0] = items
+        else:
+            self += items
+
+    def grown(self, growth: Growth) -> Keys:
+        """A list with items that it lacks; the index goes on to that one."""
+        longer = Keys(self)
+        longer._index, self._index = self._indexed(), None
+        longer.grow(growth)
+        return longer
+
+    def _indexed(self) -> set[Any]:
+        index: set[Any] | None = getattr(self, "_index", None)
+        if index is None:
+            try:
+                index = set(self)
+            except TypeError:
+                index = set(map(entry_key, self))
+            self._index = index
+        return index
