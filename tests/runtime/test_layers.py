@@ -20,7 +20,7 @@ from restencil import (
     schema,
 )
 from restencil.base.values import INVALID
-from restencil.cache.store import Snapshot
+from restencil.cache.snapshot import Snapshot
 
 
 class Todo(Entity, indexes=("slug",)):

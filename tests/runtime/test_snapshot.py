@@ -10,7 +10,7 @@ from tests.runtime.doubles import Desk
 
 from restencil import AbortError, AbortOptimistic, Entity, NetworkError, RestEndpoint, create_resource, schema
 from restencil.cache.reading import ExpiryStatus
-from restencil.cache.store import Snapshot
+from restencil.cache.snapshot import Snapshot
 
 
 class User(Entity, indexes=("slug",)):
@@ -175,9 +175,9 @@ def test_snapshots_of_different_moments_differ(desk: Desk) -> None:
 def test_a_snapshot_that_is_let_go_of_costs_nothing(desk: Desk) -> None:
     """What was kept aside for it goes with it."""
     snapshot = desk.snapshot()
-    assert len(desk.store._asides) == 1  # pyright: ignore[reportPrivateUsage]
+    assert len(desk.store._contents.asides) == 1  # pyright: ignore[reportPrivateUsage]
     del snapshot
-    assert len(desk.store._asides) == 0  # pyright: ignore[reportPrivateUsage]
+    assert len(desk.store._contents.asides) == 0  # pyright: ignore[reportPrivateUsage]
 
 
 def test_a_snapshot_never_says_to_the_view_what_was_in_no_table_then() -> None:

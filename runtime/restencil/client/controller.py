@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from ..base.steps import Flow
     from ..cache.actions import Action
     from ..cache.reading import Reading
-    from ..cache.store import Snapshot
+    from ..cache.snapshot import Snapshot
     from ..endpoint.endpoint import Endpoint
     from ..schema.record import Record
     from . import eager_task as eager
