@@ -21,12 +21,14 @@ from .tables import EMPTY, Cell, Change, KeyMeta, Stamp, State, Tables
 
 if TYPE_CHECKING:
     from .actions import Fetch
+    from .normalize import Normalization
     from .optimistic import Token
+    from .request import Request
     from .retention import Retention
 
-Ready: TypeAlias = "tuple[Any, int, tuple[Any, ...], tuple[Any, float]]"
-"""What a read found under a key, and when it turns stale; before it: the schema, how often schemas had been redefined
-by then, and the arguments."""
+Ready: TypeAlias = "tuple[Any, int, tuple[Any, ...], Any, float]"
+"""What was found under a key: for which schema, how often schemas had been redefined by then, for which arguments; the
+data, and when it turns stale."""
 
 _NO_KEYS: Final[Mapping[str, KeyMeta]] = {}
 
@@ -52,8 +54,10 @@ class Effects:
     """Whether all that is held goes before."""
     is_told: bool = True
     """Whether listeners hear of it; of an optimistic update that ended they always do."""
-    then: Callable[[], Any] | None = None
-    """What the action gives once all that is done."""
+    echoed: tuple[Request, Normalization, Any] | None = None
+    """The response whose value the action gives, as it is in the view once all that is done."""
+    value: Any = None
+    """What it gives where no response is echoed."""
     failure: Exception | None = None
     """What it raises instead."""
 
@@ -103,7 +107,7 @@ class Contents:
     def shows_base(self) -> bool:
         """Whether a read shows the base as it is: nothing is laid over it, and no one minds what is read."""
         optimistic, retention = self.optimistic, self.retention
-        return not (optimistic.stale or optimistic.top is not self.base or retention.active or retention.evicted)
+        return not (optimistic.stale or optimistic.updates or retention.active or retention.evicted)
 
     def refresh(self) -> None:
         """Brings the view up to date; optimistic responses are computed here."""
@@ -125,7 +129,7 @@ class Contents:
     @property
     def is_watched(self) -> bool:
         """Whether it matters at once when something changes: to an optimistic update, a snapshot, or the bound."""
-        return bool(len(self.optimistic) or self.asides or self.retention.active)
+        return bool(self.optimistic.updates or self.asides or self.retention.active)
 
     # -- changing ------------------------------------------------------------------------------------------------------
 
@@ -134,7 +138,7 @@ class Contents:
         is_told = effects.is_told
         if effects.starts_over:
             self._start_over()
-        if effects.ended is not None and len(self.optimistic) and self.optimistic.remove(effects.ended):
+        if effects.ended is not None and self.optimistic.updates and self.optimistic.remove(effects.ended):
             is_told = True
         if effects.begun is not None:
             self.optimistic.push(effects.begun)
@@ -171,7 +175,7 @@ class Contents:
         for table in grown:
             if table not in shown:
                 self.memo.drop_table(table)
-        if len(optimistic):
+        if optimistic.updates:
             optimistic.base_changed(tokens_of(change, grown))
         if retention.active or retention.evicted:
             cells, keys = retention.written(change, self._expected)

@@ -1,6 +1,7 @@
 """The read: what is found of a request, by the shortest way that gives it.
 
-1. *Ready.* Nothing changed since the same was handed out: one look-up by key (`Contents.ready`).
+1. *Ready.* Nothing changed since the same was handed out: one look-up by key (`Contents.ready`). It needs no lock, for
+   an entry goes as a whole, once an action has been carried out: who finds it read before that.
 2. *Built.* The instance lies in its table, or what was composed for the key is still remembered (`_built`).
 3. *Assembled* from the tables, and remembered for the next time (`Lookup._assembled`).
 4. *Missing.* There is no result and nothing to make one up from; which way it is missing is a fact for `policy`.
@@ -52,6 +53,7 @@ class Lookup:
     def __init__(self, contents: Contents, lock: RLock) -> None:
         self.contents = contents
         self.lock = lock
+        self._ready = contents.ready
 
     # -- the view ------------------------------------------------------------------------------------------------------
 
@@ -66,8 +68,7 @@ class Lookup:
         with self.lock:
             contents.refresh()
             if contents.shows_base:
-                ready = contents.ready.get(request.key)
-                found = ready[3] if ready is not None and _is_of(ready, request) else self._found(request)
+                found = self._found(request)
                 if found is not None and found[1] is not None:
                     meta = contents.base.key_metas.get(request.key)
                     return _reading(request, meta, (found[0], USABLE, found[1]), contents.clock())
@@ -76,13 +77,15 @@ class Lookup:
 
     def cached(self, request: Request) -> Any:
         """The data that can be shown now, however old and whatever error is recorded; None where nothing usable is."""
+        ready = self._ready.get(
+            request.key
+        )  # without the lock: what lies here goes when an action has been carried out
+        if ready is not None and _is_of(ready, request):
+            return ready[3]
         if request.inactive:
             return None
         contents = self.contents
         with self.lock:
-            ready = contents.ready.get(request.key)
-            if ready is not None and _is_of(ready, request):
-                return ready[3][0]
             if contents.shows_base:
                 if isinstance(request.rules.schema, _OWN_PLACE):
                     found = self._found(request)
@@ -96,15 +99,14 @@ class Lookup:
 
     def fresh(self, request: Request) -> Any:
         """The data that a reader is to be given at once, without a request; None: `read` says what is to be done."""
+        ready = self._ready.get(request.key)  # without the lock, as above
+        contents = self.contents
+        if ready is not None and _is_of(ready, request):
+            return ready[3] if contents.clock() <= ready[4] else None
         if request.inactive:
             return None
-        contents = self.contents
         with self.lock:
-            ready = contents.ready.get(request.key)
-            if ready is not None and _is_of(ready, request):
-                found: FoundBuilt | None = ready[3]
-            else:
-                found = self._found(request) if contents.shows_base else None
+            found = self._found(request) if contents.shows_base else None
             if found is not None and found[1] is not None and contents.clock() <= found[1]:
                 return found[0]
         return None
@@ -137,7 +139,7 @@ class Lookup:
         if request.inactive:
             return inactive()
         contents = self.contents
-        if not len(contents.optimistic):
+        if not contents.optimistic.updates:
             return self.read(request)
         with self.lock:
             contents.refresh()
@@ -212,10 +214,10 @@ class Lookup:
         else:
             expires_at = _first_expiry(base, cells)
         if isinstance(schema, _OWN_PLACE):
-            ready = contents.ready
+            ready = self._ready
             if len(ready) >= _READY:
                 ready.clear()
-            ready[request.key] = schema, definitions.count, request.args, (data, expires_at)
+            ready[request.key] = schema, definitions.count, request.args, data, expires_at
         return data, expires_at
 
     def _assembled(
@@ -254,9 +256,8 @@ class Lookup:
 
 def _is_of(ready: Ready, request: Request) -> bool:
     """Whether what lies ready under a key was found for the same schema and arguments."""
-    schema, count, args, _ = ready
     try:
-        return schema is request.rules.schema and count == definitions.count and args == request.args
+        return ready[0] is request.rules.schema and ready[1] == definitions.count and ready[2] == request.args
     except Exception:  # a foreign object's own comparison failed: it is not known to be equal
         return False
 

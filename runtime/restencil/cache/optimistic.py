@@ -100,7 +100,7 @@ class Layers:
     def __init__(self, base: Tables, respond: Respond) -> None:
         self._base = base
         self._respond = respond
-        self._layers: list[Layer] = []
+        self.updates: list[Layer] = []
         self._changed: set[Token] = set()
         self.stale = False
         """Whether the view has to be brought up to date before it is read."""
@@ -109,24 +109,21 @@ class Layers:
         """The tables that layers write or open, as far as the view has been computed."""
         self.top: State = base
 
-    def __len__(self) -> int:
-        return len(self._layers)
-
     @property
     def actions(self) -> list[Fetch]:
         """The pending actions in start order."""
-        return [layer.action for layer in self._layers]
+        return [layer.action for layer in self.updates]
 
     def push(self, action: Fetch) -> None:
         """A mutation starts."""
-        self._layers.append(Layer(action))
+        self.updates.append(Layer(action))
         self.stale = True
 
     def remove(self, fetch_id: int | None) -> bool:
         """A mutation ended; only its own action goes (§10.2)."""
-        for position, layer in enumerate(self._layers):
+        for position, layer in enumerate(self.updates):
             if layer.action.fetch_id == fetch_id:
-                del self._layers[position]
+                del self.updates[position]
                 if layer.change is not None:
                     self._changed |= tokens_of(layer.change, _grown(layer.change))
                 self.stale = True
@@ -135,7 +132,7 @@ class Layers:
 
     def base_changed(self, tokens: Iterable[Token]) -> None:
         """The base state changed."""
-        if self._layers:
+        if self.updates:
             self._changed.update(tokens)
             self.stale = True
 
@@ -166,7 +163,7 @@ class Layers:
         self.stale = False  # first of all: optimistic responses may read the store
         below: State = self._base
         try:
-            for layer in self._layers:
+            for layer in self.updates:
                 old = layer.change
                 if layer.depends_on(self._changed):
                     layer.change = self._computed(layer, below, old)
@@ -181,7 +178,7 @@ class Layers:
         self.top = below
         before, self._effective = self._effective, self._writes()
         cells: list[Cell] = []
-        opened, self._opened = self._opened, {table for layer in self._layers for table in layer.tables}
+        opened, self._opened = self._opened, {table for layer in self.updates for table in layer.tables}
         tables = {table for table in opened ^ self._opened if not self._base.has_table(table)}
         for cell in before.keys() | self._effective.keys():
             real = self._base.get(*cell)
@@ -201,14 +198,14 @@ class Layers:
     def _keep(self, cell: Cell, stored: Any) -> None:
         """Puts a record into the topmost layer that writes its cell, in the place of an equal one."""
         table, pk = cell
-        for layer in reversed(self._layers):
+        for layer in reversed(self.updates):
             if layer.change is not None and pk in layer.change.entities.get(table, ()):
                 layer.change.entities[table][pk] = self._effective[cell] = stored
                 return
 
     def _writes(self) -> dict[Cell, Any]:
         written: dict[Cell, Any] = {}
-        for layer in self._layers:
+        for layer in self.updates:
             if layer.change is not None:
                 for table, cells in layer.change.entities.items():
                     for pk, stored in cells.items():

@@ -77,15 +77,15 @@ def set_response(lookup: Lookup, action: actions.SetResponse) -> Effects:
         return effects
     if not is_current:
         effects.is_told = False
-        effects.then = lambda: _value(lookup, writer, request, response)
+        effects.echoed = request, writer, response
         return effects
     before = contents.base.key_meta(key)
     effects.change = writer.change
     writer.change.key_metas[key] = KeyMeta(action.meta, prev_expires_at=None if before is None else before.expires_at)
     if schema is None:
-        effects.then = lambda: contents.base.result(key)
+        effects.value = writer.change.results[key]
     elif is_fetched or action.wanted or contents.in_flight.joinable or not schema.inert:
-        effects.then = lambda: _value(lookup, writer, request, response)
+        effects.echoed = request, writer, response
     return effects
 
 
@@ -237,7 +237,7 @@ def _normalized(
     return writer
 
 
-def _value(lookup: Lookup, writer: Normalization, request: Request, response: Any) -> Any:
+def echo(lookup: Lookup, request: Request, writer: Normalization, response: Any) -> Any:
     """The value of a fetch: the response in its own shape, in which every entity is the instance that a read gives."""
     schema, contents = request.rules.schema, lookup.contents
     if schema is None:

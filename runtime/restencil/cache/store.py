@@ -157,7 +157,9 @@ class Store:
                     self._notifications.append(None)
                 if effects.failure is not None:
                     raise effects.failure
-                return None if effects.then is None else effects.then()
+                if effects.echoed is None:
+                    return effects.value
+                return reduce.echo(self._lookup, *effects.echoed)
         finally:
             self._notify()
 
