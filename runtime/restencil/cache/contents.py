@@ -23,35 +23,36 @@ if TYPE_CHECKING:
     from .actions import Fetch
     from .normalize import Normalization
     from .optimistic import Token
-    from .request import Request
+    from .request import Request, Rules
     from .retention import Retention
 
-Ready: TypeAlias = "tuple[Any, int, tuple[Any, ...], Any, float]"
-"""What was found under a key: for which schema, how often schemas had been redefined by then, for which arguments; the
+Ready: TypeAlias = "tuple[Rules, int, tuple[Any, ...], Any, float]"
+"""What was found under a key: by which rules, how often schemas had been redefined by then, for which arguments; the
 data, and when it turns stale."""
 
 _NO_KEYS: Final[Mapping[str, KeyMeta]] = {}
 
 
 class Effects:
-    """What an action brings about; a reducer sets what there is."""
+    """What an action brings about; a reducer sets what there is: one of the first six at most, others with it."""
 
     change: Change | None = None
     """What is written into the tables."""
-    ended: int | None = None
-    """The fetch whose optimistic update goes."""
     begun: Fetch | None = None
     """The fetch whose optimistic update is queued."""
     keys: Mapping[str, KeyMeta] = _NO_KEYS
     """What is recorded of keys from now on."""
-    drops_results: bool = False
-    """Whether the results of those keys go."""
     stamp: Stamp | None = None
     """A change of many keys that is carried out for each when that is next looked at."""
-    removed: tuple[Collection[Cell], Collection[str]] = (), ()
+    removed: tuple[Collection[Cell], Collection[str]] | None = None
     """Entities and keys that are taken out of the tables."""
     starts_over: bool = False
-    """Whether all that is held goes before."""
+    """Whether all that is held goes."""
+
+    drops_results: bool = False
+    """Whether the results of `keys` go."""
+    ended: int | None = None
+    """The fetch whose optimistic update goes."""
     is_told: bool = True
     """Whether listeners hear of it; of an optimistic update that ended they always do."""
     echoed: tuple[Request, Normalization, Any] | None = None
@@ -136,21 +137,20 @@ class Contents:
     def commit(self, effects: Effects) -> bool:
         """Carries out what an action brings about; tells whether listeners are to hear of it."""
         is_told = effects.is_told
-        if effects.starts_over:
-            self._start_over()
         if effects.ended is not None and self.optimistic.updates and self.optimistic.remove(effects.ended):
             is_told = True
-        if effects.begun is not None:
-            self.optimistic.push(effects.begun)
         if effects.change is not None:
             self._write(effects.change)
-        if effects.keys:
+        elif effects.begun is not None:
+            self.optimistic.push(effects.begun)
+        elif effects.keys:
             self._record(effects.keys, drops_results=effects.drops_results)
-        if effects.stamp is not None:
+        elif effects.stamp is not None:
             self.base.stamp(effects.stamp)
-        cells, keys = effects.removed
-        if cells or keys:
-            self._remove(cells, keys)
+        elif effects.removed is not None:
+            self._remove(*effects.removed)
+        elif effects.starts_over:
+            self._start_over()
         self.ready.clear()
         return is_told
 

@@ -53,6 +53,7 @@ class Lookup:
     def __init__(self, contents: Contents, lock: RLock) -> None:
         self.contents = contents
         self.lock = lock
+        self._clock = contents.clock
         self._ready = contents.ready
 
     # -- the view ------------------------------------------------------------------------------------------------------
@@ -71,7 +72,7 @@ class Lookup:
                 found = self._found(request)
                 if found is not None and found[1] is not None:
                     meta = contents.base.key_metas.get(request.key)
-                    return _reading(request, meta, (found[0], USABLE, found[1]), contents.clock())
+                    return _reading(request, meta, (found[0], USABLE, found[1]), self._clock())
             reader = reader_of(contents.view, request.args, contents.memo)
             return self.reading_in(reader, request, uses=contents.retention.active)
 
@@ -100,14 +101,14 @@ class Lookup:
     def fresh(self, request: Request) -> Any:
         """The data that a reader is to be given at once, without a request; None: `read` says what is to be done."""
         ready = self._ready.get(request.key)  # without the lock, as above
-        contents = self.contents
         if ready is not None and _is_of(ready, request):
-            return ready[3] if contents.clock() <= ready[4] else None
+            return ready[3] if self._clock() <= ready[4] else None
         if request.inactive:
             return None
+        contents = self.contents
         with self.lock:
             found = self._found(request) if contents.shows_base else None
-            if found is not None and found[1] is not None and contents.clock() <= found[1]:
+            if found is not None and found[1] is not None and self._clock() <= found[1]:
                 return found[0]
         return None
 
@@ -183,7 +184,7 @@ class Lookup:
         """What a read of the endpoint finds in the state that the reader sees (locked)."""
         schema, state = request.rules.schema, reader.state
         stored, meta = state.result(request.key), state.key_meta(request.key)
-        now = self.contents.clock()
+        now = self._clock()
         if schema is None or is_plain(schema):
             found = BROKEN if stored is UNDEFINED else USABLE
             return _reading(request, meta, (stored, found, 0 if meta is None else meta.expires_at), now)
@@ -217,7 +218,7 @@ class Lookup:
             ready = self._ready
             if len(ready) >= _READY:
                 ready.clear()
-            ready[request.key] = schema, definitions.count, request.args, data, expires_at
+            ready[request.key] = request.rules, definitions.count, request.args, data, expires_at
         return data, expires_at
 
     def _assembled(
@@ -255,9 +256,9 @@ class Lookup:
 
 
 def _is_of(ready: Ready, request: Request) -> bool:
-    """Whether what lies ready under a key was found for the same schema and arguments."""
+    """Whether what lies ready under a key was found by the same rules for the same arguments."""
     try:
-        return ready[0] is request.rules.schema and ready[1] == definitions.count and ready[2] == request.args
+        return ready[0] is request.rules and ready[1] == definitions.count and ready[2] == request.args
     except Exception:  # a foreign object's own comparison failed: it is not known to be equal
         return False
 

@@ -149,11 +149,12 @@ class Store:
         Returns the value of a fetch for a response, else None. Raises ProcessingError for a response or value that
         cannot be normalized (a response's is recorded first), RuntimeError when called from a hook.
         """
-        self.check_hook(type(action).__name__)
+        contents = self._contents
+        contents.hooks.refuse(type(action).__name__)
         try:
             with self.lock:
                 effects = reduce.REDUCERS[type(action)](self._lookup, action)
-                if self._contents.commit(effects) and self._listeners:
+                if contents.commit(effects) and self._listeners:
                     self._notifications.append(None)
                 if effects.failure is not None:
                     raise effects.failure
@@ -161,7 +162,8 @@ class Store:
                     return effects.value
                 return reduce.echo(self._lookup, *effects.echoed)
         finally:
-            self._notify()
+            if self._notifications:
+                self._notify()
 
     def check_hook(self, operation: str) -> None:
         """Raises RuntimeError where a hook, which may run under the lock, tries to change the store."""
