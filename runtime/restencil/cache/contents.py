@@ -16,7 +16,7 @@ from .aside import Asides
 from .denormalize import Memo
 from .hooks import Hooks
 from .in_flight import InFlight
-from .optimistic import Layers, Respond, tokens_of
+from .optimistic import OptimisticUpdates, Respond, tokens_of
 from .tables import EMPTY, Cell, Change, KeyMeta, Stamp, State, Tables
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ class Contents:
         """What responses brought, and nothing else."""
         self.memo = Memo()
         """What was built for reads."""
-        self.optimistic = Layers(self.base, self._respond)
+        self.optimistic = OptimisticUpdates(self.base, self._respond)
 
     def next_id(self) -> int:
         """An id that was never given before."""

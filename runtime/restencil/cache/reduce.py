@@ -133,7 +133,7 @@ def invalidate(lookup: Lookup, action: actions.Invalidate) -> Effects:
 
 
 def invalidate_all(lookup: Lookup, action: actions.InvalidateAll) -> Effects:
-    """The same for every key with a result that the test accepts; keys that only have an error are left alone."""
+    """The results of all keys that the test accepts go; keys that only have an error are left alone."""
     contents = lookup.contents
     stamp = _stamp(contents, action.test, invalidates=True)
     if stamp is not None:
@@ -260,7 +260,7 @@ def _check_top_level(schema: Schema, response: Any) -> None:
     if isinstance(schema, Invalidate) and type(response) in (str, int, float) and response != "":
         return
     raise ProcessingError(
-        f"expected an object or a list, found {response!r:.100}; an endpoint whose answer holds no entity has "
+        f"expected an object or a list, found {response!r:.100}; an endpoint whose response holds no entity has "
         "schema=None, or a process() that returns the object"
     )
 
