@@ -1,4 +1,4 @@
-"""Snapshots: a state as it stays while it is held (§10.4)."""
+"""Snapshots: a state as it stays while it is held."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ def test_a_snapshot_takes_keywords(desk: Desk) -> None:
 
 
 def test_a_snapshot_is_asked_for_nothing_as_the_store_is(desk: Desk) -> None:
-    """§7.1: `None` as the only argument is inactive."""
+    """`None` as the only argument is inactive."""
     found = desk.snapshot().get_response(Articles.get_list, None)
     assert (found.data, found.expires_at, found.needs_fetch) == (None, float("inf"), False)
 
