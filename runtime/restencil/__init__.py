@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from .base.scheduler import Scheduler, ThreadScheduler
     from .cache.gc import GCPolicy, ImmortalGCPolicy
     from .cache.reading import ExpiryStatus
-    from .cache.store import Snapshot, Store
+    from .cache.snapshot import Snapshot
+    from .cache.store import Store
     from .client.controller import AsyncController, Controller, EndpointState
     from .client.explain import Explanation
     from .client.host import lazy_resource
@@ -191,7 +192,7 @@ _MODULES: Final[dict[str, str]] = {
     "ThreadScheduler": "base.scheduler",
     "Entity": "schema.entity",
     "validate_required": "schema.entity",
-    "Snapshot": "cache.store",
+    "Snapshot": "cache.snapshot",
     "Store": "cache.store",
     "Form": "http.transport",
     "Multipart": "http.transport",

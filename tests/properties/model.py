@@ -277,7 +277,7 @@ class Naive:
         return f"{_text(stored)} {sorted(cells.items())}"
 
     def answer(self, shape: Shape, response: Json) -> Any:
-        """What the call that got this response returns, for shapes of entities that the state holds (§7.2)."""
+        """What the call that got this response returns, for shapes of entities that the state holds."""
         match shape:
             case One(kind) if isinstance(response, dict):
                 return self.entity(kind, str(response["id"]))

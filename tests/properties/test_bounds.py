@@ -1,4 +1,4 @@
-"""Bounded stores: what is let go of shows as a read that must fetch again, never as shorter or other data (§14).
+"""Bounded stores: what is let go of shows as a read that must fetch again, never as shorter or other data.
 
 A naive store keeps everything. Whatever a bounded store says is what the naive one says, or it says nothing at all and
 asks for a fetch.

@@ -1,4 +1,4 @@
-"""Overlapping mutations, in every order in which they can start and end (§5.4, §10.3).
+"""Overlapping mutations, in every order in which they can start and end.
 
 Several optimistic mutations of two entities and a list overlap. For every interleaving of their starts and ends, each
 end an answer, a failure or an abort: between any two events a reader sees the base state with the pending mutations
@@ -362,7 +362,7 @@ def test_mutations_within_one_millisecond_are_told_apart(whats: tuple[tuple[What
 
 @pytest.mark.parametrize("whats", list(itertools.combinations(PAIRS, 2)), ids=str)
 def test_after_a_reset_nothing_shows_that_started_before(whats: tuple[tuple[What, str], ...]) -> None:
-    """Wherever a reset falls, what started before it is never visible after it (§9.5)."""
+    """Wherever a reset falls, what started before it is never visible after it."""
     for events in schedules(len(whats)):
         for mutations in assignments(whats):
             for place in range(len(events) + 1):

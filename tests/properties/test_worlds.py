@@ -1,4 +1,4 @@
-"""The synchronous and the asynchronous controller do the same, whatever happens (§7 to §12).
+"""The synchronous and the asynchronous controller do the same, whatever happens.
 
 Random histories in the form of conformance cases (fetches with answers that take their time, reads that wait, writes by
 hand, invalidation, resets, subscriptions) run through both; every step says the same in both.

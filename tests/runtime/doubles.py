@@ -18,7 +18,7 @@ from restencil.cache.actions import (
     SetResponse,
 )
 from restencil.cache.reading import Reading
-from restencil.cache.store import Snapshot
+from restencil.cache.snapshot import Snapshot
 
 AnyEndpoint: TypeAlias = RestEndpoint[..., Any]
 

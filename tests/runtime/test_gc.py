@@ -1,4 +1,4 @@
-"""Collecting what no live read holds any more, and bounds (§14)."""
+"""Collecting what no live read holds any more, and bounds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bounded stores: what is let go of, what is kept, and how it shows (§14)."""
+"""Bounded stores: what is let go of, what is kept, and how it shows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Snapshots: a state as it stays while it is held (§10.4)."""
+"""Snapshots: a state as it stays while it is held."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.runtime.doubles import Desk
 
 from restencil import AbortError, AbortOptimistic, Entity, NetworkError, RestEndpoint, create_resource, schema
 from restencil.cache.reading import ExpiryStatus
-from restencil.cache.store import Snapshot
+from restencil.cache.snapshot import Snapshot
 
 
 class User(Entity, indexes=("slug",)):
@@ -158,7 +158,7 @@ def test_a_snapshot_takes_keywords(desk: Desk) -> None:
 
 
 def test_a_snapshot_is_asked_for_nothing_as_the_store_is(desk: Desk) -> None:
-    """§7.1: `None` as the only argument is inactive."""
+    """`None` as the only argument is inactive."""
     found = desk.snapshot().get_response(Articles.get_list, None)
     assert (found.data, found.expires_at, found.needs_fetch) == (None, float("inf"), False)
 
@@ -175,9 +175,9 @@ def test_snapshots_of_different_moments_differ(desk: Desk) -> None:
 def test_a_snapshot_that_is_let_go_of_costs_nothing(desk: Desk) -> None:
     """What was kept aside for it goes with it."""
     snapshot = desk.snapshot()
-    assert len(desk.store._asides) == 1  # pyright: ignore[reportPrivateUsage]
+    assert len(desk.store._contents.asides) == 1  # pyright: ignore[reportPrivateUsage]
     del snapshot
-    assert len(desk.store._asides) == 0  # pyright: ignore[reportPrivateUsage]
+    assert len(desk.store._contents.asides) == 0  # pyright: ignore[reportPrivateUsage]
 
 
 def test_a_snapshot_never_says_to_the_view_what_was_in_no_table_then() -> None:

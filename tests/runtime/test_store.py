@@ -1,4 +1,4 @@
-"""The reducer, what a read finds and how old it is, and the manners of the store (§7.2 to §7.4, §8, §9, §11)."""
+"""The reducer, what a read finds and how old it is, and the manners of the store."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def fetched(desk: Desk) -> None:
     desk.answer(Articles.get, {"id": "1", "author": {"id": "u"}}, ONE)
 
 
-# -- the table of situations, §8.2 ------------------------------------------------------------------------------------
+# -- the table of situations -------------------------------------------------------------------------------------------
 
 
 def test_never_fetched_and_nothing_known(desk: Desk) -> None:
@@ -170,7 +170,7 @@ def test_a_json_null_is_data_of_an_endpoint_without_schema(desk: Desk) -> None:
     assert (reading.data, reading.found, reading.expiry_status) == (None, True, Valid)
 
 
-# -- when a read fetches, §8.3, §8.4 -----------------------------------------------------------------------------------
+# -- when a read fetches -----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -220,7 +220,7 @@ def test_the_worked_example_of_expiry(desk: Desk) -> None:
         assert looks(endpoint, 7_100) == (error, True, False)
 
 
-# -- get_error, §8.5 --------------------------------------------------------------------------------------------------
+# -- get_error ---------------------------------------------------------------------------------------------------------
 
 
 def test_a_soft_error_needs_usable_data(desk: Desk) -> None:
@@ -253,7 +253,7 @@ def test_the_policy_is_asked_once_when_the_error_is_recorded(desk: Desk) -> None
     assert asked == [BROKEN]
 
 
-# -- the reducer, §7.3 ------------------------------------------------------------------------------------------------
+# -- the reducer -------------------------------------------------------------------------------------------------------
 
 
 def test_a_response_clears_error_policy_and_invalidation(desk: Desk) -> None:
@@ -447,7 +447,7 @@ def test_subscriptions_are_no_matter_of_the_state(desk: Desk) -> None:
     assert desk.store.state == before
 
 
-# -- the value of a fetch, §7.2 ----------------------------------------------------------------------------------------
+# -- the value of a fetch ----------------------------------------------------------------------------------------------
 
 
 def test_without_schema_the_value_is_the_response(desk: Desk) -> None:
@@ -508,7 +508,7 @@ def test_tuples_are_lists(desk: Desk) -> None:
     assert [item.id for item in value] == [item.id for item in desk.data(Articles.get_list)] == ["1", "2"]
 
 
-# -- the update option, §11 --------------------------------------------------------------------------------------------
+# -- the update option -------------------------------------------------------------------------------------------------
 
 
 plain_list: Any = RestEndpoint(path="/todos", schema=[User])
@@ -584,7 +584,7 @@ def test_an_update_cannot_edit_what_is_stored(desk: Desk, caplog: pytest.LogCapt
     assert "read-only; copy it first" in caplog.text
 
 
-# -- inactive, §7.1 ----------------------------------------------------------------------------------------------------
+# -- inactive ----------------------------------------------------------------------------------------------------------
 
 
 def test_none_as_the_only_argument_means_inactive(desk: Desk) -> None:
@@ -600,7 +600,7 @@ def test_none_as_the_only_argument_means_inactive(desk: Desk) -> None:
     assert desk.read(Articles.get_list.push, None).needs_fetch
 
 
-# -- listeners, hooks, threads, §7.1, §9.6 -----------------------------------------------------------------------------
+# -- listeners, hooks, threads -----------------------------------------------------------------------------------------
 
 
 def test_listeners_hear_of_each_change_after_it_happened(desk: Desk) -> None:

@@ -1,17 +1,17 @@
-"""Collecting what no one holds any more (§14); off unless a policy is given to the store."""
+"""Collecting what no one holds any more; off unless a policy is given to the store."""
 
 from __future__ import annotations
 
 import threading
 import weakref
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Final, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from .actions import Collect
 
 if TYPE_CHECKING:
-    from ..base.scheduler import Handle
-    from .store import Store
+    from ..base.scheduler import Handle, Scheduler
+    from .actions import Action
     from .tables import Cell
 
     Place = TypeVar("Place", str, Cell)
@@ -21,7 +21,7 @@ SHORTEST_LIFE: Final = 120_000.0
 
 
 class Times(Protocol):
-    """The times of a stored entity or result, in milliseconds of the store's clock (§1.1)."""
+    """The times of a stored entity or result, in milliseconds of the store's clock."""
 
     @property
     def fetched_at(self) -> float:
@@ -34,10 +34,36 @@ class Times(Protocol):
         ...
 
 
+class Collected(Protocol):
+    """What a policy asks of the store that it serves."""
+
+    scheduler: Scheduler
+
+    def now(self) -> float:
+        """The moment by the store's clock, in milliseconds."""
+        ...
+
+    def endpoint_meta(self, key: str) -> Times | None:
+        """The times of a key, None where nothing is recorded of it."""
+        ...
+
+    def entity_meta(self, table: str, pk: str) -> Times | None:
+        """The times of an entity or collection, None where there is none."""
+        ...
+
+    def is_held(self, place: str | Cell) -> bool:
+        """Whether someone holds a key or an entity."""
+        ...
+
+    def apply(self, action: Action) -> Any:
+        """Carries out an action."""
+        ...
+
+
 class ImmortalGCPolicy:
     """Keeps everything: what a store does without a policy."""
 
-    def attach(self, store: Store, /) -> None:
+    def attach(self, store: Collected, /) -> None:
         """The store that this policy serves; a policy serves one."""
 
     def dropped(self, keys: Iterable[str], entities: Iterable[Cell], /) -> None:
@@ -65,13 +91,13 @@ class GCPolicy(ImmortalGCPolicy):
         self.interval = interval
         self.expiry_multiplier = expiry_multiplier
         self._end_of = expires_at or self._end_of_life
-        self._store: Store | None = None
+        self._store: Collected | None = None
         self._keys: set[str] = set()
         self._entities: set[Cell] = set()
         self._timer: Handle | None = None
         self._lock = threading.Lock()
 
-    def attach(self, store: Store, /) -> None:
+    def attach(self, store: Collected, /) -> None:
         """The store that this policy serves; RuntimeError for a second one."""
         if self._store is not None:
             raise RuntimeError("this GCPolicy serves a store already; make one for each store")

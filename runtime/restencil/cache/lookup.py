@@ -1,61 +1,299 @@
-"""Reads that find what was handed out before, or what lies ready in its table: most reads are such (§8.1)."""
+"""The read: what is found of a request, by the shortest way that gives it.
+
+1. *Ready.* Nothing changed since the same was handed out: one look-up by key (`Contents.ready`). It needs no lock, for
+   an entry goes as a whole, once an action has been carried out: who finds it read before that.
+2. *Built.* The instance lies in its table, or what was composed for the key is still remembered (`_built`).
+3. *Assembled* from the tables, and remembered for the next time (`Lookup._assembled`).
+4. *Missing.* There is no result and nothing to make one up from; which way it is missing is a fact for `policy`.
+
+The first two ways are open where a read shows the base state as it is. All four give the same object, for as long as
+nothing changes that it was built from.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from ..base.values import INVALID, UNDEFINED, kind_of
+from ..base.values import DICT, INVALID, UNDEFINED, kind_of
 from ..schema.collection import Collection
 from ..schema.entity import UNUSABLE, EntitySchema, usable_pk
-from ..schema.protocol import definitions
-from .policy import NONE, USABLE, decide, status_of
-from .reading import INFINITE, Reading
-from .tables import EMPTY, Cell, Tables
+from ..schema.notation import schema_of
+from ..schema.protocol import definitions, is_plain
+from .denormalize import Denormalization
+from .denormalize_compiled import reader_of
+from .memo import args_text
+from .policy import BROKEN, HARD, LACKING, MISSING, NONE, SOFT, USABLE, decide, shows_error, status_of
+from .reading import INFINITE, Reading, inactive
+from .tables import EMPTY, WHOLE
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
+    from threading import RLock
 
+    from ..schema.protocol import Schema
+    from .contents import Contents, Ready
     from .memo import Memo, Node
+    from .policy import Found
     from .request import Request
-    from .tables import KeyMeta
+    from .tables import Cell, KeyMeta, State, Tables
+
+    Assembled: TypeAlias = tuple[Any, Found, float]
+    """Data, what it is to a reader, and when it turns stale."""
+    FoundBuilt: TypeAlias = tuple[Any, float | None]
+    """Data, and when it turns stale; None where that takes a closer look."""
+
+_READY: Final = 1_024
+"""So many keys are found again at once. (Benchmark: cached read of one entity.)"""
+
+_OWN_PLACE: Final = (EntitySchema, Collection)
+"""What is found for these, only a change of the store ends; what is composed for a key, other reads may end, too."""
 
 
-def known_data(base: Tables, memo: Memo, request: Request) -> tuple[Any, Sequence[Cell] | None] | None:
-    """The data of a read where nothing has to be built, and the cells that it was built with where they are known.
+class Lookup:
+    """Answers reads from what a store holds, under the store's lock."""
 
-    None where the store must look closer. No hook runs here, and nothing changes.
+    def __init__(self, contents: Contents, lock: RLock) -> None:
+        self.contents = contents
+        self.lock = lock
+        self._clock = contents.clock
+        self._ready = contents.ready
+
+    # -- the view ------------------------------------------------------------------------------------------------------
+
+    def read(self, request: Request) -> Reading:
+        """What a reader of the endpoint finds now, in the view; it never fetches.
+
+        Raises ProcessingError where a stored value does not decode.
+        """
+        if request.inactive:
+            return inactive()
+        contents = self.contents
+        with self.lock:
+            contents.refresh()
+            if contents.shows_base:
+                found = self._found(request)
+                if found is not None and found[1] is not None:
+                    meta = contents.base.key_metas.get(request.key)
+                    return _reading(request, meta, (found[0], USABLE, found[1]), self._clock())
+            reader = reader_of(contents.view, request.args, contents.memo)
+            return self.reading_in(reader, request, uses=contents.retention.active)
+
+    def cached(self, request: Request) -> Any:
+        """The data that can be shown now, however old and whatever error is recorded; None where nothing usable is."""
+        ready = self._ready.get(
+            request.key
+        )  # without the lock: what lies here goes when an action has been carried out
+        if ready is not None and _is_of(ready, request):
+            return ready[3]
+        if request.inactive:
+            return None
+        contents = self.contents
+        with self.lock:
+            if contents.shows_base:
+                if isinstance(request.rules.schema, _OWN_PLACE):
+                    found = self._found(request)
+                    if found is not None:
+                        return found[0]
+                else:  # it is not found again at once, so it does not matter here when it turns stale
+                    built = _built(contents.base, contents.memo, request)
+                    if built is not None:
+                        return built[0]
+        return self.read(request).usable_data
+
+    def fresh(self, request: Request) -> Any:
+        """The data that a reader is to be given at once, without a request; None: `read` says what is to be done."""
+        ready = self._ready.get(request.key)  # without the lock, as above
+        if ready is not None and _is_of(ready, request):
+            return ready[3] if self._clock() <= ready[4] else None
+        if request.inactive:
+            return None
+        contents = self.contents
+        with self.lock:
+            found = self._found(request) if contents.shows_base else None
+            if found is not None and found[1] is not None and self._clock() <= found[1]:
+                return found[0]
+        return None
+
+    def query(self, schema: Any, args: tuple[Any, ...]) -> Any:
+        """The value of a schema from the tables alone, None where it is missing or invalid."""
+        with self.lock:
+            contents = self.contents
+            contents.refresh()
+            return self.value_in(reader_of(contents.view, args, contents.memo), schema, args)
+
+    def paths(self, request: Request) -> set[Cell]:
+        """Every entity and collection that a read of the endpoint touches, nested ones included."""
+        with self.lock:
+            self.contents.refresh()
+            state = self.contents.view
+            schema, args = request.rules.schema, request.args
+            stored = state.result(request.key)
+            if schema is None:
+                return set()
+            if stored is UNDEFINED:
+                stored = schema.query_key(args, Denormalization(state, args))
+            cells = _touched(state, schema, stored, args) if _is_complete(stored) else {}
+            return {cell for cell in cells if cell[1] != WHOLE}
+
+    # -- other states --------------------------------------------------------------------------------------------------
+
+    def read_base(self, request: Request) -> Reading:
+        """What a reader of the endpoint finds without optimistic updates."""
+        if request.inactive:
+            return inactive()
+        contents = self.contents
+        if not contents.optimistic.updates:
+            return self.read(request)
+        with self.lock:
+            contents.refresh()
+            base, view, holds = contents.base, contents.view, contents.optimistic.holds
+
+            def differs(table: str, pk: str) -> bool:
+                return holds(table, pk) and base.get(table, pk) is not view.get(table, pk)
+
+            reader = Denormalization(base, request.args, shared=contents.memo, differs=differs)
+            return self.reading_in(reader, request)
+
+    def reader_beside(self, state: State, args: tuple[Any, ...], memo: Memo) -> Denormalization:
+        """A reader of a state beside the view, which takes what they have in common from what the view has built."""
+        contents = self.contents
+        contents.refresh()
+
+        def differs(table: str, pk: str) -> bool:
+            return state.get(table, pk) is not contents.view.get(table, pk)
+
+        return Denormalization(state, args, memo, shared=contents.memo, differs=differs)
+
+    def value_in(self, reader: Denormalization, raw: Any, args: tuple[Any, ...]) -> Any:
+        """The value of a schema in the state that the reader sees, None where it is missing or invalid (locked)."""
+        schema = schema_of(raw)
+        if schema is None:
+            return None
+        retention = self.contents.retention
+        with self.contents.hooks:
+            stored = schema.query_key(args, reader)
+            if not _is_complete(stored):
+                return None
+            slot = args_text(args)
+            data = reader.read(schema, stored, slot)
+            if retention.evicted:
+                cells = _cells(reader, schema, stored, slot)
+                if retention.misses(reader.state, [cell for cell in cells if cell[1] != WHOLE]):
+                    return None
+        return None if data is UNDEFINED or data is INVALID else data
+
+    def reading_in(self, reader: Denormalization, request: Request, *, uses: bool = False) -> Reading:
+        """What a read of the endpoint finds in the state that the reader sees (locked)."""
+        schema, state = request.rules.schema, reader.state
+        stored, meta = state.result(request.key), state.key_meta(request.key)
+        now = self._clock()
+        if schema is None or is_plain(schema):
+            found = BROKEN if stored is UNDEFINED else USABLE
+            return _reading(request, meta, (stored, found, 0 if meta is None else meta.expires_at), now)
+        with self.contents.hooks:
+            assembled = self._assembled(reader, schema, stored, meta, request, uses=uses)
+        return _reading(request, meta, assembled, now)
+
+    # -- steps ---------------------------------------------------------------------------------------------------------
+
+    def _found(self, request: Request) -> FoundBuilt | None:
+        """What lies built without an error; where that lasts it is ready the next time.
+
+        None where it takes a closer look. No hook runs here.
+        """
+        contents = self.contents
+        base, schema = contents.base, request.rules.schema
+        meta = base.key_metas.get(request.key)
+        if meta is not None and (meta.error is not None or meta.invalidated):
+            return None
+        built = _built(base, contents.memo, request)
+        if built is None:
+            return None
+        data, cells = built
+        if meta is not None and meta.expires_at:
+            expires_at: float = meta.expires_at
+        elif cells is None:
+            return data, None
+        else:
+            expires_at = _first_expiry(base, cells)
+        if isinstance(schema, _OWN_PLACE):
+            ready = self._ready
+            if len(ready) >= _READY:
+                ready.clear()
+            ready[request.key] = request.rules, definitions.count, request.args, data, expires_at
+        return data, expires_at
+
+    def _assembled(
+        self,
+        reader: Denormalization,
+        schema: Schema,
+        stored: Any,
+        meta: KeyMeta | None,
+        request: Request,
+        *,
+        uses: bool,
+    ) -> Assembled:
+        """What the tables give for a stored result, or without one for the arguments."""
+        retention, key = self.contents.retention, request.key
+        is_complete = True
+        if stored is UNDEFINED:
+            stored = schema.query_key(request.args, reader)
+            is_complete = _is_complete(stored)
+        data = reader.read(schema, stored, key)
+        cells: list[Cell] = []
+        if is_complete and (uses or retention.evicted):
+            cells = _cells(reader, schema, stored, key)
+        if uses:
+            retention.used(key, cells)
+        if retention.evicted and retention.misses(reader.state, cells):
+            return UNDEFINED, LACKING, 1
+        expires_at: float = 1 if meta is None else meta.expires_at
+        if meta is None or not meta.expires_at:
+            expires_at = _age(reader, schema, stored, key) if is_complete else 1
+        if data is INVALID:
+            return data, BROKEN, expires_at
+        if not is_complete:  # what there is of it can be looked at
+            return data, LACKING, expires_at
+        return data, MISSING if data is UNDEFINED else USABLE, expires_at
+
+
+def _is_of(ready: Ready, request: Request) -> bool:
+    """Whether what lies ready under a key was found by the same rules for the same arguments."""
+    try:
+        return ready[0] is request.rules and ready[1] == definitions.count and ready[2] == request.args
+    except Exception:  # a foreign object's own comparison failed: it is not known to be equal
+        return False
+
+
+def _built(base: Tables, memo: Memo, request: Request) -> tuple[Any, Sequence[Cell] | None] | None:
+    """The data of a read where nothing has to be built, and the cells that it was built with where those are known.
+
+    None where it takes a closer look. No hook runs here, and nothing changes. (Benchmark: read it again after a write
+    to another type.)
     """
-    key = request.key
+    key, schema = request.key, request.rules.schema
     if base.stamps:
         meta = base.key_metas.get(key)
         if meta is not None and meta.seen != base.stamped:
             return None
     stored = base.results.get(key)
-    schema = request.rules.schema
     node: Node | None = None
     if type(schema) is EntitySchema:
         model = schema.model
-        table = model.key
-        pk = stored
-        if pk is None:
-            # The primary key stands in the parameters, or it takes a closer look to find it.
-            first: Any = request.args[0] if request.args else None
-            if kind_of(first) is not dict or model.pk_name is None:
-                return None
-            pk = first.get(model.pk_name)
-            if type(pk) is not str or pk in UNUSABLE:
-                pk = usable_pk(pk)
+        pk = _pk_of(schema, request.args) if stored is None else stored
         if type(pk) is not str:
             return None
-        data = base.entities.get(table, EMPTY).get(pk)
+        data = base.entities.get(model.key, EMPTY).get(pk)
         if type(data) is model.cls:
-            return data, ((table, pk),)
-        homes = memo.entities.get(table)
+            return data, ((model.key, pk),)
+        homes = memo.entities.get(model.key)
         node = None if homes is None else homes.get(model.cls, EMPTY).get(pk)
+    elif stored is None:
+        return None
     elif isinstance(schema, Collection):
         homes = memo.entities.get(schema.table_key) if type(stored) is str else None
-        node = None if homes is None or stored is None else homes.get(schema.identity(), EMPTY).get(stored)
-    elif stored is not None:
+        node = None if homes is None else homes.get(schema.identity(), EMPTY).get(stored)
+    else:
         node = memo.results.get((key, schema))
         if node is not None and (node.source is not stored or node.args is not None):
             return None
@@ -64,54 +302,71 @@ def known_data(base: Tables, memo: Memo, request: Request) -> tuple[Any, Sequenc
     return node.value, memo.touched.get(node)
 
 
-Found: TypeAlias = "tuple[Any, float | None]"
-"""Data, and when it turns stale; None where that takes a closer look."""
-
-
-def ready(base: Tables, memo: Memo, request: Request) -> Found | None:
-    """What a read finds where nothing has to be built and no error is recorded; None where the store looks closer."""
-    meta = base.key_metas.get(request.key)
-    if meta is not None and (meta.error is not None or meta.invalidated):
+def _pk_of(schema: EntitySchema, args: tuple[Any, ...]) -> str | None:
+    """The primary key where it stands in the parameters as it is; None where it takes a closer look to find it."""
+    params: Any = args[0] if args else None
+    name = schema.model.pk_name
+    if name is None or kind_of(params) is not dict:
         return None
-    known = known_data(base, memo, request)
-    if known is None:
-        return None
-    data, cells = known
-    return data, _expires_at(base, meta, cells)
+    pk = params.get(name)
+    return pk if type(pk) is str and pk not in UNUSABLE else usable_pk(pk)
 
 
-Ready: TypeAlias = "tuple[Any, int, tuple[Any, ...], Found]"
-"""What a read found under a key, behind its schema, how often schemas were redefined until then, and its args."""
-
-LASTS: Final = (EntitySchema, Collection)
-"""What is found for these only a change of the store ends; what is composed for a key, other reads may end."""
-
-
-def known_reading(base: Tables, memo: Memo, request: Request, now: float) -> Reading | None:
-    """The same as a reading."""
-    found = ready(base, memo, request)
-    if found is None:
-        return None
-    data, expires_at = found
-    if expires_at is None:
-        return None
-    status = status_of(USABLE, False, NONE, request.rules.invalid_if_stale)
-    decision = decide(status, now > expires_at, False)
-    meta = base.key_metas.get(request.key)
-    if meta is None:
-        return Reading(data, status, expires_at, decision)
-    return Reading(data, status, expires_at, decision, True, None, None, meta.date, meta.fetched_at)
+def _is_complete(query_key: Any) -> bool:
+    """Whether a query key can be read: it is there, and so are all its members where it is a dict."""
+    if isinstance(query_key, DICT):
+        return all(_is_complete(member) for member in query_key.values())
+    return query_key is not UNDEFINED
 
 
-def _expires_at(base: Tables, meta: KeyMeta | None, cells: Sequence[Cell] | None) -> float | None:
-    """When the result turns stale, without a time of its own the first of its cells; None where that is not known."""
-    if meta is not None and meta.expires_at:
-        return meta.expires_at
+def _age(reader: Denormalization, schema: Schema, stored: Any, slot: str) -> float:
+    """When what was assembled from tables turns stale: with the oldest of its entities."""
+    if isinstance(schema, EntitySchema) and not schema.model.relations and isinstance(stored, str):
+        return _first_expiry(reader.state, ((schema.model.key, stored),))
+    return _first_expiry(reader.state, _cells(reader, schema, stored, slot))
+
+
+def _first_expiry(state: State, cells: Iterable[Cell]) -> float:
+    times = (state.meta(table, pk) for table, pk in cells)
+    return min((meta.expires_at for meta in times if meta is not None), default=INFINITE)
+
+
+def _cells(reader: Denormalization, schema: Schema, stored: Any, slot: str) -> list[Cell]:
+    """What a read touches; kept with what it built."""
+    cells = reader.touched(schema, stored, slot)
     if cells is None:
-        return None
-    expires_at = INFINITE
-    for table, pk in cells:
-        times = base.metas.get(table, EMPTY).get(pk)
-        if times is not None and times.expires_at < expires_at:
-            expires_at = times.expires_at
-    return expires_at
+        cells = list(_touched(reader.state, schema, stored, reader.args))
+        reader.note_touched(schema, stored, slot, cells)
+    return cells
+
+
+def _touched(state: State, schema: Schema, stored: Any, args: tuple[Any, ...]) -> dict[Cell, None]:
+    cells: dict[Cell, None] = {}
+    Denormalization(state, args, trace=cells).read(schema, stored)
+    return cells
+
+
+def _reading(request: Request, meta: KeyMeta | None, assembled: Assembled, now: float) -> Reading:
+    """What was found as a reading: the facts go through the tables of `policy`."""
+    data, found, expires_at = assembled
+    if data is UNDEFINED or data is INVALID:
+        data = None
+    invalid_if_stale = request.rules.invalid_if_stale
+    if meta is None:
+        status = status_of(found, False, NONE, invalid_if_stale)
+        return Reading(data, status, expires_at, decide(status, now > expires_at, False), found is USABLE)
+    error = meta.error
+    recorded = NONE if error is None else SOFT if meta.error_policy == "soft" else HARD
+    shown = shows_error(found, recorded)
+    status = status_of(found, meta.invalidated, recorded, invalid_if_stale)
+    return Reading(
+        data,
+        status,
+        expires_at,
+        decide(status, now > expires_at, shown),
+        found=found is USABLE,
+        error=error if shown else None,
+        raw_error=error,
+        date=meta.date,
+        fetched_at=meta.fetched_at,
+    )

@@ -1,7 +1,7 @@
-"""Optimistic layers: what pending mutations are expected to bring, laid over the base state and never in it (§10).
+"""Optimistic updates: what pending mutations are expected to bring, laid over the base state and never in it.
 
-The *view* is the base with the layers of all pending actions in start order. It is brought up to date at the first
-read that needs it; a layer is computed anew only if something that it read or wrote changed.
+The *view* is the base with the updates of all pending mutations over it, in start order. It is brought up to date at
+the first read that needs it; an update is computed anew only if something that it read or wrote changed.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .actions import Fetch
 from .tables import Cell, Change, KeyMeta, State, Tables
 
 Token = tuple[str, ...]
-"""Something a layer can depend on: a cell, a table's membership, an entry of an index, or a key's result."""
+"""Something an update can depend on: a cell, a table's membership, an entry of an index, or a key's result."""
 
 
 class Recorder:
@@ -73,7 +73,7 @@ def _grown(change: Change) -> set[str]:
     }
 
 
-class Layer:
+class OptimisticUpdate:
     """One pending mutation and what it is expected to bring."""
 
     def __init__(self, action: Fetch) -> None:
@@ -92,66 +92,63 @@ class Layer:
 
 
 Respond = Callable[[Fetch, State], Change]
-"""Normalizes the optimistic response of an action over a state, as if the network had answered (§10.3)."""
+"""Normalizes the optimistic response of an action over a state, as if the network had sent it."""
 
 
-class Layers:
+class OptimisticUpdates:
     """The queue of pending mutations, in start order, and the view that they give."""
 
     def __init__(self, base: Tables, respond: Respond) -> None:
         self._base = base
         self._respond = respond
-        self._layers: list[Layer] = []
+        self.updates: list[OptimisticUpdate] = []
         self._changed: set[Token] = set()
         self.stale = False
         """Whether the view has to be brought up to date before it is read."""
         self._effective: dict[Cell, Any] = {}
         self._opened: set[str] = set()
-        """The tables that layers write or open, as far as the view has been computed."""
+        """The tables that updates write or open, as far as the view has been computed."""
         self.top: State = base
-
-    def __len__(self) -> int:
-        return len(self._layers)
 
     @property
     def actions(self) -> list[Fetch]:
         """The pending actions in start order."""
-        return [layer.action for layer in self._layers]
+        return [update.action for update in self.updates]
 
     def push(self, action: Fetch) -> None:
         """A mutation starts."""
-        self._layers.append(Layer(action))
+        self.updates.append(OptimisticUpdate(action))
         self.stale = True
 
     def remove(self, fetch_id: int | None) -> bool:
-        """A mutation ended; only its own action goes (§10.2)."""
-        for position, layer in enumerate(self._layers):
-            if layer.action.fetch_id == fetch_id:
-                del self._layers[position]
-                if layer.change is not None:
-                    self._changed |= tokens_of(layer.change, _grown(layer.change))
+        """A mutation ended; only its own action goes."""
+        for position, update in enumerate(self.updates):
+            if update.action.fetch_id == fetch_id:
+                del self.updates[position]
+                if update.change is not None:
+                    self._changed |= tokens_of(update.change, _grown(update.change))
                 self.stale = True
                 return True
         return False
 
     def base_changed(self, tokens: Iterable[Token]) -> None:
         """The base state changed."""
-        if self._layers:
+        if self.updates:
             self._changed.update(tokens)
             self.stale = True
 
     def holds(self, table: str, pk: str) -> bool:
-        """Whether a layer writes this cell, as far as the view has been computed."""
+        """Whether an update writes this cell, as far as the view has been computed."""
         return (table, pk) in self._effective
 
     @property
     def cells(self) -> Container[Cell]:
-        """The cells that layers write, as far as the view has been computed."""
+        """The cells that updates write, as far as the view has been computed."""
         return self._effective.keys()
 
     @property
     def covers(self) -> bool:
-        """Whether layers write anything, as far as the view has been computed."""
+        """Whether updates write anything, as far as the view has been computed."""
         return bool(self._effective)
 
     def had_already(self, table: str, pks: Iterable[str]) -> bool:
@@ -167,14 +164,14 @@ class Layers:
         self.stale = False  # first of all: optimistic responses may read the store
         below: State = self._base
         try:
-            for layer in self._layers:
-                old = layer.change
-                if layer.depends_on(self._changed):
-                    layer.change = self._computed(layer, below, old)
-                    self._changed |= _differences(old, layer.change)
+            for update in self.updates:
+                old = update.change
+                if update.depends_on(self._changed):
+                    update.change = self._computed(update, below, old)
+                    self._changed |= _differences(old, update.change)
                 elif old is not None and old.below is not below:
-                    layer.change = old.over(below)
-                below = layer.change if layer.change is not None else below
+                    update.change = old.over(below)
+                below = update.change if update.change is not None else below
         except BaseException:
             self.stale = True
             raise
@@ -182,17 +179,17 @@ class Layers:
         self.top = below
         before, self._effective = self._effective, self._writes()
         cells: list[Cell] = []
-        opened, self._opened = self._opened, {table for layer in self._layers for table in layer.tables}
+        opened, self._opened = self._opened, {table for update in self.updates for table in update.tables}
         tables = {table for table in opened ^ self._opened if not self._base.has_table(table)}
         for cell in before.keys() | self._effective.keys():
             real = self._base.get(*cell)
             was, now = before.get(cell, real), self._effective.get(cell, real)
             if now is real and was is not now and _equal(was, now):
-                # The server said what was expected: readers keep the objects that they have (§6.2).
+                # The server said what was expected: readers keep the objects that they have.
                 self._base.entities[cell[0]][cell[1]] = was
             elif was is not now:
                 if _equal(was, now):
-                    self._keep(cell, was)  # the same for what another layer expects
+                    self._keep(cell, was)  # the same for what another update expects
                 else:
                     cells.append(cell)
                 if was is UNDEFINED or now is UNDEFINED or (real is UNDEFINED):
@@ -200,32 +197,32 @@ class Layers:
         return cells, tables
 
     def _keep(self, cell: Cell, stored: Any) -> None:
-        """Puts a record into the topmost layer that writes its cell, in the place of an equal one."""
+        """Puts a record into the topmost update that writes its cell, in the place of an equal one."""
         table, pk = cell
-        for layer in reversed(self._layers):
-            if layer.change is not None and pk in layer.change.entities.get(table, ()):
-                layer.change.entities[table][pk] = self._effective[cell] = stored
+        for update in reversed(self.updates):
+            if update.change is not None and pk in update.change.entities.get(table, ()):
+                update.change.entities[table][pk] = self._effective[cell] = stored
                 return
 
     def _writes(self) -> dict[Cell, Any]:
         written: dict[Cell, Any] = {}
-        for layer in self._layers:
-            if layer.change is not None:
-                for table, cells in layer.change.entities.items():
+        for update in self.updates:
+            if update.change is not None:
+                for table, cells in update.change.entities.items():
                     for pk, stored in cells.items():
                         written[table, pk] = stored
         return written
 
-    def _computed(self, layer: Layer, below: State, old: Change | None) -> Change:
-        action = layer.action
-        layer.reads = set()
-        seen = Recorder(below, layer.reads)
+    def _computed(self, update: OptimisticUpdate, below: State, old: Change | None) -> Change:
+        action = update.action
+        update.reads = set()
+        seen = Recorder(below, update.reads)
         try:
             change = self._respond(action, seen)
         except AbortOptimistic:
             change = Change(below, action.meta)
         except Exception as error:
-            # An optimistic response that fails is shown at the mutation's key; the request goes on (§10.5).
+            # An optimistic response that fails is shown at the mutation's key; the request goes on.
             logger.exception("%s: the optimistic response failed; the request goes on", action.key)
             failure = error if isinstance(error, ProcessingError) else None
             if failure is None:
@@ -234,14 +231,14 @@ class Layers:
             change = Change(below, action.meta)
             change.key_metas[action.key] = KeyMeta(action.meta, error=failure)
         change.below = below
-        layer.reads |= tokens_of(change)
+        update.reads |= tokens_of(change)
         if old is not None:
             _keep_equal(old, change)
         return change
 
 
 def _keep_equal(old: Change, new: Change) -> None:
-    # A recomputed record that is equal to its former self is that object, and so is what was built from it (§10.3).
+    # A recomputed record that is equal to its former self is that object, and so is what was built from it.
     for table, cells in new.entities.items():
         former = old.entities.get(table)
         if former:

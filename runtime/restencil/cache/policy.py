@@ -18,10 +18,10 @@ The facts are these.
 
 The first step leaves the clock out. What was found, the error and what is declared give a *status*, which users see:
 Invalid (fetch in any case), InvalidIfStale (good for as long as it is fresh), Valid (good, and when stale still better
-than nothing). An error stands in for broken data: while it is fresh, it is the answer, and asking again would only
-repeat it. That is why BROKEN is Invalid without an error and InvalidIfStale with one. The second step says whether the
-recorded error is shown. The third one adds the clock, and gives the decision. In each table the first row that fits
-holds.
+than nothing). An error stands in for broken data: while it is fresh, it is what there is to say, and asking again
+would only repeat it. That is why BROKEN is Invalid without an error and InvalidIfStale with one. The second step says
+whether the recorded error is shown. The third one adds the clock, and gives the decision. In each table the first row
+that fits holds.
 
 Who asks: `read` and paging do what the decision says, and look again after a wait; `fetch_if_stale` fetches on the two
 decisions that fetch; `live` does, too, but once for each reading, so that time alone does not start a fetch; `explain`

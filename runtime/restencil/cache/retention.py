@@ -1,4 +1,4 @@
-"""What a bounded store keeps: holds, the order of last use, and what was let go of (§14).
+"""What a bounded store keeps: holds, the order of last use, and what was let go of.
 
 A store without a bound and without a collection policy never looks at the order of use. What was evicted or collected
 leaves a mark, so that a result which refers to it is fetched again instead of being shown shorter.
@@ -7,13 +7,13 @@ leaves a mark, so that a result which refers to it is fetched again instead of b
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from ..base.values import UNDEFINED
-from .tables import WHOLE, Cell, Change
+from ..base.values import DICT, LIST, UNDEFINED, Sentinel
+from ..schema.stored import record_of
+from .tables import WHOLE, Cell, Change, Tables
 
 if TYPE_CHECKING:
-    from .store import Store
     from .tables import State
 
 T = TypeVar("T")
@@ -25,8 +25,7 @@ MARKS: Final = 64
 class Retention:
     """Holds and bounds of one store; everything here runs under the store's lock."""
 
-    def __init__(self, store: Store, max_entities: int | None) -> None:
-        self._store = store
+    def __init__(self, max_entities: int | None) -> None:
         self._max = max_entities
         self.active = max_entities is not None
         self._order: dict[Cell, None] = {}
@@ -42,25 +41,14 @@ class Retention:
             kept.clear()
         self._look_at = MARKS
 
-    def hold(self, key: str, paths: Iterable[Cell]) -> Callable[[], None]:
-        """Counts a holder of a key and of what it touches; returns what releases it, once."""
-        store = self._store
-        places: list[str | Cell] = [key, *paths]
-        with store.lock:
-            for place in places:
-                self._held[place] = self._held.get(place, 0) + 1
+    def hold(self, places: Iterable[str | Cell]) -> None:
+        """Someone shows these keys and entities."""
+        for place in places:
+            self._held[place] = self._held.get(place, 0) + 1
 
-        def release() -> None:
-            with store.lock:
-                dropped = [place for place in places if self._release(place)]
-                places.clear()
-            if store.gc is not None and dropped:
-                store.gc.dropped(
-                    tuple(place for place in dropped if isinstance(place, str)),
-                    tuple(place for place in dropped if not isinstance(place, str)),
-                )
-
-        return release
+    def release(self, places: Iterable[str | Cell]) -> list[str | Cell]:
+        """Someone does not any more; returns those that no one else does."""
+        return [place for place in places if self._release(place)]
 
     def _release(self, place: str | Cell) -> bool:
         count = self._held.get(place, 0) - 1
@@ -81,25 +69,23 @@ class Retention:
         for cell in cells:
             _to_the_end(order, cell)
 
-    def named(self, key: str) -> None:
-        """A key without a result is recorded; it counts among the results."""
-        if self._max is not None:
-            self._keys[key] = None
-            past = self._past((key,), self._max)
-            if past:
-                self._store.evict((), past)
+    def named(self, keys: Iterable[str]) -> list[str]:
+        """Keys without a result are recorded, and count among the results; returns the keys that are over the bound."""
+        if self._max is None:
+            return []
+        fresh = dict.fromkeys(keys)
+        self._keys.update(fresh)
+        return self._past(fresh, self._max)
 
-    def written(self, change: Change) -> None:
-        """A change was committed: what it wrote was used last; what is over the bound goes (§14)."""
-        evicted = self.evicted
-        evicted.difference_update(change.cells())
+    def written(self, change: Change, pending: Callable[[], Container[Cell]]) -> tuple[list[Cell], list[str]]:
+        """A change was committed: what it wrote was used last; returns the entities and keys that are over the bound.
+
+        `pending()` are the entities that pending optimistic updates write; they stay.
+        """
+        self.evicted.difference_update(change.cells())
         maximum = self._max
-        if maximum is not None:
-            self._bound(change, maximum)
-        for table in change.listed:
-            evicted.discard((table, WHOLE))  # the server just said what there is
-
-    def _bound(self, change: Change, maximum: int) -> None:
+        if maximum is None:
+            return [], []
         order, keys = self._order, self._keys
         fresh = dict.fromkeys(change.cells())
         for cell in fresh:
@@ -109,21 +95,24 @@ class Retention:
         for key in named:
             keys.pop(key, None)
             keys[key] = None
-        gone: list[Cell] = []
+        over: list[Cell] = []
         if len(order) > maximum:
-            pending = self._store.pending_cells()
-            over = len(order) - maximum
-            gone = _first(over, (cell for cell in order if cell not in fresh and cell not in pending), self._held)
-        past = self._past(named, maximum)
-        if gone or past:
-            self._store.evict(gone, past)
+            expected = pending()
+            free = (cell for cell in order if cell not in fresh and cell not in expected)
+            over = _first(len(order) - maximum, free, self._held)
+        return over, self._past(named, maximum)
 
     def _past(self, named: Container[str], maximum: int) -> list[str]:
         # Results are bounded with the entities, generously: an entity may be the result of several keys.
         keys = self._keys
         return _first(len(keys) - max(MARKS, 2 * maximum), (key for key in keys if key not in named), self._held)
 
-    def removed(self, cells: Iterable[Cell], keys: Iterable[str]) -> None:
+    def listed(self, tables: Iterable[str]) -> None:
+        """The server just said what there is in these tables."""
+        for table in tables:
+            self.evicted.discard((table, WHOLE))
+
+    def removed(self, cells: Iterable[Cell], keys: Iterable[str], base: Tables) -> None:
         """These were taken out of the tables: what refers to them must be fetched again."""
         for cell in cells:
             self._order.pop(cell, None)
@@ -132,18 +121,17 @@ class Retention:
         for key in keys:
             self._keys.pop(key, None)
         if len(self.evicted) > self._look_at:
-            self._forget_marks()
+            self._forget_marks(base)
 
-    def _forget_marks(self) -> None:
+    def _forget_marks(self, base: Tables) -> None:
         """Marks that nothing refers to any more are dropped; looked for as rarely as there are many of them."""
-        store = self._store
-        marks = [mark for mark in self.evicted if mark[1] != WHOLE and not store.holds(mark)]
-        tables = [mark for mark in self.evicted if mark[1] == WHOLE]
-        self.evicted = {*tables, *store.referenced(marks)}
+        tables = {mark for mark in self.evicted if mark[1] == WHOLE}
+        gone = [mark for mark in self.evicted if mark[1] != WHOLE and base.get(*mark) is UNDEFINED]
+        self.evicted = tables | _referenced(gone, base)
         self._look_at = max(MARKS, 2 * len(self.evicted))
 
     def misses(self, state: State, cells: Iterable[Cell]) -> bool:
-        """Whether a read touches something that was let go of (§14)."""
+        """Whether a read touches something that was let go of."""
         evicted = self.evicted
         return any(cell in evicted and state.get(*cell) is UNDEFINED for cell in cells)
 
@@ -164,3 +152,27 @@ def _first(number: int, places: Iterable[T], held: Container[object]) -> list[T]
                 if len(found) == number:
                     break
     return found
+
+
+def _referenced(cells: Iterable[Cell], base: Tables) -> set[Cell]:
+    """Those of the cells whose primary key stands anywhere in what is stored."""
+    texts: set[str] = set()
+    base.settle()
+    for stored in base.results.values():
+        _collect_texts(stored, texts)
+    for table in base.entities.values():
+        for stored in table.values():
+            if not isinstance(stored, Sentinel):
+                _collect_texts(record_of(stored), texts)
+    return {cell for cell in cells if cell[1] in texts}
+
+
+def _collect_texts(value: Any, texts: set[str]) -> None:
+    if isinstance(value, str):
+        texts.add(value)
+    elif isinstance(value, DICT):
+        for item in value.values():
+            _collect_texts(item, texts)
+    elif isinstance(value, LIST):
+        for item in value:
+            _collect_texts(item, texts)

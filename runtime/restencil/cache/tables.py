@@ -187,15 +187,17 @@ class Tables:
 
     # A change of many keys is one stamp: it is carried out for a key when that is next looked at.
 
-    def stamp(self, test: Callable[[str], bool], *, invalidates: bool) -> bool:
-        """Invalidates or expires all keys that match, whose test must always say the same; False where it cannot."""
-        if self._bare:
-            return False
+    @property
+    def takes_stamps(self) -> bool:
+        """Whether all keys have a meta, which tells how many stamps they have seen."""
+        return not self._bare
+
+    def stamp(self, stamp: Stamp) -> None:
+        """Invalidates or expires all keys that match, whose test must always say the same."""
         if len(self.stamps) >= _STAMPS:
             self.settle()
-        self.stamps.append(Stamp(test, invalidates))
+        self.stamps.append(stamp)
         self.stamped += 1
-        return True
 
     def _settle(self, key: str) -> None:
         meta = self.key_metas.get(key)

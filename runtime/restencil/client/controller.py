@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from ..base.steps import Flow
     from ..cache.actions import Action
     from ..cache.reading import Reading
-    from ..cache.store import Snapshot
+    from ..cache.snapshot import Snapshot
     from ..endpoint.endpoint import Endpoint
     from ..schema.record import Record
     from . import eager_task as eager
@@ -355,7 +355,7 @@ class AnyController:
         request = written(endpoint, args)
         meta = Meta(now if fetched_at is None else fetched_at, now, now + self._lifetimes.data_length(request))
         error_expires_at = now + self._lifetimes.error_length(request)
-        self._dispatch(SetResponse(request, response, meta, None, None, error_expires_at, wanted=False))
+        self._dispatch(SetResponse(request, response, meta, None, None, error_expires_at, False))
 
     def _set_error(
         self, endpoint: Endpoint[..., Any], error: BaseException, args: tuple[Any, ...], fetched_at: float | None = None

@@ -370,7 +370,8 @@ class Endpoint(Generic[P, R]):
             return Request(self, self.rules, args, key, url)
         if len(args) == 1 and args[0] is None and not self.has_body:
             return Request(self, self.rules, args, "", None, True)
-        return Request(self, self.rules, args, cast("Endpoint[..., Any]", self).key(*args))
+        endpoint: Endpoint[..., Any] = self
+        return Request(self, self.rules, args, endpoint.key(*args))
 
     # -- arguments ---------------------------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""Optimistic updates: the queue, the view, what is recomputed and what stays the same object (§10)."""
+"""Optimistic updates: the queue, the view, what is recomputed and what stays the same object."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from restencil import (
     schema,
 )
 from restencil.base.values import INVALID
-from restencil.cache.store import Snapshot
+from restencil.cache.snapshot import Snapshot
 
 
 class Todo(Entity, indexes=("slug",)):
@@ -287,7 +287,7 @@ def test_any_other_exception_shows_at_the_mutations_key(
 # -- laziness and identity ---------------------------------------------------------------------------------------------
 
 
-def test_a_layer_is_computed_at_the_first_read_and_then_kept(desk: Desk) -> None:
+def test_an_update_is_computed_at_the_first_read_and_then_kept(desk: Desk) -> None:
     """Starting computes nothing, and reading again computes nothing."""
     calls: list[Any] = []
     desk.start(counting(calls, params_and_body), ONE, {"name": "opt"})
@@ -317,7 +317,7 @@ def test_a_layer_is_computed_at_the_first_read_and_then_kept(desk: Desk) -> None
     ],
 )
 def test_a_change_computes_anew_only_what_it_touches(desk: Desk, change: Any, computed: int) -> None:
-    """A record, result or index entry that a layer neither read nor wrote is none of its business."""
+    """A record, result or index entry that an update neither read nor wrote is none of its business."""
     calls: list[Any] = []
     desk.start(counting(calls, params_and_body), ONE, {"name": "opt", "slug": "s"})
     shown = desk.data(Todos.get, ONE)
@@ -329,8 +329,8 @@ def test_a_change_computes_anew_only_what_it_touches(desk: Desk, change: Any, co
         assert again is shown
 
 
-def test_what_a_layer_read_counts(desk: Desk) -> None:
-    """An entity of another type, a list, a result, a table: a change of it computes the layer anew."""
+def test_what_an_update_read_counts(desk: Desk) -> None:
+    """An entity of another type, a list, a result, a table: a change of it computes the update anew."""
     plain: Any = RestEndpoint(path="/plain")
 
     def looks(look: Callable[[Snapshot], Any]) -> AnyEndpoint:
@@ -372,7 +372,7 @@ def test_a_push_looks_at_the_lists_of_its_table_alone(desk: Desk) -> None:
     assert (len(desk.data(Todos.get_list, {"group": "x"})), len(calls)) == (1, 1)
 
 
-def test_an_earlier_layer_that_changes_computes_those_that_build_on_it(desk: Desk) -> None:
+def test_an_earlier_update_that_changes_computes_those_that_build_on_it(desk: Desk) -> None:
     """And leaves those alone that do not."""
     calls: list[Any] = []
     suffix = counting(calls, lambda snapshot, params, body: {**params, "name": snapshot.get(Todo, params).name + "!"})
@@ -393,13 +393,13 @@ def test_an_equal_record_is_the_same_object_after_a_new_computation(desk: Desk) 
     desk.now = 9_000
     desk.start(optimistic(params_and_body), ONE, {"name": "opt", "count": 5})
     shown, whole = desk.data(Todos.get, ONE), desk.data(Todos.get_list)
-    desk.answer(Todos.get, {"id": "1", "name": "hidden by the layer"}, ONE, started=8_000)
+    desk.answer(Todos.get, {"id": "1", "name": "hidden by the update"}, ONE, started=8_000)
     assert desk.data(Todos.get, ONE) is shown
     assert desk.data(Todos.get_list) is whole
 
 
-def test_what_no_layer_touches_is_one_object_in_base_and_view(desk: Desk) -> None:
-    """Base reads share with the view what does not depend on the layers."""
+def test_what_no_update_touches_is_one_object_in_base_and_view(desk: Desk) -> None:
+    """Base reads share with the view what does not depend on the updates."""
     desk.start(Todos.partial_update, ONE, {"name": "opt"})
     view = desk.data(Todos.get_list)
     base = desk.store.read_base(Todos.get_list.request(())).data
@@ -427,7 +427,7 @@ def test_an_answer_that_says_what_was_expected_keeps_the_objects(desk: Desk) -> 
 
 
 def test_an_answer_that_leaves_what_other_mutations_show_keeps_the_objects(desk: Desk) -> None:
-    """What the layer of the answered mutation showed, the layers that stay show now: readers see no change."""
+    """What the update of the answered mutation showed, the updates that stay show now: readers see no change."""
     desk.start(Todos.get_list.unshift, {"id": "new first"})
     fetch = desk.start(Todos.get_list.push, {"id": "new last"})
     shown = desk.data(Todos.get_list)
@@ -455,7 +455,7 @@ def test_lists_of_everything_follow_the_view(desk: Desk) -> None:
     assert [item is other for item, other in zip(desk.get(everything), before, strict=True)] == [True, True]
 
 
-# -- other things that layers do ---------------------------------------------------------------------------------------
+# -- other things that updates do --------------------------------------------------------------------------------------
 
 
 def test_the_update_option_runs_on_optimistic_payloads(desk: Desk) -> None:
@@ -503,7 +503,7 @@ def test_a_payload_is_copied(desk: Desk) -> None:
     assert desk.table("Todo")["1"]["tags"] == ["a"] == found.tags
 
 
-def test_the_snapshot_of_a_layer_shows_the_state_before_it(desk: Desk) -> None:
+def test_the_snapshot_of_an_update_shows_the_state_before_it(desk: Desk) -> None:
     """Base plus earlier actions, and the moment at which the fetch started."""
     seen: list[Any] = []
 
@@ -535,7 +535,21 @@ def test_a_hook_that_reads_the_store_while_the_view_is_computed(desk: Desk) -> N
 
 
 def test_an_invalid_entity_of_the_view_is_not_written_to_base(desk: Desk) -> None:
-    """Layers lie over the base and are never in it."""
+    """Updates lie over the base and are never in it."""
     desk.start(Todos.delete, ONE)
     assert desk.store.state["entities"]["Todo"]["1"] is INVALID
     assert desk.store.read_base(Todos.get.request((ONE,))).data.name == "base"
+
+
+def test_what_an_optimistic_response_reads_is_not_handed_out_afterwards(desk: Desk) -> None:
+    """It sees what was there before it; readers see what it brings."""
+    request = Todos.get.request((ONE,))
+    seen: list[str] = []
+
+    def respond(snapshot: Snapshot, params: Any, body: Any) -> Any:
+        seen.append(desk.store.cached(request).name)
+        return {**params, **body}
+
+    desk.start(optimistic(respond), ONE, {"name": "opt"})
+    assert desk.data(Todos.get, ONE).name == "opt"
+    assert (desk.store.cached(request).name, desk.store.fresh(request), seen) == ("opt", None, ["base"])

@@ -1,0 +1,231 @@
+"""All that a store holds, and the one place where it changes.
+
+*Effects* are what an action brings about, worked out by `reduce` while nothing changes yet. `Contents.commit` carries
+them out: it writes the tables, drops what was built from what it changes, keeps aside what a snapshot needs, tells the
+optimistic updates what they may have to be computed from anew, and lets go of what is over the bound. It runs no code
+of users and cannot fail, so an action happens as a whole or not at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Container, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from ..base.values import UNDEFINED
+from .aside import Asides
+from .hooks import Hooks
+from .in_flight import InFlight
+from .memo import Memo
+from .optimistic import OptimisticUpdates, Respond, tokens_of
+from .tables import EMPTY, Cell, Change, KeyMeta, Stamp, State, Tables
+
+if TYPE_CHECKING:
+    from .actions import Fetch
+    from .normalize import Normalization
+    from .optimistic import Token
+    from .request import Request, Rules
+    from .retention import Retention
+
+Ready: TypeAlias = "tuple[Rules, int, tuple[Any, ...], Any, float]"
+"""What was found under a key: by which rules, how often schemas had been redefined by then, for which arguments; the
+data, and when it turns stale."""
+
+_NO_KEYS: Final[Mapping[str, KeyMeta]] = {}
+
+
+class Effects:
+    """What an action brings about; a reducer sets what there is: one of the first six at most, others with it."""
+
+    change: Change | None = None
+    """What is written into the tables."""
+    begun: Fetch | None = None
+    """The fetch whose optimistic update is queued."""
+    keys: Mapping[str, KeyMeta] = _NO_KEYS
+    """What is recorded of keys from now on."""
+    stamp: Stamp | None = None
+    """A change of many keys that is carried out for each when that is next looked at."""
+    removed: tuple[Collection[Cell], Collection[str]] | None = None
+    """Entities and keys that are taken out of the tables."""
+    starts_over: bool = False
+    """Whether all that is held goes."""
+
+    drops_results: bool = False
+    """Whether the results of `keys` go."""
+    ended: int | None = None
+    """The fetch whose optimistic update goes."""
+    is_told: bool = True
+    """Whether listeners hear of it; of an optimistic update that ended they always do."""
+    echoed: tuple[Request, Normalization, Any] | None = None
+    """The response whose value the action gives, as it is in the view once all that is done."""
+    value: Any = None
+    """What it gives where no response is echoed."""
+    failure: Exception | None = None
+    """What it raises instead."""
+
+
+class Contents:
+    """What a store holds: the base state, what pending mutations lay over it, and what was built from both.
+
+    `respond` makes the change that the optimistic response of a fetch is expected to bring.
+    """
+
+    def __init__(self, clock: Callable[[], float], retention: Retention, respond: Respond) -> None:
+        self.clock = clock
+        self.hooks = Hooks()
+        self.in_flight = InFlight()
+        self.retention = retention
+        self.resets = 0
+        """How often the store started over."""
+        self.last_reset: float = 0
+        self._respond = respond
+        self.asides = Asides()
+        """What changes is kept there for the snapshots that are held."""
+        self._ids = 0
+        self.ready: dict[str, Ready] = {}
+        """What was handed out by key since the last change; only where a read shows the base as it is."""
+        self._hold_nothing()
+
+    def _hold_nothing(self) -> None:
+        self.base = Tables()
+        """What responses brought, and nothing else."""
+        self.memo = Memo()
+        """What was built for reads."""
+        self.optimistic = OptimisticUpdates(self.base, self._respond)
+
+    def next_id(self) -> int:
+        """An id that was never given before."""
+        self._ids += 1
+        return self._ids
+
+    # -- the view: the base with pending optimistic updates over it ----------------------------------------------------
+
+    @property
+    def view(self) -> State:
+        """What readers see, as of the last `refresh`."""
+        return self.optimistic.top
+
+    @property
+    def shows_base(self) -> bool:
+        """Whether a read shows the base as it is: nothing is laid over it, and no one minds what is read."""
+        optimistic, retention = self.optimistic, self.retention
+        return not (optimistic.stale or optimistic.updates or retention.active or retention.evicted)
+
+    def refresh(self) -> None:
+        """Brings the view up to date; optimistic responses are computed here."""
+        if self.optimistic.stale:
+            try:
+                with self.hooks:
+                    cells, tables = self.optimistic.refresh()
+            finally:
+                self.ready.clear()  # optimistic responses may have read the base meanwhile
+            self.memo.drop_cells(cells)
+            for table in tables:
+                self.memo.drop_table(table)
+
+    def _expected(self) -> Container[Cell]:
+        """The entities that pending optimistic updates write in the view."""
+        self.refresh()
+        return self.optimistic.cells
+
+    @property
+    def is_watched(self) -> bool:
+        """Whether it matters at once when something changes: to an optimistic update, a snapshot, or the bound."""
+        return bool(self.optimistic.updates or self.asides or self.retention.active)
+
+    # -- changing ------------------------------------------------------------------------------------------------------
+
+    def commit(self, effects: Effects) -> bool:
+        """Carries out what an action brings about; tells whether listeners are to hear of it."""
+        is_told = effects.is_told
+        if effects.ended is not None and self.optimistic.updates and self.optimistic.remove(effects.ended):
+            is_told = True
+        if effects.change is not None:
+            self._write(effects.change)
+        elif effects.begun is not None:
+            self.optimistic.push(effects.begun)
+        elif effects.keys:
+            self._record(effects.keys, drops_results=effects.drops_results)
+        elif effects.stamp is not None:
+            self.base.stamp(effects.stamp)
+        elif effects.removed is not None:
+            self._remove(*effects.removed)
+        elif effects.starts_over:
+            self._start_over()
+        self.ready.clear()
+        return is_told
+
+    def _start_over(self) -> None:
+        self.resets += 1
+        self.last_reset = self.clock()
+        self.asides.clear()  # snapshots taken before keep the tables of before
+        self.retention.reset()
+        self._hold_nothing()
+
+    def _write(self, change: Change) -> None:
+        """Writes a change into the tables, and drops what was built from what it changes."""
+        base, optimistic, retention = self.base, self.optimistic, self.retention
+        if change.growing and (self.asides or optimistic.stale or optimistic.top is not base):
+            for cell in [*change.growing]:
+                change.spread(cell)  # the list as it is may be held
+        if self.asides:
+            for aside in self.asides.held():
+                aside.keep_change(change)
+        shown = self._drop_built(change)
+        grown = base.commit(change)
+        for table in grown:
+            if table not in shown:
+                self.memo.drop_table(table)
+        if optimistic.updates:
+            optimistic.base_changed(tokens_of(change, grown))
+        if retention.active or retention.evicted:
+            cells, keys = retention.written(change, self._expected)
+            if cells or keys:
+                self._remove(cells, keys)
+            retention.listed(change.listed)
+
+    def _drop_built(self, change: Change) -> Collection[str]:
+        """Drops what was built from the cells that a change is to write; returns tables that look the same after it."""
+        base, memo, optimistic = self.base, self.memo, self.optimistic
+        changed = [cell for table in change.entities if memo.knows(table) for cell in base.differing(table, change)]
+        shown: Collection[str] = ()
+        if optimistic.covers:
+            # What an update expected, the view had already; bringing the view up to date finds what changed for it.
+            changed = [cell for cell in changed if not optimistic.holds(*cell)]
+            shown = {table for table, written in change.entities.items() if optimistic.had_already(table, written)}
+        if changed:
+            memo.drop_cells(changed, fresh=not any(pk in base.entities.get(table, EMPTY) for table, pk in changed))
+        return shown
+
+    def _record(self, keys: Mapping[str, KeyMeta], *, drops_results: bool) -> None:
+        base = self.base
+        self.asides.keep_results(keys)
+        for key, meta in keys.items():
+            if drops_results:
+                base.results.pop(key, None)
+            base.put_meta(key, meta)
+        if drops_results:
+            over = self.retention.named(keys)
+            if over:
+                self._remove((), over)
+        self.optimistic.base_changed({("key", key) for key in keys})
+
+    def _remove(self, cells: Iterable[Cell], keys: Collection[str]) -> None:
+        """Takes entities and keys out of the tables; no one is told."""
+        base, memo = self.base, self.memo
+        gone = [cell for cell in dict.fromkeys(cells) if base.get(*cell) is not UNDEFINED]
+        tables = {table for table, _ in gone}
+        for aside in self.asides.held():
+            aside.keep_removed(gone)
+        self.asides.keep_results(keys)
+        base.remove(gone)
+        for key in keys:
+            base.results.pop(key, None)
+            base.key_metas.pop(key, None)
+        self.retention.removed(gone, keys, base)
+        memo.drop_cells(gone)
+        for table in tables:
+            memo.drop_table(table)
+        lost: set[Token] = {("cell", *cell) for cell in gone}
+        lost.update(("table", table) for table in tables)
+        lost.update(("key", key) for key in keys)
+        self.optimistic.base_changed(lost)

@@ -1,0 +1,55 @@
+"""A process forks between two actions: the child finds each store whole, and no lock held by a thread that it lacks."""
+
+from __future__ import annotations
+
+import os
+import threading
+import weakref
+from typing import TYPE_CHECKING, Final, Protocol
+
+if TYPE_CHECKING:
+    from threading import RLock
+
+
+class Forkable(Protocol):
+    """What has a lock that must be free when the process forks."""
+
+    lock: RLock
+
+    def forked(self) -> None:
+        """This is the child."""
+        ...
+
+
+stores: Final[weakref.WeakSet[Forkable]] = weakref.WeakSet()
+
+
+class _Forking(threading.local):
+    """The stores that the thread which forks has locked."""
+
+    stores: tuple[Forkable, ...] = ()
+
+
+_forking: Final = _Forking()
+
+
+def _before_fork() -> None:
+    _forking.stores = tuple(stores)
+    for store in _forking.stores:
+        store.lock.acquire()
+
+
+def _after_fork() -> None:
+    locked, _forking.stores = _forking.stores, ()
+    for store in locked:
+        store.lock.release()
+
+
+def _after_fork_in_child() -> None:
+    for store in _forking.stores:
+        store.forked()
+    _after_fork()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork_in_child)

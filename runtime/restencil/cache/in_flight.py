@@ -1,0 +1,22 @@
+"""Where the requests in flight of all controllers of a store are found, so that one can join another's or end it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class InFlight:
+    """Requests in flight and token refreshes under way; what they are is the network managers' business.
+
+    They stand in the store because a reset by any of its controllers ends them all. The store's lock guards them.
+    """
+
+    __slots__ = ("by_id", "joinable", "refreshes")
+
+    def __init__(self) -> None:
+        self.joinable: dict[tuple[str, str], Any] = {}
+        """Those that another fetch can join, by key and URL."""
+        self.by_id: dict[int, Any] = {}
+        """All of them, by the id of their fetch."""
+        self.refreshes: dict[Any, Any] = {}
+        """Token refreshes under way, by what they refresh."""

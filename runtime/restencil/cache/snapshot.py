@@ -1,0 +1,62 @@
+"""A state as it was at one moment, for optimistic responses and for whoever compares."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ..base.errors import AbortOptimistic
+from .aside import Aside, past
+from .denormalize import Denormalization
+from .memo import Memo
+from .reading import inactive
+
+if TYPE_CHECKING:
+    from .lookup import Lookup
+    from .reading import Reading
+    from .request import Asker
+    from .tables import State, Tables
+
+
+class Snapshot:
+    """A state as it stays while it is held; optimistic responses are computed from one.
+
+    `fetched_at` is the start time (ms) of the fetch being simulated, `abort` an error to raise where no optimistic
+    response can be made.
+    """
+
+    def __init__(self, lookup: Lookup, state: State, fetched_at: float, base: Tables | None = None) -> None:
+        self._lookup = lookup
+        self.aside = Aside(base) if base is not None else None
+        """Where the store keeps what it changes from now on, None where the state itself stays."""
+        self._state = past(state, base, self.aside) if base is not None and self.aside is not None else state
+        self._memo = Memo()
+        self.fetched_at = fetched_at
+
+    @property
+    def abort(self) -> AbortOptimistic:
+        """Raise it where no optimistic response can be made."""
+        return AbortOptimistic("no optimistic response can be made from what is cached")
+
+    def get(self, schema: Any, /, *args: Any, **kwargs: Any) -> Any:
+        """The entity, collection or query value of this state, `None` if absent."""
+        if kwargs:
+            args = (*args, kwargs)
+        with self._lookup.lock:
+            return self._lookup.value_in(self._reader(args), schema, args)
+
+    def get_response(self, endpoint: Asker, /, *args: Any, **kwargs: Any) -> Reading:
+        """What a read of the endpoint finds in this state."""
+        request = endpoint.request(endpoint.bind_args(args, kwargs))
+        if request.inactive:
+            return inactive()
+        with self._lookup.lock:
+            return self._lookup.reading_in(self._reader(request.args), request)
+
+    def get_error(self, endpoint: Asker, /, *args: Any, **kwargs: Any) -> BaseException | None:
+        """The error that a read of the endpoint raises in this state, or None."""
+        return self.get_response(endpoint, *args, **kwargs).error
+
+    def _reader(self, args: tuple[Any, ...]) -> Denormalization:
+        if self.aside is None:
+            return Denormalization(self._state, args, self._memo)
+        return self._lookup.reader_beside(self._state, args, self._memo)
