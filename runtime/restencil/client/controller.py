@@ -1,6 +1,6 @@
 """Controllers: the operations on a store, for blocking code and for asyncio (§7.1).
 
-What never waits is written once, in `AnyController`. What waits is a flow (`restencil.flow`), run by one of two
+What never waits is written once, in `AnyController`. What waits is a generator of steps, taken by one of two
 drivers; `Controller` and `AsyncController` differ in nothing but how they run a request and how they wait for one.
 """
 
@@ -10,13 +10,12 @@ import threading
 import weakref
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextvars import copy_context
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, ParamSpec, Self, TypeVar, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Final, ParamSpec, Self, TypeVar, overload
 
 from ..base.errors import AbortError, InvalidDataError, ResetError
 from ..base.lazy import Late, asyncio, logger
 from ..base.scheduler import ThreadScheduler, WaitingScheduler
-from ..base.steps import run, run_async
-from ..base.struct import Frozen
+from ..base.steps import drive, drive_async
 from ..cache.actions import (
     ExpireAll,
     Fetch,
@@ -30,10 +29,11 @@ from ..cache.actions import (
     Subscribe,
     Unsubscribe,
 )
-from ..cache.reading import ExpiryStatus
+from ..cache.reading import EndpointState
 from ..cache.request import Request
 from ..cache.store import Store
 from ..endpoint.bound import AsyncBoundEndpoint, AsyncBoundList, BoundEndpoint, BoundList
+from ..endpoint.typing import Awaiting, Blocking
 from ..http.auth import Api, Preparation, Token
 from ..http.transport import AsyncTransport, SyncTransport
 from ..schema import find_collection
@@ -46,18 +46,17 @@ if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
     from collections.abc import Coroutine
 
-    import httpx
-
     from ..base.scheduler import Handle, Scheduler
-    from ..base.steps import Flow
+    from ..base.steps import Steps
     from ..cache.actions import Action
+    from ..cache.explanation import Explanation
     from ..cache.reading import Reading
     from ..cache.store import Snapshot
     from ..endpoint.endpoint import Endpoint
+    from ..endpoint.live import AnyLiveRead, AsyncLiveRead, LiveRead
+    from ..http.adapter import AsyncClient, Client
     from ..schema.record import Record
     from . import eager_task as eager
-    from .explain import Explanation
-    from .live import AnyLiveRead, AsyncLiveRead, LiveRead
     from .manager import Manager
     from .paging import Pages
     from .retry import Retries
@@ -74,19 +73,6 @@ _OWN_MANAGERS: Final = frozenset({NetworkManager, SubscriptionManager, LogoutMan
 
 #: Lifetime of what `set` writes, in milliseconds (§7.1).
 SET_EXPIRY: Final = 60_000.0
-
-
-class EndpointState(Frozen, Generic[R]):
-    """What a store knows of one endpoint's result at one moment (§8.3, state read).
-
-    `loading`: a fetch of it is in flight. `expires_at`: milliseconds of the store's clock.
-    """
-
-    data: R | None
-    error: BaseException | None
-    loading: bool
-    expiry_status: ExpiryStatus
-    expires_at: float
 
 
 class AnyController:
@@ -365,7 +351,7 @@ class AnyController:
         meta = Meta(now if fetched_at is None else fetched_at, now, now + self._lifetimes.error_length(request))
         self._dispatch(SetError(request, error, meta))
 
-    def read_anew(self, request: Request, reading: Reading) -> Flow:
+    def read_anew(self, request: Request, reading: Reading) -> Steps:
         """A suspending read whose first look at the store did not suffice (§8.3)."""
         if not reading.needs_fetch:
             raise known(reading.error)
@@ -406,7 +392,7 @@ class AnyController:
             f"the schema of {request.endpoint.name!r} requires, or what it refers to was deleted"
         )
 
-    def _settled(self) -> Flow:
+    def _settled(self) -> Steps:
         for flight in list(self.store.pending.values()):
             if self.is_blocking and flight.owned_here:
                 continue
@@ -416,7 +402,7 @@ class AnyController:
                 logger.debug("a fetch in flight failed", exc_info=True)
 
 
-class Controller(AnyController):
+class Controller(AnyController, Blocking):
     """The operations on a store for blocking code; safe to use from any number of threads (§7.1, §9.6).
 
     Where other threads run, the request of a read runs on a thread of its own, so that a reset of the store lets its
@@ -443,7 +429,7 @@ class Controller(AnyController):
         *,
         token: Token | None = None,
         url_prefix: str | None = None,
-        client: httpx.Client | None = None,
+        client: Client | None = None,
         base_url: str = "",
         managers: Sequence[Manager] | None = None,
         retries: int | Retries | None = None,
@@ -508,9 +494,9 @@ class Controller(AnyController):
 
     def live(self, endpoint: Endpoint[P, R], /, *args: P.args, **kwargs: P.kwargs) -> LiveRead[R]:
         """A read that stays: context manager and iterator, subscribed while it is open, yields on change (§12.3)."""
-        from .live import LiveRead
+        from .live import BlockingLiveRead
 
-        return LiveRead(self, endpoint, bind_args(endpoint, args, kwargs))
+        return BlockingLiveRead(self, endpoint, bind_args(endpoint, args, kwargs))
 
     def iterate(self, endpoint: Endpoint[P, R], /, *args: P.args, **kwargs: P.kwargs) -> Iterator[Any]:
         """The items of all pages of a paginated list, one page at a time (§5.8.7).
@@ -527,9 +513,9 @@ class Controller(AnyController):
 
     # how the blocking kind waits
 
-    def wait_for(self, flow: Flow) -> Any:
-        """Runs a flow to its end, blocking where it waits."""
-        return run(flow, self._transport)
+    def wait_for(self, steps: Steps) -> Any:
+        """Takes steps to their end, blocking where they wait."""
+        return drive(steps, self._transport)
 
     def land_flight(self, flight: Any) -> Any:
         """Runs the request of this flight, unless it runs already; the value, once it is in the store."""
@@ -589,7 +575,7 @@ class Controller(AnyController):
             return data
         reading = self.store.read(request)
         if reading.needs_fetch or reading.error is not None:
-            return run(self.read_anew(request, reading), self._transport)
+            return drive(self.read_anew(request, reading), self._transport)
         return reading.data
 
     def _items(self, pages: Pages) -> Iterator[Any]:
@@ -597,7 +583,7 @@ class Controller(AnyController):
             yield from pages.items()
 
 
-class AsyncController(AnyController):
+class AsyncController(AnyController, Awaiting):
     """The operations on a store for asyncio; a store may be shared with controllers of both kinds (§7.1, §9.6).
 
     Arguments are those of Controller, with an `httpx.AsyncClient`. What waits is a coroutine or an async iterator;
@@ -613,7 +599,7 @@ class AsyncController(AnyController):
         *,
         token: Token | None = None,
         url_prefix: str | None = None,
-        client: httpx.AsyncClient | None = None,
+        client: AsyncClient | None = None,
         base_url: str = "",
         managers: Sequence[Manager] | None = None,
         retries: int | Retries | None = None,
@@ -678,9 +664,9 @@ class AsyncController(AnyController):
 
     def live(self, endpoint: Endpoint[P, R], /, *args: P.args, **kwargs: P.kwargs) -> AsyncLiveRead[R]:
         """A read that stays: async context manager and iterator, subscribed while open, yields on change (§12.3)."""
-        from .live import AsyncLiveRead
+        from .live import AwaitingLiveRead
 
-        return AsyncLiveRead(self, endpoint, bind_args(endpoint, args, kwargs))
+        return AwaitingLiveRead(self, endpoint, bind_args(endpoint, args, kwargs))
 
     def iterate(self, endpoint: Endpoint[P, R], /, *args: P.args, **kwargs: P.kwargs) -> AsyncIterator[Any]:
         """The items of all pages of a paginated list, one page at a time (§5.8.7).
@@ -697,9 +683,9 @@ class AsyncController(AnyController):
 
     # how the asynchronous kind waits
 
-    def wait_for(self, flow: Flow) -> Coroutine[Any, Any, Any]:
-        """Runs a flow to its end, awaiting where it waits."""
-        return run_async(flow, self._transport)
+    def wait_for(self, steps: Steps) -> Coroutine[Any, Any, Any]:
+        """Takes steps to their end, awaiting where they wait."""
+        return drive_async(steps, self._transport)
 
     async def land_flight(self, flight: Any) -> Any:
         """Runs the request of this flight in its own task, unless it runs already; the value, once it is stored."""
@@ -790,7 +776,7 @@ class AsyncController(AnyController):
             return data
         reading = self.store.read(request)
         if reading.needs_fetch or reading.error is not None:
-            return await run_async(self.read_anew(request, reading), self._transport)
+            return await drive_async(self.read_anew(request, reading), self._transport)
         return reading.data
 
     async def _items(self, pages: Pages) -> AsyncIterator[Any]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from ..base.errors import AbortError
 from ..base.lazy import asyncio, logger
 from ..base.scheduler import ThreadScheduler, block, sleep
-from ..http.cancellation import Guard
+from ..http.cancellation import Cancellation
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop, Future, Task
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
     from ..base.abort import AbortSignal
     from ..base.scheduler import Handle, Scheduler
+    from ..base.transport import AwaitingTransport, BlockingTransport
     from ..cache.request import Request
     from ..cache.store import Store
-    from ..http.transport import AsyncTransport, SyncTransport
     from .network import NetworkManager
 
 T = TypeVar("T")
@@ -166,12 +166,12 @@ class Flight(Promise[Any]):
     __slots__ = (
         "__weakref__",
         "callers",
+        "cancellation",
         "claimed",
         "detached",
         "endpoint",
         "fetch_id",
         "fetched_at",
-        "guard",
         "identity",
         "launched",
         "manager",
@@ -212,7 +212,7 @@ class Flight(Promise[Any]):
         self.launched = False
         self.detached = False
         self.task: Task[None] | None = None
-        self.guard: Guard | None = None
+        self.cancellation: Cancellation | None = None
 
     def joinable(self, *, blocking: bool) -> bool:
         """Another fetch of the same identity may wait for this one, blocking its thread or as a task (§9.2, §9.6)."""
@@ -308,10 +308,10 @@ class Flight(Promise[Any]):
                 pass  # the loop is closed, and the task with it
 
     def _cancel_here(self, task: Task[None]) -> None:
-        if self.guard is None:
+        if self.cancellation is None:
             task.cancel()
         else:
-            self.guard.cancel(task)
+            self.cancellation.cancel(task)
 
 
 class Wait:
@@ -322,11 +322,11 @@ class Wait:
     def __init__(self, promise: Promise[Any]) -> None:
         self._promise = promise
 
-    def run(self, transport: SyncTransport) -> Any:
+    def take(self, transport: BlockingTransport) -> Any:
         """Blocks until it is kept."""
         return self._promise.wait()
 
-    async def run_async(self, transport: AsyncTransport) -> Any:
+    async def take_async(self, transport: AwaitingTransport) -> Any:
         """Awaits until it is kept."""
         return await self._promise.wait_async()
 
@@ -340,11 +340,11 @@ class Landing:
         self._controller = controller
         self._flight = flight
 
-    def run(self, transport: SyncTransport) -> Any:
+    def take(self, transport: BlockingTransport) -> Any:
         """Blocks until then."""
         return self._controller.land_flight(self._flight)
 
-    async def run_async(self, transport: AsyncTransport) -> Any:
+    async def take_async(self, transport: AwaitingTransport) -> Any:
         """Awaits until then."""
         return await self._controller.land_flight(self._flight)
 
@@ -359,7 +359,7 @@ class Pause:
         self._delay = delay
         self._signal = signal
 
-    def run(self, transport: SyncTransport) -> None:
+    def take(self, transport: BlockingTransport) -> None:
         """Blocks for that long."""
         wake = threading.Event()
         signal = self._signal
@@ -372,7 +372,7 @@ class Pause:
         if signal is not None:
             signal.raise_if_aborted()
 
-    async def run_async(self, transport: AsyncTransport) -> None:
+    async def take_async(self, transport: AwaitingTransport) -> None:
         """Awaits for that long."""
         loop = asyncio.get_running_loop()
         future = loop.create_future()

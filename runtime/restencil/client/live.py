@@ -6,22 +6,23 @@ import threading
 import weakref
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from ..base.errors import AbortError, ResetError
 from ..base.lazy import asyncio
 from ..base.scheduler import block
 from ..cache.actions import Subscribe, Unsubscribe
 from ..cache.reading import ExpiryStatus
+from ..endpoint.live import AnyLiveRead, AsyncLiveRead, LiveRead
 from .in_flight import Landing
 
 if TYPE_CHECKING:
     from collections.abc import Generator
 
     from ..base.steps import Step
-    from ..cache.reading import Reading
+    from ..cache.reading import EndpointState, Reading
     from ..endpoint.endpoint import Endpoint
-    from .controller import AnyController, AsyncController, Controller, EndpointState
+    from .controller import AnyController, AsyncController, Controller
 
 R = TypeVar("R")
 
@@ -68,14 +69,8 @@ class Ties:
             release()
 
 
-class AnyLiveRead(Generic[R]):
-    """What live reads of both worlds share.
-
-    While it is open, the endpoint is subscribed to (where it has a `poll_frequency`, or where a manager of the user's
-    own may know how to keep it up to date), what it shows is kept from garbage collection, and `revalidate` of the
-    controller fetches it when it is stale. Staleness is decided once per result: time that passes while the read is
-    held does not start fetches by itself (§8.3).
-    """
+class WatchedRead(AnyLiveRead[R]):
+    """A live read over a store: looks at it whenever it changes, and fetches what that calls for."""
 
     def __init__(self, controller: AnyController, endpoint: Endpoint[..., Any], args: tuple[Any, ...]) -> None:
         self._controller = controller
@@ -201,12 +196,8 @@ class AnyLiveRead(Generic[R]):
         return True
 
 
-class LiveRead(AnyLiveRead[R]):
-    """A live read of blocking code: `with bound.live(id=1) as live: for article in live: …`
-
-    Iterating gives the data first as a suspending read does, then again whenever it is another object; it raises the
-    endpoint's errors as they come and can be continued after one. `close()`, from any thread, ends it.
-    """
+class BlockingLiveRead(WatchedRead[R], LiveRead[R]):
+    """The live read of a Controller: waits for changes on an event."""
 
     _controller: Controller
 
@@ -216,12 +207,6 @@ class LiveRead(AnyLiveRead[R]):
 
     def __enter__(self) -> Self:
         self._open()
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
-
-    def __iter__(self) -> Self:
         return self
 
     def __next__(self) -> R:
@@ -240,11 +225,8 @@ class LiveRead(AnyLiveRead[R]):
         self._event.set()
 
 
-class AsyncLiveRead(AnyLiveRead[R]):
-    """A live read of asyncio code: `async with bound.live(id=1) as live: async for article in live: …`
-
-    It gives and raises what LiveRead does.
-    """
+class AwaitingLiveRead(WatchedRead[R], AsyncLiveRead[R]):
+    """The live read of an AsyncController: waits for changes on an event of the running loop."""
 
     _controller: AsyncController
 
@@ -256,12 +238,6 @@ class AsyncLiveRead(AnyLiveRead[R]):
     async def __aenter__(self) -> Self:
         self._loop = asyncio.get_running_loop()
         self._open()
-        return self
-
-    async def __aexit__(self, *error: object) -> None:
-        self.close()
-
-    def __aiter__(self) -> Self:
         return self
 
     async def __anext__(self) -> R:

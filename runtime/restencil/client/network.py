@@ -10,19 +10,19 @@ from weakref import WeakSet
 
 from ..base.errors import AbortError, NetworkError, ResetError
 from ..base.lazy import asyncio, logger, logging, uuid
-from ..base.steps import Hook, enter, leave, run, run_async
+from ..base.steps import HookCall, drive, drive_async, enter, leave
 from ..cache.actions import Fetch, Meta, Reset, SetError, SetResponse
-from ..http.cancellation import guarded
+from ..http.cancellation import cancellable
 from .in_flight import Flight, Pause, Promise, Wait, orphan_error
 from .manager import Manager, Next, serves_one
 
 if TYPE_CHECKING:
     from ..base.steps import Step
+    from ..base.transport import AwaitingTransport, BlockingTransport
     from ..cache.actions import Action
     from ..cache.request import Request
     from ..cache.store import Store
     from ..endpoint.endpoint import Endpoint
-    from ..http.transport import AsyncTransport, SyncTransport
     from .controller import AnyController
     from .retry import Retries
 
@@ -109,11 +109,11 @@ class NetworkManager(Manager):
         length = request.rules.error_expiry_length
         return self.error_expiry_length if length is None else length
 
-    def run(self, flight: Flight, transport: SyncTransport) -> Any:
+    def run(self, flight: Flight, transport: BlockingTransport) -> Any:
         """The request of one flight from its first byte until its response is in the store, blocking."""
         endpoint = flight.endpoint
         if self._may_repeat(endpoint):
-            return run(self._repeating(flight), transport)
+            return drive(self._repeating(flight), transport)
         token = enter(transport)
         try:
             try:
@@ -126,14 +126,14 @@ class NetworkManager(Manager):
         finally:
             leave(token)
 
-    async def run_async(self, flight: Flight, transport: AsyncTransport) -> None:
+    async def run_async(self, flight: Flight, transport: AwaitingTransport) -> None:
         """`run` as a task of its own; the outcome is the flight's, and no error is raised but those that end a task."""
         flight.task = asyncio.current_task()
-        flight.guard = guarded()
+        flight.cancellation = cancellable()
         endpoint = flight.endpoint
         try:
             if self._may_repeat(endpoint):
-                await run_async(self._repeating(flight), transport)
+                await drive_async(self._repeating(flight), transport)
                 return
             enter(transport)
             try:
@@ -286,7 +286,7 @@ class NetworkManager(Manager):
         endpoint = flight.endpoint
         retries = self._retries(endpoint, controller)
         if retries is None and endpoint.refresh is None:
-            return (yield from endpoint.flow(flight.request.args))
+            return (yield from endpoint.steps(flight.request.args))
         if retries is not None:
             from .retry import repeatable
 
@@ -299,7 +299,7 @@ class NetworkManager(Manager):
         while True:
             started = flight.store.next_id()
             try:
-                return (yield from endpoint.flow(flight.request.args))
+                return (yield from endpoint.steps(flight.request.args))
             except NetworkError as error:
                 if error.status == 401 and endpoint.refresh is not None and not refreshed:
                     refreshed = True
@@ -353,7 +353,7 @@ class NetworkManager(Manager):
         outer = _refreshing.get()
         _refreshing.set(True)
         try:
-            mine.renewed = bool((yield Hook(endpoint.name, "refresh", hook, (error,))))
+            mine.renewed = bool((yield HookCall(endpoint.name, "refresh", hook, (error,))))
         except AbortError:
             mine.abandoned = True
             raise

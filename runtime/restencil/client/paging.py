@@ -113,7 +113,7 @@ class Pages:
         self._yielded: set[Any] = set()
 
     def turn(self) -> Generator[Step, Any, bool]:
-        """A flow: reads the first page, or fetches the next one; False when there is none."""
+        """Steps: reads the first page, or fetches the next one; False when there is none."""
         if self._inactive:
             return False
         if not self._started:

@@ -13,12 +13,16 @@ from ..schema.containers import Union
 from ..schema.derived import Invalidate
 from ..schema.entity import EntitySchema
 from ..schema.protocol import schema_name, schema_of
-from .endpoint import (
+from .endpoint import Endpoint
+from .path import path_template, shorten_path
+from .rest import ListEndpoint, RestEndpoint
+from .typing import (
+    P2,
+    R2,
     Absent,
     Assigns,
     Binder,
     C,
-    Endpoint,
     Has,
     PageP,
     PageR,
@@ -28,16 +32,14 @@ from .endpoint import (
     UnshiftR,
     is_binder,
 )
-from .path import path_template, shorten_path
-from .rest import P2, R2, ListEndpoint, RestEndpoint
 
 if TYPE_CHECKING:
     from typing_extensions import ParamSpec, TypeVar
 
-    from ..client.controller import AsyncController, Controller
+    from .typing import Awaiting, Blocking
 
     T = TypeVar("T", covariant=True)
-    C2 = TypeVar("C2", bound="Controller | AsyncController", covariant=True)
+    C2 = TypeVar("C2", bound="Blocking | Awaiting", covariant=True)
 else:
     from typing import ParamSpec, TypeVar
 
@@ -553,9 +555,9 @@ class ResourceClass(Generic[T]):
         delete: RestEndpoint[..., T | None]
 
         @overload
-        def __call__(self, controller: Controller, /) -> StandardMembers[Controller, T]: ...
+        def __call__(self, controller: Blocking, /) -> StandardMembers[Blocking, T]: ...
         @overload
-        def __call__(self, controller: AsyncController, /) -> StandardMembers[AsyncController, T]: ...
+        def __call__(self, controller: Awaiting, /) -> StandardMembers[Awaiting, T]: ...
         def __call__(self, controller: Any, /) -> Any: ...
         def extend(
             self, first: Any = None, options: Mapping[str, Any] | None = None, /, **keywords: Any

@@ -32,17 +32,16 @@ from urllib.parse import unquote, urlsplit
 
 from ..base.scheduler import block, sleep
 from ..cache.store import Store
-from ..http.adapter import Answer as WireAnswer
 from ..http.adapter import Request, answering_async_client, answering_client
+from ..http.adapter import Response as WireAnswer
 
 if TYPE_CHECKING:
     from contextvars import Context
 
-    import httpx
-
     from ..cache.gc import ImmortalGCPolicy
     from ..client.controller import AnyController
     from ..endpoint.endpoint import Endpoint
+    from ..http.adapter import AsyncClient, Client
 
 __all__ = ["Answer", "FakeClock", "Fixture", "MockServer", "NetworkDown", "Request", "Task", "fill"]
 
@@ -586,11 +585,11 @@ class MockServer:
         bound = endpoint.bind_args(args, kwargs)
         self._fixtures.append(Fixture(endpoint, bound, response, error, delay))
 
-    def client(self, base_url: str = "") -> httpx.Client:
+    def client(self, base_url: str = "") -> Client:
         """A client whose requests come here."""
         return answering_client(self._answer, base_url)
 
-    def async_client(self, base_url: str = "") -> httpx.AsyncClient:
+    def async_client(self, base_url: str = "") -> AsyncClient:
         """A client for asyncio whose requests come here."""
         return answering_async_client(self._answer_async, base_url)
 
