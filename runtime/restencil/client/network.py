@@ -283,7 +283,7 @@ class NetworkManager(Manager):
     # retries and refresh
 
     def _exchange(self, flight: Flight, controller: AnyController) -> Generator[Step, Any, Any]:
-        endpoint = flight.endpoint
+        endpoint: Endpoint[..., Any] = flight.endpoint
         retries = self._retries(endpoint, controller)
         if retries is None and endpoint.refresh is None:
             return (yield from endpoint.steps(flight.request.args))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Mapping
-from typing import Any, Final, TypeAlias, cast
+from typing import Any, Final, TypeAlias
 
 from ..base.transport import public_url
 from .adapter import AnyClient, RawHeaders, SentHeaders, merged_headers
@@ -14,6 +14,12 @@ from .redaction import check_values
 Headers: TypeAlias = dict[str, str]
 
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:").match
+
+
+def headers_in(init: Mapping[str, Any]) -> Headers:
+    """The headers that an endpoint wants sent, as a dict."""
+    own: Any = init.get("headers")
+    return own if type(own) is dict else dict(own or ())
 
 
 class Order:
@@ -78,8 +84,7 @@ class Sender:
         if prepared is not None:
             address, headers = prepared
         else:
-            address, own = url, init.get("headers")
-            headers = cast("Headers", own) if type(own) is dict else dict(own or ())
+            address, headers = url, headers_in(init)
         absolute = public = address if _SCHEME(address) else _resolved(address, self.base)
         if prepared is not None:
             # What was added to the query may be a secret; where the request really goes is none.
