@@ -148,7 +148,7 @@ class Endpoint(Generic[P, R]):
         members["_defaults"] = keyword_defaults(self.signature)
         for name in ("key", "url"):
             if options.get(name) is not None:
-                members[name] = self._keyword_option(name, options[name])
+                members[name] = _option_with_keywords(self, name, options[name])
             else:
                 members.pop(name, None)
         for name in HOOKS:
@@ -180,24 +180,12 @@ class Endpoint(Generic[P, R]):
             name = "lambda"
         return name
 
-    def _keyword_option(self, name: str, function: Callable[..., Any]) -> Callable[..., str]:
-        def call(*args: Any, **kwargs: Any) -> str:
-            return self._text(name, function(*self._bind_for(name, args, kwargs)))
-
-        return call
-
-    def _bind_for(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+    def bind_for(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+        """What an override of `key` or `url` is called with: bound arguments, for `url` the parameters alone."""
         if not kwargs and (args or not self._defaults):
             return args
         bound = self.bind_args(args, kwargs)
         return bound if name == "key" else bound[:1]
-
-    def _text(self, hook: str, value: Any) -> str:
-        """What a hook returned, which must be a string."""
-        if isinstance(value, str):
-            return value
-        refuse_awaitable(value, self.name, hook)
-        raise TypeError(f"{hook} of endpoint {self.name!r} returned {described(value)}, not a string")
 
     def extend(self, **options: Any) -> Self:
         """A new endpoint of the same class with these options over this one's; this one is unchanged.
@@ -275,29 +263,12 @@ class Endpoint(Generic[P, R]):
                 "use keywords alone, or a dict of parameters (and a body)"
             )
         given = {**self._defaults, **kwargs} if self._defaults else kwargs
-        params, body = self._wire_params(given), given.get("body")
+        params, body = _wire_params(given, self.wire), given.get("body")
         if self.has_body:
             return self._bound_body((params, body))
         if body is not None:
             raise TypeError(f"endpoint {self.name!r} takes no body; a parameter called body needs the positional form")
         return (params,)
-
-    def _wire_params(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """The parameters among keywords, with the names and values that they have in a URL."""
-        if not self.wire and "body" not in given:
-            params: dict[str, Any] = {}
-            for name, value in given.items():
-                if type(value) in _PLAIN:
-                    params[name] = value
-                elif value is not None:
-                    params[name] = to_wire(value)
-            return params
-        wire = self.wire or {}
-        return {
-            wire.get(name, name): to_wire(value)
-            for name, value in given.items()
-            if value is not None and name != "body"
-        }
 
     def _bound_body(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
         """The arguments with the body, which is the last one, in wire form."""
@@ -305,7 +276,7 @@ class Endpoint(Generic[P, R]):
 
     def key(self, /, *args: P.args, **kwargs: P.kwargs) -> str:
         """The string under which stores keep the result for these arguments: the name and the arguments as JSON."""
-        bound = self._bind_for("key", args, kwargs)
+        bound = self.bind_for("key", args, kwargs)
         return (
             f"{self.name} {json.dumps(bound, sort_keys=True, separators=(',', ':'), ensure_ascii=False, default=str)}"
         )
@@ -425,12 +396,46 @@ def _shown_signature(function: Callable[..., Any]) -> inspect.Signature:
     return signature.replace(parameters=list(signature.parameters.values())[1:])
 
 
+def _wire_params(given: Mapping[str, Any], wire: Mapping[str, str] | None) -> dict[str, Any]:
+    """The parameters among keywords, with the names and values that they have in a URL."""
+    if wire or "body" in given:
+        names = wire or {}
+        return {
+            names.get(name, name): to_wire(value)
+            for name, value in given.items()
+            if value is not None and name != "body"
+        }
+    params: dict[str, Any] = {}
+    for name, value in given.items():
+        if type(value) in _PLAIN:
+            params[name] = value
+        elif value is not None:
+            params[name] = to_wire(value)
+    return params
+
+
+def text_from(endpoint: Endpoint[..., Any], hook: str, value: Any) -> str:
+    """What a hook of an endpoint returned, which must be a string."""
+    if isinstance(value, str):
+        return value
+    refuse_awaitable(value, endpoint.name, hook)
+    raise TypeError(f"{hook} of endpoint {endpoint.name!r} returned {described(value)}, not a string")
+
+
+def _option_with_keywords(endpoint: Endpoint[..., Any], name: str, function: Callable[..., Any]) -> Callable[..., str]:
+    """A `key` or `url` that was given as an option takes keywords as the method does in whose place it stands."""
+
+    def call(*args: Any, **kwargs: Any) -> str:
+        return text_from(endpoint, name, function(*endpoint.bind_for(name, args, kwargs)))
+
+    return call
+
+
 def _with_keywords(function: Callable[..., Any], name: str) -> Callable[..., Any]:
-    """An overridden `key` or `url` takes keywords as the one of the base class does."""
+    """A `key` or `url` that a class overrides takes keywords as the method does in whose place it stands."""
 
     @functools.wraps(function)
     def call(self: Any, /, *args: Any, **kwargs: Any) -> str:
-        text: str = self._text(name, function(self, *self._bind_for(name, args, kwargs)))
-        return text
+        return text_from(self, name, function(self, *self.bind_for(name, args, kwargs)))
 
     return call

@@ -141,6 +141,7 @@ RESERVED: Final = frozenset(
         "assembled",
         "assign",
         "bind_args",
+        "bind_for",
         "extend",
         "get_page",
         "has_body",

@@ -30,7 +30,7 @@ _OVERRIDABLE: Final = STEPS | {"key", "test_key"}
 
 
 class Plan:
-    """What the ways of an endpoint depend on; each fact is false, or None, where nothing is known."""
+    """What the ways of an endpoint depend on; each fact is false, or None, where there is no library's way to take."""
 
     __slots__ = (
         "decodes",
@@ -52,19 +52,19 @@ class Plan:
         template: PathTemplate | None = None,
         keywords_are_params: bool = False,
     ) -> None:
-        known = own is not None
+        decided = own is not None
         own = own or frozenset()
-        self.straight = known and not streams and not own & STEPS
+        self.straight = decided and not streams and not own & STEPS
         """No step of the lifecycle is overridden: they are taken one after the other, without asking what they gave."""
         self.own_fetch = "fetch" in own
         """A `fetch` of the user's own stands in place of the lifecycle."""
         self.own_process = "process" in own
         """A `process` of the user's own may make of a response what fits the schema."""
-        self.decodes = known and not own & _DECODING
+        self.decodes = decided and not own & _DECODING
         """A response is decoded by the library for its call alone, so that no one else holds its objects."""
-        self.key_is_address = known and "key" not in own
+        self.key_is_address = decided and "key" not in own
         """The key of a request is its method and its URL."""
-        self.lasting_test = known and "test_key" not in own
+        self.lasting_test = decided and "test_key" not in own
         """`test_key` always says the same of a key."""
         fills = template is not None and not template.leads and not own & {"url", "has_body"}
         self.template = template if fills else None

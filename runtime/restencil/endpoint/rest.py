@@ -11,7 +11,7 @@ from ..base.transport import AwaitingTransport, BlockingTransport
 from ..base.values import copy_in, described, is_mapping, kind_of
 from .bodies import body_to_wire, is_wire_form, model_of
 from .direct import transport_of_call
-from .endpoint import Endpoint
+from .endpoint import Endpoint, text_from
 from .lifecycle import has_schema, lifecycle, parse, prepare, send, straight, straight_async
 from .lists import changer, paged, pager
 from .options import ANY, OPTIONS, check_options, http_side_effect_of, method_of
@@ -58,12 +58,12 @@ class RestEndpoint(Endpoint[P, R]):
     |---|---|
     | `path`, `url_prefix` | template, and the text put before it |
     | `method` | `GET` by default, `POST` where `side_effect=True` is given alone |
-    | `schema` | where entities are in the answer; None: no schema |
+    | `schema` | where entities are in the response; None: no schema |
     | `body` | `None` disables the body; a record class or `schema.Object` gives the names and conversions of a body |
     | `body_format` | how a body is sent: `json`, `form`, `multipart`, `bytes`, `text`; by default what its type says |
     | `request_init` | `headers`, `credentials`, `timeout` (ms), `redirect`; other members reach `fetch_response` |
-    | `content` | `json`, `text`, `bytes` or `stream` instead of what the answer's content type says |
-    | `timeout` | milliseconds, for each step of a request and for the whole of its answer |
+    | `content` | `json`, `text`, `bytes` or `stream` instead of what the response's content type says |
+    | `timeout` | milliseconds, for each step of a request and for the whole of its response |
     | `signal` | an `AbortController().signal` |
     | `client` | an `httpx.Client` or `httpx.AsyncClient` for direct calls |
     | `wire` | keyword names that are other names in the URL, as `{"order_by": "orderBy"}` |
@@ -170,7 +170,7 @@ class RestEndpoint(Endpoint[P, R]):
         names = template.names
         if len(params) != template.exact and not names.issuperset(params):
             search = {name: value for name, value in params.items() if name not in names}
-            text = self._text("search_to_string", self.search_to_string(search))
+            text = text_from(self, "search_to_string", self.search_to_string(search))
             if text:
                 url += ("&" if template.has_query else "?") + text
         return url

@@ -2,7 +2,7 @@
 
 A cancelled task gets its error wherever it waits at that moment, also inside the pool's own book-keeping: when a full
 pool has given the request a connection of which it does not know yet, before the first byte of a new connection, or
-while an answer is put away. There the pool loses the connection for ever. So a request over a pool is cancelled only
+while a response is put away. There the pool loses the connection for ever. So a request over a pool is cancelled only
 where it waits for the network, which its connection tells (the `trace` extension); elsewhere it goes on to the next
 such place and gives up there by itself.
 """

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Mapping
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, cast
 
 from ..base.transport import public_url
 from .adapter import AnyClient, RawHeaders, SentHeaders, merged_headers
@@ -19,7 +19,7 @@ _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:").match
 def headers_in(init: Mapping[str, Any]) -> Headers:
     """The headers that an endpoint wants sent, as a dict."""
     own: Any = init.get("headers")
-    return own if type(own) is dict else dict(own or ())
+    return cast("Headers", own if type(own) is dict else dict(own or ()))
 
 
 class Order:
