@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from tests.patience import PATIENCE
 from restencil.base.lazy import Late
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden"
+RUNTIME = Path(__file__).resolve().parents[2] / "runtime"
 
 HEAVY = (
     "asyncio",
@@ -83,6 +85,19 @@ def test_blocking_code_never_imports_asyncio_by_itself() -> None:
 def test_a_request_imports_what_it_needs() -> None:
     """The first client of a transport brings httpx with it."""
     assert "httpx" in loaded("from restencil.http.transport import SyncTransport; SyncTransport().client.close()")
+
+
+def test_one_file_of_the_runtime_names_the_http_library() -> None:
+    """Imports for types count, and those inside of functions too."""
+    naming: set[str] = set()
+    for file in RUNTIME.rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            if isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                names = [node.module]
+            if any(name.partition(".")[0] in ("httpx", "httpcore") for name in names):
+                naming.add(file.relative_to(RUNTIME).as_posix())
+    assert naming == {"restencil/http/adapter.py"}
 
 
 def test_of_a_package_only_the_resource_in_use_is_imported() -> None:
