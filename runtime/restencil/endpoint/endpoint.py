@@ -13,7 +13,6 @@ from collections.abc import Callable, Mapping
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, cast, overload
 
-from ..base.abort import AbortSignal
 from ..base.lazy import inspect, json
 from ..base.steps import Outcome, Steps, drive, drive_async, is_awaitable
 from ..base.transport import AwaitingTransport, BlockingTransport
@@ -29,6 +28,7 @@ from .typing import P, R, is_binder
 if TYPE_CHECKING:
     from typing import Self
 
+    from ..base.abort import AbortSignal
     from .bound import AsyncBoundEndpoint, BoundEndpoint
     from .typing import Awaiting, Binder, Blocking
 

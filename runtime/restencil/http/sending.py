@@ -81,10 +81,9 @@ def _failed(order: Order, error: BaseException) -> NetworkError:
 class SyncSender(Sender):
     """Carries orders out for blocking code: through the given client, never closed here, or one opened when needed."""
 
-    def __init__(self, given: Client | None, base: str, limit: int | None, transport: BlockingTransport) -> None:
+    def __init__(self, given: Client | None, base: str, limit: int | None) -> None:
         super().__init__(given, base, limit)
         self._client = given
-        self._transport = transport
         self._jar = own_cookies()
         self._lock = threading.Lock()
         _sync_senders.add(self)
@@ -104,8 +103,8 @@ class SyncSender(Sender):
                 self._client = open_client(self._jar)
             return self._client
 
-    def carry_out(self, order: Order) -> RawResponse:
-        """The response to an order. Raises NetworkError, ValueError."""
+    def carry_out(self, order: Order, transport: BlockingTransport) -> RawResponse:
+        """The response to an order of this transport. Raises NetworkError, ValueError."""
         client = self._client or self.client
         kept = keep_cookies() if self.owns else None
         hidden = hide_url(order.shown) if order.shown is not None else None
@@ -114,7 +113,7 @@ class SyncSender(Sender):
             response = send(client, request, auth_of(client, order.url), stream=order.apart)
             if _is_settled(response, order):
                 return response
-            return cast("RawResponse", drive(settled(client, order, response), self._transport))
+            return cast("RawResponse", drive(settled(client, order, response), transport))
         except FAILURES as error:
             raise _failed(order, error) from error
         finally:
@@ -148,12 +147,11 @@ if hasattr(os, "register_at_fork"):
 class AsyncSender(Sender):
     """Carries orders out for asyncio: through the given client, or one for each loop, as connections belong to one."""
 
-    def __init__(self, given: AsyncClient | None, base: str, limit: int | None, transport: TracedTransport) -> None:
+    def __init__(self, given: AsyncClient | None, base: str, limit: int | None) -> None:
         super().__init__(given, base, limit)
         self._client = given
         self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, AsyncClient] = WeakKeyDictionary()
         self._jar = own_cookies()
-        self._transport = transport
 
     @property
     def client(self) -> AsyncClient:
@@ -166,8 +164,8 @@ class AsyncSender(Sender):
             own = self._clients[loop] = open_async_client(self._jar)
         return own
 
-    async def carry_out(self, order: Order) -> RawResponse:
-        """The response to an order. Raises NetworkError, ValueError."""
+    async def carry_out(self, order: Order, transport: TracedTransport) -> RawResponse:
+        """The response to an order of this transport. Raises NetworkError, ValueError."""
         client = self._client or self.client
         kept = keep_cookies() if self.owns else None
         hidden = hide_url(order.shown) if order.shown is not None else None
@@ -178,14 +176,14 @@ class AsyncSender(Sender):
             if cancellation is None:
                 response = await send_async(client, request, auth, stream=order.apart)
             else:
-                cancellation.enter(self._transport, request.extensions)
+                cancellation.enter(transport, request.extensions)
                 try:
                     response = await send_async(client, request, auth, stream=order.apart)
                 finally:
                     cancellation.leave()
             if _is_settled(response, order):
                 return response
-            return cast("RawResponse", await drive_async(settled(client, order, response), self._transport))
+            return cast("RawResponse", await drive_async(settled(client, order, response), transport))
         except FAILURES as error:
             raise _failed(order, error) from error
         finally:

@@ -107,7 +107,7 @@ class SyncTransport(_HttpTransport, BlockingTransport):
 
         with self._lock:
             if self._sender is None:
-                self._sender = SyncSender(self._given, self.base_url, self.max_response_bytes, self)
+                self._sender = SyncSender(self._given, self.base_url, self.max_response_bytes)
             return self._sender
 
     def send(
@@ -127,8 +127,8 @@ class SyncTransport(_HttpTransport, BlockingTransport):
         sender = self._sender or self._sending()
         order = sender.order(url, init, prepared, self._limit(init, timeout), stream)
         if signal is None:
-            return sender.carry_out(order)
-        response = AbortableRequest(lambda: sender.carry_out(order), signal, self._scheduler).wait()
+            return sender.carry_out(order, self)
+        response = AbortableRequest(lambda: sender.carry_out(order, self), signal, self._scheduler).wait()
         response.extensions[SIGNAL_EXTENSION] = signal
         return response
 
@@ -175,7 +175,7 @@ class AsyncTransport(_HttpTransport, TracedTransport):
 
         with self._lock:
             if self._sender is None:
-                self._sender = AsyncSender(self._given, self.base_url, self.max_response_bytes, self)
+                self._sender = AsyncSender(self._given, self.base_url, self.max_response_bytes)
             return self._sender
 
     def send(
@@ -192,7 +192,7 @@ class AsyncTransport(_HttpTransport, TracedTransport):
         if signal is not None or self._prepare is not None:
             return self._send_prepared(url, init, timeout, stream, signal)
         sender = self._sender or self._sending()
-        return sender.carry_out(sender.order(url, init, None, self._limit(init, timeout), stream))
+        return sender.carry_out(sender.order(url, init, None, self._limit(init, timeout), stream), self)
 
     async def _send_prepared(
         self, url: str, init: Mapping[str, Any], limit: float | None, stream: bool, signal: AbortSignal | None
@@ -201,7 +201,7 @@ class AsyncTransport(_HttpTransport, TracedTransport):
         if self._prepare is not None:
             prepared = await Outcome(public_url(url), "prepare", self._prepare(url, _headers(init))).take_async(self)
         sender = self._sender or self._sending()
-        sending = sender.carry_out(sender.order(url, init, prepared, self._limit(init, limit), stream))
+        sending = sender.carry_out(sender.order(url, init, prepared, self._limit(init, limit), stream), self)
         if signal is None:
             return await sending
         response = await unless_aborted(sending, signal)
