@@ -312,7 +312,7 @@ def _could_be_dots(segment: list[str | Param]) -> bool:
 
 
 def _compiled(template: PathTemplate, segments: list[list[str | Param]]) -> Filler:
-    """A function that fills the template: no loop, no lookup of what is known beforehand."""
+    """A function that fills the template without a loop or a lookup: "cached read of one entity", "direct call"."""
     lines = ["def fill(params, head):"]
     variables: dict[str, str] = {}
     optional = {part.name for part in template.parts if isinstance(part, Param) and part.optional}

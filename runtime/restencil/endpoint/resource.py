@@ -396,7 +396,7 @@ class _Create:
         self._name = name
 
     def extend(self, **options: Any) -> _Create:
-        """The same with these options over those of the list's `push`."""
+        """This member with further options, over those of the list's `push`."""
         return _Create({**self._options, **options})
 
     def __get__(self, instance: Any, owner: type[Resource[Any]]) -> Any:
