@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from ..endpoint.live import AnyLiveRead, AsyncLiveRead, LiveRead
     from ..http.adapter import AsyncClient, Client
     from ..schema.record import Record
-    from . import eager_task as eager
+    from . import tasks
     from .manager import Manager
     from .paging import Pages
     from .retry import Retries
@@ -64,7 +64,7 @@ if TYPE_CHECKING:
     E = TypeVar("E", bound=Record)
 
 else:
-    eager = Late("restencil.client.eager_task")
+    tasks = Late("restencil.client.tasks")
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -695,8 +695,8 @@ class AsyncController(AnyController, Awaiting):
         if flight.manager is self._network and flight.claim():
             self._loop = flight.loop = loop
             try:
-                if not eager.is_alone(loop):
-                    await eager.turn()  # all who are about to ask for the same do so first
+                if not tasks.is_alone(loop):
+                    await asyncio.sleep(0)  # all who are about to ask for the same do so first
             except BaseException:
                 if flight.is_left() or not loop.is_running():
                     flight.manager.abandon(flight)
@@ -749,7 +749,7 @@ class AsyncController(AnyController, Awaiting):
     def _begin(self, flight: Flight, loop: AbstractEventLoop) -> None:
         """Starts the request in a task of its own, its first step now."""
         if not flight.done:
-            task = eager.start(flight.manager.run_async(flight, self._transport), loop)
+            task = tasks.start_task(flight.manager.run_async(flight, self._transport), loop)
             if task is not None:
                 task.add_done_callback(flight.ended)
             elif not flight.done:
