@@ -27,7 +27,7 @@ HEAVY = (
     "orjson",
     "restencil.http.adapter",
     "restencil.http.sending",
-    "restencil.client.explain",
+    "restencil.cache.explanation",
     "restencil.client.live",
     "restencil.client.paging",
     "restencil.client.retry",

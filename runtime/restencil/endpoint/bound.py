@@ -13,15 +13,24 @@ from .typing import P2, R2, Assigns, Has, P, PageP, PageR, PushP, PushR, R, Unsh
 if TYPE_CHECKING:
     from ..cache.explanation import Explanation
     from ..cache.reading import EndpointState, Reading
+    from ..cache.request import Request
     from .live import AsyncLiveRead, LiveRead
+
+
+class Core(Protocol):
+    """What stands behind a controller, as bound endpoints know it; with asyncio, `read` gives a coroutine."""
+
+    def locate(self, url: str, /) -> str: ...
+    def cached(self, request: Request, /) -> Any: ...
+    def read(self, request: Request, /) -> Any: ...
 
 
 class Operations(Protocol):
     """What bound endpoints ask of their controller, of whichever kind; none of it waits."""
 
+    @property
+    def _core(self) -> Core: ...
     def bind(self, endpoint: Any, /) -> Any: ...
-    def locate_url(self, url: str, /) -> str: ...
-    def cached_args(self, endpoint: Any, args: tuple[Any, ...], /) -> Any: ...
     def state(self, endpoint: Any, /, *args: Any, **kwargs: Any) -> EndpointState[Any]: ...
     def get_response(self, endpoint: Any, /, *args: Any, **kwargs: Any) -> Reading: ...
     def get_error(self, endpoint: Any, /, *args: Any, **kwargs: Any) -> BaseException | None: ...
@@ -38,7 +47,6 @@ class Operations(Protocol):
 class BlockingOperations(Operations, Protocol):
     """What bound endpoints ask of a controller whose calls block."""
 
-    def read_args(self, endpoint: Any, args: tuple[Any, ...], /) -> Any: ...
     def fetch(self, endpoint: Any, /, *args: Any, **kwargs: Any) -> Any: ...
     def fetch_if_stale(self, endpoint: Any, /, *args: Any, **kwargs: Any) -> Any: ...
     def live(self, endpoint: Any, /, *args: Any, **kwargs: Any) -> LiveRead[Any]: ...
@@ -48,7 +56,6 @@ class BlockingOperations(Operations, Protocol):
 class AwaitingOperations(Operations, Protocol):
     """What bound endpoints ask of a controller whose calls are awaited."""
 
-    async def read_args(self, endpoint: Any, args: tuple[Any, ...], /) -> Any: ...
     async def fetch(self, endpoint: Any, /, *args: Any, **kwargs: Any) -> Any: ...
     async def fetch_if_stale(self, endpoint: Any, /, *args: Any, **kwargs: Any) -> Any: ...
     def live(self, endpoint: Any, /, *args: Any, **kwargs: Any) -> AsyncLiveRead[Any]: ...
@@ -64,6 +71,7 @@ class AnyBoundEndpoint(Generic[Kind, P, R]):
     def __init__(self, controller: Kind, endpoint: Any) -> None:
         self.controller = controller
         self.endpoint: Any = endpoint
+        self._core = controller._core  # pyright: ignore[reportPrivateUsage] - it takes no name from resources
 
     def __repr__(self) -> str:
         return f"<{self.endpoint.name} of {self.controller!r}>"
@@ -76,12 +84,12 @@ class AnyBoundEndpoint(Generic[Kind, P, R]):
     def url(self, /, *args: P.args, **kwargs: P.kwargs) -> str:
         """Where the request goes."""
         endpoint = self.endpoint
-        return self.controller.locate_url(endpoint.request_url(endpoint.bind_args(args, kwargs)))
+        return self._core.locate(endpoint.request_url(endpoint.bind_args(args, kwargs)))
 
     def cached(self, /, *args: P.args, **kwargs: P.kwargs) -> R | None:
         """The data that the store has, stale or not, or None; never asks the network."""
         endpoint = self.endpoint
-        data: R | None = self.controller.cached_args(endpoint, endpoint.bind_args(args, kwargs))
+        data: R | None = self._core.cached(endpoint.request(endpoint.bind_args(args, kwargs)))
         return data
 
     def state(self, /, *args: P.args, **kwargs: P.kwargs) -> EndpointState[R]:
@@ -134,12 +142,12 @@ class BoundEndpoint(AnyBoundEndpoint[BlockingOperations, P, R]):
 
     def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> R:
         """Reads through the cache; a mutation is fetched."""
-        controller, endpoint = self.controller, self.endpoint
+        endpoint = self.endpoint
         result: R
         if endpoint.side_effect:
-            result = controller.fetch(endpoint, *args, **kwargs)
+            result = self.controller.fetch(endpoint, *args, **kwargs)
         else:
-            result = controller.read_args(endpoint, endpoint.bind_args(args, kwargs))
+            result = self._core.read(endpoint.request(endpoint.bind_args(args, kwargs)))
         return result
 
     def fetch(self, /, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -162,12 +170,12 @@ class AsyncBoundEndpoint(AnyBoundEndpoint[AwaitingOperations, P, R]):
 
     async def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> R:
         """Reads through the cache; a mutation is fetched."""
-        controller, endpoint = self.controller, self.endpoint
+        endpoint = self.endpoint
         result: R
         if endpoint.side_effect:
-            result = await controller.fetch(endpoint, *args, **kwargs)
+            result = await self.controller.fetch(endpoint, *args, **kwargs)
         else:
-            result = await controller.read_args(endpoint, endpoint.bind_args(args, kwargs))
+            result = await self._core.read(endpoint.request(endpoint.bind_args(args, kwargs)))
         return result
 
     async def fetch(self, /, *args: P.args, **kwargs: P.kwargs) -> R:
