@@ -57,6 +57,13 @@ def loaded(code: str) -> set[str]:
     return set(done.stdout.split())
 
 
+def test_the_plugin_costs_tests_that_do_not_use_it_nothing() -> None:
+    """Neither the library nor what it needs is imported before one of the fixtures is used."""
+    there = loaded("import restencil.testing.pytest_plugin")
+    own = {name for name in there if name.startswith("restencil")}
+    assert own == {"restencil", "restencil.testing", "restencil.testing.pytest_plugin"} and "httpx" not in there
+
+
 def test_importing_the_library_imports_none_of_its_modules() -> None:
     """`import restencil` costs next to nothing."""
     assert {name for name in loaded("import restencil") if name.startswith("restencil.")} == set()

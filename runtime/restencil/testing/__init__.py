@@ -17,7 +17,23 @@ on the clock's own event loop.
 
 from __future__ import annotations
 
-from .clock import FakeClock, Task
-from .doubles import Answer, Fixture, MockServer, NetworkDown, Request, fill
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from .clock import FakeClock, Task
+    from .doubles import Answer, Fixture, MockServer, NetworkDown, Request, fill
 
 __all__ = ["Answer", "FakeClock", "Fixture", "MockServer", "NetworkDown", "Request", "Task", "fill"]
+
+_CLOCK: Final = frozenset({"FakeClock", "Task"})
+
+
+def __getattr__(name: str) -> Any:
+    # pytest imports this package with its plugin, in projects whose tests use nothing of it.
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    module = import_module(".clock" if name in _CLOCK else ".doubles", __name__)
+    value = globals()[name] = getattr(module, name)
+    return value
