@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from . import schema
     from .base.abort import AbortController, AbortSignal
+    from .base.bodies import Form, Multipart
     from .base.errors import (
         AbortError,
         AbortOptimistic,
@@ -27,26 +28,28 @@ if TYPE_CHECKING:
     )
     from .base.package import lazy_package
     from .base.scheduler import Scheduler, ThreadScheduler
+    from .base.transport import AwaitingTransport, BlockingTransport
+    from .cache.explanation import Explanation
     from .cache.gc import GCPolicy, ImmortalGCPolicy
-    from .cache.reading import ExpiryStatus
+    from .cache.reading import EndpointState, ExpiryStatus
     from .cache.snapshot import Snapshot
     from .cache.store import Store
-    from .client.controller import AsyncController, Controller, EndpointState
-    from .client.explain import Explanation
+    from .client.controller import AsyncController, Controller
     from .client.host import lazy_resource
-    from .client.live import AsyncLiveRead, LiveRead
     from .client.logout import LogoutManager
     from .client.manager import Manager
     from .client.network import NetworkManager
     from .client.retry import Retries, RetryBudget
     from .client.subscription import ConnectionListener, PollingSubscription, SubscriptionManager
     from .endpoint.bound import AsyncBoundEndpoint, AsyncBoundList, BoundEndpoint, BoundList
-    from .endpoint.endpoint import Absent, Assigns, ControllerType, Endpoint, Has, lazy_function
+    from .endpoint.endpoint import Endpoint, lazy_function
     from .endpoint.hookify import hook_scope, hookify_resource, use_endpoint
+    from .endpoint.live import AsyncLiveRead, LiveRead
     from .endpoint.resource import Resource, ResourceClass, create_resource, push_of, rest, rest_list
     from .endpoint.rest import ListEndpoint, RestEndpoint, RestGenerics, always_soft, soft_on_server_error
+    from .endpoint.typing import Absent, Assigns, ControllerType, Has
     from .http.auth import Api, Auth
-    from .http.transport import Form, Multipart, StreamedResponse
+    from .http.streaming import StreamedResponse
     from .schema.entity import Entity, validate_required
     from .schema.record import Record, field
 
@@ -136,12 +139,12 @@ _MODULES: Final[dict[str, str]] = {
     "BoundList": "endpoint.bound",
     "AsyncController": "client.controller",
     "Controller": "client.controller",
-    "EndpointState": "client.controller",
-    "Absent": "endpoint.endpoint",
-    "Assigns": "endpoint.endpoint",
-    "ControllerType": "endpoint.endpoint",
+    "EndpointState": "cache.reading",
+    "Absent": "endpoint.typing",
+    "Assigns": "endpoint.typing",
+    "ControllerType": "endpoint.typing",
     "Endpoint": "endpoint.endpoint",
-    "Has": "endpoint.endpoint",
+    "Has": "endpoint.typing",
     "lazy_function": "endpoint.endpoint",
     "lazy_package": "base.package",
     "lazy_resource": "client.host",
@@ -159,14 +162,14 @@ _MODULES: Final[dict[str, str]] = {
     "RestencilError": "base.errors",
     "UnexpectedContentError": "base.errors",
     "ExpiryStatus": "cache.reading",
-    "Explanation": "client.explain",
+    "Explanation": "cache.explanation",
     "GCPolicy": "cache.gc",
     "ImmortalGCPolicy": "cache.gc",
     "hook_scope": "endpoint.hookify",
     "hookify_resource": "endpoint.hookify",
     "use_endpoint": "endpoint.hookify",
-    "AsyncLiveRead": "client.live",
-    "LiveRead": "client.live",
+    "AsyncLiveRead": "endpoint.live",
+    "LiveRead": "endpoint.live",
     "Manager": "client.manager",
     "LogoutManager": "client.logout",
     "NetworkManager": "client.network",
@@ -194,9 +197,9 @@ _MODULES: Final[dict[str, str]] = {
     "validate_required": "schema.entity",
     "Snapshot": "cache.snapshot",
     "Store": "cache.store",
-    "Form": "http.transport",
-    "Multipart": "http.transport",
-    "StreamedResponse": "http.transport",
+    "Form": "base.bodies",
+    "Multipart": "base.bodies",
+    "StreamedResponse": "http.streaming",
 }
 
 
@@ -209,7 +212,18 @@ def __getattr__(name: str) -> Any:
     if module is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = globals()[name] = getattr(import_module(f".{module}", __name__), name)
+    if module.startswith("endpoint."):
+        from .endpoint.direct import provide_transports
+
+        provide_transports(_transport_for)
     return value
+
+
+def _transport_for(client: object) -> BlockingTransport | AwaitingTransport:
+    """What endpoints send their direct calls through: they do not know the http wing, nor does it know them."""
+    from .http.transport import transport_for
+
+    return transport_for(client)
 
 
 def __dir__() -> list[str]:

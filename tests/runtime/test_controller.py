@@ -1,4 +1,4 @@
-"""Controllers: reading, fetching and writing through both kinds, in virtual time (§7, §8)."""
+"""Controllers: reading, fetching and writing through both kinds, in virtual time."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def test_a_read_of_nothing_fetches_and_waits_and_the_next_one_does_not(world: Wo
 
 
 def test_fresh_data_needs_no_request_and_stale_data_comes_at_once_while_it_is_fetched_anew(world: World) -> None:
-    """The worked example of §8.4, up to the failure."""
+    """Fresh, stale and expired, in the course of one example, up to the failure."""
     get = Users.get.extend(data_expiry_length=5000)
     world.server.on(get, response=ANN, id="1")
     world.server.on(get, response=BOB, delay=40, id="1")
@@ -471,7 +471,7 @@ def test_an_endpoint_of_a_plain_function_works_like_any_other(world: World) -> N
 
 
 def test_closing_takes_back_what_its_mutations_in_flight_were_expected_to_bring(world: World) -> None:
-    """§9.7: as a reset would, whatever comes back later; other controllers of the store see it at once."""
+    """As a reset would, whatever comes back later; other controllers of the store see it at once."""
     heard: list[str] = []
 
     def name() -> str:
@@ -495,7 +495,7 @@ def test_closing_takes_back_what_its_mutations_in_flight_were_expected_to_bring(
 
 
 def test_an_object_of_which_a_part_is_unknown_is_no_usable_data(world: World) -> None:
-    """§8.3, §8.5: no soft error hides behind it, no cached read gives it; `get_response` shows what there is."""
+    """No soft error hides behind it, no cached read gives it; `get_response` shows what there is."""
     page = RestEndpoint(
         path="/page", schema={"results": Collection([User]), "total": 0}, error_policy=soft_on_server_error
     )
@@ -599,6 +599,30 @@ def test_a_manager_serves_one_controller_at_a_time() -> None:
         Controller(managers=[manager]).close()
 
 
+def test_a_manager_fetches_in_the_background_and_sets_timers(make: Callable[..., World]) -> None:
+    from restencil.client.manager import Background, Manager, background
+
+    class Prefetch(Manager):
+        """Fetches a user some time after its controller has opened, and writes another one."""
+
+        background: Background
+
+        def init(self, controller: Any, /) -> None:
+            self.background = background(controller)
+            request = Users.get.request(Users.get.bind_args((), {"id": "1"}))
+            self.background.call_later(20, lambda: self.background.refetch(request))
+            self.background.call_later(15, controller.reset_entire_store).cancel()
+            self.background.call_later(10, lambda: controller.set_response(Users.get, {**BOB, "id": "2"}, id="2"))
+
+    world = make(managers=[Prefetch(), NetworkManager()])
+    world.server.on(Users.get, response=ANN, delay=5, id="1")
+    world.clock.advance(24)
+    assert world.controller.cached(Users.get, id="2") is not None
+    assert world.controller.cached(Users.get, id="1") is None
+    world.clock.advance(1)
+    assert world.controller.cached(Users.get, id="1") is not None and len(world.server.requests) == 1
+
+
 def test_two_controllers_of_one_store_share_requests_in_flight() -> None:
     clock = FakeClock()
     store, server = clock.store(), MockServer(clock)
@@ -698,7 +722,7 @@ def test_a_logout_manager_resets_once_when_several_requests_fail_together(make: 
 
 
 def test_explain_tells_no_time_for_what_was_never_fetched_or_was_expired() -> None:
-    """§8.1, §7.3: an `expires_at` of 1 is a mark, so nothing is said to be stale since 1970."""
+    """An `expires_at` of 1 is a mark, so nothing is said to be stale since 1970."""
     with Controller(Store(clock=lambda: 1_000_000.0)) as controller:
         endpoint: Any = RestEndpoint(path="/never/:id", schema=User)
         assert "so it counts as stale" in str(controller.explain(endpoint, {"id": "1"}))
@@ -709,7 +733,7 @@ def test_explain_tells_no_time_for_what_was_never_fetched_or_was_expired() -> No
 
 
 def test_explain_does_not_call_fresh_what_a_read_fetches_in_any_case() -> None:
-    """Neither something invalidated, nor something whose required part was deleted, has a time that matters (§8.3)."""
+    """Neither something invalidated, nor something whose required part was deleted, has a time that matters."""
     with Controller(Store(clock=lambda: 1_000_000.0)) as controller:
         controller.set_response(Users.get, ANN, id="1")
         controller.invalidate(Users.get, id="1")
@@ -723,7 +747,7 @@ def test_explain_does_not_call_fresh_what_a_read_fetches_in_any_case() -> None:
 
 
 def test_explain_says_how_long_an_error_counts_and_what_its_policy_does() -> None:
-    """A soft policy needs data to show; the time of an error is called the error's (§8.5)."""
+    """A soft policy needs data to show; the time of an error is called the error's."""
     now = 1_000_000.0
     with Controller(Store(clock=lambda: now)) as controller:
         soft = Users.get.extend(error_policy=lambda error: "soft")
@@ -741,6 +765,6 @@ def test_explain_says_how_long_an_error_counts_and_what_its_policy_does() -> Non
 
 
 def test_explain_says_that_a_mutation_is_always_sent() -> None:
-    """§9.2: whatever is stored under its key."""
+    """Whatever is stored under its key."""
     with Controller() as controller:
         assert "a call always sends it" in str(controller.explain(Users.update, {"id": "1"}, {}))

@@ -1,4 +1,4 @@
-"""Clients of one API, as the generator writes them: token, place, what is said of them (§13.1)."""
+"""Clients of one API, as the generator writes them: token, place, what is said of them."""
 
 from __future__ import annotations
 

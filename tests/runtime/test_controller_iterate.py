@@ -1,4 +1,4 @@
-"""`iterate`: every way in which an API tells where the next page is (§5.8.7)."""
+"""`iterate`: every way in which an API tells where the next page is."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_page_numbers_go_up_from_one_until_a_page_is_empty(world: World) -> None
 
 
 def test_nothing_is_wanted_where_the_only_argument_is_none(world: World) -> None:
-    """§7.1: as with every read."""
+    """As with every read."""
     assert world.items(create_resource(path="/items/:id", schema=Item, pagination_field="page").get_list, None) == []
     assert world.urls() == []
 

@@ -1,4 +1,4 @@
-"""Which objects stay the same, which are rebuilt, and rings of entities (§6)."""
+"""Which objects stay the same, which are rebuilt, and rings of entities."""
 
 from __future__ import annotations
 

@@ -13,6 +13,7 @@ from tests.patience import PATIENCE
 from restencil.base.lazy import LazyModule
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden"
+RUNTIME = Path(__file__).resolve().parents[2] / "runtime"
 
 HEAVY = (
     "asyncio",
@@ -24,10 +25,11 @@ HEAVY = (
     "logging",
     "orjson",
     "restencil.http.adapter",
-    "restencil.explain",
-    "restencil.live",
-    "restencil.paging",
-    "restencil.retry",
+    "restencil.http.sending",
+    "restencil.cache.explanation",
+    "restencil.client.live",
+    "restencil.client.paging",
+    "restencil.client.retry",
     "ssl",
     "urllib.parse",
     "uuid",
@@ -52,6 +54,13 @@ def loaded(code: str, folder: Path = GOLDEN) -> set[str]:
         check=True,
     )
     return set(done.stdout.split())
+
+
+def test_the_plugin_costs_tests_that_do_not_use_it_nothing() -> None:
+    """Neither the library nor what it needs is imported before one of the fixtures is used."""
+    there = loaded("import restencil.testing.pytest_plugin")
+    own = {name for name in there if name.startswith("restencil")}
+    assert own == {"restencil", "restencil.testing", "restencil.testing.pytest_plugin"} and "httpx" not in there
 
 
 def test_importing_the_library_imports_none_of_its_modules() -> None:

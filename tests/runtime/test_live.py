@@ -1,4 +1,4 @@
-"""Live reads: they yield on change, subscribe while they are open, and end when they are closed (§12.3, §12.5)."""
+"""Live reads: they yield on change, subscribe while they are open, and end when they are closed."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ def test_time_that_passes_while_a_read_is_held_starts_no_fetch_but_revalidate_do
 def test_another_change_after_the_expiry_of_a_held_read_starts_no_fetch(
     controller: Any, clock: FakeClock, server: Server
 ) -> None:
-    """§8.3: staleness is decided once per result, so what happens elsewhere in the store changes nothing."""
+    """Staleness is decided once per result, so what happens elsewhere in the store changes nothing."""
     with controller.live(Users.get, id="1") as live:
         assert next(live).name == "n1"
         clock.advance(60_001)

@@ -1,4 +1,4 @@
-"""What a 401 does: logging out, and refreshing the token once for all who need it (§13.2)."""
+"""What a 401 does: logging out, and refreshing the token once for all who need it."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def test_should_logout_and_handle_logout_are_the_user_s(asynchronous: bool) -> N
 
 
 def test_a_waiting_read_raises_the_401_that_logged_out(world: World) -> None:
-    """§13.2: the callers have their error before the store is emptied; others that waited get a ResetError."""
+    """The callers have their error before the store is emptied; others that waited get a ResetError."""
     world.server.respond = lambda request: Answer(status=401, json={}, delay=10 if str(request.url)[-1] == "1" else 20)
     read = world.controller.read
     tasks: list[Any] = [world.clock.start(lambda n=n: read(Users.get, id=n)) for n in "112"]  # type: ignore[misc]

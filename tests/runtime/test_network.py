@@ -1,4 +1,4 @@
-"""Requests in flight, in real threads and tasks: joined, cancelled, orphaned, retried (§9)."""
+"""Requests in flight, in real threads and tasks: joined, cancelled, orphaned, retried."""
 
 from __future__ import annotations
 
@@ -528,7 +528,7 @@ def test_an_idempotency_key_of_the_user_s_own_stays(name: str) -> None:
 
 @pytest.mark.parametrize("asynchronous", [False, True])
 def test_what_was_answered_by_hand_while_a_retry_waited_is_neither_sent_nor_written_again(asynchronous: bool) -> None:
-    """§9.2: the response by hand is the outcome, and its times stay."""
+    """The response by hand is the outcome, and its times stay."""
     flaky = Flaky(503)
     controller = flaky.controller(asynchronous, retries=steady(base_delay=1000))
     task: Any = flaky.clock.start(lambda: controller.fetch(Users.get, id="1"))

@@ -1,4 +1,4 @@
-"""Subscriptions: polling to the millisecond, several frequencies, losing the network (§12)."""
+"""Subscriptions: polling to the millisecond, several frequencies, losing the network."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is skipped goes unnoticed: the client's own ways, overridden hooks and managers always count (§3, §9)."""
+"""What is skipped goes unnoticed: the client's own ways, overridden hooks and managers always count."""
 
 from __future__ import annotations
 
@@ -233,7 +233,7 @@ def test_a_request_is_known_by_the_endpoint_s_own_key() -> None:
 
 @pytest.mark.parametrize("asynchronous", [False, True])
 def test_no_scope_is_open_while_a_hook_runs_that_the_store_calls(asynchronous: bool) -> None:
-    """§13.3: `update` is a hook like those of the request."""
+    """As for those of the request: `update` is a hook, too."""
     hooked: Any = hookify_resource(create_resource(path="/users/:id", schema=User), dict)
     errors: list[BaseException] = []
 
@@ -334,7 +334,7 @@ def test_fetches_one_after_the_other_are_sent_each() -> None:
 
 
 def test_a_request_is_sent_though_the_first_who_asked_has_left_before_it_began() -> None:
-    """§9.6: the others are not harmed, and it is sent once."""
+    """The others are not harmed, and it is sent once."""
 
     async def main() -> None:
         asked = Asked(as_json(ANN))
@@ -368,7 +368,7 @@ def test_nothing_is_sent_where_all_have_left_before_it_began() -> None:
 
 
 def test_an_answer_by_hand_before_the_request_began_is_the_caller_s() -> None:
-    """§9.2: it completes the waiting fetch; the network's own answer still reaches the store."""
+    """It completes the waiting fetch; the network's own answer still reaches the store."""
 
     async def main() -> None:
         asked = Asked(as_json(ANN))

@@ -1,4 +1,4 @@
-"""One store under many threads, and over a long time: nothing torn, nothing stuck, nothing that grows (§9.6, §14)."""
+"""One store under many threads, and over a long time: nothing torn, nothing stuck, nothing that grows."""
 
 from __future__ import annotations
 
@@ -88,6 +88,60 @@ def check(moved: Any) -> None:
     assert source.balance + target.balance == TOTAL, (source, target)
 
 
+class Works:
+    """What the threads of `hammer` do, over and over."""
+
+    def __init__(self, bank: Bank, store: Store, controller: Controller, stop: threading.Event) -> None:
+        self.bank, self.store, self.controller, self.stop = bank, store, controller, stop
+
+    def read_cached(self) -> None:
+        moved = self.controller.cached(transfer)
+        if moved is not None:
+            check(moved)
+
+    def read(self) -> None:
+        check(self.controller.read(transfer))
+
+    def write(self) -> None:
+        self.controller.set_response(transfer, self.bank.response())
+
+    def fetch(self) -> None:
+        check(self.controller.fetch(transfer))
+
+    def mutate(self) -> None:
+        self.controller.fetch(Accounts.partial_update, id="c", body={"note": "x"})
+
+    def disturb(self) -> None:
+        time.sleep(0.003)
+        random.choice(
+            (
+                self.controller.reset_entire_store,
+                lambda: self.controller.invalidate(transfer),
+                lambda: self.controller.expire_all(transfer),
+                lambda: self.controller.snapshot().get(Account, {"id": "a"}),
+            )
+        )()
+
+    def watch(self) -> None:
+        with self.controller.live(transfer) as live:
+            for moved in live:
+                check(moved)
+                if self.stop.is_set() or random.random() < 0.05:
+                    return
+
+    def asynchronous(self) -> None:
+        async def main() -> None:
+            async with AsyncController(self.store, client=self.bank.async_client()) as other:
+                for moved in await asyncio.gather(*(other.read(transfer) for _ in range(10))):
+                    check(moved)
+
+        asyncio.run(main())
+
+    def all(self) -> list[Callable[[], Any]]:
+        works: list[Callable[[], Any]] = [self.read_cached] * 3 + [self.read] * 3 + [self.write] * 2 + [self.fetch] * 2
+        return works + [self.mutate] * 2 + [self.watch] * 2 + [self.disturb, self.asynchronous]
+
+
 def hammer(seconds: float) -> None:
     """Sixteen threads read, write, subscribe, mutate, reset and collect on one store, each one at least once."""
     bank, store = Bank(), Store()
@@ -112,52 +166,7 @@ def hammer(seconds: float) -> None:
         return thread
 
     with Controller(store, client=bank.client()) as controller:
-
-        def read_cached() -> None:
-            moved = controller.cached(transfer)
-            if moved is not None:
-                check(moved)
-
-        def read() -> None:
-            check(controller.read(transfer))
-
-        def write() -> None:
-            controller.set_response(transfer, bank.response())
-
-        def fetch() -> None:
-            check(controller.fetch(transfer))
-
-        def mutate() -> None:
-            controller.fetch(Accounts.partial_update, id="c", body={"note": "x"})
-
-        def disturb() -> None:
-            time.sleep(0.003)
-            random.choice(
-                (
-                    controller.reset_entire_store,
-                    lambda: controller.invalidate(transfer),
-                    lambda: controller.expire_all(transfer),
-                    lambda: controller.snapshot().get(Account, {"id": "a"}),
-                )
-            )()
-
-        def watch() -> None:
-            with controller.live(transfer) as live:
-                for moved in live:
-                    check(moved)
-                    if stop.is_set() or random.random() < 0.05:
-                        return
-
-        def asynchronous() -> None:
-            async def main() -> None:
-                async with AsyncController(store, client=bank.async_client()) as other:
-                    for moved in await asyncio.gather(*(other.read(transfer) for _ in range(10))):
-                        check(moved)
-
-            asyncio.run(main())
-
-        works: list[Callable[[], Any]] = [read_cached] * 3 + [read] * 3 + [write] * 2 + [fetch] * 2 + [mutate] * 2
-        works += [watch] * 2 + [disturb, asynchronous]
+        works = Works(bank, store, controller, stop).all()
         threads = [forever(f"{work.__name__}-{number}", work) for number, work in enumerate(works)]
         assert len(threads) == 16
         stop.wait(seconds)

@@ -19,7 +19,7 @@ from tests.runtime.clients import Asked, as_json
 from tests.runtime.servers import Arrived, Reply, Server
 
 from restencil import AbortController, AbortError, NetworkError, RestEndpoint
-from restencil.http.adapter import Answer, Request, answering_async_client, answering_client
+from restencil.http.adapter import Request, Response, answering_async_client, answering_client
 from restencil.http.transport import AsyncTransport, SyncTransport
 
 BOTH = pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
@@ -485,7 +485,7 @@ def test_a_cancelled_caller_sees_its_own_cancellation() -> None:
 
 
 def test_a_signal_calls_each_listener_once() -> None:
-    """Late listeners are called at once, removed ones never; the second abort does nothing."""
+    """LazyModule listeners are called at once, removed ones never; the second abort does nothing."""
     controller = AbortController()
     calls: list[str] = []
     controller.signal.add_listener(lambda: calls.append("first"))
@@ -636,15 +636,15 @@ def test_a_task_that_is_cancelled_while_it_reads_a_stream_sees_its_own_cancellat
 def test_a_function_can_answer_a_client() -> None:
     """The seam that testing tools build on: requests and answers without any name of the HTTP library."""
 
-    def answer(request: Request) -> Answer:
+    def answer(request: Request) -> Response:
         if request.url.endswith("/down"):
             raise ConnectionError("down")
         if request.url.endswith("/slow"):
             raise TimeoutError("slow")
         text = f'["{request.method}", "{request.headers["x-a"]}", "{request.content.decode()}"]'
-        return Answer(201, {"Content-Type": "application/json"}, text.encode())
+        return Response(201, {"Content-Type": "application/json"}, text.encode())
 
-    async def later(request: Request) -> Answer:
+    async def later(request: Request) -> Response:
         return answer(request)
 
     init = {"headers": {"X-A": "1"}}

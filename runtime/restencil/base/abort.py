@@ -1,4 +1,4 @@
-"""Aborting requests: a controller for the one who decides, a signal for the one who obeys (§3.4)."""
+"""Aborting requests: a controller for the one who decides, a signal for the one who obeys."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ class AbortSignal:
     def add_listener(self, listener: Callable[[], object]) -> Callable[[], None]:
         """Calls `listener` once on abort, at once where that has happened; returns a function that takes it away."""
         with self._lock:
-            late = self._aborted
-            if not late:
+            happened = self._aborted
+            if not happened:
                 self._listeners.append(listener)
-        if late:
+        if happened:
             listener()
         return lambda: self._remove(listener)
 
@@ -68,7 +68,7 @@ class AbortSignal:
 
 
 class AbortController:
-    """Aborts the requests that were given its `signal`: `endpoint.extend(signal=controller.signal)` (§3.4)."""
+    """Aborts the requests that were given its `signal`: `endpoint.extend(signal=controller.signal)`."""
 
     __slots__ = ("signal",)
 

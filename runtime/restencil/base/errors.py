@@ -1,11 +1,11 @@
-"""The errors of the library; all derive from RestencilError (§15.3)."""
+"""The errors of the library; all derive from RestencilError."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    import httpx
+    from .transport import HttpResponse
 
 
 class RestencilError(Exception):
@@ -13,7 +13,7 @@ class RestencilError(Exception):
 
 
 class PathTemplateError(RestencilError, ValueError):
-    """A path template breaks the grammar; raised when the endpoint is built (§2.1).
+    """A path template breaks the grammar; raised when the endpoint is built.
 
     `template` is the whole text, `position` the index of the offending character.
     """
@@ -29,7 +29,7 @@ class PathTemplateError(RestencilError, ValueError):
 
 
 class MissingParameterError(RestencilError, TypeError, ValueError):
-    """A required parameter of the path template is absent or None (§2.2). `parameter` is its name."""
+    """A required parameter of the path template is absent or None. `parameter` is its name."""
 
     def __init__(self, parameter: str, template: str) -> None:
         super().__init__(
@@ -43,15 +43,13 @@ class MissingParameterError(RestencilError, TypeError, ValueError):
 
 
 class NetworkError(RestencilError):
-    """The request failed: an HTTP status outside 200–299, or no connection at all (§3.4).
+    """The request failed: an HTTP status outside 200–299, or no connection at all.
 
-    `status` is the HTTP status, or 500 where there was no answer; `response` is the answer (an `httpx.Response`) or
-    None; `url` is where the request went, without credentials.
+    `status` is the HTTP status, or 500 where there was no response; `response` is the response, as the HTTP library
+    gives it, or None; `url` is where the request went, without credentials.
     """
 
-    def __init__(
-        self, message: str, *, status: int = 500, response: httpx.Response | None = None, url: str = ""
-    ) -> None:
+    def __init__(self, message: str, *, status: int = 500, response: HttpResponse | None = None, url: str = "") -> None:
         super().__init__(message)
         self.status = status
         self.response = response
@@ -66,15 +64,15 @@ class NetworkError(RestencilError):
 
 
 class ParseError(NetworkError):
-    """The body of a JSON answer is malformed or empty; status 400 (§3.4, row 2)."""
+    """The body of a JSON response is malformed or empty; status 400."""
 
 
 class UnexpectedContentError(NetworkError):
-    """An answer that should fit a schema is text or binary; status 404 (§3.4, rows 4 and 5)."""
+    """A response that should fit a schema is text or binary; status 404."""
 
 
 class ProcessingError(RestencilError):
-    """A response does not fit its schema; status 400 (§7.3). `response` is the value that was to be processed."""
+    """A response does not fit its schema; status 400. `response` is the value that was to be processed."""
 
     def __init__(self, message: str, *, status: int = 400, response: Any = None) -> None:
         super().__init__(message)
@@ -86,23 +84,23 @@ class ProcessingError(RestencilError):
 
 
 class ConversionError(ProcessingError):
-    """A conversion of a schema failed on a stored value; its cause is what the conversion raised (§5.1)."""
+    """A conversion of a schema failed on a stored value; its cause is what the conversion raised."""
 
 
 class AbortError(RestencilError):
-    """The request was aborted by its signal, or the one it had joined went away (§3.4, §9.6). It has no status."""
+    """The request was aborted by its signal, or the one it had joined went away. It has no status."""
 
 
 class AbortOptimistic(RestencilError):
-    """Raised in `get_optimistic_response` where no optimistic response can be made (§10.5)."""
+    """Raised in `get_optimistic_response` where no optimistic response can be made."""
 
 
 class ResetError(RestencilError):
-    """The store was reset while the caller waited (§9.5)."""
+    """The store was reset while the caller waited."""
 
 
 class InvalidDataError(RestencilError):
-    """A suspending read fetched, and the data is still unusable; status 400 (§8.3)."""
+    """A suspending read fetched, and the data is still unusable; status 400."""
 
     def __init__(self, message: str, *, status: int = 400) -> None:
         super().__init__(message)
@@ -113,11 +111,11 @@ class InvalidDataError(RestencilError):
 
 
 class HookScopeError(RestencilError, RuntimeError):
-    """A `use_…` function was called outside of `with hook_scope():`, or from within a hook (§13.3)."""
+    """A `use_…` function was called outside of `with hook_scope():`, or from within a hook."""
 
 
 class MissingFieldError(RestencilError, AttributeError):
-    """A required field of a record has no value: the response lacked it, or its entity is not in the store (§5.3)."""
+    """A required field of a record has no value: the response lacked it, or its entity is not in the store."""
 
     def __init__(self, owner: str, pk: str | None, field: str) -> None:
         whose = owner if pk is None else f"{owner} {pk!r}"

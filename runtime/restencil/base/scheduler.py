@@ -1,4 +1,4 @@
-"""Background work: what a scheduler is, and the default one on daemon threads (§9.7).
+"""Background work: what a scheduler is, and the default one on daemon threads.
 
 A store has one scheduler. Work that nobody waits for (background fetches) is spawned, timers (polling, garbage
 collection, waiting before a retry) are set with `call_later`, and everything that blocks goes through `block`, so that
@@ -34,7 +34,7 @@ class Handle(Protocol):
 
 
 class Scheduler(Protocol):
-    """Where background work runs (§9.7); a user may bring one of their own."""
+    """Where background work runs; a user may bring one of their own."""
 
     def spawn(self, work: Work, /) -> object:
         """Do the work soon, elsewhere; it may block."""
@@ -88,7 +88,7 @@ class _Worker:
         while True:
             work, self._work = self._work, None
             if work is not None:
-                _guarded(work)
+                _logged(work)
                 del work
             self._scheduler.rest(self)
             if not self._go.acquire(timeout=IDLE_SECONDS) and self._scheduler.dismiss(self):
@@ -170,7 +170,7 @@ class ThreadScheduler:
                     continue
                 work = heapq.heappop(self._timers).work
             if work is not None:
-                _guarded(work)
+                _logged(work)
 
 
 _schedulers: weakref.WeakSet[ThreadScheduler] = weakref.WeakSet()
@@ -185,7 +185,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
 
 
-def _guarded(work: Work) -> None:
+def _logged(work: Work) -> None:
     try:
         work()
     except Exception:

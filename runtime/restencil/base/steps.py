@@ -1,7 +1,8 @@
-"""The lifecycle of a request is written once, as a generator that yields what may need awaiting; two drivers run it.
+"""What waits is written once, as a generator of the steps that may need awaiting; two drivers carry them out.
 
-A step knows how to run in both worlds; its outcome, or the error it raised, is sent back into the generator. While a
-flow runs, the transport that it uses is found through `current_transport()`, and no hook scope is open (§3.6, §13.3).
+A step knows how to be taken in both worlds; its outcome, or the error it raised, is sent back into the generator. While
+the steps of a request are taken, the transport that it uses is found through `current_transport()`, and no hook scope
+is open.
 """
 
 from __future__ import annotations
@@ -13,35 +14,35 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, cast
 from .lazy import inspect
 
 if TYPE_CHECKING:
-    from ..http.transport import AsyncTransport, SyncTransport
+    from .transport import AwaitingTransport, BlockingTransport
 
-    Transport: TypeAlias = SyncTransport | AsyncTransport
+    AnyTransport: TypeAlias = BlockingTransport | AwaitingTransport
 
 
 class Step(Protocol):
-    """Something that a flow asks its driver to do."""
+    """Something that a generator asks its driver to do."""
 
-    def run(self, transport: SyncTransport) -> Any:
+    def take(self, transport: BlockingTransport) -> Any:
         """Does it and blocks until it is done."""
         ...
 
-    async def run_async(self, transport: AsyncTransport) -> Any:
+    async def take_async(self, transport: AwaitingTransport) -> Any:
         """Does it and awaits until it is done."""
         ...
 
 
-Flow: TypeAlias = "Generator[Step, Any, Any]"
+Steps: TypeAlias = "Generator[Step, Any, Any]"
 
 _transport: Final[ContextVar[Any]] = ContextVar("restencil_transport", default=None)
 
 
-def current_transport() -> Transport | None:
-    """The transport of the flow that runs now; None outside of one."""
-    return cast("Transport | None", _transport.get())
+def current_transport() -> AnyTransport | None:
+    """The transport of the request whose steps are taken now; None outside of one."""
+    return cast("AnyTransport | None", _transport.get())
 
 
-def enter(transport: Transport) -> Token[Any]:
-    """What follows belongs to a request through this transport, without a flow; `leave` ends it."""
+def enter(transport: AnyTransport) -> Token[Any]:
+    """What follows belongs to a request through this transport, without a driver; `leave` ends it."""
     return _transport.set(transport)
 
 
@@ -51,7 +52,7 @@ def leave(token: Token[Any]) -> None:
 
 
 class Outcome:
-    """What a hook returned, to be awaited where it is awaitable; `owner` and `hook` name it in errors (§3.6)."""
+    """What a hook returned, to be awaited where it is awaitable; `owner` and `hook` name it in errors."""
 
     __slots__ = ("hook", "owner", "value")
 
@@ -60,7 +61,7 @@ class Outcome:
         self.hook = hook
         self.value = value
 
-    def run(self, transport: SyncTransport) -> Any:
+    def take(self, transport: BlockingTransport) -> Any:
         """The value itself. Raises TypeError for an awaitable: the synchronous client never starts an event loop."""
         if not inspect.isawaitable(self.value):
             return self.value
@@ -71,13 +72,13 @@ class Outcome:
             "the synchronous client cannot await it, use the asynchronous one or a plain function"
         )
 
-    async def run_async(self, transport: AsyncTransport) -> Any:
+    async def take_async(self, transport: AwaitingTransport) -> Any:
         """The value, awaited where it is awaitable."""
         return await self.value if inspect.isawaitable(self.value) else self.value
 
 
-class Hook:
-    """A call of a hook of an endpoint by someone other than the endpoint's own flow, such as a manager."""
+class HookCall:
+    """A call of a hook of an endpoint by someone other than the endpoint itself, such as a manager."""
 
     __slots__ = ("_args", "_function", "_hook", "_owner")
 
@@ -87,17 +88,17 @@ class Hook:
         self._function = function
         self._args = args
 
-    def run(self, transport: SyncTransport) -> Any:
+    def take(self, transport: BlockingTransport) -> Any:
         """Calls it. Raises TypeError where it returns an awaitable."""
-        return Outcome(self._owner, self._hook, self._function(*self._args)).run(transport)
+        return Outcome(self._owner, self._hook, self._function(*self._args)).take(transport)
 
-    async def run_async(self, transport: AsyncTransport) -> Any:
+    async def take_async(self, transport: AwaitingTransport) -> Any:
         """Calls it and awaits what it returns where that is awaitable."""
-        return await Outcome(self._owner, self._hook, self._function(*self._args)).run_async(transport)
+        return await Outcome(self._owner, self._hook, self._function(*self._args)).take_async(transport)
 
 
 PLAIN: Final = frozenset({dict, list, str, bytes, int, float, bool, type(None)})
-"""Types of which `is_awaitable` need not be asked, which takes four times as long."""
+"""Types of which `is_awaitable` need not be asked, which takes four times as long: "fetch through the cache"."""
 
 
 def is_awaitable(value: Any) -> bool:
@@ -105,36 +106,36 @@ def is_awaitable(value: Any) -> bool:
     return hasattr(cast(Any, type(value)), "__await__")
 
 
-def run(flow: Flow, transport: SyncTransport) -> Any:
-    """Runs a flow to its end and returns its value; blocks where a step waits."""
+def drive(steps: Steps, transport: BlockingTransport) -> Any:
+    """Takes steps to their end and returns the generator's value; blocks where a step waits."""
     token = _transport.set(transport)
     try:
-        step = next(flow)
+        step = next(steps)
         while True:
             try:
-                outcome = step.run(transport)
+                outcome = step.take(transport)
             except BaseException as error:
-                step = flow.throw(error)
+                step = steps.throw(error)
             else:
-                step = flow.send(outcome)
+                step = steps.send(outcome)
     except StopIteration as stop:
         return stop.value
     finally:
         _transport.reset(token)
 
 
-async def run_async(flow: Flow, transport: AsyncTransport) -> Any:
-    """Runs a flow to its end and returns its value; awaits where a step waits."""
+async def drive_async(steps: Steps, transport: AwaitingTransport) -> Any:
+    """Takes steps to their end and returns the generator's value; awaits where a step waits."""
     token = _transport.set(transport)
     try:
-        step = next(flow)
+        step = next(steps)
         while True:
             try:
-                outcome = await step.run_async(transport)
+                outcome = await step.take_async(transport)
             except BaseException as error:
-                step = flow.throw(error)
+                step = steps.throw(error)
             else:
-                step = flow.send(outcome)
+                step = steps.send(outcome)
     except StopIteration as stop:
         return stop.value
     finally:

@@ -211,6 +211,12 @@ def text_of(value: Any) -> str:
     return _float_text(value) if isinstance(value, float) else str(value)
 
 
+def scalar_text(value: Any) -> str | None:
+    """The text of a value in a path, a search string, a form or a collection's pk; None for containers."""
+    plain = value.value if isinstance(value, enum.Enum) else value
+    return None if isinstance(plain, list | tuple | Mapping | set | frozenset) else text_of(plain)
+
+
 def _float_text(value: float) -> str:
     """A number as JSON's own language writes it: no `.0`, and an exponent below 1e-6 and from 1e21 on only."""
     if value.is_integer() and abs(value) < 1e21:

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from enum import Enum, IntEnum
-from typing import Any, Final
+from typing import Any, Final, Generic, TypeVar
+
+from ..base.struct import Struct
+
+R = TypeVar("R")
 
 
 class ExpiryStatus(IntEnum):
@@ -101,3 +105,16 @@ class Reading:
 def inactive() -> Reading:
     """What a read with `None` as its only argument finds: nothing, for ever valid."""
     return Reading(None, ExpiryStatus.Valid, INFINITE, Decision.GIVE, found=False)
+
+
+class EndpointState(Struct, Generic[R]):
+    """What a store knows of one endpoint's result at one moment.
+
+    `loading`: a fetch of it is in flight. `expires_at`: milliseconds of the store's clock.
+    """
+
+    data: R | None
+    error: BaseException | None
+    loading: bool
+    expiry_status: ExpiryStatus
+    expires_at: float

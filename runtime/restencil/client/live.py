@@ -1,4 +1,4 @@
-"""Reads that stay: subscribed while someone holds them, heard of on every change (§12.3)."""
+"""Reads that stay: subscribed while someone holds them, heard of on every change."""
 
 from __future__ import annotations
 
@@ -6,26 +6,31 @@ import threading
 import weakref
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
 from ..base.errors import AbortError, ResetError
 from ..base.lazy import asyncio
 from ..base.scheduler import block
 from ..cache.actions import Subscribe, Unsubscribe
-from ..cache.reading import ExpiryStatus
-from .in_flight import Landing
+from ..cache.reading import Decision, ExpiryStatus
+from ..endpoint.live import AnyLiveRead, AsyncLiveRead, LiveRead
+from .core import recorded, unusable_data
+from .in_flight import Completion
 
 if TYPE_CHECKING:
     from collections.abc import Generator
 
     from ..base.steps import Step
-    from ..cache.reading import Reading
-    from ..endpoint.endpoint import Endpoint
-    from .controller import AnyController, AsyncController, Controller, EndpointState
+    from ..cache.reading import EndpointState, Reading
+    from ..cache.request import Request
+    from .awaiting import AwaitingCore
+    from .blocking import BlockingCore
+    from .core import Core
 
 R = TypeVar("R")
 
 _NOTHING: Any = object()
+_FETCHES: Final = frozenset({Decision.GIVE_AND_REFETCH, Decision.WAIT})
 
 
 class Ties:
@@ -68,18 +73,12 @@ class Ties:
             release()
 
 
-class AnyLiveRead(Generic[R]):
-    """What live reads of both worlds share.
+class WatchedRead(AnyLiveRead[R]):
+    """A live read over a store: looks at it whenever it changes, and fetches what that calls for."""
 
-    While it is open, the endpoint is subscribed to (where it has a `poll_frequency`, or where a manager of the user's
-    own may know how to keep it up to date), what it shows is kept from garbage collection, and `revalidate` of the
-    controller fetches it when it is stale. Staleness is decided once per result: time that passes while the read is
-    held does not start fetches by itself (§8.3).
-    """
-
-    def __init__(self, controller: AnyController, endpoint: Endpoint[..., Any], args: tuple[Any, ...]) -> None:
-        self._controller = controller
-        self._request = endpoint.request(args)
+    def __init__(self, core: Core, request: Request) -> None:
+        self._core = core
+        self._request = request
         self._lock = threading.RLock()
         self._opened = False
         self._closed = False
@@ -91,18 +90,17 @@ class AnyLiveRead(Generic[R]):
 
     @property
     def data(self) -> R | None:
-        """What the store has now, stale or not, or None."""
-        reading = self._read()
-        data: R | None = reading.data if reading.found else None
+        """What the store has now, stale or not, or None. Never asks the network."""
+        data: R | None = self._read().usable_data
         return data
 
     @property
     def state(self) -> EndpointState[R]:
-        """Data, error and loading; starts the fetch that a read would start, and waits for nothing (§8.3, DLE read)."""
-        reading = self._read()
-        if self._revise(reading):
-            self._controller.fetch_in_background(self._request)
-        return self._controller.state_of(self._request)
+        """Data, error and loading; starts the fetch that a read would start, and waits for nothing."""
+        if self._decide(self._read()) in _FETCHES:
+            self._core.fetch_in_background(self._request)
+        state: EndpointState[R] = self._core.state(self._request)
+        return state
 
     def close(self) -> None:
         """Ends the subscription and lets go of the data; iteration stops. A second call does nothing."""
@@ -111,9 +109,9 @@ class AnyLiveRead(Generic[R]):
         self._wake()
 
     def revalidate(self) -> None:
-        """Fetches in the background if the data is stale (§12.5)."""
+        """Fetches in the background if the data is stale. Errors are recorded and logged, never raised."""
         if not self._closed and self._read().needs_fetch:
-            self._controller.refetch(self._request)
+            self._core.refetch(self._request)
 
     @abstractmethod
     def _wake(self) -> None:
@@ -124,7 +122,7 @@ class AnyLiveRead(Generic[R]):
             if self._opened or self._closed:
                 return
             self._opened = True
-        controller, request = self._controller, self._request
+        core, request = self._core, self._request
         this, ties = weakref.ref(self), self._ties
 
         def changed() -> None:
@@ -134,66 +132,81 @@ class AnyLiveRead(Generic[R]):
             else:
                 ties.cut()
 
-        ties.add(controller.store.add_listener(changed))
-        controller.track_live(self)
-        if not request.inactive and controller.keeps_up_to_date(request):
-            controller.dispatch(Subscribe(request))
-            ties.add(lambda: controller.dispatch(Unsubscribe(request)))
+        ties.add(core.store.add_listener(changed))
+        core.track(self)
+        if not request.inactive and core.keeps_up_to_date(request):
+            core.dispatch(Subscribe(request))
+            ties.add(lambda: core.dispatch(Unsubscribe(request)))
 
     def _read(self) -> Reading:
-        return self._controller.store.read(self._request)
+        return self._core.store.read(self._request)
 
-    def _revise(self, reading: Reading) -> bool:
-        """This reading calls for a fetch; decided once for each, so time alone never changes the decision (§8.3)."""
+    def _decide(self, reading: Reading) -> Decision | None:
+        """What to do about this reading, None where that was decided: time alone never changes a decision."""
         forced = reading.expiry_status is ExpiryStatus.Invalid
-        token = (reading.expires_at, forced, self._controller.store.resets)
+        token = (reading.expires_at, forced, self._core.store.resets)
         if token == self._decided:
-            return False
+            return None
         self._decided = token
-        return reading.needs_fetch
+        return reading.decision
 
     def _keep(self, reading: Reading) -> None:
-        """Holds what is shown, and lets go of what was shown before (§14)."""
+        """Holds what is shown, and lets go of what was shown before."""
         if self._request.inactive or reading.data is self._held:
             return
         self._held = reading.data
-        store = self._controller.store
+        store = self._core.store
         self._ties.hold(store.hold(self._request.key, store.paths(self._request)))
 
     def _look(self) -> Generator[Step, Any, bool]:
-        """One look at the store, with the fetch it calls for: True when there is something new to show."""
+        """Steps: one look at the store, with the fetch it calls for: True when there is something new to show."""
+        reading: Reading | None = self._read()
+        while reading is not None:
+            decision = self._decide(reading)
+            if decision is not Decision.WAIT:
+                if decision is Decision.GIVE_AND_REFETCH:
+                    self._core.fetch_in_background(self._request)
+                break
+            fetched = yield from self._fetch()
+            if fetched is not None:
+                reading = fetched
+                break
+            reading = None if self._closed else self._read()
+        return reading is not None and self._shows(reading)
+
+    def _fetch(self) -> Generator[Step, Any, Reading | None]:
+        """Steps: a fetch, and what is found after it; None where that calls for another look."""
+        core, request = self._core, self._request
+        failure: Exception | None = None
+        try:
+            yield Completion(core, core.start(request))
+        except ResetError:
+            return None
+        except AbortError:
+            if self._closed:
+                return None
+            self._decided = None
+            raise
+        except Exception as error:
+            failure = error
         reading = self._read()
-        fetches = self._revise(reading)
-        if fetches and not reading.suspends:
-            self._controller.fetch_in_background(self._request)
-        elif fetches:
-            failure: Exception | None = None
-            try:
-                yield Landing(self._controller, self._controller.start_fetch(self._request))
-            except ResetError:
-                return (yield from self._look())
-            except AbortError:
-                if self._closed:
-                    return False
+        if reading.error is None and not reading.found:
+            if failure is None and core.was_overtaken(request, reading):
                 self._decided = None
-                raise
-            except Exception as error:
-                failure = error
-            reading = self._read()
-            if reading.error is None and not reading.found:
-                if failure is None and self._controller.was_overtaken(reading, self._request.key):
-                    self._decided = None
-                    return (yield from self._look())
-                raise self._controller.unusable_data(self._request, failure)
-            if not reading.needs_fetch:
-                self._revise(reading)
+                return None
+            raise failure or unusable_data(request)
+        if not reading.needs_fetch:
+            self._decide(reading)
+        return reading
+
+    def _shows(self, reading: Reading) -> bool:
+        """Whether this reading has something new to show. Raises its error, unless that was raised."""
         self._keep(reading)
-        recorded = reading.error
-        if recorded is not None and not (reading.found and reading.needs_fetch):
-            if recorded is self._raised:
+        if reading.decision is Decision.RAISE or (reading.error is not None and not reading.found):
+            if reading.error is self._raised:
                 return False
-            self._raised = recorded
-            raise recorded.with_traceback(None)
+            self._raised = reading.error
+            raise recorded(reading)
         self._raised = None
         if self._request.inactive or not reading.found or reading.data is self._shown:
             return False
@@ -201,55 +214,42 @@ class AnyLiveRead(Generic[R]):
         return True
 
 
-class LiveRead(AnyLiveRead[R]):
-    """A live read of blocking code: `with bound.live(id=1) as live: for article in live: …`
+class BlockingLiveRead(WatchedRead[R], LiveRead[R]):
+    """The live read of a Controller: waits for changes on an event."""
 
-    Iterating gives the data first as a suspending read does, then again whenever it is another object; it raises the
-    endpoint's errors as they come and can be continued after one. `close()`, from any thread, ends it.
-    """
+    _core: BlockingCore
 
-    _controller: Controller
-
-    def __init__(self, controller: Controller, endpoint: Endpoint[..., Any], args: tuple[Any, ...]) -> None:
-        super().__init__(controller, endpoint, args)
+    def __init__(self, core: BlockingCore, request: Request) -> None:
+        super().__init__(core, request)
         self._event = threading.Event()
 
     def __enter__(self) -> Self:
         self._open()
         return self
 
-    def __exit__(self, *error: object) -> None:
-        self.close()
-
-    def __iter__(self) -> Self:
-        return self
-
     def __next__(self) -> R:
         self._open()
-        controller = self._controller
+        core = self._core
         while not self._closed:
             self._event.clear()
-            if controller.wait_for(self._look()):
+            if core.wait_for(self._look()):
                 shown: R = self._shown
                 return shown
             if not self._closed:
-                block(controller.store.scheduler, self._event)
+                block(core.store.scheduler, self._event)
         raise StopIteration
 
     def _wake(self) -> None:
         self._event.set()
 
 
-class AsyncLiveRead(AnyLiveRead[R]):
-    """A live read of asyncio code: `async with bound.live(id=1) as live: async for article in live: …`
+class AwaitingLiveRead(WatchedRead[R], AsyncLiveRead[R]):
+    """The live read of an AsyncController: waits for changes on an event of the running loop."""
 
-    It gives and raises what LiveRead does.
-    """
+    _core: AwaitingCore
 
-    _controller: AsyncController
-
-    def __init__(self, controller: AsyncController, endpoint: Endpoint[..., Any], args: tuple[Any, ...]) -> None:
-        super().__init__(controller, endpoint, args)
+    def __init__(self, core: AwaitingCore, request: Request) -> None:
+        super().__init__(core, request)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._changed = asyncio.Event()
 
@@ -258,18 +258,12 @@ class AsyncLiveRead(AnyLiveRead[R]):
         self._open()
         return self
 
-    async def __aexit__(self, *error: object) -> None:
-        self.close()
-
-    def __aiter__(self) -> Self:
-        return self
-
     async def __anext__(self) -> R:
         self._loop = asyncio.get_running_loop()
         self._open()
         while not self._closed:
             self._changed.clear()
-            if await self._controller.wait_for(self._look()):
+            if await self._core.wait_for(self._look()):
                 shown: R = self._shown
                 return shown
             if not self._closed:

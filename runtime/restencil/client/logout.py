@@ -1,4 +1,4 @@
-"""Cleaning up when the server says that authorization has ended (§13.2)."""
+"""Cleaning up when the server says that authorization has ended."""
 
 from __future__ import annotations
 
@@ -13,16 +13,17 @@ from .manager import Manager, Next, serves_one
 
 if TYPE_CHECKING:
     from ..cache.actions import Action
-    from .controller import AnyController
 
 
 class LogoutManager(Manager):
     """Resets the store on the first error that means "no longer logged in". Stands first in the list of managers.
 
+        Controller(managers=[LogoutManager(), NetworkManager(), SubscriptionManager()])
+
     `should_logout(error)` decides, by default `error.status == 401`; `handle_logout(controller)` acts, by default with
     `controller.reset_entire_store()`. Errors of requests that started before the last reset are not looked at, so
     requests that fail together cause one logout. Aborted requests and responses that do not fit their schema do not
-    count, and a direct call of an endpoint, outside of any controller, is not seen (§13.2).
+    count, and a direct call of an endpoint, outside of any controller, is not seen.
     """
 
     def __init__(
@@ -32,10 +33,10 @@ class LogoutManager(Manager):
     ) -> None:
         self._should_logout = should_logout or unauthorized
         self._handle_logout = handle_logout or _reset
-        self._controller: AnyController | None = None
+        self._controller: Any = None
         self._one_at_a_time = threading.RLock()
 
-    def init(self, controller: AnyController, /) -> None:
+    def init(self, controller: Any, /) -> None:
         """Remembers whose store is to be cleaned up. RuntimeError where the manager serves another controller."""
         serves_one(self, self._controller, controller)
         self._controller = controller
@@ -57,7 +58,7 @@ class LogoutManager(Manager):
                 self._look_at(action.error, controller)
         return result
 
-    def _look_at(self, error: BaseException, controller: AnyController) -> None:
+    def _look_at(self, error: BaseException, controller: Any) -> None:
         try:
             if self._should_logout(error):
                 self._handle_logout(controller)
@@ -67,9 +68,9 @@ class LogoutManager(Manager):
 
 
 def unauthorized(error: Any) -> bool:
-    """The server answered with status 401."""
+    """Whether an error is that of a response with status 401."""
     return getattr(error, "status", None) == 401
 
 
-def _reset(controller: AnyController) -> None:
+def _reset(controller: Any) -> None:
     controller.dispatch(Reset())

@@ -1,8 +1,8 @@
-"""The protocol of managers: what stands between a controller's operations and the store (§1.1).
+"""The protocol of managers: what stands between a controller's operations and the store.
 
-Each operation is an action (`restencil.actions`). A controller hands it to its first manager, and each manager hands it
-to the next; behind the last one the store applies it. A manager may look at an action before and after, replace it,
-send further ones, or keep it to itself:
+Each operation is an action (`restencil.cache.actions`). A controller hands it to its first manager, and each manager
+hands it to the next; behind the last one the store applies it. A manager may look at an action before and after,
+replace it, send further ones, or keep it to itself:
 
     class Audit(Manager):
         def handle(self, action, next, /):
@@ -22,8 +22,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 if TYPE_CHECKING:
+    from ..base.scheduler import Handle
     from ..cache.actions import Action
-    from .controller import AnyController
+    from ..cache.request import Request
+    from ..cache.store import Store
 
 #: The next manager, or the store: takes an action, gives what became of it.
 Next: TypeAlias = "Callable[[Action], Any]"
@@ -33,24 +35,75 @@ class Manager(Protocol):
     """A component that observes or intercepts actions. Subclass it and override what is needed, or write the three.
 
     A manager belongs to one controller at a time. Its order in the controller's list is its place in the chain.
+
+    Once all managers have started, it may call whatever operation of its controller never waits, in any thread:
+    `dispatch` for actions of its own, `set_response`, `set_error`, `set`, `resolve`, `invalidate`, `expire`,
+    `reset_entire_store`, and `store` to read and to hear of changes. What is to be fetched without anyone waiting, and
+    what is to be done later, it asks of `background(controller)`.
     """
 
-    def init(self, controller: AnyController, /) -> None:
-        """The controller opens: called once before any action, and again each time a closed controller opens."""
+    def init(self, controller: Any, /) -> None:
+        """The controller (a Controller or AsyncController) opens.
+
+        Called once before any action, and again each time a closed controller opens.
+        """
+        return  # an empty body would be abstract to type checkers
 
     def cleanup(self) -> None:
         """The controller closes: stop timers, threads and tasks; write nothing to the store any more."""
+        return
 
     def handle(self, action: Action, next: Next, /) -> Any:
         """One action passes. Returns what `next(action)` gives, unless it answers in its place.
 
-        A `Fetch` gives the request in flight, a `SetResponse` the value of the fetch (§7.2), everything else None.
+        A `Fetch` gives the request in flight, a `SetResponse` the value of the fetch, everything else None.
         Runs in whatever thread the action comes from; the store's lock is not held.
         """
         return next(action)
 
 
-def serves_one(manager: Manager, present: AnyController | None, new: AnyController) -> None:
+class Background(Protocol):
+    """What a controller does for its managers where nobody waits; `background(controller)` gives it."""
+
+    @property
+    def store(self) -> Store:
+        """The store of the controller."""
+        ...
+
+    def refetch(self, request: Request, /) -> None:
+        """Fetches in the background; errors are recorded in the store and logged, never raised.
+
+        `request` is that of an action, or `endpoint.request(endpoint.bind_args(args, kwargs))`. Does nothing where the
+        same request is in flight.
+        """
+        ...
+
+    def call_later(self, delay: float, work: Callable[[], object], /) -> Handle:
+        """Does `work` after `delay` milliseconds, unless the timer that it returns is cancelled.
+
+        It is done on the store's scheduler, for an AsyncController in its event loop. Raises RuntimeError where an
+        AsyncController was never used in a loop and none is running.
+        """
+        ...
+
+
+def background(controller: Any) -> Background:
+    """What a controller does for a manager where nobody waits: fetching in the background, and timers.
+
+    def init(self, controller, /):
+        self._background = background(controller)
+        self._timer = self._background.call_later(5000, self._poll)
+    """
+    found: Background = core_of(controller)
+    return found
+
+
+def core_of(controller: Any) -> Any:
+    """What stands behind a controller, for the managers of this library."""
+    return controller._core
+
+
+def serves_one(manager: Manager, present: object, new: object) -> None:
     """RuntimeError for a manager that is given to a second controller while the first one is open."""
     if present is not None and present is not new:
         raise RuntimeError(f"this {type(manager).__name__} serves another controller; make one for each controller")

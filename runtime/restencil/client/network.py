@@ -1,47 +1,62 @@
-"""Requests in flight: started once, joined by all who want the same, written to the store when answered (§9)."""
+"""The manager that sends requests: each is started once, joined by all who want the same, written to the store."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Generator
-from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 from weakref import WeakSet
 
 from ..base.errors import AbortError, NetworkError, ResetError
 from ..base.lazy import asyncio, logger, logging, uuid
-from ..base.steps import Hook, enter, leave, run, run_async
+from ..base.steps import drive, drive_async, enter, leave
 from ..cache.actions import Fetch, Meta, Reset, SetError, SetResponse
-from ..http.cancellation import guarded
-from .in_flight import Flight, Pause, Promise, Wait, orphan_error
-from .manager import Manager, Next, serves_one
+from ..http.cancellation import cancellable
+from .in_flight import InFlight
+from .manager import Manager, Next, core_of, serves_one
+from .promise import orphan_error
+from .refresh import forget_refreshes, refresh_token, refreshing
+from .timers import Pause
 
 if TYPE_CHECKING:
     from ..base.steps import Step
+    from ..base.transport import AwaitingTransport, BlockingTransport
     from ..cache.actions import Action
     from ..cache.request import Request
     from ..cache.store import Store
     from ..endpoint.endpoint import Endpoint
-    from ..http.transport import AsyncTransport, SyncTransport
-    from .controller import AnyController
     from .retry import Retries
 
 
 #: The `resets` of a response that must not reach the store: no store was ever reset so often.
 DROPPED: Final = -1
 
-#: In place of a response: while a retry waited, the flight was answered from elsewhere, so nothing more is sent.
-_ANSWERED: Final[Any] = object()
+#: In place of a response: while a retry waited, the fetch got its outcome from elsewhere, so nothing more is sent.
+_SETTLED: Final[Any] = object()
 
-#: True within a token refresh: its requests neither refresh nor wait for those that do (§13.2).
-_refreshing: Final[ContextVar[bool]] = ContextVar("restencil_refreshing", default=False)
+
+class _Core(Protocol):
+    """What this manager needs of the controller that it serves."""
+
+    is_blocking: bool
+
+    @property
+    def store(self) -> Store: ...
+    @property
+    def retries(self) -> int | Retries | None: ...
+    @property
+    def is_direct(self) -> bool: ...
+    def dispatch(self, action: Action, /) -> Any: ...
 
 
 class NetworkManager(Manager):
-    """Runs fetches. Lifetimes, in milliseconds, hold for endpoints that set none of their own (§7.4, §9.1).
+    """Runs fetches. Lifetimes, in milliseconds, hold for endpoints that set none of their own.
+
+        Controller(managers=[NetworkManager(data_expiry_length=300_000), SubscriptionManager()])
 
     At most one request of an endpoint without side effect is in flight per key and URL, across all controllers of a
-    store, in whatever threads and tasks; further fetches get the same outcome (§9.2). Mutations are always sent.
+    store, in whatever threads and tasks; further fetches get the same outcome. Mutations are always sent. Raises
+    ValueError for a negative lifetime.
     """
 
     def __init__(self, data_expiry_length: float = 60_000, error_expiry_length: float = 1_000) -> None:
@@ -50,44 +65,45 @@ class NetworkManager(Manager):
                 raise ValueError(f"{name} of NetworkManager must not be negative: {length}")
         self.data_expiry_length = data_expiry_length
         self.error_expiry_length = error_expiry_length
-        self._controller: AnyController | None = None
+        self._core: _Core | None = None
         self._open = False
         self._policies: dict[int, Retries] = {}
         _managers.add(self)
 
-    def init(self, controller: AnyController, /) -> None:
-        """Results are written from now on (§9.7). RuntimeError where the manager serves another controller."""
-        serves_one(self, self._controller if self._open else None, controller)
-        self._controller = controller
+    def init(self, controller: Any, /) -> None:
+        """Results are written from now on. RuntimeError where the manager serves another controller."""
+        core: _Core = core_of(controller)
+        serves_one(self, self._core if self._open else None, core)
+        self._core = core
         self._open = True
 
     def cleanup(self) -> None:
-        """Results of what is in flight are not written any more; who waits for them gets AbortError (§9.6, §9.7)."""
-        controller = self._controller
-        if controller is None or not self._open:
+        """Results of what is in flight are not written any more; who waits for them gets AbortError."""
+        core = self._core
+        if core is None or not self._open:
             return
         self._open = False
-        store = controller.store
+        store = core.store
         with store.lock:
-            taken = [flight for flight in store.pending.values() if flight.manager is self]
-            for flight in taken:
-                flight.resets = DROPPED
-        for flight in taken:
-            _drop(flight)
-            flight.cancel()
+            mine = [in_flight for in_flight in store.pending.values() if in_flight.sender is self]
+            for in_flight in mine:
+                in_flight.resets = DROPPED
+        for in_flight in mine:
+            _drop(in_flight)
+            in_flight.cancel()
 
     def forked(self) -> None:
         """This is a forked process: what others have in flight stays with the parent, and no one waits for it here."""
-        controller = self._controller
-        if controller is None:
+        core = self._core
+        if core is None:
             return
-        store = controller.store
-        for flight in [flight for flight in store.pending.values() if flight.manager is self]:
-            if not flight.owned_here:
-                flight.resets = DROPPED
-                flight.forget_waiters()
-                _drop(flight)
-        store.refreshes = {hook: last for hook, last in store.refreshes.items() if last.done or last.owned_here}
+        store = core.store
+        for in_flight in [in_flight for in_flight in store.pending.values() if in_flight.sender is self]:
+            if not in_flight.owned_here:
+                in_flight.resets = DROPPED
+                in_flight.forget_waiters()
+                _drop(in_flight)
+        forget_refreshes(store)
 
     def handle(self, action: Action, next: Next, /) -> Any:
         """Starts fetches, completes those whose response or error passes, and rejects them on a reset."""
@@ -100,193 +116,189 @@ class NetworkManager(Manager):
         return next(action)
 
     def data_length(self, request: Request) -> float:
-        """How long data of this endpoint stays fresh, in milliseconds (§7.4)."""
+        """How long data of this request's endpoint stays fresh, in milliseconds."""
         length = request.rules.data_expiry_length
         return self.data_expiry_length if length is None else length
 
     def error_length(self, request: Request) -> float:
-        """How long an error of this endpoint is kept, in milliseconds (§7.4)."""
+        """How long an error of this request's endpoint is kept, in milliseconds."""
         length = request.rules.error_expiry_length
         return self.error_expiry_length if length is None else length
 
-    def run(self, flight: Flight, transport: SyncTransport) -> Any:
-        """The request of one flight from its first byte until its response is in the store, blocking."""
-        endpoint = flight.endpoint
+    # the sender of what is in flight
+
+    def send(self, in_flight: InFlight, transport: BlockingTransport, /) -> Any:
+        """The request from its first byte until its response is in the store, blocking; the value of the fetch."""
+        endpoint = in_flight.endpoint
         if self._may_repeat(endpoint):
-            return run(self._repeating(flight), transport)
+            return drive(self._sending(in_flight), transport)
         token = enter(transport)
         try:
             try:
-                response = endpoint.perform(flight.request.args, transport, flight.identity[1])
+                response = endpoint.perform(in_flight.request.args, transport, in_flight.identity[1])
             except BaseException as error:
-                if self._fails(flight, error):
+                if self._write_error(in_flight, error):
                     raise
-                return flight.result()
-            return self._land(flight, response)
+                return in_flight.result()
+            return self._write(in_flight, response)
         finally:
             leave(token)
 
-    async def run_async(self, flight: Flight, transport: AsyncTransport) -> None:
-        """`run` as a task of its own; the outcome is the flight's, and no error is raised but those that end a task."""
-        flight.task = asyncio.current_task()
-        flight.guard = guarded()
-        endpoint = flight.endpoint
+    async def send_async(self, in_flight: InFlight, transport: AwaitingTransport, /) -> None:
+        """The request until its response is in the store, as a task; no error is raised but those that end a task."""
+        in_flight.task = asyncio.current_task()
+        in_flight.cancellation = cancellable()
+        endpoint = in_flight.endpoint
         try:
             if self._may_repeat(endpoint):
-                await run_async(self._repeating(flight), transport)
+                await drive_async(self._sending(in_flight), transport)
                 return
             enter(transport)
             try:
-                response = await endpoint.perform_async(flight.request.args, transport, flight.identity[1])
+                response = await endpoint.perform_async(in_flight.request.args, transport, in_flight.identity[1])
             except BaseException as error:
-                if self._fails(flight, error):
+                if self._write_error(in_flight, error):
                     raise
             else:
-                self._land(flight, response)
+                self._write(in_flight, response)
         except Exception as error:
-            flight.fail(error)
+            in_flight.fail(error)
 
-    def _may_repeat(self, endpoint: Endpoint[..., Any]) -> bool:
-        """Whether a request may be sent more than once: after a pause, or with another token."""
-        return not (endpoint.retries is None and self._attached().retries is None and endpoint.refresh is None)
+    def abandon(self, in_flight: InFlight, /) -> None:
+        """The request is not wanted any more: it fails as if it had been aborted at this moment."""
+        if not in_flight.done:
+            self._dispatch_error(in_flight, AbortError("the request was cancelled"))
+            in_flight.resets = DROPPED
+            in_flight.settle(error=AbortError("the request was cancelled"))
 
-    def _repeating(self, flight: Flight) -> Generator[Step, Any, Any]:
-        try:
-            response = yield from self._exchange(flight, self._attached())
-        except BaseException as error:
-            if self._fails(flight, error):
-                raise
-            return flight.result()
-        return flight.result() if response is _ANSWERED else self._land(flight, response)
-
-    def _land(self, flight: Flight, response: Any) -> Any:
-        """Writes the response to the store; the value of the fetch."""
-        request, store, controller = flight.request, flight.store, self._attached()
-        date = store.clock()
-        meta = Meta(flight.fetched_at, date, date + self.data_length(request))
-        action = SetResponse(
-            request,
-            response,
-            meta,
-            flight.fetch_id,
-            flight.resets,
-            date + self.error_length(request),
-        )
-        answered = flight.done
-        if answered or not controller.is_direct:
-            value = controller.dispatch(action)
-            return flight.result() if answered else value
-        # As the action would go through the managers, none of which has anything to do with it.
-        try:
-            value = store.apply(action)
-        except BaseException as error:
-            flight.settle(error=error)
-            raise
-        flight.settle(value)
-        return value
-
-    def _fails(self, flight: Flight, error: BaseException) -> bool:
-        """Writes the error to the store; False where the flight has got its outcome from elsewhere."""
-        answered = flight.done
-        if flight.resets != DROPPED:
-            self._fail(flight, self._attached(), error)
-        return not (answered and isinstance(error, Exception))
-
-    def abandon(self, flight: Flight) -> None:
-        """The request of this flight is not wanted any more: as if it had been aborted at this moment (§9.4)."""
-        if not flight.done:
-            self._fail(flight, self._attached(), AbortError("the request was cancelled"))
-            flight.resets = DROPPED
-            flight.settle(error=AbortError("the request was cancelled"))
-
-    # what passes
-
-    def _start(self, action: Fetch, next: Next) -> Flight:
-        flight = self.start(action.request, action.fetch_id, action.meta.fetched_at)
-        if action.request.rules.simulated:
-            next(action)
-            if flight.resets == DROPPED:  # closed in this very moment, by another thread
-                _drop(flight)
-        return flight
-
-    def start(self, request: Request, fetch_id: int, fetched_at: float) -> Flight:
-        """A new flight, or the one in flight that a fetch of this identity joins (§9.2)."""
-        controller = self._attached()
+    def start(self, request: Request, fetch_id: int, fetched_at: float) -> InFlight:
+        """A new request in flight, or the one that a fetch of this identity joins."""
+        core = self._attached()
         if not self._open:
             raise RuntimeError("this controller is closed; open() it before the next fetch")
-        store = controller.store
+        store = core.store
         mutation, identity = request.rules.side_effect, request.identity
         with store.lock:
             joined_by_others = False
-            if not mutation and not _refreshing.get():
-                other: Flight | None = store.flights.get(identity)
-                if other is not None and other.joinable(blocking=controller.is_blocking):
+            if not mutation and not refreshing.get():
+                other: InFlight | None = store.flights.get(identity)
+                if other is not None and other.joinable(blocking=core.is_blocking):
                     other.callers += 1
                     return other
                 joined_by_others = other is None or not other.alive
-            flight = Flight(self, store, request, identity, fetch_id, fetched_at)
-            store.pending[fetch_id] = flight
+            started = InFlight(self, store, request, fetch_id, fetched_at)
+            store.pending[fetch_id] = started
             if joined_by_others:
-                store.flights[identity] = flight
-        return flight
+                store.flights[identity] = started
+        return started
+
+    # what passes
+
+    def _start(self, action: Fetch, next: Next) -> InFlight:
+        in_flight = self.start(action.request, action.fetch_id, action.meta.fetched_at)
+        if action.request.rules.simulated:
+            next(action)
+            if in_flight.resets == DROPPED:  # closed in this very moment, by another thread
+                _drop(in_flight)
+        return in_flight
 
     def _receive(self, action: SetResponse | SetError, next: Next) -> Any:
         store = self._attached().store
-        flight: Flight | None
+        completed: InFlight | None
         if action.fetch_id is not None:
-            flight = store.pending.get(action.fetch_id)
+            completed = store.pending.get(action.fetch_id)
         else:
-            flight = self._awaited(store, action)
+            # A response from elsewhere completes the fetch of the same key and URL.
+            completed = store.flights.get(action.request.identity) if store.flights else None
         try:
             value = next(action)
         except BaseException as error:
-            if flight is not None:
-                flight.settle(error=error)
+            if completed is not None:
+                completed.settle(error=error)
             raise
-        if flight is not None:
-            flight.settle(value, action.error if isinstance(action, SetError) else None)
+        if completed is not None:
+            completed.settle(value, action.error if isinstance(action, SetError) else None)
         return value
 
     def _reset(self, action: Action, next: Next) -> Any:
         result = next(action)
         store = self._attached().store
         with store.lock:
-            taken = [f for f in store.pending.values() if not f.mutation and f.resets != store.resets]
-        for flight in taken:
-            flight.settle(error=ResetError(f"the store was reset while {flight.identity[0]!r} was being fetched"))
+            rejected = [f for f in store.pending.values() if not f.mutation and f.resets != store.resets]
+        for in_flight in rejected:
+            in_flight.settle(error=ResetError(f"the store was reset while {in_flight.identity[0]!r} was being fetched"))
         return result
 
-    # flights
+    # what becomes of a request
 
-    def _attached(self) -> AnyController:
-        if self._controller is None:
+    def _attached(self) -> _Core:
+        if self._core is None:
             raise RuntimeError("this NetworkManager belongs to no controller; give it as Controller(managers=[…])")
-        return self._controller
+        return self._core
 
-    def _awaited(self, store: Store, action: SetResponse | SetError) -> Flight | None:
-        """The fetch that a response from elsewhere completes: the one of the same key and URL (§9.2)."""
-        if not store.flights:
-            return None
-        return store.flights.get(action.request.identity)
+    def _write(self, in_flight: InFlight, response: Any) -> Any:
+        """Writes the response to the store; the value of the fetch."""
+        request, store, core = in_flight.request, in_flight.store, self._attached()
+        date = store.clock()
+        meta = Meta(in_flight.fetched_at, date, date + self.data_length(request))
+        action = SetResponse(
+            request,
+            response,
+            meta,
+            in_flight.fetch_id,
+            in_flight.resets,
+            date + self.error_length(request),
+        )
+        settled = in_flight.done
+        if settled or not core.is_direct:
+            value = core.dispatch(action)
+            return in_flight.result() if settled else value
+        # As the action would go through the managers, none of which has anything to do with it.
+        try:
+            value = store.apply(action)
+        except BaseException as error:
+            in_flight.settle(error=error)
+            raise
+        in_flight.settle(value)
+        return value
 
-    def _fail(self, flight: Flight, controller: AnyController, error: BaseException) -> None:
+    def _write_error(self, in_flight: InFlight, error: BaseException) -> bool:
+        """Writes the error to the store; False where the fetch has got its outcome from elsewhere."""
+        settled = in_flight.done
+        if in_flight.resets != DROPPED:
+            self._dispatch_error(in_flight, error)
+        return not (settled and isinstance(error, Exception))
+
+    def _dispatch_error(self, in_flight: InFlight, error: BaseException) -> None:
         if not isinstance(error, Exception):
             cause, error = error, AbortError("the request was cancelled")
             error.__cause__ = cause
-        date = flight.store.now()
-        meta = Meta(flight.fetched_at, date, date + self.error_length(flight.request))
-        key = flight.identity[0]
+        date = in_flight.store.now()
+        meta = Meta(in_flight.fetched_at, date, date + self.error_length(in_flight.request))
+        key = in_flight.identity[0]
         if logger.isEnabledFor(logging.DEBUG):
-            logger.debug("%s failed after %d ms: %s", key, date - flight.fetched_at, type(error).__name__)
-        controller.dispatch(SetError(flight.request, error, meta, flight.fetch_id, flight.resets))
+            logger.debug("%s failed after %d ms: %s", key, date - in_flight.fetched_at, type(error).__name__)
+        self._attached().dispatch(SetError(in_flight.request, error, meta, in_flight.fetch_id, in_flight.resets))
 
-    # retries and refresh
+    # sending more than once
 
-    def _exchange(self, flight: Flight, controller: AnyController) -> Generator[Step, Any, Any]:
-        endpoint = flight.endpoint
-        retries = self._retries(endpoint, controller)
-        if retries is None and endpoint.refresh is None:
-            return (yield from endpoint.flow(flight.request.args))
+    def _may_repeat(self, endpoint: Endpoint[..., Any]) -> bool:
+        """Whether a request may be sent more than once: after a pause, or with another token."""
+        return not (endpoint.retries is None and self._attached().retries is None and endpoint.refresh is None)
+
+    def _sending(self, in_flight: InFlight) -> Generator[Step, Any, Any]:
+        try:
+            response = yield from self._attempts(in_flight, self._attached())
+        except BaseException as error:
+            if self._write_error(in_flight, error):
+                raise
+            return in_flight.result()
+        return in_flight.result() if response is _SETTLED else self._write(in_flight, response)
+
+    def _attempts(self, in_flight: InFlight, core: _Core) -> Generator[Step, Any, Any]:
+        store = in_flight.store
+        endpoint: Endpoint[..., Any] = in_flight.endpoint
+        retries = self._retries(endpoint, core)
         if retries is not None:
             from .retry import repeatable
 
@@ -295,31 +307,31 @@ class NetworkManager(Manager):
             if retries.budget is not None:
                 retries.budget.earn()
         attempt = 0
-        refreshed = _refreshing.get()
+        refreshed = refreshing.get()
         while True:
-            started = flight.store.next_id()
+            started = store.next_id()
             try:
-                return (yield from endpoint.flow(flight.request.args))
+                return (yield from endpoint.steps(in_flight.request.args))
             except NetworkError as error:
                 if error.status == 401 and endpoint.refresh is not None and not refreshed:
                     refreshed = True
-                    renewed = yield from self._refresh(controller, endpoint, error, started)
-                    if renewed and wanted(flight):
+                    renewed = yield from refresh_token(store, endpoint, error, started, blocking=core.is_blocking)
+                    if renewed and in_flight.is_wanted():
                         continue
                     raise
-                delay = None if retries is None else retries.delay(attempt, error, flight.store.now())
-                if delay is None or not wanted(flight):
+                delay = None if retries is None else retries.delay(attempt, error, store.now())
+                if delay is None or not in_flight.is_wanted():
                     raise
                 attempt += 1
-                logger.info("%s: %s, retry %d in %d ms", flight.identity[0], type(error).__name__, attempt, delay)
-            yield Pause(flight.store.scheduler, delay, endpoint.signal)
-            if not wanted(flight):
-                return _ANSWERED
+                logger.info("%s: %s, retry %d in %d ms", in_flight.identity[0], type(error).__name__, attempt, delay)
+            yield Pause(store.scheduler, delay, endpoint.signal)
+            if not in_flight.is_wanted():
+                return _SETTLED
 
-    def _retries(self, endpoint: Endpoint[..., Any], controller: AnyController) -> Retries | None:
+    def _retries(self, endpoint: Endpoint[..., Any], core: _Core) -> Retries | None:
         asked: int | Retries | None = endpoint.retries
         if asked is None:
-            asked = controller.retries
+            asked = core.retries
         if not asked:
             return None
         if isinstance(asked, int):
@@ -331,70 +343,15 @@ class NetworkManager(Manager):
             asked = policy
         return asked if asked.applies_to(endpoint) else None
 
-    def _refresh(
-        self, controller: AnyController, endpoint: Endpoint[..., Any], error: NetworkError, started: int
-    ) -> Generator[Step, Any, bool]:
-        """Renews the token once for all requests that started before that was done (§13.2)."""
-        store, blocking = controller.store, controller.is_blocking
-        hook: Any = endpoint.refresh
-        identity = getattr(hook, "__func__", hook)
-        while True:
-            with store.lock:
-                last: Refresh | None = store.refreshes.get(identity)
-                if last is None or (last.done and (last.abandoned or last.finished < started)):
-                    mine = store.refreshes[identity] = Refresh(store, blocking=blocking)
-                    break
-            if last.done:
-                return last.renewed
-            if blocking and last.owned_here:
-                mine = Refresh(store, blocking=blocking)
-                break
-            yield Wait(last)
-        outer = _refreshing.get()
-        _refreshing.set(True)
-        try:
-            mine.renewed = bool((yield Hook(endpoint.name, "refresh", hook, (error,))))
-        except AbortError:
-            mine.abandoned = True
-            raise
-        except Exception:
-            logger.exception("refresh of endpoint %r failed; its 401 stands", endpoint.name)
-        except BaseException:
-            mine.abandoned = True
-            raise
-        finally:
-            _refreshing.set(outer)
-            mine.finished = store.next_id()
-            mine.settle()
-        return mine.renewed
 
-
-class Refresh(Promise[None]):
-    """One run of a `refresh` hook; `finished` orders its end among the starts of requests."""
-
-    __slots__ = ("abandoned", "finished", "renewed")
-
-    def __init__(self, store: Store, *, blocking: bool) -> None:
-        super().__init__(store)
-        self.own(blocking=blocking)
-        self.renewed = False
-        self.abandoned = False
-        self.finished = 0
-
-
-def _drop(flight: Flight) -> None:
-    """Ends a flight whose outcome does not count any more."""
-    store, error = flight.store, orphan_error()
-    if flight.mutation:
+def _drop(in_flight: InFlight) -> None:
+    """Ends a fetch whose outcome does not count any more."""
+    store, error = in_flight.store, orphan_error()
+    if in_flight.mutation:
         # Its optimistic response goes: other controllers of the store would show it for ever.
-        now = Meta(flight.fetched_at, store.now(), store.now())
-        store.apply(SetError(flight.request, error, now, flight.fetch_id, DROPPED))
-    flight.settle(error=error)
-
-
-def wanted(flight: Flight) -> bool:
-    """No one has answered the flight in the network's place: a response from elsewhere, a reset, the end."""
-    return not flight.done
+        now = Meta(in_flight.fetched_at, store.now(), store.now())
+        store.apply(SetError(in_flight.request, error, now, in_flight.fetch_id, DROPPED))
+    in_flight.settle(error=error)
 
 
 def _with_idempotency_key(endpoint: Endpoint[..., Any]) -> Endpoint[..., Any]:

@@ -1,4 +1,4 @@
-"""`iterate`: the items of all pages of a list, however its API tells where the next page is (§5.8.7)."""
+"""The items of all pages of a list, however its API tells where the next page is."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import urljoin, urlsplit
 
+from ..cache.reading import Decision
 from ..schema import Collection, Object, Schema, schema_of
 from ..schema.entity import Entity
 from ..schema.record import identity_of, to_wire
-from .in_flight import Landing
+from .in_flight import Completion
 
 if TYPE_CHECKING:
     from ..base.steps import Step
     from ..endpoint.endpoint import Endpoint
-    from .controller import AnyController
+    from .core import Core
 
 #: pagination_field → style, where the endpoint says nothing more.
 STYLE_OF_FIELD: Final = {"page": "page", "offset": "offset", "skip": "offset"}
@@ -41,12 +42,12 @@ class Pagination:
 
     @property
     def needs_headers(self) -> bool:
-        """The answer itself is needed, not only the data that the store keeps of it."""
+        """The response itself is needed, not only the data that the store keeps of it."""
         return self.style == "link" or self.next.startswith("header:")
 
 
 def pagination_of(endpoint: Endpoint[..., Any]) -> Pagination:
-    """The pagination of a list endpoint; TypeError where it has none that could be followed (§5.8.7)."""
+    """The pagination of a list endpoint; TypeError where it has none that could be followed."""
     option: Any = getattr(endpoint, "pagination", None)
     field: str | None = getattr(endpoint, "pagination_field", None)
     if option is None:
@@ -83,10 +84,10 @@ def pagination_of(endpoint: Endpoint[..., Any]) -> Pagination:
 
 
 class Pages:
-    """One run of `iterate`: `turn` goes to the next page, `items` gives what it has that was not yielded yet."""
+    """One call of `iterate`: `turn` goes to the next page, `items` gives what it has that was not yielded yet."""
 
-    def __init__(self, controller: AnyController, endpoint: Endpoint[..., Any], args: tuple[Any, ...]) -> None:
-        self._controller = controller
+    def __init__(self, core: Core, endpoint: Endpoint[..., Any], args: tuple[Any, ...]) -> None:
+        self._core = core
         self._pagination = pagination_of(endpoint)
         self._endpoint = endpoint
         self._field: str | None = getattr(endpoint, "pagination_field", None)
@@ -104,7 +105,7 @@ class Pages:
         self._args: tuple[Any, ...] = (params, *args[1:]) if params or args else ()
         self._path = collection_path(endpoint.schema)
         self._page: Any = None
-        self._answer: Any = None
+        self._response: Any = None
         self._started = False
         self._count = 0
         self._last: Any = None
@@ -113,7 +114,7 @@ class Pages:
         self._yielded: set[Any] = set()
 
     def turn(self) -> Generator[Step, Any, bool]:
-        """A flow: reads the first page, or fetches the next one; False when there is none."""
+        """Steps: reads the first page, or fetches the next one; False when there is none."""
         if self._inactive:
             return False
         if not self._started:
@@ -144,30 +145,29 @@ class Pages:
                 yield current
 
     def _first(self) -> Generator[Step, Any, Any]:
-        controller, store = self._controller, self._controller.store
-        endpoint = self._endpoint
+        core, endpoint = self._core, self._endpoint
         if self._pagination.needs_headers:
             return (yield from self._fetched(endpoint, self._args))
         request = endpoint.request(self._args)
-        reading = store.read(request)
-        if reading.needs_fetch or reading.error is not None:
-            return (yield from controller.read_anew(request, reading))
-        return reading.data
+        reading = core.store.read(request)
+        if reading.decision is Decision.GIVE:
+            return reading.data
+        return (yield from core.reading_through(request, reading))
 
     def _fetched(self, endpoint: Endpoint[..., Any], args: tuple[Any, ...]) -> Generator[Step, Any, Any]:
         if self._pagination.needs_headers:
-            self._answer = None
+            self._response = None
             parse: Callable[[Any], Any] = getattr(endpoint, "parse_response")  # noqa: B009 - of REST endpoints only
             endpoint = endpoint.extend(parse_response=self._noting(parse))
-        page = yield Landing(self._controller, self._controller.start_fetch(endpoint.request(args, located=True)))
-        if self._pagination.needs_headers and self._answer is None:
-            # The fetch was joined to one already in flight, whose answer was not seen here.
-            page = yield Landing(self._controller, self._controller.start_fetch(endpoint.request(args, located=True)))
+        page = yield Completion(self._core, self._core.start(endpoint.request(args, located=True)))
+        if self._pagination.needs_headers and self._response is None:
+            # The fetch was joined to one already in flight, whose response was not seen here.
+            page = yield Completion(self._core, self._core.start(endpoint.request(args, located=True)))
         return page
 
     def _noting(self, parse: Callable[[Any], Any]) -> Callable[[Any], Any]:
         def noted(response: Any) -> Any:
-            self._answer = response
+            self._response = response
             return parse(response)
 
         return noted
@@ -204,7 +204,7 @@ class Pages:
             return self._linked()
         kind, _, rest = pagination.next.partition(":")
         if kind == "header":
-            return None if self._answer is None else self._answer.headers.get(rest)
+            return None if self._response is None else self._response.headers.get(rest)
         if pagination.next.startswith("last."):
             return to_wire(_member(self._last, pagination.next.removeprefix("last.")))
         found, schema = self._page, schema_of(self._endpoint.schema)
@@ -215,10 +215,10 @@ class Pages:
         return found
 
     def _linked(self) -> str | None:
-        if self._answer is None:
+        if self._response is None:
             return None
-        here = str(self._answer.url)
-        target = next_link(self._answer.headers.get("link", ""))
+        here = str(self._response.url)
+        target = next_link(self._response.headers.get("link", ""))
         if target is None:
             return None
         url = urljoin(here, target)
@@ -234,7 +234,7 @@ class Pages:
         pk = identity_of(item) if isinstance(item, Entity) else None
         if pk is None:
             return item
-        store = self._controller.store
+        store = self._core.store
         cls = cast("type[Entity]", type(item))
         current = store.query(cls, (pk,))
         if current is None and store.entity_meta(cls.__model__.key, pk) is None:
@@ -243,7 +243,7 @@ class Pages:
 
 
 def collection_path(raw: Any) -> tuple[str, ...]:
-    """Where in a result the first Collection of its schema stands: the names of the members that lead to it (§3.9)."""
+    """Where in a result the first Collection of its schema stands: the names of the members that lead to it."""
     return _path_to(raw) or ()
 
 
@@ -260,7 +260,7 @@ def _path_to(raw: Any) -> tuple[str, ...] | None:
 
 
 def python_name(schema: Schema | None, json_name: str) -> str:
-    """The name under which a member of an object schema is handed out (§5.3.0)."""
+    """The name under which a member of an object schema is handed out."""
     if isinstance(schema, Object):
         return next((name for name, in_json in schema.wire.items() if in_json == json_name), json_name)
     return json_name

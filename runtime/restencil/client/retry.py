@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 #: Methods that a server may get twice without harm (RFC 9110, 9.2.2).
 IDEMPOTENT_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"})
 
-#: Answers after which the same request may succeed.
+#: Statuses after which the same request may succeed.
 RETRIED_STATUSES: Final = frozenset({408, 425, 429, 500, 502, 503, 504})
 
 
@@ -30,7 +30,7 @@ class RetryBudget:
     """Bounds retries to a share of all requests, so that they cannot multiply the load of a server in trouble.
 
     Each first attempt earns `ratio` of a retry, each retry costs one; `reserve` is there from the start and is the
-    most that can be saved up.
+    most that can be saved up. Raises ValueError where one of them is negative.
     """
 
     def __init__(self, ratio: float = 0.2, reserve: float = 10) -> None:
@@ -59,13 +59,17 @@ class RetryBudget:
 class Retries:
     """How failed requests are tried again. All durations are milliseconds.
 
+        Controller(retries=Retries(attempts=5, base_delay=100, mutations=True))
+
     attempts         tries after the first one
     base_delay       before the first retry; each further one waits `factor` times longer, `max_delay` at most
     jitter           share of each delay that is random, 0 to 1: callers that failed together do not return together
-    statuses         answers that are tried again; a request that got no answer at all always is
+    statuses         statuses that are tried again; a request that got no response at all always is
     max_retry_after  a longer `Retry-After` is cut to this
     budget           shared by all requests that use this object; None for no bound
     mutations        also POST and PATCH, with an `Idempotency-Key` header; only where the server honours it
+
+    Raises ValueError for a negative number, and for a jitter outside of 0 to 1.
     """
 
     attempts: int = 3
@@ -87,7 +91,7 @@ class Retries:
             raise ValueError(f"jitter of Retries must be between 0 and 1: {self.jitter}")
 
     def applies_to(self, endpoint: Endpoint[..., Any]) -> bool:
-        """May requests of this endpoint be sent twice?"""
+        """Whether requests of this endpoint may be sent twice."""
         return self.mutations or repeatable(endpoint)
 
     def delay(self, attempt: int, error: BaseException, now: float) -> float | None:
@@ -117,7 +121,7 @@ def repeatable(endpoint: Endpoint[..., Any]) -> bool:
 
 
 def retry_after(error: BaseException, now: float) -> float | None:
-    """What the answer's `Retry-After` asks for, in milliseconds from now; None without one that can be read."""
+    """What the response's `Retry-After` asks for, in milliseconds from now; None without one that can be read."""
     response = getattr(error, "response", None)
     if response is None:
         return None

@@ -1,4 +1,4 @@
-"""Keeping data up to date while someone wants it: counted subscriptions, and polling (§12)."""
+"""Keeping data up to date while someone wants it: counted subscriptions, and polling."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING, Any, Protocol
 from ..base.lazy import logger
 from ..cache.actions import Subscribe, Unsubscribe
 from ..cache.request import Request
-from .manager import Manager, Next, serves_one
+from .manager import Manager, Next, background, serves_one
 
 if TYPE_CHECKING:
     from ..base.scheduler import Handle
     from ..cache.actions import Action
-    from .controller import AnyController
+    from .manager import Background
 
 
 class ConnectionListener(Protocol):
-    """Tells whether there is a network (§12.4). Listeners are called in any thread, on each change."""
+    """Tells whether there is a network. Listeners are called in any thread, on each change."""
 
     def is_online(self) -> bool:
-        """There is a network now."""
+        """Whether there is a network now."""
         ...
 
     def add_online_listener(self, listener: Callable[[], object], /) -> None:
@@ -41,24 +41,27 @@ class AlwaysOnline:
     """The default: the network is there, as far as anyone knows, and no change of that is ever told."""
 
     def is_online(self) -> bool:
-        """True."""
+        """True: nothing is known of any interruption."""
         return True
 
     def add_online_listener(self, listener: Callable[[], object], /) -> None:
-        """Nothing to tell."""
+        """Does nothing, as there is nothing to tell."""
 
     def remove_online_listener(self, listener: Callable[[], object], /) -> None:
-        """Nothing to tell."""
+        """Does nothing, as there is nothing to tell."""
 
     def add_offline_listener(self, listener: Callable[[], object], /) -> None:
-        """Nothing to tell."""
+        """Does nothing, as there is nothing to tell."""
 
     def remove_offline_listener(self, listener: Callable[[], object], /) -> None:
-        """Nothing to tell."""
+        """Does nothing, as there is nothing to tell."""
 
 
 class Subscription(Protocol):
-    """What a SubscriptionManager keeps per endpoint key; it exists as long as someone is subscribed (§12.1)."""
+    """What a SubscriptionManager keeps per endpoint key; it exists as long as someone is subscribed.
+
+    One of your own fetches and sets timers through `restencil.client.manager.background(controller)`.
+    """
 
     def add(self, frequency: float | None, /) -> None:
         """One more subscriber."""
@@ -72,21 +75,21 @@ class Subscription(Protocol):
 
 
 #: Makes the subscription of a key for its first subscriber: (action, controller, connection_listener).
-SubscriptionFactory = Callable[[Subscribe, "AnyController", ConnectionListener], Subscription]
+SubscriptionFactory = Callable[[Subscribe, Any, ConnectionListener], Subscription]
 
 
 class PollingSubscription(Subscription):
-    """Fetches one key every so often, at the smallest frequency that a subscriber asked for (§12.2).
+    """Fetches one key every so often, at the smallest frequency that a subscriber asked for.
 
     The first fetch comes `frequency` milliseconds after the data that is there, at once where there is none.
     """
 
-    def __init__(self, action: Subscribe, controller: AnyController, connection_listener: ConnectionListener) -> None:
+    def __init__(self, action: Subscribe, controller: Any, connection_listener: ConnectionListener) -> None:
         frequency = action.endpoint.poll_frequency
         if frequency is None:
             raise ValueError(f"endpoint {action.endpoint.name!r} has no poll_frequency and cannot be polled")
         self._request = action.request
-        self._controller = controller
+        self._background = background(controller)
         self._connection = connection_listener
         self._lock = threading.RLock()
         self._counts: dict[float, int] = {frequency: 1}
@@ -146,12 +149,12 @@ class PollingSubscription(Subscription):
         if self._former is not None:
             self._former.cancel()
         self._former = self._current
-        self._current = self._tick(self._controller.store.now() + frequency)
+        self._current = self._tick(self._background.store.now() + frequency)
 
     def _online(self) -> None:
         with self._lock:
             self._stop()
-            store = self._controller.store
+            store = self._background.store
             meta = store.endpoint_meta(self._request.key)
             now = store.now()
             due = now if meta is None else max(now, meta.date + self._frequency)
@@ -177,13 +180,13 @@ class PollingSubscription(Subscription):
                 self._former = None
             else:
                 self._first = self._former = None
-                late = self._controller.store.now() - self._frequency
-                self._current = self._tick(max(tick.due, late) + self._frequency)
+                overdue = self._background.store.now() - self._frequency
+                self._current = self._tick(max(tick.due, overdue) + self._frequency)
             request = self._polling_request()
-        self._controller.refetch(request)
+        self._background.refetch(request)
 
     def _tick(self, due: float) -> _Tick:
-        return _Tick(self._controller, due, self._fired)
+        return _Tick(self._background, due, self._fired)
 
     def _polling_request(self) -> Request:
         frequency, request = self._frequency, self._request
@@ -204,9 +207,9 @@ class _Tick:
 
     __slots__ = ("_handle", "due")
 
-    def __init__(self, controller: AnyController, due: float, fired: Callable[[_Tick], object]) -> None:
+    def __init__(self, background: Background, due: float, fired: Callable[[_Tick], object]) -> None:
         self.due = due
-        self._handle: Handle = controller.call_later(due - controller.store.now(), lambda: fired(self))
+        self._handle: Handle = background.call_later(due - background.store.now(), lambda: fired(self))
 
     def cancel(self) -> None:
         self._handle.cancel()
@@ -224,7 +227,7 @@ def _fixed(key: str) -> Callable[..., str]:
 
 
 class SubscriptionManager(Manager):
-    """Counts subscribers per endpoint key; the first one creates a subscription, the last one ends it (§12.1).
+    """Counts subscribers per endpoint key; the first one creates a subscription, the last one ends it.
 
     `subscription` makes it, by default a PollingSubscription; `connection_listener` tells when there is a network.
     Only endpoints with a `poll_frequency` (milliseconds) are kept up to date.
@@ -238,10 +241,10 @@ class SubscriptionManager(Manager):
         self._make = subscription
         self._connection = connection_listener or AlwaysOnline()
         self._subscriptions: dict[str, Subscription] = {}
-        self._controller: AnyController | None = None
+        self._controller: Any = None
         self._lock = threading.RLock()
 
-    def init(self, controller: AnyController, /) -> None:
+    def init(self, controller: Any, /) -> None:
         """Subscriptions are accepted from now on. RuntimeError where the manager serves another controller."""
         serves_one(self, self._controller, controller)
         self._controller = controller

@@ -6,57 +6,102 @@ The plain operations are the same in both worlds; the ones that wait differ in n
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
-from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, overload
 
-from .endpoint import Assigns, Has, P, PageP, PageR, PushP, PushR, R, UnshiftP, UnshiftR
+from .typing import P2, R2, Assigns, Has, P, PageP, PageR, PushP, PushR, R, UnshiftP, UnshiftR
 
 if TYPE_CHECKING:
-    from ..cache.reading import Reading
-    from ..client.controller import AsyncController, Controller, EndpointState
-    from ..client.explain import Explanation
-    from ..client.live import AsyncLiveRead, LiveRead
-    from .endpoint import Endpoint
+    from ..cache.explanation import Explanation
+    from ..cache.reading import EndpointState, Reading
+    from ..cache.request import Request
+    from .live import AsyncLiveRead, LiveRead
 
-P2 = ParamSpec("P2")
-R2 = TypeVar("R2")
-Kind = TypeVar("Kind", bound="Controller | AsyncController")
+
+class Core(Protocol):
+    """What stands behind a controller, as bound endpoints know it; with asyncio, `read` gives a coroutine."""
+
+    def locate(self, url: str, /) -> str: ...
+    def cached(self, request: Request, /) -> Any: ...
+    def read(self, request: Request, /) -> Any: ...
+
+
+class Operations(Protocol):
+    """What bound endpoints ask of their controller, of whichever kind; none of it waits."""
+
+    @property
+    def _core(self) -> Core: ...
+    def bind(self, endpoint: Any, /) -> Any: ...
+    def state(self, endpoint: Any, /, *args: Any, **kwargs: Any) -> EndpointState[Any]: ...
+    def get_response(self, endpoint: Any, /, *args: Any, **kwargs: Any) -> Reading: ...
+    def get_error(self, endpoint: Any, /, *args: Any, **kwargs: Any) -> BaseException | None: ...
+    def explain(self, endpoint: Any, /, *args: Any, **kwargs: Any) -> Explanation: ...
+    def set_response(self, endpoint: Any, response: Any, /, *args: Any, **kwargs: Any) -> None: ...
+    def set_error(self, endpoint: Any, error: BaseException, /, *args: Any, **kwargs: Any) -> None: ...
+    def resolve(self, endpoint: Any, response: Any, fetched_at: float, /, *args: Any, **kwargs: Any) -> None: ...
+    def invalidate(self, endpoint: Any, /, *args: Any, **kwargs: Any) -> None: ...
+    def expire(self, endpoint: Any, /, *args: Any, **kwargs: Any) -> None: ...
+    def subscribe(self, endpoint: Any, /, *args: Any, **kwargs: Any) -> None: ...
+    def unsubscribe(self, endpoint: Any, /, *args: Any, **kwargs: Any) -> None: ...
+
+
+class BlockingOperations(Operations, Protocol):
+    """What bound endpoints ask of a controller whose calls block."""
+
+    def fetch(self, endpoint: Any, /, *args: Any, **kwargs: Any) -> Any: ...
+    def fetch_if_stale(self, endpoint: Any, /, *args: Any, **kwargs: Any) -> Any: ...
+    def live(self, endpoint: Any, /, *args: Any, **kwargs: Any) -> LiveRead[Any]: ...
+    def iterate(self, endpoint: Any, /, *args: Any, **kwargs: Any) -> Iterator[Any]: ...
+
+
+class AwaitingOperations(Operations, Protocol):
+    """What bound endpoints ask of a controller whose calls are awaited."""
+
+    async def fetch(self, endpoint: Any, /, *args: Any, **kwargs: Any) -> Any: ...
+    async def fetch_if_stale(self, endpoint: Any, /, *args: Any, **kwargs: Any) -> Any: ...
+    def live(self, endpoint: Any, /, *args: Any, **kwargs: Any) -> AsyncLiveRead[Any]: ...
+    def iterate(self, endpoint: Any, /, *args: Any, **kwargs: Any) -> AsyncIterator[Any]: ...
+
+
+Kind = TypeVar("Kind", bound=Operations)
 
 
 class AnyBoundEndpoint(Generic[Kind, P, R]):
-    """What never waits: the same for both kinds of controllers. `endpoint` and `controller` are what was bound."""
+    """What never waits: common to both kinds of controllers. `endpoint` and `controller` are what was bound."""
 
-    def __init__(self, controller: Kind, endpoint: Endpoint[..., Any]) -> None:
+    def __init__(self, controller: Kind, endpoint: Any) -> None:
         self.controller = controller
-        self.endpoint = endpoint
+        self.endpoint: Any = endpoint
+        self._core = controller._core  # pyright: ignore[reportPrivateUsage] - it takes no name from resources
 
     def __repr__(self) -> str:
         return f"<{self.endpoint.name} of {self.controller!r}>"
 
     def key(self, /, *args: P.args, **kwargs: P.kwargs) -> str:
-        """The key under which the result is stored (§2.5)."""
-        return self.endpoint.key(*args, **kwargs)
+        """The key under which the result is stored."""
+        key: str = self.endpoint.key(*args, **kwargs)
+        return key
 
     def url(self, /, *args: P.args, **kwargs: P.kwargs) -> str:
-        """Where the request goes (§2.3)."""
+        """Where the request goes."""
         endpoint = self.endpoint
-        return self.controller.locate_url(endpoint.request_url(endpoint.bind_args(args, kwargs)))
+        return self._core.locate(endpoint.request_url(endpoint.bind_args(args, kwargs)))
 
     def cached(self, /, *args: P.args, **kwargs: P.kwargs) -> R | None:
-        """The data that the store has, stale or not, or None; never asks the network (§8.3)."""
+        """The data that the store has, stale or not, or None; never asks the network."""
         endpoint = self.endpoint
-        data: R | None = self.controller.cached_args(endpoint, endpoint.bind_args(args, kwargs))
+        data: R | None = self._core.cached(endpoint.request(endpoint.bind_args(args, kwargs)))
         return data
 
     def state(self, /, *args: P.args, **kwargs: P.kwargs) -> EndpointState[R]:
-        """Data, error, loading, expiry status and expires_at; never asks the network (§8.3)."""
+        """Data, error, loading, expiry status and expires_at; never asks the network."""
         return self.controller.state(self.endpoint, *args, **kwargs)
 
     def get_response(self, /, *args: P.args, **kwargs: P.kwargs) -> Reading:
-        """`data`, `expiry_status` and `expires_at` of what a read would see now (§8.1)."""
+        """`data`, `expiry_status` and `expires_at` of what a read would see now."""
         return self.controller.get_response(self.endpoint, *args, **kwargs)
 
     def get_error(self, /, *args: P.args, **kwargs: P.kwargs) -> BaseException | None:
-        """The error that a read would raise now (§8.5)."""
+        """The error that a read would raise now."""
         return self.controller.get_error(self.endpoint, *args, **kwargs)
 
     def explain(self, /, *args: P.args, **kwargs: P.kwargs) -> Explanation:
@@ -64,19 +109,19 @@ class AnyBoundEndpoint(Generic[Kind, P, R]):
         return self.controller.explain(self.endpoint, *args, **kwargs)
 
     def set_response(self, response: Any, /, *args: P.args, **kwargs: P.kwargs) -> None:
-        """Writes a response as if it had been fetched now (§7.1)."""
+        """Writes a response as if it had been fetched now."""
         self.controller.set_response(self.endpoint, response, *args, **kwargs)
 
     def set_error(self, error: BaseException, /, *args: P.args, **kwargs: P.kwargs) -> None:
-        """Records an error as if a fetch had failed now (§7.1)."""
+        """Records an error as if a fetch had failed now."""
         self.controller.set_error(self.endpoint, error, *args, **kwargs)
 
     def resolve(self, response: Any, fetched_at: float, /, *args: P.args, **kwargs: P.kwargs) -> None:
-        """Writes a response, or an error, of a fetch begun at `fetched_at` (ms of the store's clock, §7.1)."""
+        """Writes a response, or an error, of a fetch begun at `fetched_at` (ms of the store's clock)."""
         self.controller.resolve(self.endpoint, response, fetched_at, *args, **kwargs)
 
     def invalidate(self, /, *args: P.args, **kwargs: P.kwargs) -> None:
-        """Forces the next read to fetch and wait (§7.1)."""
+        """Forces the next read to fetch and wait."""
         self.controller.invalidate(self.endpoint, *args, **kwargs)
 
     def expire(self, /, *args: P.args, **kwargs: P.kwargs) -> None:
@@ -84,74 +129,74 @@ class AnyBoundEndpoint(Generic[Kind, P, R]):
         self.controller.expire(self.endpoint, *args, **kwargs)
 
     def subscribe(self, /, *args: P.args, **kwargs: P.kwargs) -> None:
-        """Keeps the result up to date until `unsubscribe` (§12)."""
+        """Keeps the result up to date until `unsubscribe`."""
         self.controller.subscribe(self.endpoint, *args, **kwargs)
 
     def unsubscribe(self, /, *args: P.args, **kwargs: P.kwargs) -> None:
-        """Takes one `subscribe` back (§12)."""
+        """Takes one `subscribe` back."""
         self.controller.unsubscribe(self.endpoint, *args, **kwargs)
 
 
-class BoundEndpoint(AnyBoundEndpoint["Controller", P, R]):
+class BoundEndpoint(AnyBoundEndpoint[BlockingOperations, P, R]):
     """An endpoint of a Controller. Calling it reads through the cache; an endpoint with a side effect is fetched."""
 
     def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> R:
-        """Reads through the cache (§8.3); a mutation is fetched (§7.2)."""
-        controller, endpoint = self.controller, self.endpoint
+        """Reads through the cache; a mutation is fetched."""
+        endpoint = self.endpoint
         result: R
         if endpoint.side_effect:
-            result = controller.fetch(endpoint, *args, **kwargs)
+            result = self.controller.fetch(endpoint, *args, **kwargs)
         else:
-            result = controller.read_args(endpoint, endpoint.bind_args(args, kwargs))
+            result = self._core.read(endpoint.request(endpoint.bind_args(args, kwargs)))
         return result
 
     def fetch(self, /, *args: P.args, **kwargs: P.kwargs) -> R:
-        """Asks the network (§7.2)."""
+        """Asks the network."""
         result: R = self.controller.fetch(self.endpoint, *args, **kwargs)
         return result
 
     def fetch_if_stale(self, /, *args: P.args, **kwargs: P.kwargs) -> R:
-        """The stored data where it is valid and fresh, else `fetch` (§7.1)."""
+        """The stored data where it is valid and fresh, else `fetch`."""
         result: R = self.controller.fetch_if_stale(self.endpoint, *args, **kwargs)
         return result
 
     def live(self, /, *args: P.args, **kwargs: P.kwargs) -> LiveRead[R]:
-        """A read that stays: context manager and iterator, yields on change (§12.3)."""
+        """A read that stays: context manager and iterator, yields on change."""
         return self.controller.live(self.endpoint, *args, **kwargs)
 
 
-class AsyncBoundEndpoint(AnyBoundEndpoint["AsyncController", P, R]):
+class AsyncBoundEndpoint(AnyBoundEndpoint[AwaitingOperations, P, R]):
     """An endpoint of an AsyncController. Awaiting its call reads through the cache; a mutation is fetched."""
 
     async def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> R:
-        """Reads through the cache (§8.3); a mutation is fetched (§7.2)."""
-        controller, endpoint = self.controller, self.endpoint
+        """Reads through the cache; a mutation is fetched."""
+        endpoint = self.endpoint
         result: R
         if endpoint.side_effect:
-            result = await controller.fetch(endpoint, *args, **kwargs)
+            result = await self.controller.fetch(endpoint, *args, **kwargs)
         else:
-            result = await controller.read_args(endpoint, endpoint.bind_args(args, kwargs))
+            result = await self._core.read(endpoint.request(endpoint.bind_args(args, kwargs)))
         return result
 
     async def fetch(self, /, *args: P.args, **kwargs: P.kwargs) -> R:
-        """Asks the network (§7.2)."""
+        """Asks the network."""
         result: R = await self.controller.fetch(self.endpoint, *args, **kwargs)
         return result
 
     async def fetch_if_stale(self, /, *args: P.args, **kwargs: P.kwargs) -> R:
-        """The stored data where it is valid and fresh, else `fetch` (§7.1)."""
+        """The stored data where it is valid and fresh, else `fetch`."""
         result: R = await self.controller.fetch_if_stale(self.endpoint, *args, **kwargs)
         return result
 
     def live(self, /, *args: P.args, **kwargs: P.kwargs) -> AsyncLiveRead[R]:
-        """A read that stays: async context manager and iterator, yields on change (§12.3)."""
+        """A read that stays: async context manager and iterator, yields on change."""
         return self.controller.live(self.endpoint, *args, **kwargs)
 
 
 class BoundList(BoundEndpoint[P, R], Generic[P, R, PushP, PushR, PageP, PageR, UnshiftP, UnshiftR]):
-    """A list endpoint of a Controller: with what adds to the list, and with its pages (§3.9)."""
+    """A list endpoint of a Controller: with what adds to the list, and with its pages."""
 
-    def __init__(self, controller: Controller, endpoint: Endpoint[..., Any]) -> None:
+    def __init__(self, controller: BlockingOperations, endpoint: Any) -> None:
         super().__init__(controller, endpoint)
         self._derived: dict[str, Any] = {}
 
@@ -175,19 +220,19 @@ class BoundList(BoundEndpoint[P, R], Generic[P, R, PushP, PushR, PageP, PageR, U
 
     @property
     def remove(self) -> BoundEndpoint[..., Any]:
-        """Changes an entity and takes it out of the list (§5.8.5)."""
+        """Changes an entity and takes it out of the list."""
         bound: BoundEndpoint[..., Any] = extender(self, "remove")
         return bound
 
     @property
     def move(self) -> BoundEndpoint[..., Any]:
-        """Changes an entity and moves it to the lists that it then belongs to (§5.8.5)."""
+        """Changes an entity and moves it to the lists that it then belongs to."""
         bound: BoundEndpoint[..., Any] = extender(self, "move")
         return bound
 
     @property
     def get_page(self: BoundList[..., Any, ..., Any, P2, Has[R2]]) -> BoundEndpoint[P2, R2]:
-        """Fetches one more page, appends it to the list, and gives what that page has (§5.8.6)."""
+        """Fetches one more page, appends it to the list, and gives what that page has."""
         bound: BoundEndpoint[P2, R2] = extender(self, "get_page")
         return bound
 
@@ -200,15 +245,15 @@ class BoundList(BoundEndpoint[P, R], Generic[P, R, PushP, PushR, PageP, PageR, U
         self: BoundList[P2, Any, ..., Any, ..., Has[Any]], /, *args: P2.args, **kwargs: P2.kwargs
     ) -> Iterator[Any]: ...
     def iterate(self: Any, /, *args: Any, **kwargs: Any) -> Iterator[Any]:
-        """The items of all pages, one page at a time; TypeError where the next page cannot be found (§5.8.7)."""
+        """The items of all pages, one page at a time; TypeError where the next page cannot be found."""
         items: Iterator[Any] = self.controller.iterate(self.endpoint, *args, **kwargs)
         return items
 
 
 class AsyncBoundList(AsyncBoundEndpoint[P, R], Generic[P, R, PushP, PushR, PageP, PageR, UnshiftP, UnshiftR]):
-    """A list endpoint of an AsyncController: with what adds to the list, and with its pages (§3.9)."""
+    """A list endpoint of an AsyncController: with what adds to the list, and with its pages."""
 
-    def __init__(self, controller: AsyncController, endpoint: Endpoint[..., Any]) -> None:
+    def __init__(self, controller: AwaitingOperations, endpoint: Any) -> None:
         super().__init__(controller, endpoint)
         self._derived: dict[str, Any] = {}
 
@@ -232,19 +277,19 @@ class AsyncBoundList(AsyncBoundEndpoint[P, R], Generic[P, R, PushP, PushR, PageP
 
     @property
     def remove(self) -> AsyncBoundEndpoint[..., Any]:
-        """Changes an entity and takes it out of the list (§5.8.5)."""
+        """Changes an entity and takes it out of the list."""
         bound: AsyncBoundEndpoint[..., Any] = extender(self, "remove")
         return bound
 
     @property
     def move(self) -> AsyncBoundEndpoint[..., Any]:
-        """Changes an entity and moves it to the lists that it then belongs to (§5.8.5)."""
+        """Changes an entity and moves it to the lists that it then belongs to."""
         bound: AsyncBoundEndpoint[..., Any] = extender(self, "move")
         return bound
 
     @property
     def get_page(self: AsyncBoundList[..., Any, ..., Any, P2, Has[R2]]) -> AsyncBoundEndpoint[P2, R2]:
-        """Fetches one more page, appends it to the list, and gives what that page has (§5.8.6)."""
+        """Fetches one more page, appends it to the list, and gives what that page has."""
         bound: AsyncBoundEndpoint[P2, R2] = extender(self, "get_page")
         return bound
 
@@ -257,14 +302,14 @@ class AsyncBoundList(AsyncBoundEndpoint[P, R], Generic[P, R, PushP, PushR, PageP
         self: AsyncBoundList[P2, Any, ..., Any, ..., Has[Any]], /, *args: P2.args, **kwargs: P2.kwargs
     ) -> AsyncIterator[Any]: ...
     def iterate(self: Any, /, *args: Any, **kwargs: Any) -> AsyncIterator[Any]:
-        """The items of all pages, one page at a time; TypeError where the next page cannot be found (§5.8.7)."""
+        """The items of all pages, one page at a time; TypeError where the next page cannot be found."""
         items: AsyncIterator[Any] = self.controller.iterate(self.endpoint, *args, **kwargs)
         return items
 
 
 def extender(bound: Any, name: str) -> Any:
-    """The bound form of what adds to a list or pages through it (§3.9); AttributeError or ValueError without one."""
-    known = bound._derived.get(name)
-    if known is None:
-        known = bound._derived[name] = bound.controller.bind(getattr(bound.endpoint, name))
-    return known
+    """The bound form of what adds to a list or pages through it; AttributeError or ValueError without one."""
+    found = bound._derived.get(name)
+    if found is None:
+        found = bound._derived[name] = bound.controller.bind(getattr(bound.endpoint, name))
+    return found

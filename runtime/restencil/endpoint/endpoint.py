@@ -1,6 +1,6 @@
-"""Endpoints: callable descriptions of operations, without any cache (§3).
+"""Endpoints: callable descriptions of operations, without any cache.
 
-`Endpoint` knows nothing of HTTP: a function, a name, options. `RestEndpoint` in `rest_endpoint` is the one for HTTP.
+`Endpoint` knows nothing of HTTP: a function, a name, options. `RestEndpoint` in `rest` is the one for HTTP.
 """
 
 from __future__ import annotations
@@ -11,141 +11,32 @@ import sys
 import warnings
 from collections.abc import Callable, Mapping
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeGuard, cast, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, cast, overload
 
-from ..base import steps as _flow
-from ..base.abort import AbortSignal
 from ..base.lazy import inspect, json
 from ..base.package import check_reference, find
-from ..base.steps import Flow, Outcome, is_awaitable
+from ..base.steps import Outcome, Steps, drive, drive_async, is_awaitable
+from ..base.transport import AwaitingTransport, BlockingTransport
 from ..base.values import described
 from ..cache.request import Request, Rules
-from ..http.transport import AsyncTransport, SyncTransport, transport_for
 from ..schema.notation import check_shorthand
 from ..schema.record import to_wire
+from .direct import transport_for
+from .options import HOOKS, UNSET, check_options, keyword_defaults, refuse_reserved, side_effect_of
+from .plan import Plan
+from .typing import P, R, is_binder
 
 if TYPE_CHECKING:
     from typing import Self
 
-    from typing_extensions import ParamSpec, TypeVar
-
-    from ..client.controller import AsyncController, Controller
+    from ..base.abort import AbortSignal
     from .bound import AsyncBoundEndpoint, BoundEndpoint
-
-    P = ParamSpec("P", default=...)
-    R = TypeVar("R", default=Any, covariant=True)
-    PushP = ParamSpec("PushP", default=...)
-    PushR = TypeVar("PushR", default=Any, covariant=True)
-    PageP = ParamSpec("PageP", default=...)
-    PageR = TypeVar("PageR", default=Any, covariant=True)
-    UnshiftP = ParamSpec("UnshiftP", default=...)
-    UnshiftR = TypeVar("UnshiftR", default=Any, covariant=True)
-    ControllerType = TypeVar(
-        "ControllerType", bound="Controller | AsyncController", default="Controller", covariant=True
-    )
-else:
-    from typing import ParamSpec, TypeVar
-
-    P = ParamSpec("P")
-    R = TypeVar("R", covariant=True)
-    PushP = ParamSpec("PushP")
-    PushR = TypeVar("PushR", covariant=True)
-    PageP = ParamSpec("PageP")
-    PageR = TypeVar("PageR", covariant=True)
-    UnshiftP = ParamSpec("UnshiftP")
-    UnshiftR = TypeVar("UnshiftR", covariant=True)
-    ControllerType = TypeVar("ControllerType", covariant=True)
-
-
-class Has(Generic[R]):
-    """Marks, for type checkers alone, that a list endpoint has what gives this result."""
-
-
-class Assigns(Generic[R]):
-    """Marks, for type checkers alone, that a list endpoint is a map whose `assign` gives this result."""
-
-
-class Absent:
-    """Marks, for type checkers alone, that a list endpoint lacks something."""
-
-
-class Binder(Generic[ControllerType]):
-    """Base of what hands endpoints out bound to its controller: `Resource`."""
-
-    controller: ControllerType
-
-    def __init__(self, controller: ControllerType, /) -> None:
-        self.controller = controller
-
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__} of {self.controller!r}>"
-
-
-class Marker:
-    """A value that is one of a kind."""
-
-    __slots__ = ("_name",)
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-
-    def __repr__(self) -> str:
-        return self._name
-
-
-ANY: Final = Marker("ANY")
-"""The `body` of an endpoint that declares nothing about it (§3.2)."""
-
-
-def is_binder(value: Any) -> TypeGuard[Binder[Any]]:
-    """True for a resource that is bound to a controller."""
-    return isinstance(value, Binder)
-
-
-UNSET: Final[dict[str, Any]] = {
-    "body": ANY,
-    **dict.fromkeys(
-        (
-            "body_format",
-            "client",
-            "content",
-            "data_expiry_length",
-            "deprecated",
-            "error_expiry_length",
-            "error_policy",
-            "get_optimistic_response",
-            "invalid_if_stale",
-            "item_path",
-            "optimistic",
-            "optimistic_payload",
-            "pagination",
-            "pagination_field",
-            "poll_frequency",
-            "refresh",
-            "retries",
-            "schema",
-            "signal",
-            "signature",
-            "signatures",
-            "timeout",
-            "update",
-            "wire",
-        )
-    ),
-}
-"""How options read that are not set."""
-
+    from .typing import Awaiting, Binder, Blocking
 
 _TAKES_KEYWORDS: Final = 8
 """The flag of code with a `**` parameter, as in `inspect.CO_VARKEYWORDS`."""
 
 _PLAIN: Final = frozenset({str, int, float, bool})
-
-
-def _keyword_defaults(function: Any) -> dict[str, Any]:
-    """Defaults in the signature that an endpoint was declared with, but for None, which is no parameter at all."""
-    defaults: Mapping[str, Any] = getattr(function, "__kwdefaults__", None) or {}
-    return {name: value for name, value in defaults.items() if value is not None and name != "body"}
 
 
 def _warn_deprecated(name: str, reason: str) -> None:
@@ -172,7 +63,7 @@ def lazy_function(reference: str) -> Callable[..., Any]:
 
 
 def refuse_awaitable(value: Any, owner: str, hook: str) -> None:
-    """Raises TypeError for an awaitable from a hook that may not return one (§3.6)."""
+    """Raises TypeError for an awaitable from a hook that may not return one."""
     if is_awaitable(value):
         if inspect.iscoroutine(value):
             value.close()
@@ -180,12 +71,12 @@ def refuse_awaitable(value: Any, owner: str, hook: str) -> None:
 
 
 class Endpoint(Generic[P, R]):
-    """An operation of any kind: `Endpoint(fetch_function, name=…, schema=…, **options)` (§3.1).
+    """An operation of any kind: `Endpoint(fetch_function, name=…, schema=…, **options)`.
 
     Calling it runs `fetch` and returns what that gives; no cache is read or written. `key(*args)` is the name, a space
     and the JSON text of the arguments. Raises TypeError for a lambda that has neither a name nor a key of its own.
 
-    Options (`schema`, `side_effect`, `data_expiry_length` in ms, `error_policy`, `update`, … §3, §8) become attributes;
+    Options (`schema`, `side_effect`, `data_expiry_length` in ms, `error_policy`, `update`, …) become attributes;
     so do unknown ones. A callable option is called with exactly the parameters of its description, without the
     endpoint; a method of a subclass gets `self` first.
     """
@@ -218,16 +109,12 @@ class Endpoint(Generic[P, R]):
     update: Any
     refresh: Any
 
-    lasting_test: bool = False
-    """Whether `test_key` always says the same of a key, as the library's own does."""
-    decodes: bool = False
-    """Whether a response is decoded by the library for this call alone, so that no one else holds its objects."""
+    plan: Plan
+    """What of the endpoint is overridden."""
 
     _options: dict[str, Any]
     _derived: dict[str, Any]
     _defaults: dict[str, Any]
-    _bare: bool = False
-    """Keywords are the parameters: it has no names or defaults of its own for them, no body, and no warning."""
     _unset: ClassVar[dict[str, Any]] = UNSET
 
     def __init__(self, fetch_function: Callable[..., Any] | None = None, /, **options: Any) -> None:
@@ -248,51 +135,28 @@ class Endpoint(Generic[P, R]):
 
     def _configure(self, options: dict[str, Any], given: Mapping[str, Any], base: Endpoint[..., Any] | None) -> None:
         """Sets the attributes from all options; `given` are those of this construction or extension alone."""
-        reserved = _RESERVED.intersection(given)
-        if reserved:
-            raise TypeError(f"{min(reserved)!r} is a member of every endpoint, not an option")
+        refuse_reserved(given)
         members = self.__dict__
         members.update(self._unset)
         members.update(options)
         members["_options"] = options
         members["_derived"] = {}
-        members["_defaults"] = _keyword_defaults(self.signature)
+        members["_defaults"] = keyword_defaults(self.signature)
         for name in ("key", "url"):
             if options.get(name) is not None:
-                members[name] = self._keyword_option(name, options[name])
+                members[name] = _option_with_keywords(self, name, options[name])
             else:
                 members.pop(name, None)
-        for name in _HOOKS:
+        for name in HOOKS:
             if name in options and options[name] is None:
-                del members[name]
-        members["side_effect"] = self._resolve_side_effect(given, base)
-        self._resolve_name(options, given, base)
+                members.pop(name, None)
+        members["side_effect"] = side_effect_of(type(self), given, None if base is None else base.side_effect)
+        members["plan"] = Plan()
+        self._resolve_name(options, base)
         check_shorthand(self.schema)
-        for name in ("data_expiry_length", "error_expiry_length", "poll_frequency"):
-            length = getattr(self, name)
-            if length is not None:
-                self._check_length(name, length)
+        check_options(self, http=False)
 
-    def _check_length(self, name: str, length: Any) -> None:
-        what = f"{name} of endpoint {self.name!r} is"
-        if not isinstance(length, int | float) or isinstance(length, bool):
-            raise TypeError(f"{what} {described(length)}; expected a number of milliseconds, or None")
-        if length < 0:
-            raise ValueError(f"{what} negative: {length!r} ms")
-        if length != length or (length == 0 and name == "poll_frequency"):
-            raise ValueError(f"{what} {length!r} ms; expected a positive number, or None")
-
-    def _resolve_side_effect(self, given: Mapping[str, Any], base: Endpoint[..., Any] | None) -> bool:
-        explicit = given.get("side_effect")
-        if explicit is None and base is None:
-            explicit = getattr(type(self), "side_effect", None)
-        if explicit is not None:
-            return bool(explicit)
-        return base.side_effect if base is not None else False
-
-    def _resolve_name(
-        self, options: Mapping[str, Any], given: Mapping[str, Any], base: Endpoint[..., Any] | None
-    ) -> None:
+    def _resolve_name(self, options: Mapping[str, Any], base: Endpoint[..., Any] | None) -> None:
         if options.get("name") is not None:
             return
         self.__dict__.pop("name", None)
@@ -312,27 +176,15 @@ class Endpoint(Generic[P, R]):
             name = "lambda"
         return name
 
-    def _keyword_option(self, name: str, function: Callable[..., Any]) -> Callable[..., str]:
-        def call(*args: Any, **kwargs: Any) -> str:
-            return self._text(name, function(*self._bind_for(name, args, kwargs)))
-
-        return call
-
-    def _bind_for(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+    def bind_for(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+        """What an override of `key` or `url` is called with: bound arguments, for `url` the parameters alone."""
         if not kwargs and (args or not self._defaults):
             return args
         bound = self.bind_args(args, kwargs)
         return bound if name == "key" else bound[:1]
 
-    def _text(self, hook: str, value: Any) -> str:
-        """What a hook returned, which must be a string."""
-        if isinstance(value, str):
-            return value
-        refuse_awaitable(value, self.name, hook)
-        raise TypeError(f"{hook} of endpoint {self.name!r} returned {described(value)}, not a string")
-
     def extend(self, **options: Any) -> Self:
-        """A new endpoint of the same class with these options over this one's; this one is unchanged (§3.8).
+        """A new endpoint of the same class with these options over this one's; this one is unchanged.
 
         An option given as None overrides. What is derived from options (side effect, body) is derived anew.
         """
@@ -357,7 +209,7 @@ class Endpoint(Generic[P, R]):
             error_policy=self.error_policy,
             get_optimistic_response=self.get_optimistic_response,
             update=self.update,
-            adopts=self.decodes,
+            adopts=self.plan.decodes,
         )
 
     def request(self, args: tuple[Any, ...], *, located: bool = False) -> Request:
@@ -370,24 +222,28 @@ class Endpoint(Generic[P, R]):
             return Request(self, self.rules, args, key, url)
         if len(args) == 1 and args[0] is None and not self.has_body:
             return Request(self, self.rules, args, "", None, True)
-        endpoint: Endpoint[..., Any] = self
-        return Request(self, self.rules, args, endpoint.key(*args))
+        return Request(self, self.rules, args, cast("Endpoint[..., Any]", self).key(*args))
 
     # -- arguments ---------------------------------------------------------------------------------------------------
 
     @property
+    def lasting_test(self) -> bool:
+        """Whether `test_key` always says the same of a key, as the library's own does."""
+        return self.plan.lasting_test
+
+    @property
     def has_body(self) -> bool:
-        """Whether the last argument is a body (§3.2)."""
+        """Whether the last argument is a body."""
         return False
 
     def bind_args(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Any, ...]:
-        """Arguments in the positional form, everything in wire form (§3.3, §5.3.0).
+        """Arguments in the positional form, everything in wire form.
 
         Keywords other than `body` are the first argument, None is absent; names are mapped by `wire`, and the defaults
         of a declared signature are filled in. Raises TypeError where both forms are mixed, and for a body where the
         endpoint takes none. Warns of an endpoint that is declared `deprecated`.
         """
-        if self._bare and kwargs and not args and "body" not in kwargs:
+        if kwargs and not args and self.plan.keywords_are_params and "body" not in kwargs:
             for value in kwargs.values():
                 if type(value) not in _PLAIN:
                     break
@@ -402,24 +258,8 @@ class Endpoint(Generic[P, R]):
                 f"endpoint {self.name!r} was given positional and keyword arguments; "
                 "use keywords alone, or a dict of parameters (and a body)"
             )
-        if self._defaults:
-            kwargs = {**self._defaults, **kwargs}
-        wire = self.wire
-        params: dict[str, Any] = {}
-        if not wire and "body" not in kwargs:
-            for name, value in kwargs.items():
-                if type(value) in _PLAIN:
-                    params[name] = value
-                elif value is not None:
-                    params[name] = to_wire(value)
-        else:
-            wire = wire or {}
-            params = {
-                wire.get(name, name): to_wire(value)
-                for name, value in kwargs.items()
-                if value is not None and name != "body"
-            }
-        body = kwargs.get("body")
+        given = {**self._defaults, **kwargs} if self._defaults else kwargs
+        params, body = _wire_params(given, self.wire), given.get("body")
         if self.has_body:
             return self._bound_body((params, body))
         if body is not None:
@@ -432,7 +272,7 @@ class Endpoint(Generic[P, R]):
 
     def key(self, /, *args: P.args, **kwargs: P.kwargs) -> str:
         """The string under which stores keep the result for these arguments: the name and the arguments as JSON."""
-        bound = self._bind_for("key", args, kwargs)
+        bound = self.bind_for("key", args, kwargs)
         return (
             f"{self.name} {json.dumps(bound, sort_keys=True, separators=(',', ':'), ensure_ascii=False, default=str)}"
         )
@@ -442,50 +282,50 @@ class Endpoint(Generic[P, R]):
         return key.startswith(self.name)
 
     def request_url(self, args: tuple[Any, ...]) -> str:
-        """What tells requests under one key apart (§9.2): nothing, where there is no URL."""
+        """What tells requests under one key apart: nothing, where there is no URL."""
         return ""
 
     def address(self, args: tuple[Any, ...]) -> tuple[str, str]:
-        """`key` and `request_url` of a call with these bound arguments: together, the identity of a request (§9.2)."""
+        """`key` and `request_url` of a call with these bound arguments: together, the identity of a request."""
         return cast("Endpoint[..., Any]", self).key(*args), self.request_url(args)
 
     # -- running -----------------------------------------------------------------------------------------------------
 
     def fetch(self, *args: Any) -> Any:
-        """Does the work for these bound arguments; may be a coroutine function (§3.6)."""
+        """Does the work for these bound arguments; may be a coroutine function."""
         raise NotImplementedError(f"endpoint {self.name!r} has no fetch: give a function or override it")
 
-    def flow(self, args: tuple[Any, ...]) -> Flow:
-        """The whole lifecycle for bound arguments, for `flow.run` and `flow.run_async`."""
+    def steps(self, args: tuple[Any, ...]) -> Steps:
+        """The whole of a call with these bound arguments, for `drive` and `drive_async`."""
         value = self.fetch(*args)
         if is_awaitable(value):
             value = yield Outcome(self.name, "fetch", value)
         return value
 
-    def perform(self, args: tuple[Any, ...], transport: SyncTransport, url: str | None = None) -> Any:
-        """Runs the whole lifecycle for bound arguments, blocking where it waits; `url` is `request_url`, if known."""
-        return _flow.run(self.flow(args), transport)
+    def perform(self, args: tuple[Any, ...], transport: BlockingTransport, url: str | None = None) -> Any:
+        """The result of a call with these bound arguments; blocks where it waits. `url` is `request_url`, if known."""
+        return drive(self.steps(args), transport)
 
-    async def perform_async(self, args: tuple[Any, ...], transport: AsyncTransport, url: str | None = None) -> Any:
-        """Runs the whole lifecycle for bound arguments, awaiting where it waits; `url` is `request_url`, if known."""
-        return await _flow.run_async(self.flow(args), transport)
+    async def perform_async(self, args: tuple[Any, ...], transport: AwaitingTransport, url: str | None = None) -> Any:
+        """The result of a call with these bound arguments; awaits where it waits. `url` is `request_url`, if known."""
+        return await drive_async(self.steps(args), transport)
 
     def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> Any:
-        """Performs the operation and returns its value; touches no cache (§3.1).
+        """Performs the operation and returns its value; touches no cache.
 
-        With an `httpx.AsyncClient` as `client` it returns an awaitable; without a client it opens one for this call.
+        With an asynchronous client as `client` it returns an awaitable; without a client it opens one for this call.
         """
         bound = self.bind_args(args, kwargs)
         client = self.client
         # A transport over the user's own client is kept; one that serves this call alone is not.
         kept = self.__dict__.get("_direct")
         if kept is not None and kept[0] is client:
-            transport: SyncTransport | AsyncTransport = kept[1]
+            transport: BlockingTransport | AwaitingTransport = kept[1]
         else:
             transport = transport_for(client)
             if client is not None:
                 self.__dict__["_direct"] = client, transport
-        if isinstance(transport, AsyncTransport):
+        if isinstance(transport, AwaitingTransport):
             return self.perform_async(bound, transport)
         if client is not None:
             return self.perform(bound, transport)
@@ -493,7 +333,7 @@ class Endpoint(Generic[P, R]):
             stack.callback(transport.close)
             value = self.perform(bound, transport)
             if transport.handed_over:
-                stack.pop_all()  # a streamed answer closes it
+                stack.pop_all()  # a streamed response closes it
         return value
 
     # -- binding -----------------------------------------------------------------------------------------------------
@@ -504,9 +344,9 @@ class Endpoint(Generic[P, R]):
     @overload
     def __get__(self, instance: None, owner: Any, /) -> Self: ...
     @overload
-    def __get__(self, instance: Binder[Controller], owner: Any, /) -> BoundEndpoint[P, R]: ...
+    def __get__(self, instance: Binder[Blocking], owner: Any, /) -> BoundEndpoint[P, R]: ...
     @overload
-    def __get__(self, instance: Binder[AsyncController], owner: Any, /) -> AsyncBoundEndpoint[P, R]: ...
+    def __get__(self, instance: Binder[Awaiting], owner: Any, /) -> AsyncBoundEndpoint[P, R]: ...
     @overload
     def __get__(self, instance: object, owner: Any, /) -> Self: ...
     def __get__(self, instance: Any, owner: Any = None, /) -> Any:
@@ -530,8 +370,8 @@ class Endpoint(Generic[P, R]):
                 self.__dict__.update({**built.__dict__, "_declaration": None})
                 return getattr(self, name)
             if name == "name" and "_naming" in self.__dict__:
-                self.__dict__["name"] = found = self.__dict__["_naming"]()
-                return found
+                self.__dict__["name"] = made = self.__dict__["_naming"]()
+                return made
             if name == "__signature__" and self.__dict__.get("signature") is not None:
                 return _shown_signature(self.__dict__["signature"])
             found = inspect.getattr_static(type(self), name, None)
@@ -552,55 +392,46 @@ def _shown_signature(function: Callable[..., Any]) -> inspect.Signature:
     return signature.replace(parameters=list(signature.parameters.values())[1:])
 
 
-def _with_keywords(function: Callable[..., Any], name: str) -> Callable[..., Any]:
-    """An overridden `key` or `url` takes keywords as the one of the base class does (§3.3)."""
+def _wire_params(given: Mapping[str, Any], wire: Mapping[str, str] | None) -> dict[str, Any]:
+    """The parameters among keywords, with the names and values that they have in a URL."""
+    if wire or "body" in given:
+        names = wire or {}
+        return {
+            names.get(name, name): to_wire(value)
+            for name, value in given.items()
+            if value is not None and name != "body"
+        }
+    params: dict[str, Any] = {}
+    for name, value in given.items():
+        if type(value) in _PLAIN:
+            params[name] = value
+        elif value is not None:
+            params[name] = to_wire(value)
+    return params
 
-    @functools.wraps(function)
-    def call(self: Any, /, *args: Any, **kwargs: Any) -> str:
-        text: str = self._text(name, function(self, *self._bind_for(name, args, kwargs)))
-        return text
+
+def text_from(endpoint: Endpoint[..., Any], hook: str, value: Any) -> str:
+    """What a hook of an endpoint returned, which must be a string."""
+    if isinstance(value, str):
+        return value
+    refuse_awaitable(value, endpoint.name, hook)
+    raise TypeError(f"{hook} of endpoint {endpoint.name!r} returned {described(value)}, not a string")
+
+
+def _option_with_keywords(endpoint: Endpoint[..., Any], name: str, function: Callable[..., Any]) -> Callable[..., str]:
+    """A `key` or `url` that was given as an option takes keywords as the method does in whose place it stands."""
+
+    def call(*args: Any, **kwargs: Any) -> str:
+        return text_from(endpoint, name, function(*endpoint.bind_for(name, args, kwargs)))
 
     return call
 
 
-_HOOKS: Final = frozenset(
-    {
-        "fetch",
-        "fetch_response",
-        "get_headers",
-        "get_request_init",
-        "key",
-        "parse_response",
-        "process",
-        "search_to_string",
-        "test_key",
-        "url",
-    }
-)
-"""Options that are methods where they are not set."""
+def _with_keywords(function: Callable[..., Any], name: str) -> Callable[..., Any]:
+    """A `key` or `url` that a class overrides takes keywords as the method does in whose place it stands."""
 
-_RESERVED: Final = frozenset(
-    {
-        "address",
-        "assembled",
-        "assign",
-        "bind_args",
-        "decodes",
-        "extend",
-        "flow",
-        "get_page",
-        "has_body",
-        "lasting_test",
-        "move",
-        "paginated",
-        "perform",
-        "perform_async",
-        "push",
-        "remove",
-        "request_url",
-        "request",
-        "rules",
-        "unshift",
-    }
-)
-"""Members that no option may hide."""
+    @functools.wraps(function)
+    def call(self: Any, /, *args: Any, **kwargs: Any) -> str:
+        return text_from(self, name, function(self, *self.bind_for(name, args, kwargs)))
+
+    return call

@@ -1,4 +1,4 @@
-"""Endpoints obtained through functions that compute their options anew, within a scope (§13.3)."""
+"""Endpoints obtained through functions that compute their options anew, within a scope."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class _Scope:
     __slots__ = ("derived", "opened_in")
 
     def __init__(self) -> None:
-        # A hook runs inside of a flow, which has its own transport: there, this scope is closed.
+        # A hook runs within a request, which has its own transport: there, this scope is closed.
         self.opened_in = current_transport()
         self.derived: dict[Any, Any] = {}
 
@@ -80,7 +80,7 @@ def _user_of(
 
 
 def hookify_resource(resource: Any, use_init: Callable[[], Mapping[str, Any] | None]) -> HookResource:
-    """An object with a function `use_<member>` for each endpoint of a resource (§13.3).
+    """An object with a function `use_<member>` for each endpoint of a resource.
 
     Each calls `use_init()` every time and returns the member with the result as its `request_init`, which replaces the
     member's own. They raise HookScopeError outside of `with hook_scope():`. Keys do not depend on the init.
@@ -89,17 +89,17 @@ def hookify_resource(resource: Any, use_init: Callable[[], Mapping[str, Any] | N
 
 
 def use_endpoint(endpoint: E, /, **overrides: Any) -> E:
-    """`endpoint.extend(**overrides)`, within one scope the same object for the same endpoint and values (§13.3).
+    """`endpoint.extend(**overrides)`, within one scope the same object for the same endpoint and values.
 
     Raises HookScopeError outside of `with hook_scope():`.
     """
     derived = _open_scope("use_endpoint").derived
-    known: list[tuple[dict[str, Any], Any]] = derived.setdefault(endpoint, [])
-    for values, made in known:
+    made_here: list[tuple[dict[str, Any], Any]] = derived.setdefault(endpoint, [])
+    for values, made in made_here:
         if values.keys() == overrides.keys() and all(_same(values[name], overrides[name]) for name in values):
             return made  # type: ignore[no-any-return]  # kept under the endpoint that it was derived from
     made = endpoint.extend(**overrides)
-    known.append((overrides, made))
+    made_here.append((overrides, made))
     return made
 
 

@@ -1,4 +1,4 @@
-r"""Path templates: grammar, filling, matching and shortening (§2).
+r"""Path templates: grammar, filling, matching and shortening.
 
     template  = { literal | escape | param }
     param     = ":" name [ "?" ]
@@ -12,7 +12,6 @@ turned once into a Python function that fills it; tracebacks show its source.
 
 from __future__ import annotations
 
-import enum
 import re
 from collections.abc import Callable, Mapping
 from functools import lru_cache
@@ -20,7 +19,7 @@ from typing import Any, Final, NamedTuple, NoReturn, TypeAlias
 
 from ..base.errors import MissingParameterError, PathTemplateError
 from ..base.lazy import linecache, unicodedata, urls
-from ..base.values import described, is_sequence, text_of
+from ..base.values import described, is_sequence, scalar_text
 
 RESERVED: Final = frozenset("(){}*+")
 PATH_SAFE: Final = "-_.!~*'()"
@@ -98,7 +97,7 @@ def parse(template: str) -> list[str | Param]:
 
 
 def shorten_path(path: str) -> str:
-    """The template of the list of a resource: cut at the last unescaped `:`, without one trailing `/` (§2.6).
+    """The template of the list of a resource: cut at the last unescaped `:`, without one trailing `/`.
 
     Raises ValueError for a path without a parameter.
     """
@@ -121,14 +120,8 @@ def shorten_path(path: str) -> str:
     return shortened or ("/" if path.startswith("/") else "")
 
 
-def scalar_text(value: Any) -> str | None:
-    """The text of a value in a path, a search string or a collection's pk (§2.2); None for containers."""
-    plain = value.value if isinstance(value, enum.Enum) else value
-    return None if isinstance(plain, list | tuple | Mapping | set | frozenset) else text_of(plain)
-
-
 def search_text(name: str, value: Any) -> str:
-    """The text of a search value: a list is its elements joined with commas (§2.4). Raises TypeError for a dict."""
+    """The text of a search value: a list is its elements joined with commas. Raises TypeError for a dict."""
     if is_sequence(value):
         return ",".join("" if item is None else search_text(name, item) for item in value)
     text = scalar_text(value)
@@ -152,7 +145,7 @@ def _search_quoted(name: str, text: str) -> str:
 
 
 def search_string(params: Mapping[str, Any]) -> str:
-    """`application/x-www-form-urlencoded`, keys sorted by code point, None dropped (§2.4)."""
+    """`application/x-www-form-urlencoded`, keys sorted by code point, None dropped."""
     pairs: list[str] = []
     for name in sorted(params):
         value = params[name]
@@ -210,7 +203,7 @@ class PathTemplate:
         """The path for these parameters; others are ignored. `head` is what stands before it in its first segment.
 
         Raises MissingParameterError, TypeError for a container and ValueError for a value that would change the route:
-        one that makes a whole segment `.` or `..`, that holds a control character or a lone surrogate (§2.2).
+        one that makes a whole segment `.` or `..`, that holds a control character or a lone surrogate.
         """
         if self.filler is None:
             # At first use: most endpoints of a large package are never called.
@@ -231,7 +224,7 @@ class PathTemplate:
                 )
 
     def matches(self, text: str) -> bool:
-        """True when this path, without what the URL adds behind it, is the template's for some parameters (§2.5)."""
+        """True when this path, without what the URL adds behind it, is the template's for some parameters."""
         matches = self._matches
         if matches is None:
             matches = self._matches = re.compile(self._pattern(), re.DOTALL | re.IGNORECASE).fullmatch
@@ -281,7 +274,7 @@ def path_template(template: str) -> PathTemplate:
 
 
 def encode_value(value: Any, name: str, template: str) -> str:
-    """A parameter's text, percent-encoded (§2.2). Raises TypeError for containers and ValueError for unsafe text."""
+    """A parameter's text, percent-encoded. Raises TypeError for containers and ValueError for unsafe text."""
     text = scalar_text(value)
     if text is None:
         raise TypeError(f"parameter {name!r} of {template!r} is {described(value)}; expected a string or a number")
@@ -319,7 +312,7 @@ def _could_be_dots(segment: list[str | Param]) -> bool:
 
 
 def _compiled(template: PathTemplate, segments: list[list[str | Param]]) -> Filler:
-    """A function that fills the template: no loop, no lookup of what is known beforehand."""
+    """A function that fills the template without a loop or a lookup: "cached read of one entity", "direct call"."""
     lines = ["def fill(params, head):"]
     variables: dict[str, str] = {}
     optional = {part.name for part in template.parts if isinstance(part, Param) and part.optional}

@@ -1,4 +1,4 @@
-"""Resources: endpoints that share a path template and a schema, made by a function or written as a class (§4)."""
+"""Resources: endpoints that share a path template and a schema, made by a function or written as a class."""
 
 from __future__ import annotations
 
@@ -13,12 +13,16 @@ from ..schema.containers import Union
 from ..schema.derived import Invalidate
 from ..schema.entity import EntitySchema
 from ..schema.notation import schema_name, schema_of
-from .endpoint import (
+from .endpoint import Endpoint
+from .path import path_template, shorten_path
+from .rest import ListEndpoint, RestEndpoint
+from .typing import (
+    P2,
+    R2,
     Absent,
     Assigns,
     Binder,
     ControllerType,
-    Endpoint,
     Has,
     PageP,
     PageR,
@@ -28,16 +32,14 @@ from .endpoint import (
     UnshiftR,
     is_binder,
 )
-from .path import path_template, shorten_path
-from .rest import P2, R2, ListEndpoint, RestEndpoint
 
 if TYPE_CHECKING:
     from typing_extensions import ParamSpec, TypeVar
 
-    from ..client.controller import AsyncController, Controller
+    from .typing import Awaiting, Blocking
 
     T = TypeVar("T", covariant=True)
-    C2 = TypeVar("C2", bound="Controller | AsyncController", covariant=True)
+    C2 = TypeVar("C2", bound="Blocking | Awaiting", covariant=True)
 else:
     from typing import ParamSpec, TypeVar
 
@@ -108,7 +110,7 @@ class Declaration:
 
 
 def _title(resource: type[Resource[Any]], endpoint: RestEndpoint[..., Any]) -> str:
-    """What stands before the dot in the names of a resource's members: the name of the schema class (§4.2)."""
+    """What stands before the dot in the names of a resource's members: the name of the schema class."""
     raw = resource.__options__.get("schema")
     schema = schema_of(raw if raw is not None else endpoint.schema)
     return resource.__name__ if schema is None else schema.title
@@ -146,7 +148,7 @@ def _chain_returns(resource: type[Resource[Any]], declaration: Declaration, user
 
 
 def _inherited(member: str, shared: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """What a member without `extends` takes from its resource and from its name (§4.2)."""
+    """What a member without `extends` takes from its resource and from its name."""
     options = {name: value for name, value in shared.items() if name not in _SHARED_APART}
     path, schema = shared.get("path"), shared.get("schema")
     is_list = member == "get_list"
@@ -184,7 +186,7 @@ def _member_schema(member: str, schema: Any, shared: Mapping[str, Any]) -> Any:
 
 
 def delete_result(value: Any, *args: Any) -> Any:
-    """`process` of `delete`: what the server answered if it carries information, else the URL parameters (§4.2)."""
+    """`process` of `delete`: what the server answered if it carries information, else the URL parameters."""
     if isinstance(value, str | dict | list) and value:
         return cast(Any, value)
     return args[0] if args and args[0] is not None else {}
@@ -233,14 +235,14 @@ def rest(**options: Any) -> Callable[[Callable[Concatenate[Any, P2], R2]], RestE
     1. the options in the class line of the resource and of its base classes, but for `path`, `schema`, `endpoint`,
        `collection`, `non_filter_argument_keys`, `pagination_field`, `pagination` and `search_params`, which the next
        rule hands out;
-    2. by its name (§4.2): `get` GET, `get_list` GET on the shortened path with `Collection([S])` (of the class
+    2. by its name: `get` GET, `get_list` GET on the shortened path with `Collection([S])` (of the class
        `collection`, with `non_filter_argument_keys`) and the pagination options, `update` PUT, `partial_update` PATCH,
        `delete` DELETE with `Invalidate(S)` and the process that gives the URL parameters where the answer says nothing;
        every other member the resource's path and schema;
     3. what is given here. None overrides.
 
-    With `optimistic=True` the four standard mutations get the payloads of §4.3. The name of an endpoint is the name of
-    the resource's schema class, a dot, and the member's name.
+    With `optimistic=True` the standard mutations show at once what they are expected to bring. The name of an endpoint
+    is the name of the resource's schema class, a dot, and the member's name.
 
     Raises PathTemplateError for a bad template. What depends on the resource is checked at first use.
     """
@@ -376,7 +378,7 @@ def rest_list(**options: Any) -> Any:
 
 
 def push_of(endpoint: ListEndpoint[Any, Any, P2, Has[R2], Any, Any]) -> RestEndpoint[P2, R2]:
-    """`create = push_of(get_list)`: a plain name of `get_list.push`, which follows an overridden `get_list` (§4.2).
+    """`create = push_of(get_list)`: a plain name of `get_list.push`, which follows an overridden `get_list`.
 
     `push_of(get_list).extend(timeout=5_000)` gives it options of its own.
     """
@@ -384,38 +386,38 @@ def push_of(endpoint: ListEndpoint[Any, Any, P2, Has[R2], Any, Any]) -> RestEndp
 
 
 class _Create:
-    """The member `create` of a resource: `push` of its list under a name of its own (§4.2)."""
+    """The member `create` of a resource: `push` of its list under a name of its own."""
 
-    __slots__ = ("_known", "_name", "_options")
+    __slots__ = ("_made", "_name", "_options")
 
     def __init__(self, options: Mapping[str, Any] | None = None) -> None:
         self._name = "create"
         self._options = dict(options or {})
         # By the list endpoint that it was taken from, so that each class that overrides the list has its own.
-        self._known: dict[int, tuple[Any, RestEndpoint[..., Any]]] = {}
+        self._made: dict[int, tuple[Any, RestEndpoint[..., Any]]] = {}
 
     def __set_name__(self, owner: type, name: str) -> None:
         self._name = name
 
     def extend(self, **options: Any) -> _Create:
-        """The same with these options over those of the list's `push`."""
+        """This member with further options, over those of the list's `push`."""
         return _Create({**self._options, **options})
 
     def __get__(self, instance: Any, owner: type[Resource[Any]]) -> Any:
         listing = _rest_member(owner, "get_list")
         if listing is None:
             raise AttributeError(f"{owner.__name__} has no {self._name}: it has no get_list")
-        known = self._known.get(id(listing))
-        if known is None:
+        made = self._made.get(id(listing))
+        if made is None:
             try:
                 pushed = listing.push
             except ValueError as error:
                 raise AttributeError(f"{owner.__name__} has no {self._name}: {error}") from error
             created = pushed.extend(**{"name": f"{listing.name.rpartition('.')[0]}.{self._name}", **self._options})
-            known = self._known[id(listing)] = listing, created
+            made = self._made[id(listing)] = listing, created
         if not is_binder(instance):
-            return known[1]
-        bound = instance.__dict__[self._name] = instance.controller.bind(known[1])
+            return made[1]
+        bound = instance.__dict__[self._name] = instance.controller.bind(made[1])
         return bound
 
 
@@ -423,7 +425,7 @@ class _Create:
 
 
 class Resource(Binder[ControllerType]):
-    """Base of resource classes: `class Articles(Resource[ControllerType], path="/articles/:id", schema=Article)` (§4).
+    """Base of resource classes: `class Articles(Resource[ControllerType], path="/articles/:id", schema=Article)`.
 
     The class line takes `path`, `schema`, `url_prefix`, `endpoint` (class of the members), `collection` (class of the
     list's schema), `non_filter_argument_keys`, `pagination_field`, `pagination`, `optimistic`, and every option of an
@@ -454,7 +456,7 @@ class Resource(Binder[ControllerType]):
 
     @classmethod
     def extend(cls, first: Any = None, options: Mapping[str, Any] | None = None, /, **keywords: Any) -> Any:
-        """A new resource with other or further members; this one is unchanged (§4.4).
+        """A new resource with other or further members; this one is unchanged.
 
         | form | call |
         |---|---|
@@ -478,21 +480,21 @@ class Resource(Binder[ControllerType]):
                 f"extend takes a dict of members, a member's name with options, or a function, found {described(first)}"
             )
         batch: dict[str, Any] = {**(first or {}), **keywords}
-        known = endpoints_of(cls)
+        present = endpoints_of(cls)
         members: dict[str, Any] = {}
         for name, overrides in batch.items():
-            if name not in known:
+            if name not in present:
                 raise ValueError(
-                    f"{cls.__name__} has no member {name!r} to extend; it has {', '.join(known)}. "
+                    f"{cls.__name__} has no member {name!r} to extend; it has {', '.join(present)}. "
                     f"To add one: extend({name!r}, path=…)"
                 )
-            members[name] = known[name].extend(**_options_of(name, overrides))
+            members[name] = present[name].extend(**_options_of(name, overrides))
         return cls._with(members)
 
     @classmethod
     def _added(cls, name: str, options: Mapping[str, Any]) -> Any:
-        known = endpoints_of(cls)
-        base = known.get(name) or known.get("get")
+        present = endpoints_of(cls)
+        base = present.get(name) or present.get("get")
         if base is not None:
             return base.extend(**options)
         return _declared(dict(options), None)
@@ -557,9 +559,9 @@ class ResourceClass(Generic[T]):
         delete: RestEndpoint[..., T | None]
 
         @overload
-        def __call__(self, controller: Controller, /) -> StandardMembers[Controller, T]: ...
+        def __call__(self, controller: Blocking, /) -> StandardMembers[Blocking, T]: ...
         @overload
-        def __call__(self, controller: AsyncController, /) -> StandardMembers[AsyncController, T]: ...
+        def __call__(self, controller: Awaiting, /) -> StandardMembers[Awaiting, T]: ...
         def __call__(self, controller: Any, /) -> Any: ...
         def extend(
             self, first: Any = None, options: Mapping[str, Any] | None = None, /, **keywords: Any
@@ -592,11 +594,12 @@ def create_resource(
     **options: Any,
 ) -> ResourceClass[Any]: ...
 def create_resource(*, path: str, schema: Any, **options: Any) -> Any:
-    """A resource with all standard members: `create_resource(path="/articles/:id", schema=Article)` (§4.1, §4.2).
+    """A resource with all standard members: `create_resource(path="/articles/:id", schema=Article)`.
 
     Members: `get`, `get_list` (with `push`, `unshift` and, given `pagination_field`, `get_page`), `create`, `update`,
     `partial_update`, `delete`. Every option of an endpoint goes to all of them; besides: `Endpoint` and `Collection`
-    (classes to use), `optimistic=True` (§4.3), `non_filter_argument_keys`.
+    (classes to use), `optimistic=True` (mutations show at once what they are expected to bring),
+    `non_filter_argument_keys`.
 
     Raises ValueError for a path without a parameter and PathTemplateError for a bad one.
     """

@@ -1,4 +1,4 @@
-"""What a generated client knows of its API: where it is, and how a request shows who sends it (§13.1).
+"""What a generated client knows of its API: where it is, and how a request shows who sends it.
 
 The secret stands in no spec and in no generated file: the client takes it as `token=`, or reads it from an environment
 variable. It is read anew for every request, added just before the request is sent, and shows in no key, log or error.

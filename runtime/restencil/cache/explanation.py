@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..cache.reading import INFINITE, ExpiryStatus
+from .reading import INFINITE, Decision, ExpiryStatus
 
 if TYPE_CHECKING:
-    from ..cache.reading import Reading
-    from ..cache.request import Request, Rules
-    from ..cache.tables import Cell, KeyMeta
-    from .controller import AnyController
+    from .reading import Reading
+    from .request import Request, Rules
+    from .store import Store
+    from .tables import Cell, KeyMeta
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +48,8 @@ class Explanation:
         return "\n".join(lines)
 
 
-def explain(controller: AnyController, request: Request) -> Explanation:
+def explain(store: Store, request: Request) -> Explanation:
     """What a read of this endpoint would do now, and why."""
-    store = controller.store
     reading = store.read(request)
     if request.inactive:
         return Explanation(
@@ -130,7 +129,7 @@ def _freshness(reading: Reading, meta: KeyMeta | None, expires_in: float) -> lis
     if reading.expiry_status is ExpiryStatus.Invalid:
         return []
     if reading.expires_at <= 1:
-        # Not a time but a mark: nothing was fetched, or what was is expired by order (§8.1, §7.3).
+        # Not a time but a mark: nothing was fetched, or what was is expired by order.
         return ["so it counts as stale" if meta is None else "it was expired, so it counts as stale"]
     what = "it" if reading.raw_error is None else "the error"
     if expires_in < 0:
@@ -142,13 +141,15 @@ def _freshness(reading: Reading, meta: KeyMeta | None, expires_in: float) -> lis
 
 def _verdict(reading: Reading, *, joins: bool) -> str:
     fetches = "joins the request in flight" if joins else "fetches"
-    if reading.suspends:
-        return f"{fetches} and waits"
-    if reading.needs_fetch:
-        return f"gives the data at once and {fetches} in the background"
-    if reading.error is not None:
-        return f"raises the recorded {type(reading.error).__name__} and does not fetch"
-    return "gives the data and does not fetch"
+    match reading.decision:
+        case Decision.WAIT:
+            return f"{fetches} and waits"
+        case Decision.GIVE_AND_REFETCH:
+            return f"gives the data at once and {fetches} in the background"
+        case Decision.RAISE:
+            return f"raises the recorded {type(reading.error).__name__} and does not fetch"
+        case Decision.GIVE:
+            return "gives the data and does not fetch"
 
 
 def _span(milliseconds: float) -> str:

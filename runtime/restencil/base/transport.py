@@ -1,0 +1,130 @@
+"""What the lifecycle of a request and the transports beneath it know of each other.
+
+An endpoint makes a request and reads a response; a transport sends the one and brings the other. Neither knows the
+other's code: this page is what both were told.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Coroutine, Mapping, MutableMapping
+from typing import Any, Final, Protocol
+
+URL_EXTENSION: Final = "restencil_url"
+"""The extension of a response that holds its URL without what must not be shown."""
+
+_USERINFO: Final = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]*://)[^/?#]*@")
+
+
+class HttpResponse(Protocol):
+    """An HTTP response, as the HTTP library in use gives it.
+
+    Besides these members it has whatever that library's own class has.
+    """
+
+    @property
+    def status_code(self) -> int:
+        """The HTTP status."""
+        ...
+
+    @property
+    def reason_phrase(self) -> str:
+        """The words that came with the status, or the usual ones for it."""
+        ...
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """The headers; names are compared without case."""
+        ...
+
+    @property
+    def content(self) -> bytes:
+        """The body, decompressed. Raises RuntimeError where it was not read."""
+        ...
+
+    @property
+    def text(self) -> str:
+        """The body as text, in the charset that the response names, else UTF-8."""
+        ...
+
+    @property
+    def charset_encoding(self) -> str | None:
+        """The charset that the content type names."""
+        ...
+
+    @property
+    def url(self) -> Any:
+        """Where the response came from, as the HTTP library writes URLs; `str()` gives its text."""
+        ...
+
+    @property
+    def extensions(self) -> MutableMapping[str, Any]:
+        """What the transport has to say besides."""
+        ...
+
+    def json(self, **options: Any) -> Any:
+        """The body as JSON; the options are those of `json.loads`."""
+        ...
+
+
+class Transport:
+    """Sends the requests of endpoints. There are two kinds, for blocking code and for asyncio."""
+
+    handed_over = False
+    """True once a streamed response has taken over the closing of a transport that serves one call."""
+
+    def read(self, response: Any, error: RuntimeError) -> Any:
+        """The body of a response whose content was not there yet, as `error` says; an awaitable where it must wait."""
+        raise error
+
+    def streamed(self, response: Any) -> Any:
+        """The response as the user gets it whose endpoint has `content="stream"`: its body is still to be read."""
+        raise NotImplementedError
+
+
+class BlockingTransport(Transport):
+    """A transport whose requests block the thread until the response is there."""
+
+    def send(self, url: str, init: Mapping[str, Any], *, timeout: float | None = None, stream: bool = False) -> Any:
+        """Sends what `init` says and returns the response, its body read unless `stream`.
+
+        Raises NetworkError for a final status outside 200–299 (`status` is it) and for any failure on the way (500),
+        AbortError where `init["signal"]` is aborted before or meanwhile, ValueError for a URL that cannot be requested.
+        """
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """Gives up what the transport itself has opened; the next request opens it anew."""
+
+
+class AwaitingTransport(Transport):
+    """A transport of asyncio: what waits is awaited."""
+
+    def send(
+        self, url: str, init: Mapping[str, Any], *, timeout: float | None = None, stream: bool = False
+    ) -> Coroutine[Any, Any, Any]:
+        """Sends what `init` says; the coroutine gives the response, its body read unless `stream`.
+
+        Raises NetworkError for a final status outside 200–299 (`status` is it) and for any failure on the way (500),
+        AbortError where `init["signal"]` is aborted before or meanwhile, ValueError for a URL that cannot be requested.
+        """
+        raise NotImplementedError
+
+    async def aclose(self) -> None:
+        """Gives up what the transport itself has opened; the next request opens it anew."""
+
+
+def url_of(response: Any) -> str:
+    """Where a response came from, without credentials; for messages."""
+    found = getattr(response, "extensions", {}).get(URL_EXTENSION)
+    if isinstance(found, str):
+        return found
+    try:
+        return public_url(str(response.request.url))
+    except (AttributeError, RuntimeError):
+        return ""
+
+
+def public_url(url: str) -> str:
+    """A URL without user name and password."""
+    return _USERINFO.sub(r"\1", url)

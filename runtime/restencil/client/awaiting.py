@@ -1,0 +1,174 @@
+"""The core of a controller for asyncio: each request runs in a task of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from ..base.lazy import asyncio
+from ..base.scheduler import ThreadScheduler
+from ..base.steps import drive_async
+from ..cache.reading import Decision
+from ..http.transport import AsyncTransport
+from .core import Core
+from .in_flight import InFlight
+from .tasks import is_alone, start_task
+from .timers import RemoteTimer, set_timer
+
+if TYPE_CHECKING:
+    from asyncio import AbstractEventLoop
+    from collections.abc import Coroutine, Sequence
+
+    from ..base.scheduler import Handle
+    from ..base.steps import Steps
+    from ..cache.request import Request
+    from ..cache.store import Store
+    from ..http.adapter import AsyncClient
+    from ..http.auth import Preparation
+    from .manager import Manager
+    from .retry import Retries
+
+
+class AwaitingCore(Core):
+    """Sends requests through a transport for asyncio, and waits in the running loop."""
+
+    is_blocking = False
+
+    def __init__(
+        self,
+        store: Store | None,
+        managers: Sequence[Manager] | None,
+        retries: int | Retries | None,
+        preparation: Preparation | None,
+        *,
+        client: AsyncClient | None,
+        base_url: str,
+        timeout: float | None,
+        max_response_bytes: int | None,
+    ) -> None:
+        super().__init__(store, managers, retries, preparation)
+        self._loop: AbstractEventLoop | None = None
+        self._transport = AsyncTransport(
+            client,
+            base_url=base_url,
+            timeout=timeout,
+            max_response_bytes=max_response_bytes,
+            prepare=preparation,
+        )
+
+    def enter_loop(self) -> None:
+        """Background work runs in the running loop from now on. RuntimeError where none is running."""
+        self._loop = running_loop()
+
+    async def close(self) -> None:
+        """Stops the managers and closes what was opened; a second call does nothing."""
+        if self.opened:
+            self.stop()
+            await self._transport.aclose()
+
+    def wait_for(self, steps: Steps) -> Coroutine[Any, Any, Any]:
+        """Takes steps to their end, awaiting where they wait."""
+        return drive_async(steps, self._transport)
+
+    async def read(self, request: Request) -> Any:
+        """Reads through the cache: fresh data at once, stale data while it is fetched anew, else awaits it."""
+        store = self.store
+        data = store.fresh(request)
+        if data is not None:
+            return data
+        reading = store.read(request)
+        if reading.decision is Decision.GIVE:
+            return reading.data
+        return await drive_async(self.reading_through(request, reading), self._transport)
+
+    async def complete(self, in_flight: Any, /) -> Any:
+        """Sends the request in a task of its own, unless that was done; the value of the fetch, once it is stored."""
+        if not isinstance(in_flight, InFlight):
+            return in_flight  # a manager answered the fetch itself
+        loop = asyncio._get_running_loop() or running_loop()  # before the claim, which obliges to send the request
+        if in_flight.sender is self.network and in_flight.claim():
+            self._loop = in_flight.loop = loop
+            try:
+                if not is_alone(loop):
+                    await asyncio.sleep(0)  # all who are about to ask for the same do so first
+            except BaseException:
+                if in_flight.is_left() or not loop.is_running():
+                    in_flight.sender.abandon(in_flight)
+                else:
+                    self._send_in_task(in_flight, loop)
+                raise
+            self._begin(in_flight, loop)
+        if in_flight.done:
+            return in_flight.result()
+        try:
+            return await in_flight.wait_async()
+        finally:
+            if not in_flight.done:
+                in_flight.leave()
+
+    def complete_in_background(self, in_flight: Any) -> None:
+        """Sends the request of a fetch that nobody waits for, as a task."""
+        if not isinstance(in_flight, InFlight) or in_flight.claimed or in_flight.sender is not self.network:
+            return
+        in_flight.detached = True
+        loop = self._home()
+        in_flight.loop = loop
+        if not isinstance(self.store.scheduler, ThreadScheduler):
+            self.store.scheduler.spawn(lambda: loop.call_soon_threadsafe(self._send_detached, in_flight, loop))
+        elif asyncio._get_running_loop() is loop:
+            self._send_detached(in_flight, loop)
+        else:
+            loop.call_soon_threadsafe(self._send_detached, in_flight, loop)
+
+    def call_later(self, delay: float, work: Callable[[], object], /) -> Handle:
+        """Does the work after `delay` milliseconds, in the loop, or on the scheduler that the store was given."""
+        loop = self._home()
+        if asyncio._get_running_loop() is loop or not isinstance(self.store.scheduler, ThreadScheduler):
+            return set_timer(self.store.scheduler, loop, delay, work)
+        return RemoteTimer(loop, delay, work)
+
+    def _home(self) -> AbstractEventLoop:
+        """The loop of background work: the running one, else the one this controller was last used in."""
+        running = asyncio._get_running_loop()
+        if running is not None:
+            self._loop = running
+            return running
+        loop = self._loop or getattr(self.store.scheduler, "loop", None)
+        if loop is None:
+            raise RuntimeError(
+                "an AsyncController does background work in an asyncio event loop; call this from a coroutine"
+            )
+        return loop
+
+    def _begin(self, in_flight: InFlight, loop: AbstractEventLoop) -> None:
+        """Sends the request in a task of its own, its first step now."""
+        if not in_flight.done:
+            task = start_task(in_flight.sender.send_async(in_flight, self._transport), loop)
+            if task is not None:
+                task.add_done_callback(in_flight.task_ended)
+            elif not in_flight.done:
+                in_flight.sender.abandon(in_flight)
+        elif in_flight.resets == self.store.resets:
+            # Answered from elsewhere meanwhile: the network's own response is still wanted in the store.
+            self._send_in_task(in_flight, loop)
+
+    def _send_in_task(self, in_flight: InFlight, loop: AbstractEventLoop) -> None:
+        self._loop = loop
+        in_flight.loop = loop
+        in_flight.task = loop.create_task(in_flight.sender.send_async(in_flight, self._transport))
+        in_flight.task.add_done_callback(in_flight.task_ended)
+
+    def _send_detached(self, in_flight: InFlight, loop: AbstractEventLoop) -> None:
+        if in_flight.claim():
+            self._send_in_task(in_flight, loop)
+
+
+def running_loop() -> AbstractEventLoop:
+    """The running asyncio loop; a clear error under anything else."""
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        raise RuntimeError(
+            "AsyncController runs on asyncio, and no asyncio event loop is running here; "
+            "use asyncio.run(…), or Controller in code without a loop"
+        ) from None

@@ -1,0 +1,128 @@
+"""The core of a controller for blocking code: a request runs in the thread that waits for it, or on its own."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from contextvars import copy_context
+from typing import TYPE_CHECKING, Any
+
+from ..base.scheduler import ThreadScheduler, WaitingScheduler
+from ..base.steps import drive
+from ..cache.reading import Decision
+from ..http.transport import SyncTransport
+from .core import Core
+from .in_flight import InFlight
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..base.scheduler import Handle, Scheduler
+    from ..base.steps import Steps
+    from ..cache.request import Request
+    from ..cache.store import Store
+    from ..http.adapter import Client
+    from ..http.auth import Preparation
+    from .manager import Manager
+    from .retry import Retries
+
+
+class BlockingCore(Core):
+    """Sends requests through a transport for blocking code, and waits by blocking the thread."""
+
+    is_blocking = True
+
+    def __init__(
+        self,
+        store: Store | None,
+        managers: Sequence[Manager] | None,
+        retries: int | Retries | None,
+        preparation: Preparation | None,
+        *,
+        client: Client | None,
+        base_url: str,
+        timeout: float | None,
+        max_response_bytes: int | None,
+    ) -> None:
+        super().__init__(store, managers, retries, preparation)
+        scheduler = self.store.scheduler
+        self._threads = scheduler if isinstance(scheduler, ThreadScheduler | WaitingScheduler) else ThreadScheduler()
+        self._transport = SyncTransport(
+            client,
+            base_url=base_url,
+            timeout=timeout,
+            max_response_bytes=max_response_bytes,
+            prepare=preparation,
+            scheduler=self._threads,
+        )
+
+    def close(self) -> None:
+        """Stops the managers and closes what was opened; a second call does nothing."""
+        if self.opened:
+            self.stop()
+            self._transport.close()
+
+    def wait_for(self, steps: Steps) -> Any:
+        """Takes steps to their end, blocking where they wait."""
+        return drive(steps, self._transport)
+
+    def read(self, request: Request) -> Any:
+        """Reads through the cache: fresh data at once, stale data while it is fetched anew, else blocks for it."""
+        store = self.store
+        data = store.fresh(request)
+        if data is not None:
+            return data
+        reading = store.read(request)
+        if reading.decision is Decision.GIVE:
+            return reading.data
+        return drive(self.reading_through(request, reading), self._transport)
+
+    def complete(self, in_flight: Any, /) -> Any:
+        """Sends the request, unless that was done; the value of the fetch, once it is in the store."""
+        if not isinstance(in_flight, InFlight):
+            return in_flight  # a manager answered the fetch itself
+        if in_flight.sender is self.network and not in_flight.claimed:
+            if not in_flight.mutation and threading.active_count() > 1:
+                # Another thread may reset the store, or answer in the network's place: the caller then goes on at once.
+                self._send_elsewhere(in_flight)
+            elif in_flight.claim():
+                in_flight.own(blocking=True)
+                return in_flight.sender.send(in_flight, self._transport)
+        return in_flight.wait()
+
+    def complete_in_background(self, in_flight: Any) -> None:
+        """Sends the request of a fetch that nobody waits for, on a thread of the scheduler."""
+        if not isinstance(in_flight, InFlight) or in_flight.claimed or in_flight.sender is not self.network:
+            return
+        in_flight.detached = True
+        if self.store.scheduler is self._threads:
+            self._send_elsewhere(in_flight)
+        else:
+            # A scheduler of the user's own may take its time: a caller who comes meanwhile sends the request itself.
+            self._spawn(in_flight, self.store.scheduler)
+
+    def call_later(self, delay: float, work: Callable[[], object], /) -> Handle:
+        """Does the work after `delay` milliseconds, on the store's scheduler."""
+        return self.store.scheduler.call_later(delay, work)
+
+    def _send_elsewhere(self, in_flight: InFlight) -> None:
+        """Sends the request on another thread, unless it is on its way to one."""
+        if in_flight.claim_thread():
+            self._spawn(in_flight, self._threads)
+
+    def _spawn(self, in_flight: InFlight, scheduler: Scheduler) -> None:
+        context = copy_context()
+        try:
+            scheduler.spawn(lambda: context.run(self._send, in_flight))
+        except RuntimeError:  # no thread can be started
+            in_flight.sender.abandon(in_flight)
+            raise
+
+    def _send(self, in_flight: InFlight) -> None:
+        if not in_flight.claim():
+            return  # a caller who did not want to wait for this thread sent it
+        in_flight.own(blocking=True)
+        try:
+            in_flight.sender.send(in_flight, self._transport)
+        except Exception as error:
+            in_flight.fail(error)

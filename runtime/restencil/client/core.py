@@ -1,0 +1,269 @@
+"""What stands behind a controller: what its operations, live reads, paging and managers need and users do not."""
+
+from __future__ import annotations
+
+import weakref
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
+
+from ..base.errors import AbortError, InvalidDataError, ResetError
+from ..base.lazy import logger
+from ..cache.actions import Action, Fetch, Meta
+from ..cache.reading import Decision, EndpointState
+from ..cache.store import Store
+from .in_flight import Completion
+from .logout import LogoutManager
+from .network import NetworkManager
+from .subscription import SubscriptionManager
+
+if TYPE_CHECKING:
+    from ..base.scheduler import Handle
+    from ..base.steps import Steps
+    from ..cache.reading import Reading
+    from ..cache.request import Asker, Request
+    from ..http.auth import Preparation
+    from .manager import Manager
+    from .retry import Retries
+
+_OWN_MANAGERS: Final = frozenset({NetworkManager, SubscriptionManager, LogoutManager})
+
+
+class _Live(Protocol):
+    """What a controller does with the live reads that were opened on it."""
+
+    def close(self) -> None: ...
+    def revalidate(self) -> None: ...
+
+
+class Core(ABC):
+    """The managers of a controller, the way of an action through them, and that of a fetch into the store.
+
+    How requests are sent and waited for is the business of its two kinds, for blocking code and for asyncio. `chain`
+    hands an action to the first manager, and so to the store; `dispatch` is where managers send their actions: to the
+    chain, too, unless the user's controller has a `dispatch` of its own.
+    """
+
+    #: A call blocks its thread; false for the asynchronous kind.
+    is_blocking: ClassVar[bool]
+
+    def __init__(
+        self,
+        store: Store | None,
+        managers: Sequence[Manager] | None,
+        retries: int | Retries | None,
+        preparation: Preparation | None,
+    ) -> None:
+        self.store = Store() if store is None else store
+        self.retries = retries
+        self.managers: tuple[Manager, ...] = (
+            (NetworkManager(), SubscriptionManager()) if managers is None else tuple(managers)
+        )
+        self.opened = False
+        self.network = next((m for m in self.managers if isinstance(m, NetworkManager)), None)
+        self.lifetimes = self.network or NetworkManager()
+        self.preparation = preparation
+        self._lives: weakref.WeakSet[_Live] = weakref.WeakSet()
+        self.chain: Callable[[Action], Any] = self.store.apply
+        for manager in reversed(self.managers):
+            self.chain = _link(manager, self.chain)
+        self.dispatch = self.chain
+        #: No manager but the library's own one sees fetches and responses pass, so they need not: of this,
+        #: "fetch through the cache" and its row for asyncio are made.
+        self.is_direct = (
+            self.network is not None
+            and [manager for manager in self.managers if _looks_at_requests(manager)] == [self.network]
+            and type(self.network).handle is NetworkManager.handle
+        )
+
+    # life
+
+    def open(self, controller: object) -> None:
+        """Starts the managers for this controller, unless they run."""
+        if self.opened:
+            return
+        self.opened = True
+        for manager in self.managers:
+            manager.init(controller)
+
+    def stop(self) -> None:
+        """Closes live reads and stops the managers."""
+        self.opened = False
+        for live in list(self._lives):
+            live.close()
+        for manager in self.managers:
+            manager.cleanup()
+
+    def override_dispatch(self, dispatch: Callable[[Action], Any]) -> None:
+        """Managers send their actions here, to a method of the user's own."""
+        self.dispatch = dispatch
+        self.is_direct = False
+
+    def track(self, live: _Live) -> None:
+        """Closes this live read together with the controller, and revalidates it."""
+        self._lives.add(live)
+
+    def revalidate(self) -> None:
+        """Fetches each stale live read."""
+        for live in list(self._lives):
+            live.revalidate()
+
+    def locate(self, url: str) -> str:
+        """Where a request to this URL really goes: a client may have a `url_prefix` of its own."""
+        return url if self.preparation is None else self.preparation.locate(url)
+
+    def keeps_up_to_date(self, request: Request) -> bool:
+        """A subscription may have an effect: the endpoint is polled, or there are managers other than the library's."""
+        endpoint: Any = request.endpoint
+        return endpoint.poll_frequency is not None or any(type(m) not in _OWN_MANAGERS for m in self.managers)
+
+    # fetching
+
+    def start(self, request: Request) -> Any:
+        """Starts a fetch, or joins one of the same identity: what is in flight, for `complete`.
+
+        A manager that answers the fetch itself gives its value in place of that.
+        """
+        store = self.store
+        store.check_hook("fetch")
+        network = self.network
+        if self.is_direct and network is not None and not request.rules.simulated:
+            return network.start(request, store.next_id(), store.clock())
+        now = store.clock()
+        meta = Meta(now, now, now + self.lifetimes.data_length(request))
+        in_flight = self.chain(Fetch(request, store.next_id(), meta, store.resets))
+        if in_flight is None and network is None:
+            raise RuntimeError("no manager took the fetch; put NetworkManager() into managers=[…]")
+        return in_flight
+
+    def refetch(self, request: Request, /) -> None:
+        """Fetches in the background; errors are recorded in the store and logged, never raised."""
+        try:
+            self.fetch_in_background(request)
+        except Exception:
+            logger.exception("background fetch of %r could not start", request.endpoint.name)
+
+    def fetch_in_background(self, request: Request) -> None:
+        """Fetches without anyone waiting; does nothing where the same request is in flight, whoever sent it."""
+        store = self.store
+        if store.flights:
+            present = store.flights.get(request.identity)
+            if present is not None and present.alive:
+                return
+        self.complete_in_background(self.start(request))
+
+    @abstractmethod
+    def complete(self, in_flight: Any, /) -> Any:
+        """Sends the request, unless that was done; the value of the fetch, once it is in the store."""
+
+    @abstractmethod
+    def complete_in_background(self, in_flight: Any) -> None:
+        """Sends the request of a fetch that nobody waits for."""
+
+    @abstractmethod
+    def call_later(self, delay: float, work: Callable[[], object], /) -> Handle:
+        """Does the work after `delay` milliseconds, on the store's scheduler or in the loop."""
+
+    # reading
+
+    def cached(self, request: Request) -> Any:
+        """The data that the store has, stale or not, or None; never asks the network."""
+        data = self.store.cached(request)
+        if data is None:
+            # Every cached read passes here, so mistakes are looked for only where nothing is found.
+            refuse_empty(request.endpoint, request.args)
+        return data
+
+    def state(self, request: Request) -> EndpointState[Any]:
+        """What the store knows now of the result of a request; never asks the network."""
+        store = self.store
+        reading = store.read(request)
+        loading = bool(store.flights) and not request.inactive and request.identity in store.flights
+        return EndpointState(reading.usable_data, reading.error, loading, reading.expiry_status, reading.expires_at)
+
+    @abstractmethod
+    def read(self, request: Request) -> Any:
+        """Reads through the cache: fresh data at once, stale data while it is fetched anew, else waits for it."""
+
+    def reading_through(self, request: Request, reading: Reading) -> Steps:
+        """Steps: what a read gives that found this, by the decision of the policy.
+
+        A stale reading starts a fetch in the background. One that is to wait fetches, and then looks again: it gives
+        what is there now, or raises why there is nothing.
+        """
+        decision = reading.decision
+        if decision is Decision.GIVE:
+            return reading.data
+        if decision is Decision.GIVE_AND_REFETCH:
+            self.fetch_in_background(request)
+            return reading.data
+        if decision is Decision.RAISE:
+            raise recorded(reading)
+        resets = self.store.resets
+        failure: Exception | None = None
+        value: Any = None
+        try:
+            value = yield Completion(self, self.start(request))
+        except (AbortError, ResetError):
+            raise
+        except Exception as error:
+            if self.store.resets != resets:
+                raise  # the store was emptied meanwhile, by a logout say, and holds the error no more
+            failure = error
+        reading = self.store.read(request)
+        if reading.error is not None:
+            raise recorded(reading)
+        if reading.found:
+            return reading.data
+        if self.store.resets != resets:
+            raise ResetError(f"the store was reset while {request.key!r} was being read")
+        if failure is None and self.was_overtaken(request, reading):
+            return value
+        raise failure or unusable_data(request)
+
+    def was_overtaken(self, request: Request, reading: Reading) -> bool:
+        """What was fetched a moment ago is gone because someone invalidated, collected or evicted it since."""
+        meta = self.store.endpoint_meta(request.key)
+        return meta is None or meta.invalidated or reading.expires_at == 1
+
+    def settling(self) -> Steps:
+        """Steps: waits until all that is in flight now has been answered, except for what would wait for this wait."""
+        for in_flight in list(self.store.pending.values()):
+            if self.is_blocking and in_flight.owned_here:
+                continue
+            try:
+                yield Completion(self, in_flight)
+            except Exception:
+                logger.debug("a fetch in flight failed", exc_info=True)
+
+
+def refuse_empty(endpoint: Asker, args: tuple[Any, ...]) -> None:
+    """ValueError for `""` as a whole path segment, as before any request."""
+    if args and type(args[0]) is dict and "" in args[0].values():
+        endpoint.request_url(args)
+
+
+def recorded(reading: Reading) -> BaseException:
+    """The error that a reading shows, ready to be raised once more: without the traceback of the last time."""
+    if reading.error is None:
+        raise AssertionError("the store reported neither data nor an error")
+    return reading.error.with_traceback(None)
+
+
+def unusable_data(request: Request) -> InvalidDataError:
+    """What a read raises where a fetch did not help."""
+    return InvalidDataError(
+        f"{request.key!r} was fetched, but its data is not usable: the response lacks what "
+        f"the schema of {request.endpoint.name!r} requires, or what it refers to was deleted"
+    )
+
+
+def _looks_at_requests(manager: Manager) -> bool:
+    """Fetches and responses mean something to this manager; those of the library for other things hand them on."""
+    own = "handle" not in getattr(manager, "__dict__", ())
+    return not own or getattr(type(manager), "handle", None) not in (SubscriptionManager.handle, LogoutManager.handle)
+
+
+def _link(manager: Manager, following: Callable[[Action], Any]) -> Callable[[Action], Any]:
+    handle = manager.handle
+    return lambda action: handle(action, following)

@@ -1,0 +1,88 @@
+"""From the body of a call to what is sent: names and values in wire form, then text where it is JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..base.bodies import Form, Multipart, is_file
+from ..base.json_text import encode_json
+from ..base.lazy import dataclasses
+from ..base.values import is_list, is_mapping, is_sequence
+from ..schema.containers import Object, Values
+from ..schema.notation import Lazy, body_model
+from ..schema.protocol import Schema
+from ..schema.record import Record, RecordMeta, to_wire
+from .options import ANY
+
+
+def model_of(body: Any, schema: Any) -> Any:
+    """What names and converts the members of a body: a record class, an `Object`, or None.
+
+    `body` is the option of the endpoint, `schema` its schema, which counts where the option says nothing.
+    """
+    if isinstance(body, Lazy):
+        body = body.raw
+    if is_sequence(body) and len(body) == 1:
+        return model_of(body[0], None)
+    if isinstance(body, RecordMeta | Object | Values):
+        return body
+    if body is dict:
+        return None
+    if body is not ANY and isinstance(body, Schema):
+        return body_model(body)
+    return body_model(schema)
+
+
+def is_wire_form(body: Any) -> bool:
+    """True for a body that stands for itself: a text, bytes, a file, a stream."""
+    if isinstance(body, str | bytes):
+        return True
+    return not isinstance(body, Mapping | list | tuple | Record) and not _is_dataclass(body)
+
+
+def body_to_wire(body: Any, model: Any, form: str | None) -> Any:
+    """A body with its members in wire form, as `model` has them; `form` is the option `body_format`."""
+    if _is_dataclass(body):
+        body = {field.name: getattr(body, field.name) for field in dataclasses.fields(body)}
+    if isinstance(body, Multipart) or (form == "multipart" and is_mapping(body)):
+        return Multipart(_multipart_to_wire(body, model))
+    if isinstance(body, Form) or (form == "form" and isinstance(body, Mapping | Record)):
+        return Form(to_wire(body, model))
+    return to_wire(body, model)
+
+
+def _is_dataclass(body: Any) -> bool:
+    return hasattr(body, "__dataclass_fields__") and not isinstance(body, type)
+
+
+def _multipart_to_wire(body: Mapping[str, Any], model: Any) -> dict[str, Any]:
+    """Files stay what they are; only names and texts have a wire form."""
+    names = list(body)
+    placed = to_wire(dict.fromkeys(names), model)
+    texts = to_wire({name: value for name, value in body.items() if not _holds_file(value)}, model)
+    renamed = dict(zip(placed, names, strict=True))
+    return {wire: body[name] if _holds_file(body[name]) else texts[wire] for wire, name in renamed.items()}
+
+
+def _holds_file(value: Any) -> bool:
+    return any(map(_holds_file, value)) if is_list(value) else is_file(value)
+
+
+def is_json_body(body: Any, form: str | None) -> bool:
+    """True for a body that is sent as JSON; `form` is the option `body_format`."""
+    if form == "json":
+        return True
+    if isinstance(body, Form | Multipart | str | bytes | bytearray | memoryview):
+        return False
+    if isinstance(body, Mapping | list | tuple | Record):
+        return True
+    return not (hasattr(body, "read") or hasattr(body, "__next__") or hasattr(body, "__aiter__"))
+
+
+def json_text(body: Any, owner: str) -> str:
+    """A body as JSON text. Raises TypeError or ValueError, which names the owner, where it has none."""
+    try:
+        return encode_json(to_wire(body), lambda item: to_wire(item))
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"the body of endpoint {owner!r} cannot be sent as JSON: {error}") from error

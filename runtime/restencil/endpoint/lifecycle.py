@@ -1,0 +1,240 @@
+"""The lifecycle of an HTTP request, as named steps: prepare, send, parse, process.
+
+Each step is a hook that users may override, and the hook of the library does nothing but take the step. `lifecycle`
+goes through the hooks and lets its driver await what they return; `straight` and `straight_async` take the same steps
+one after the other, for endpoints whose plan says that no hook is overridden.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Mapping
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from ..base.errors import ParseError, UnexpectedContentError
+from ..base.json_text import decode_json
+from ..base.steps import PLAIN, Outcome, Steps, current_transport, is_awaitable
+from ..base.transport import BlockingTransport, url_of
+from .bodies import is_json_body, json_text
+from .direct import transport_for
+
+if TYPE_CHECKING:
+    from ..base.transport import AwaitingTransport
+    from .plan import Plan
+
+_JSON_TYPE: Final = "application/json"
+_TEXTUAL: Final = re.compile("text|xml|html|javascript|css|csv|urlencoded").search
+
+
+class Lifecycle(Protocol):
+    """What the lifecycle asks of the endpoint that it is the lifecycle of."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def method(self) -> str: ...
+    @property
+    def plan(self) -> Plan: ...
+    @property
+    def schema(self) -> Any: ...
+    @property
+    def request_init(self) -> Mapping[str, Any]: ...
+    @property
+    def signal(self) -> Any: ...
+    @property
+    def timeout(self) -> float | None: ...
+    @property
+    def content(self) -> str | None: ...
+    @property
+    def body_format(self) -> str | None: ...
+    @property
+    def has_body(self) -> bool: ...
+    def request_url(self, args: tuple[Any, ...], /) -> str: ...
+    def get_request_init(self, body: Any = None, /) -> Any: ...
+    def get_headers(self, headers: dict[str, str], /) -> Any: ...
+    def fetch_response(self, url: str, init: Mapping[str, Any], /) -> Any: ...
+    def parse_response(self, response: Any, /) -> Any: ...
+    def process(self, value: Any, /, *args: Any) -> Any: ...
+
+
+# --- the whole -------------------------------------------------------------------------------------------------------
+
+
+def lifecycle(endpoint: Lifecycle, args: tuple[Any, ...]) -> Steps:
+    """From bound arguments to the result, each step through its hook."""
+    url = endpoint.request_url(args)
+    init = yield from _outcome(endpoint, "get_request_init", endpoint.get_request_init(_body(endpoint, args)))
+    response = yield from _outcome(endpoint, "fetch_response", endpoint.fetch_response(url, init))
+    value = yield from _outcome(endpoint, "parse_response", endpoint.parse_response(response))
+    return (yield from _outcome(endpoint, "process", endpoint.process(value, *args)))
+
+
+def _outcome(endpoint: Lifecycle, hook: str, value: Any) -> Steps:
+    if type(value) not in PLAIN and is_awaitable(value):
+        value = yield Outcome(endpoint.name, hook, value)
+    return value
+
+
+def straight(endpoint: Lifecycle, args: tuple[Any, ...], transport: BlockingTransport, url: str | None) -> Any:
+    """From bound arguments to the result where no hook is overridden; for "direct call"."""
+    if url is None:
+        url = endpoint.request_url(args)
+    return parse(endpoint, send(endpoint, transport, url, prepare_plain(endpoint, args)))
+
+
+async def straight_async(
+    endpoint: Lifecycle, args: tuple[Any, ...], transport: AwaitingTransport, url: str | None
+) -> Any:
+    """From bound arguments to the awaited result where no hook is overridden; for "direct call, async"."""
+    if url is None:
+        url = endpoint.request_url(args)
+    return parse(endpoint, await send(endpoint, transport, url, prepare_plain(endpoint, args)))
+
+
+def _body(endpoint: Lifecycle, args: tuple[Any, ...]) -> Any:
+    return args[-1] if args and endpoint.has_body else None
+
+
+# --- prepare ---------------------------------------------------------------------------------------------------------
+
+
+def prepare(endpoint: Lifecycle, body: Any = None) -> Any:
+    """What is sent: `request_init` overlaid with `method`, `signal` and `body`, and the headers.
+
+    A JSON body is encoded to text. Raises TypeError for a body that has no JSON form.
+    """
+    request_init = endpoint.request_init
+    init: dict[str, Any] = {**request_init, "method": endpoint.method, "signal": endpoint.signal, "body": None}
+    as_json = True
+    if body is not None and not (type(body) is str and not body):
+        as_json = is_json_body(body, endpoint.body_format)
+        init["body"] = json_text(body, endpoint.name) if as_json else body
+    own = request_init.get("headers")
+    headers: dict[str, str] = {"Content-Type": _JSON_TYPE} if as_json else {}
+    if own:
+        own = dict(own)
+        if any(name.lower() == "content-type" for name in own):
+            headers.clear()
+        headers.update(own)
+    sent = endpoint.get_headers(headers)
+    if type(sent) is not dict and is_awaitable(sent):
+        transport = current_transport()
+        if not isinstance(transport, BlockingTransport):
+            return _with_headers(init, sent)
+        Outcome(endpoint.name, "get_headers", sent).take(transport)
+    init["headers"] = sent
+    return init
+
+
+async def _with_headers(init: dict[str, Any], headers: Any) -> dict[str, Any]:
+    init["headers"] = await headers
+    return init
+
+
+def prepare_plain(endpoint: Lifecycle, args: tuple[Any, ...]) -> Mapping[str, Any]:
+    """`prepare` where no hook is overridden: what is the same for all calls is made once, as nobody can change it."""
+    if endpoint.has_body or endpoint.request_init or endpoint.signal is not None:
+        init: Mapping[str, Any] = prepare(endpoint, _body(endpoint, args))
+        return init
+    plan = endpoint.plan
+    made = plan.init
+    if made is None or made["method"] != endpoint.method:
+        made = plan.init = prepare(endpoint)
+    return made
+
+
+# --- send ------------------------------------------------------------------------------------------------------------
+
+
+def send(endpoint: Lifecycle, transport: Any, url: str, init: Mapping[str, Any]) -> Any:
+    """The response, or an awaitable of it where the transport is one of asyncio."""
+    return transport.send(url, init, timeout=endpoint.timeout, stream=endpoint.content == "stream")
+
+
+# --- parse -----------------------------------------------------------------------------------------------------------
+
+
+def parse(endpoint: Lifecycle, response: Any) -> Any:
+    """The value of a response: JSON, text, bytes or None, as status, content type and options say.
+
+    An awaitable of it where the body is still to be awaited. Raises ParseError (400) for malformed JSON,
+    UnexpectedContentError (404) for text or binary content where the endpoint has a schema.
+    """
+    if response.status_code == 204:
+        return None
+    if endpoint.content == "stream":
+        return (current_transport() or transport_for(None)).streamed(response)
+    try:
+        content = response.content
+    except RuntimeError as error:
+        content = (current_transport() or transport_for(None)).read(response, error)
+        if not isinstance(content, bytes):
+            return _parsed_later(endpoint, response, content)
+    return _parsed(endpoint, response, content)
+
+
+async def _parsed_later(endpoint: Lifecycle, response: Any, content: Awaitable[bytes]) -> Any:
+    return _parsed(endpoint, response, await content)
+
+
+def _parsed(endpoint: Lifecycle, response: Any, content: bytes) -> Any:
+    wanted = endpoint.content
+    kind = str(response.headers.get("content-type", "")).lower()
+    if wanted == "json" or (wanted is None and "json" in kind):
+        try:
+            return decode_json(content)
+        except ValueError as error:
+            raise _malformed(response, kind, content, error) from error
+    if wanted == "bytes":
+        return content
+    binary = wanted is None and bool(kind) and _TEXTUAL(kind) is None
+    if not has_schema(endpoint.schema) or endpoint.plan.own_process or wanted == "text":
+        return content if binary else _text(response, content)
+    raise _unexpected(endpoint.name, response, kind, None if binary else _text(response, content))
+
+
+def has_schema(schema: Any) -> bool:
+    """True for a schema that needs an object or a list: any but a bare text."""
+    return schema is not None and not isinstance(schema, str)
+
+
+def _text(response: Any, content: bytes) -> str:
+    """The body as text, in the charset that the response names, else UTF-8; bytes that do not decode are replaced."""
+    try:
+        return content.decode(response.charset_encoding or "utf-8", "replace")
+    except LookupError:
+        return content.decode("utf-8", "replace")
+
+
+def _malformed(response: Any, kind: str, content: bytes, error: ValueError) -> ParseError:
+    url = url_of(response)
+    if content:
+        problem = f"the answer is not JSON ({error}), though its content type is {kind or 'missing'!r}"
+    else:
+        problem = "the answer is empty where JSON was expected"
+    return ParseError(f"{url}: {problem}", status=400, response=response, url=url)
+
+
+def _unexpected(owner: str, response: Any, kind: str, text: str | None) -> UnexpectedContentError:
+    url = url_of(response)
+    start = f"{url}: endpoint {owner!r} has a schema and expected JSON, but the answer is "
+    if text is None:
+        rest = f"binary content of type {kind!r}; give schema=None to get its bytes"
+    elif "html" in kind or text.lstrip()[:15].lower().startswith(("<!doctype html", "<html")):
+        rest = f"HTML; the route may not exist on the server. It begins with: {text[:300]}"
+    elif _is_json(text):
+        rest = (
+            f"JSON text with the content type {kind or 'missing'!r}; let the server send "
+            "'application/json', or give content='json'"
+        )
+    else:
+        rest = f"text of type {kind or 'missing'!r}; give schema=None or a process that makes an object of it"
+    return UnexpectedContentError(start + rest, status=404, response=response, url=url)
+
+
+def _is_json(text: str) -> bool:
+    try:
+        decode_json(text.encode("utf-8", "replace"))
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,119 @@
+"""Endpoints derived from a list endpoint: what adds to its collection, changes it, or pages through it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final, Protocol
+
+from ..base.values import is_mapping
+from ..schema.collection import Collection, find_collection, paginated_schema
+
+_REMOVALS: Final = ("move", "remove")
+
+
+class Listing(Protocol):
+    """What is asked of a list endpoint here."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def path(self) -> str: ...
+    @property
+    def item_path(self) -> str | None: ...
+    @property
+    def schema(self) -> Any: ...
+    @property
+    def pagination(self) -> Any: ...
+    @property
+    def pagination_field(self) -> str | None: ...
+    @property
+    def signatures(self) -> Mapping[str, Any] | None: ...
+    def key(self, /, *args: Any, **kwargs: Any) -> str: ...
+    def extend(self, **options: Any) -> Any: ...
+
+
+def changer(listing: Listing, member: str, derived: dict[str, Any]) -> Any:
+    """The endpoint that is this member of a list: push, unshift, assign, remove or move. `derived` keeps those made.
+
+    Raises ValueError where the schema of the list has no collection that the member could change.
+    """
+    found = derived.get(member)
+    if found is None:
+        schema: Any = getattr(_collection(listing, member), member)
+        removal = member in _REMOVALS
+        options: dict[str, Any] = {
+            "method": "PATCH" if removal else "POST",
+            "schema": schema,
+            "name": f"{listing.name}.{member if removal else 'create'}",
+            "signature": _signature(listing, member),
+        }
+        if removal:
+            options["path"] = listing.item_path or listing.path
+        else:
+            options["optimistic_payload"] = "entries" if member == "assign" else "merged"
+        options.update(_options(listing, member))
+        found = derived[member] = listing.extend(**options)
+    return found
+
+
+def pager(listing: Listing, derived: dict[str, Any]) -> Any:
+    """The endpoint that fetches a further page of a list, as its pagination options say. `derived` keeps it.
+
+    Raises AttributeError where they say nothing, ValueError without a collection.
+    """
+    cursor: Any = listing.pagination_field
+    pagination: Mapping[str, Any] | None = listing.pagination if is_mapping(listing.pagination) else None
+    if pagination is not None and pagination.get("remove_cursor") is not None:
+        cursor = pagination["remove_cursor"]
+    if cursor is None:
+        raise AttributeError(
+            f"endpoint {listing.name!r} has no get_page: set pagination_field to the search parameter of the page"
+        )
+    found = derived.get("get_page")
+    if found is None:
+        found = paged(listing, cursor).extend(
+            signature=_signature(listing, "get_page"), **_options(listing, "get_page")
+        )
+        derived["get_page"] = found
+    return found
+
+
+def paged(listing: Listing, cursor: str | Callable[..., Any]) -> Any:
+    """An endpoint whose responses are pages of a list; `cursor` names the page, or gives a page's list arguments."""
+    remove_cursor = _field_remover(cursor) if isinstance(cursor, str) else cursor
+
+    def key(*args: Any) -> str:
+        return listing.key(*remove_cursor(*args))
+
+    return listing.extend(
+        schema=paginated_schema(listing.schema, remove_cursor), key=key, name=f"{listing.name}.get_page"
+    )
+
+
+def _collection(listing: Listing, member: str) -> Collection:
+    found = find_collection(listing.schema)
+    if found is None:
+        raise ValueError(
+            f"Missing Collection: {member} of endpoint {listing.name!r} needs a Collection in its schema, "
+            f"which is {listing.schema!r}; declare it as Collection([S])"
+        )
+    return found
+
+
+def _signature(listing: Listing, member: str) -> Any:
+    return (listing.signatures or {}).get(member)
+
+
+def _options(listing: Listing, member: str) -> Mapping[str, Any]:
+    """The options that the list was given for this member."""
+    return getattr(listing, f"{member}_options", None) or {}
+
+
+def _field_remover(field: str) -> Callable[..., tuple[Any, ...]]:
+    def remove(*args: Any) -> tuple[Any, ...]:
+        first = args[0] if args else None
+        if not is_mapping(first):
+            return ()
+        return ({name: value for name, value in first.items() if name != field},)
+
+    return remove

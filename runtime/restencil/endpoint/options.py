@@ -1,0 +1,208 @@
+"""The options of endpoints as one table: how each reads where nobody sets it, and what it may be.
+
+An option is given to the constructor or to `extend`, or set by a class for all its endpoints. What is not in the table
+becomes an attribute as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from ..base.values import described
+
+Check: TypeAlias = Callable[[str, Any, Any], None]
+"""Called with the name of an option, its value and the endpoint; raises for a value that cannot be."""
+
+
+class Marker:
+    """A value that is one of a kind."""
+
+    __slots__ = ("_name",)
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __repr__(self) -> str:
+        return self._name
+
+
+ANY: Final = Marker("ANY")
+"""The `body` of an endpoint that declares nothing about it."""
+
+
+class Option(NamedTuple):
+    """One row of the table.
+
+    `kind` is "value", "hook" (a method of the endpoint where it is not set), or "derived" (found anew in each
+    construction, from other options). `default` is how a value reads that is not set. `http` marks those that mean
+    something to endpoints of HTTP alone.
+    """
+
+    kind: str = "value"
+    default: Any = None
+    check: Check | None = None
+    http: bool = False
+
+
+def _length(name: str, value: Any, endpoint: Any) -> None:
+    what = f"{name} of endpoint {endpoint.name!r} is"
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        raise TypeError(f"{what} {described(value)}; expected a number of milliseconds, or None")
+    if value < 0:
+        raise ValueError(f"{what} negative: {value!r} ms")
+    if value != value or (value == 0 and name == "poll_frequency"):
+        raise ValueError(f"{what} {value!r} ms; expected a positive number, or None")
+
+
+def _one_of(*choices: str) -> Check:
+    def check(name: str, value: Any, endpoint: Any) -> None:
+        if value not in choices:
+            raise ValueError(f"{name} of endpoint {endpoint.label} is one of {', '.join(choices)}, not {value!r}")
+
+    return check
+
+
+_VALUE: Final = Option()
+_HOOK: Final = Option("hook")
+_HTTP_HOOK: Final = Option("hook", http=True)
+_DERIVED: Final = Option("derived")
+_LENGTH: Final = Option(check=_length)
+
+OPTIONS: Final[Mapping[str, Option]] = {
+    # What the operation is
+    "name": _DERIVED,
+    "side_effect": _DERIVED,
+    "schema": _VALUE,
+    "signature": _VALUE,
+    "signatures": _VALUE,
+    "deprecated": _VALUE,
+    "fetch": _HOOK,
+    "key": _HOOK,
+    "test_key": _HOOK,
+    # How long its results live, and what becomes of them
+    "data_expiry_length": _LENGTH,
+    "error_expiry_length": _LENGTH,
+    "poll_frequency": _LENGTH,
+    "invalid_if_stale": _VALUE,
+    "error_policy": _VALUE,
+    "get_optimistic_response": _VALUE,
+    "optimistic": _VALUE,
+    "optimistic_payload": _VALUE,
+    "update": _VALUE,
+    "refresh": _VALUE,
+    "retries": _VALUE,
+    # Lists
+    "item_path": _VALUE,
+    "pagination": _VALUE,
+    "pagination_field": _VALUE,
+    # The request
+    "client": _VALUE,
+    "signal": _VALUE,
+    "timeout": _VALUE,
+    "wire": _VALUE,
+    "body": Option(default=ANY),
+    "body_format": Option(check=_one_of("json", "form", "multipart", "bytes", "text"), http=True),
+    "content": Option(check=_one_of("json", "text", "bytes", "stream"), http=True),
+    "path": Option("derived", http=True),
+    "method": Option("derived", http=True),
+    "url_prefix": Option("derived", default="", http=True),
+    "request_init": Option("derived", default={}, http=True),
+    "url": _HOOK,
+    "search_to_string": _HTTP_HOOK,
+    "get_request_init": _HTTP_HOOK,
+    "get_headers": _HTTP_HOOK,
+    "fetch_response": _HTTP_HOOK,
+    "parse_response": _HTTP_HOOK,
+    "process": _HTTP_HOOK,
+}
+
+UNSET: Final[dict[str, Any]] = {name: option.default for name, option in OPTIONS.items() if option.kind == "value"}
+"""How options read that are not set."""
+
+HOOKS: Final = frozenset(name for name, option in OPTIONS.items() if option.kind == "hook")
+"""Options that are methods where they are not set."""
+
+_CHECKED: Final = {name: option for name, option in OPTIONS.items() if option.check is not None}
+
+
+def check_options(endpoint: Any, *, http: bool) -> None:
+    """Raises TypeError or ValueError for an option of this endpoint that cannot be."""
+    for name, option in _CHECKED.items():
+        if option.http is http and option.check is not None:
+            value = getattr(endpoint, name)
+            if value is not None:
+                option.check(name, value, endpoint)
+
+
+RESERVED: Final = frozenset(
+    {
+        "address",
+        "assembled",
+        "assign",
+        "bind_args",
+        "bind_for",
+        "extend",
+        "get_page",
+        "has_body",
+        "lasting_test",
+        "move",
+        "paginated",
+        "perform",
+        "perform_async",
+        "plan",
+        "push",
+        "remove",
+        "request",
+        "request_url",
+        "rules",
+        "steps",
+        "unshift",
+    }
+)
+"""Members that no option may hide."""
+
+
+def refuse_reserved(given: Mapping[str, Any]) -> None:
+    """Raises TypeError for an option that would hide a member of every endpoint."""
+    reserved = RESERVED.intersection(given)
+    if reserved:
+        raise TypeError(f"{min(reserved)!r} is a member of every endpoint, not an option")
+
+
+def keyword_defaults(signature: Any) -> dict[str, Any]:
+    """Defaults in the signature that an endpoint was declared with, but for None, which is no parameter at all."""
+    defaults: Mapping[str, Any] = getattr(signature, "__kwdefaults__", None) or {}
+    return {name: value for name, value in defaults.items() if value is not None and name != "body"}
+
+
+def side_effect_of(kind: type[Any], given: Mapping[str, Any], base: bool | None) -> bool:
+    """Whether an endpoint of this class has a side effect: as given, as it was extended from, as its class says."""
+    explicit = given.get("side_effect")
+    if explicit is None and base is None:
+        explicit = getattr(kind, "side_effect", None)
+    return bool(base if explicit is None else explicit)
+
+
+def http_side_effect_of(kind: type[Any], given: Mapping[str, Any], base: bool | None) -> bool:
+    """Whether an HTTP endpoint has a side effect: where nothing says so, every method but GET has one."""
+    if given.get("side_effect") is None:
+        method = given.get("method")
+        if method is None and base is None and getattr(kind, "side_effect", None) is None:
+            method = getattr(kind, "method", None)
+        if method is not None:
+            return str(method).upper() != "GET"
+    return side_effect_of(kind, given, base)
+
+
+def method_of(kind: type[Any], given: Mapping[str, Any], base: str | None) -> str:
+    """The method of an HTTP endpoint: as given, as it was extended from, as its class says, or by its side effect."""
+    method = given.get("method")
+    if method is None:
+        if base is not None:
+            return base
+        method = getattr(kind, "method", None)
+    if method is not None:
+        return str(method).upper()
+    explicit = given.get("side_effect")
+    return "POST" if (getattr(kind, "side_effect", None) if explicit is None else explicit) else "GET"

@@ -1,0 +1,67 @@
+"""What the standard mutations of a resource are expected to answer, where `optimistic=True` asks for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
+
+from ..base.values import is_mapping, is_sequence
+from ..schema.entity import entity_of
+from ..schema.record import to_wire
+
+if TYPE_CHECKING:
+    from .endpoint import Endpoint
+
+Payload: TypeAlias = Callable[..., Any]
+"""Called with the endpoint, a snapshot and the bound arguments."""
+
+
+def url_params(endpoint: Endpoint[..., Any], args: tuple[Any, ...]) -> Any:
+    """The URL parameters among bound arguments."""
+    params = args[0] if args else None
+    return {} if not params or (len(args) == 1 and endpoint.has_body) else params
+
+
+def _body(endpoint: Endpoint[..., Any], args: tuple[Any, ...]) -> Any:
+    return args[-1] if args and endpoint.has_body else None
+
+
+def _as_record(endpoint: Endpoint[..., Any], args: tuple[Any, ...]) -> Mapping[str, Any]:
+    """URL parameters as members of a record: those of the path have Python names, the fields may not."""
+    return cast("Mapping[str, Any]", to_wire(url_params(endpoint, args), entity_of(endpoint.schema)))
+
+
+def _merged(endpoint: Endpoint[..., Any], snapshot: Any, *args: Any) -> Any:
+    """The parameters with the body over them."""
+    params, body = _as_record(endpoint, args), _body(endpoint, args)
+    if is_sequence(body):
+        return [{**params, **item} for item in body]
+    return {**params, **body} if is_mapping(body) else {**params}
+
+
+def _entries(endpoint: Endpoint[..., Any], snapshot: Any, *args: Any) -> Any:
+    """The body alone: what is assigned are its members; parameters beside them would be entries of the map."""
+    return _body(endpoint, args) or {}
+
+
+def _patched(endpoint: Endpoint[..., Any], snapshot: Any, *args: Any) -> Any:
+    """What the store has, with parameters and body over it. Raises AbortOptimistic where it has nothing."""
+    body = _body(endpoint, args)
+    current = snapshot.get(endpoint.schema, url_params(endpoint, args))
+    if current is None:
+        raise snapshot.abort
+    return {**_as_record(endpoint, args), **to_wire(current), **(body if is_mapping(body) else {})}
+
+
+def _params(endpoint: Endpoint[..., Any], snapshot: Any, *args: Any) -> Any:
+    """The parameters alone."""
+    return url_params(endpoint, args)
+
+
+PAYLOADS: Final[Mapping[str, Payload]] = {
+    "entries": _entries,
+    "merged": _merged,
+    "params": _params,
+    "patched": _patched,
+}
+"""By the option `optimistic_payload`."""

@@ -1,0 +1,84 @@
+"""What of an endpoint is overridden, by its class or by an option: decided once, when the endpoint is made."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from .path import PathTemplate
+
+STEPS: Final = frozenset(
+    {
+        "fetch",
+        "fetch_response",
+        "get_headers",
+        "get_request_init",
+        "has_body",
+        "parse_response",
+        "process",
+        "request_url",
+        "search_to_string",
+        "steps",
+        "url",
+    }
+)
+"""What the lifecycle of a request calls, and users may override."""
+
+_DECODING: Final = frozenset({"fetch", "parse_response", "process", "steps"})
+_OVERRIDABLE: Final = STEPS | {"key", "test_key"}
+
+
+class Plan:
+    """What the ways of an endpoint depend on; each fact is false, or None, where there is no library's way to take."""
+
+    __slots__ = (
+        "decodes",
+        "init",
+        "key_is_address",
+        "keywords_are_params",
+        "lasting_test",
+        "own_fetch",
+        "own_process",
+        "straight",
+        "template",
+    )
+
+    def __init__(
+        self,
+        own: frozenset[str] | None = None,
+        *,
+        streams: bool = False,
+        template: PathTemplate | None = None,
+        keywords_are_params: bool = False,
+    ) -> None:
+        decided = own is not None
+        own = own or frozenset()
+        self.straight = decided and not streams and not own & STEPS
+        """No step of the lifecycle is overridden: they are taken one after the other, without asking what they gave."""
+        self.own_fetch = "fetch" in own
+        """A `fetch` of the user's own stands in place of the lifecycle."""
+        self.own_process = "process" in own
+        """A `process` of the user's own may make of a response what fits the schema."""
+        self.decodes = decided and not own & _DECODING
+        """A response is decoded by the library for its call alone, so that no one else holds its objects."""
+        self.key_is_address = decided and "key" not in own
+        """The key of a request is its method and its URL."""
+        self.lasting_test = decided and "test_key" not in own
+        """`test_key` always says the same of a key."""
+        fills = template is not None and not template.leads and not own & {"url", "has_body"}
+        self.template = template if fills else None
+        """The template that alone makes the URL of parameters that fill it."""
+        self.init: Mapping[str, Any] | None = None
+        """What calls send that have nothing of their own to say, once one was made: "direct call"."""
+        self.keywords_are_params = keywords_are_params and "has_body" not in own
+        """Keywords are the parameters: there are no names or defaults for them, no body, and no warning."""
+
+
+def overridden(kind: type[Any], library: type[Any], options: Mapping[str, Any]) -> frozenset[str]:
+    """What a class, next to the library's own one that it derives from, or options override."""
+    return frozenset(
+        name
+        for name in _OVERRIDABLE
+        if options.get(name) is not None or getattr(kind, name) is not getattr(library, name)
+    )

@@ -1,0 +1,123 @@
+"""Requests that can be aborted: whoever waits for one is let go as soon as its signal says so."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable, Coroutine, Generator
+from contextvars import copy_context
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from ..base.lazy import asyncio
+
+if TYPE_CHECKING:
+    from ..base.abort import AbortSignal
+    from ..base.scheduler import Scheduler
+    from .adapter import RawResponse
+
+SIGNAL_EXTENSION: Final = "restencil_signal"
+"""The extension of a response that holds the signal of its request."""
+
+
+class AbortableRequest:
+    """A request in a thread of its own, so that whoever waits for it can be let go at once.
+
+    A blocking request cannot be interrupted from another thread. The thread of an aborted one ends by itself: with the
+    response, which is closed unread, or with the timeout.
+    """
+
+    def __init__(self, send: Callable[[], RawResponse], signal: AbortSignal, scheduler: Scheduler | None) -> None:
+        self._send = send
+        self._signal = signal
+        self._scheduler = scheduler
+        self._done = threading.Event()
+        self._lock = threading.Lock()
+        self._abandoned = False
+        self._response: RawResponse | None = None
+        self._error: BaseException | None = None
+
+    def _work(self) -> None:
+        try:
+            response = self._send()
+        except BaseException as error:
+            self._error = error
+        else:
+            with self._lock:
+                self._response = response
+                abandoned = self._abandoned
+            if abandoned:
+                response.close()
+        self._done.set()
+
+    def wait(self) -> RawResponse:
+        """The response. Raises AbortError as soon as the signal is aborted."""
+        forget = self._signal.add_listener(self._done.set)
+        context = copy_context()
+        try:
+            if self._scheduler is None:
+                threading.Thread(
+                    target=context.run, args=(self._work,), name="restencil-abortable", daemon=True
+                ).start()
+                self._done.wait()
+            else:
+                from ..base.scheduler import block
+
+                self._scheduler.spawn(lambda: context.run(self._work))
+                block(self._scheduler, self._done)
+        finally:
+            forget()
+        if self._signal.aborted:
+            with self._lock:
+                self._abandoned = True
+                response = self._response
+            if response is not None:
+                response.close()
+            raise self._signal.error()
+        if self._error is not None:
+            raise self._error
+        return cast("RawResponse", self._response)
+
+
+async def unless_aborted(sending: Coroutine[Any, Any, RawResponse], signal: AbortSignal) -> RawResponse:
+    """The response, in a task of its own that is cancelled as soon as the signal is aborted. Raises AbortError then."""
+    loop = asyncio.get_running_loop()
+    request = loop.create_task(sending)
+    forget = signal.add_listener(lambda: loop.call_soon_threadsafe(request.cancel))
+    try:
+        return await request
+    except asyncio.CancelledError:
+        if signal.aborted and request.cancelled():
+            raise signal.error() from None
+        raise
+    finally:
+        forget()
+
+
+@contextlib.contextmanager
+def ends_when_aborted(signal: AbortSignal | None) -> Generator[None]:
+    """What the running task awaits in this block ends with AbortError as soon as the signal is aborted."""
+    if signal is None:
+        yield
+        return
+    signal.raise_if_aborted()
+    loop, task = asyncio.get_running_loop(), asyncio.current_task()
+    assert task is not None
+    waits = True
+    gave_up = False
+
+    def give_up() -> None:
+        nonlocal gave_up
+        if waits:
+            gave_up = True
+            task.cancel()
+
+    forget = signal.add_listener(lambda: loop.call_soon_threadsafe(give_up))
+    try:
+        yield
+    except asyncio.CancelledError:
+        if gave_up and task.uncancel() == 0:
+            raise signal.error() from None
+        raise
+    finally:
+        waits = False
+        forget()

@@ -1,0 +1,124 @@
+"""What is to be sent, and what the sender of it knows: the common ground of all who work on a request."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Mapping
+from typing import Any, Final, TypeAlias, cast
+
+from ..base.transport import public_url
+from .adapter import AnyClient, RawHeaders, SentHeaders, merged_headers
+from .redaction import check_values
+
+Headers: TypeAlias = dict[str, str]
+
+_SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:").match
+
+
+def headers_in(init: Mapping[str, Any]) -> Headers:
+    """The headers that an endpoint wants sent, as a dict."""
+    own: Any = init.get("headers")
+    return cast("Headers", own if type(own) is dict else dict(own or ()))
+
+
+class Order:
+    """What is to be sent, and how; `timeout` is in milliseconds, `sender` the one that carries it out.
+
+    `public` is the URL for messages, `shown` the same where it is another one than `url`, else None. `apart` says that
+    the body is read in a step of its own: streamed, or within limits.
+    """
+
+    __slots__ = ("apart", "deadline", "headers", "init", "public", "sender", "shown", "stream", "timeout", "url")
+
+    def __init__(
+        self,
+        sender: Sender,
+        url: str,
+        public: str,
+        shown: str | None,
+        init: Mapping[str, Any],
+        headers: Headers,
+        timeout: float | None,
+        stream: bool,
+    ) -> None:
+        self.sender = sender
+        self.url = url
+        self.public = public
+        self.shown = shown
+        self.init = init
+        self.headers = headers
+        self.timeout = timeout
+        self.stream = stream
+        self.deadline = None if timeout is None else time.monotonic() + timeout / 1000
+        self.apart = stream or timeout is not None or sender.limit is not None
+
+
+class Sender:
+    """What senders of both kinds know: who opened the client, where relative URLs lead, the limit of a body's size."""
+
+    def __init__(self, given: AnyClient | None, base: str, limit: int | None) -> None:
+        self.owns = given is None
+        self.limit = limit
+        self._given = given
+        self._base = base
+        self._last: tuple[list[tuple[bytes, bytes]], Headers, bytes, RawHeaders, dict[str, str] | None] | None = None
+
+    @property
+    def base(self) -> str:
+        """Where relative URLs lead: the base URL of the transport, else that of the user's client."""
+        return self._base or ("" if self._given is None else str(self._given.base_url))
+
+    def order(
+        self,
+        url: str,
+        init: Mapping[str, Any],
+        prepared: tuple[str, Headers] | None,
+        timeout: float | None,
+        stream: bool,
+    ) -> Order:
+        """The order for what an endpoint made; `prepared` are the URL and the headers that are really sent.
+
+        Raises ValueError for a relative URL without a base.
+        """
+        if prepared is not None:
+            address, headers = prepared
+        else:
+            address, headers = url, headers_in(init)
+        absolute = public = address if _SCHEME(address) else _resolved(address, self.base)
+        if prepared is not None:
+            # What was added to the query may be a secret; where the request really goes is none.
+            path, _, query = absolute.partition("?")
+            given = url.partition("?")[2]
+            if query != given:
+                public = f"{path}?{given}" if given else path
+        if "@" in public:
+            public = public_url(public)
+        shown = None if prepared is None or public == absolute else public
+        return Order(self, absolute, public, shown, init, headers, timeout, stream)
+
+    def headers(self, client: AnyClient, own: Headers, host: bytes) -> RawHeaders:
+        """The client's headers with an endpoint's over them, for one request. Raises ValueError for one that cannot be.
+
+        The last ones are kept, as they seldom change: "direct call".
+        """
+        default = client.headers.raw
+        last = self._last
+        if last is None or last[2] != host or last[1] != own or last[0] != default:
+            check_values(own)
+            merged = merged_headers(default, own, host)
+            items = dict(merged) if merged.encoding == "ascii" else None
+            self._last = last = default, dict(own), host, merged, items
+        return SentHeaders(last[3], last[4])
+
+
+def _resolved(url: str, base: str) -> str:
+    """The absolute URL of a relative one. Raises ValueError without a base."""
+    if not base:
+        raise ValueError(
+            f"the URL {url!r} is relative and there is no base URL: set url_prefix on the endpoint, "
+            "or base_url on the controller or client"
+        )
+    if not url or url.startswith("?"):
+        return base + url
+    return f"{base.removesuffix('/')}/{url.removeprefix('/')}"

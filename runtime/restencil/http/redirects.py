@@ -1,0 +1,96 @@
+"""From the first response to the one that counts: redirects followed, the body read, refusals as NetworkError."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from ..base.errors import NetworkError
+from ..base.transport import URL_EXTENSION
+from .adapter import auth_after_redirect, send, send_async
+from .credentials import give_cookies, origin_of, redirect_headers
+from .limits import ReadWithin
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+    from typing import Any
+
+    from ..base.steps import Step
+    from .adapter import AnyClient, RawRequest, RawResponse
+    from .order import Order
+
+REDIRECTS: Final = ("follow", "error", "manual")
+MAX_REDIRECTS: Final = 20
+
+
+class _Send:
+    """A step: sends the request that a redirect led to."""
+
+    __slots__ = ("_auth", "_client", "_request", "_stream")
+
+    def __init__(self, client: Any, request: RawRequest, auth: Any, *, stream: bool) -> None:
+        self._client = client
+        self._request = request
+        self._auth = auth
+        self._stream = stream
+
+    def take(self, transport: object) -> RawResponse:
+        return send(self._client, self._request, self._auth, stream=self._stream)
+
+    async def take_async(self, transport: object) -> RawResponse:
+        return await send_async(self._client, self._request, self._auth, stream=self._stream)
+
+
+class _Close:
+    """A step: gives the connection of a response back, of which nothing more is read."""
+
+    __slots__ = ("_response",)
+
+    def __init__(self, response: RawResponse) -> None:
+        self._response = response
+
+    def take(self, transport: object) -> None:
+        self._response.close()
+
+    async def take_async(self, transport: object) -> None:
+        await self._response.aclose()
+
+
+def settled(client: AnyClient, order: Order, response: RawResponse) -> Generator[Step, Any, RawResponse]:
+    """The response that counts, from the first one. Raises NetworkError where it is a refusal."""
+    redirect = order.init.get("redirect") or "follow"
+    origin = origin_of(response.request.url)
+    at_home = True
+    followed = 0
+    while True:
+        following = response.next_request
+        if following is None or redirect == "manual":
+            break
+        yield _Close(response)
+        if redirect == "error":
+            raise NetworkError(
+                f"{order.public}: redirected, which request_init['redirect'] = 'error' refuses",
+                status=response.status_code,
+                response=response,
+                url=order.public,
+            )
+        followed += 1
+        if followed > MAX_REDIRECTS:
+            raise NetworkError(
+                f"{order.public}: redirected more than {MAX_REDIRECTS} times", response=response, url=order.public
+            )
+        at_home = at_home and origin_of(following.url) == origin
+        redirect_headers(following, order.headers, same_origin=at_home)
+        give_cookies(client, order, following, at_home=at_home)
+        response = yield _Send(client, following, auth_after_redirect(same_origin=at_home), stream=order.apart)
+        response.extensions[URL_EXTENSION] = order.public
+    accepted = 200 <= response.status_code < 300
+    if order.apart and not (accepted and order.stream):
+        response = yield ReadWithin(response, order.sender.limit, order.deadline)
+    if not accepted:
+        raise NetworkError(
+            f"{order.public}: {response.reason_phrase or response.status_code}",
+            status=response.status_code,
+            response=response,
+            url=order.public,
+        )
+    return response

@@ -1,0 +1,202 @@
+"""The senders: they carry orders out through a client of the HTTP library, the user's or one that is opened here."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import threading
+from typing import TYPE_CHECKING, Final, cast
+from weakref import WeakKeyDictionary, WeakSet
+
+from ..base.errors import NetworkError
+from ..base.steps import drive, drive_async
+from ..base.transport import URL_EXTENSION
+from .adapter import (
+    FAILURES,
+    InvalidUrl,
+    auth_of,
+    open_async_client,
+    open_client,
+    parsed_url,
+    request_extensions,
+    send,
+    send_async,
+    with_client_params,
+)
+from .bodies import request_with
+from .cancellation import current_cancellation
+from .credentials import CREDENTIALS, forget_cookies, give_cookies, keep_cookies, own_cookies
+from .order import Sender
+from .redaction import hide_url, redacted, show_url
+from .redirects import REDIRECTS, settled
+
+if TYPE_CHECKING:
+    from ..base.transport import BlockingTransport
+    from .adapter import AnyClient, AsyncClient, Client, RawRequest, RawResponse
+    from .cancellation import TracedTransport
+    from .order import Order
+
+log: Final = logging.getLogger("restencil.transport")
+
+
+def _first_request(client: AnyClient, order: Order) -> RawRequest:
+    """The first request of an order, as the client itself would build it but for cookies. Raises ValueError."""
+    init = order.init
+    redirect, credentials = init.get("redirect"), init.get("credentials")
+    if redirect is not None and redirect not in REDIRECTS:
+        raise ValueError(f"redirect is 'follow', 'error' or 'manual', not {redirect!r}")
+    if credentials is not None and credentials not in CREDENTIALS:
+        raise ValueError(f"credentials is 'omit', 'same-origin' or 'include', not {credentials!r}")
+    try:
+        url = parsed_url(order.url)
+    except InvalidUrl as error:
+        raise ValueError(f"not a URL that can be requested: {order.public!r} ({error})") from error
+    request = request_with(
+        client,
+        str(init.get("method") or "GET").upper(),
+        with_client_params(client, url),
+        order.sender.headers(client, order.headers, url.host_header),
+        init.get("body"),
+        request_extensions(order.timeout),
+    )
+    give_cookies(client, order, request, at_home=True)
+    return request
+
+
+def _is_settled(response: RawResponse, order: Order) -> bool:
+    """True for a response that is complete: nothing to follow, to read or to refuse."""
+    response.extensions[URL_EXTENSION] = order.public
+    if log.isEnabledFor(logging.DEBUG):
+        method, headers = order.init.get("method"), redacted(response.request.headers)
+        log.debug("%s %s: %d, sent with %s", method, order.public, response.status_code, headers)
+    return 200 <= response.status_code < 300 and not order.apart
+
+
+def _failed(order: Order, error: BaseException) -> NetworkError:
+    return NetworkError(f"{order.public}: {str(error) or type(error).__name__}", url=order.public)
+
+
+class SyncSender(Sender):
+    """Carries orders out for blocking code: through the given client, never closed here, or one opened when needed."""
+
+    def __init__(self, given: Client | None, base: str, limit: int | None) -> None:
+        super().__init__(given, base, limit)
+        self._client = given
+        self._jar = own_cookies()
+        self._lock = threading.Lock()
+        _sync_senders.add(self)
+
+    def forked(self) -> None:
+        """This is a forked process: a client that was opened has the parent's connections, so a new one follows."""
+        self._lock = threading.Lock()
+        if self.owns and self._client is not None:
+            _inherited.append(self._client)
+            self._client = None
+
+    @property
+    def client(self) -> Client:
+        """The client that requests go through."""
+        with self._lock:
+            if self._client is None:
+                self._client = open_client(self._jar)
+            return self._client
+
+    def carry_out(self, order: Order, transport: BlockingTransport) -> RawResponse:
+        """The response to an order of this transport. Raises NetworkError, ValueError."""
+        client = self._client or self.client
+        kept = keep_cookies() if self.owns else None
+        hidden = hide_url(order.shown) if order.shown is not None else None
+        try:
+            request = _first_request(client, order)
+            response = send(client, request, auth_of(client, order.url), stream=order.apart)
+            if _is_settled(response, order):
+                return response
+            return cast("RawResponse", drive(settled(client, order, response), transport))
+        except FAILURES as error:
+            raise _failed(order, error) from error
+        finally:
+            if kept is not None:
+                forget_cookies(kept)
+            if hidden is not None:
+                show_url(hidden)
+
+    def close(self) -> None:
+        """Closes the client if it was opened here; the next request opens another one."""
+        with self._lock:
+            client, self._client = (self._client, None) if self.owns else (None, self._client)
+        if client is not None:
+            client.close()
+
+
+_sync_senders: Final[WeakSet[SyncSender]] = WeakSet()
+_inherited: Final[list[Client]] = []
+"""Clients of a parent process: kept, so that nothing closes them here."""
+
+
+def _after_fork() -> None:
+    for sender in list(_sync_senders):
+        sender.forked()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+
+
+class AsyncSender(Sender):
+    """Carries orders out for asyncio: through the given client, or one for each loop, as connections belong to one."""
+
+    def __init__(self, given: AsyncClient | None, base: str, limit: int | None) -> None:
+        super().__init__(given, base, limit)
+        self._client = given
+        self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, AsyncClient] = WeakKeyDictionary()
+        self._jar = own_cookies()
+
+    @property
+    def client(self) -> AsyncClient:
+        """The client that requests go through: the user's, or one for the running loop."""
+        if self._client is not None:
+            return self._client
+        loop = asyncio.get_running_loop()
+        own = self._clients.get(loop)
+        if own is None:
+            own = self._clients[loop] = open_async_client(self._jar)
+        return own
+
+    async def carry_out(self, order: Order, transport: TracedTransport) -> RawResponse:
+        """The response to an order of this transport. Raises NetworkError, ValueError."""
+        client = self._client or self.client
+        kept = keep_cookies() if self.owns else None
+        hidden = hide_url(order.shown) if order.shown is not None else None
+        try:
+            request = _first_request(client, order)
+            auth = auth_of(client, order.url)
+            cancellation = current_cancellation()
+            if cancellation is None:
+                response = await send_async(client, request, auth, stream=order.apart)
+            else:
+                cancellation.enter(transport, request.extensions)
+                try:
+                    response = await send_async(client, request, auth, stream=order.apart)
+                finally:
+                    cancellation.leave()
+            if _is_settled(response, order):
+                return response
+            return cast("RawResponse", await drive_async(settled(client, order, response), transport))
+        except FAILURES as error:
+            raise _failed(order, error) from error
+        finally:
+            if kept is not None or hidden is not None:
+                # A coroutine that was given up is closed in another context, where there is nothing to restore.
+                with contextlib.suppress(ValueError):
+                    if kept is not None:
+                        forget_cookies(kept)
+                    if hidden is not None:
+                        show_url(hidden)
+
+    async def aclose(self) -> None:
+        """Closes the client if it was opened here; the next request opens another one."""
+        own = self._clients.pop(asyncio.get_running_loop(), None)
+        if own is not None:
+            await own.aclose()

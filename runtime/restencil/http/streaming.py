@@ -1,0 +1,160 @@
+"""Responses whose body is read by the user, piece by piece."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator, Generator, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from ..base.errors import NetworkError
+from ..base.transport import AwaitingTransport, BlockingTransport, Transport, url_of
+from .abort import SIGNAL_EXTENSION, ends_when_aborted
+from .limits import check_size
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from ..base.abort import AbortSignal
+    from .adapter import RawResponse
+
+
+class StreamedResponse:
+    """A response whose body has not been read yet: `with endpoint(…) as answer: for chunk in answer.iter_bytes(): …`
+
+    The body is read through one of the iterators, once; leaving the context, or `close()`/`aclose()`, gives the
+    connection back. The body may be limited in size: past `max_response_bytes` iterating raises NetworkError. The
+    signal of the request holds for the body too: once it is aborted, the next chunk is an AbortError, for which the
+    asynchronous iterators do not wait. `owner` is a transport that serves this call alone, and is closed with it.
+    """
+
+    def __init__(self, response: RawResponse, limit: int | None = None, owner: Transport | None = None) -> None:
+        self.response = response
+        self._owner = owner
+        if owner is not None:
+            owner.handed_over = True
+        self._limit = limit
+        self._signal: AbortSignal | None = response.extensions.get(SIGNAL_EXTENSION)
+
+    @property
+    def status(self) -> int:
+        """The HTTP status."""
+        return self.response.status_code
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """The response's headers; names are compared without case."""
+        return self.response.headers
+
+    def iter_bytes(self, chunk_size: int | None = None) -> Iterator[bytes]:
+        """The body, decompressed, in chunks. Raises NetworkError where the connection breaks or the limit is passed."""
+        with _as_network_errors(self.response), contextlib.closing(self.response):
+            seen = 0
+            for chunk in self.response.iter_bytes(chunk_size):
+                if self._signal is not None:
+                    self._signal.raise_if_aborted()
+                seen += len(chunk)
+                check_size(self.response, seen, self._limit)
+                yield chunk
+
+    def iter_lines(self) -> Iterator[str]:
+        """The body as text, line by line, without the line ends."""
+        return _lines(self.response, self.iter_bytes())
+
+    def read(self) -> bytes:
+        """The whole body."""
+        return b"".join(self.iter_bytes())
+
+    async def aiter_bytes(self, chunk_size: int | None = None) -> AsyncIterator[bytes]:
+        """The body of a response of the asynchronous client, decompressed, in chunks.
+
+        Raises NetworkError where the connection breaks or the limit is passed.
+        """
+        with _as_network_errors(self.response):
+            try:
+                seen = 0
+                chunks = aiter(self.response.aiter_bytes(chunk_size))
+                while True:
+                    with ends_when_aborted(self._signal):
+                        chunk = await anext(chunks, None)
+                    if chunk is None:
+                        return
+                    seen += len(chunk)
+                    check_size(self.response, seen, self._limit)
+                    yield chunk
+            finally:
+                await self.response.aclose()
+
+    async def aiter_lines(self) -> AsyncIterator[str]:
+        """The body of a response of the asynchronous client as text, line by line, without the line ends."""
+        splitter = _LineSplitter(self.response)
+        async for chunk in self.aiter_bytes():
+            for line in splitter.feed(chunk):
+                yield line
+        for line in splitter.end():
+            yield line
+
+    async def aread(self) -> bytes:
+        """The whole body of a response of the asynchronous client."""
+        return b"".join([chunk async for chunk in self.aiter_bytes()])
+
+    def close(self) -> None:
+        """Gives the connection back; the body is not read further."""
+        self.response.close()
+        if isinstance(self._owner, BlockingTransport):
+            self._owner.close()
+
+    async def aclose(self) -> None:
+        """Gives the connection of the asynchronous client back; the body is not read further."""
+        await self.response.aclose()
+        if isinstance(self._owner, AwaitingTransport):
+            await self._owner.aclose()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        await self.aclose()
+
+    def __repr__(self) -> str:
+        return f"<StreamedResponse {self.status}>"
+
+
+class _LineSplitter:
+    def __init__(self, response: Any) -> None:
+        import codecs
+
+        self._decoder = codecs.getincrementaldecoder(response.charset_encoding or "utf-8")("replace")
+        self._rest = ""
+
+    def feed(self, chunk: bytes) -> list[str]:
+        lines = (self._rest + self._decoder.decode(chunk)).splitlines(keepends=True)
+        # A "\r" at the end may be the first half of "\r\n".
+        self._rest = lines.pop() if lines and not lines[-1].endswith("\n") else ""
+        return [line.splitlines()[0] for line in lines]
+
+    def end(self) -> list[str]:
+        return (self._rest + self._decoder.decode(b"", True)).splitlines()
+
+
+def _lines(response: Any, chunks: Iterable[bytes]) -> Iterator[str]:
+    splitter = _LineSplitter(response)
+    for chunk in chunks:
+        yield from splitter.feed(chunk)
+    yield from splitter.end()
+
+
+@contextlib.contextmanager
+def _as_network_errors(response: Any) -> Generator[None]:
+    from .adapter import READ_FAILURES
+
+    try:
+        yield
+    except READ_FAILURES as error:
+        url = url_of(response)
+        raise NetworkError(f"{url}: {str(error) or type(error).__name__}", url=url) from error

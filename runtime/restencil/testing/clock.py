@@ -1,0 +1,448 @@
+"""Virtual time: a clock, the threads and the event loop that run in it, one step at a time."""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+import itertools
+import selectors
+import threading
+from collections.abc import Callable, Coroutine, Generator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar, TypeVarTuple, overload
+
+from ..base.scheduler import sleep
+from ..cache.store import Store
+
+if TYPE_CHECKING:
+    from contextvars import Context
+
+    from ..cache.gc import ImmortalGCPolicy
+
+__all__ = ["FakeClock", "Task"]
+
+T = TypeVar("T")
+Ts = TypeVarTuple("Ts")
+
+#: A coroutine, or a function that gives one.
+Async: TypeAlias = Coroutine[Any, Any, T] | Callable[[], Coroutine[Any, Any, T]]
+
+
+class Task(Generic[T]):
+    """Work begun with `FakeClock.start`: its `state` is "pending", "resolved" (`value`) or "rejected" (`error`)."""
+
+    def __init__(self) -> None:
+        self.state = "pending"
+        self.value: T | None = None
+        self.error: BaseException | None = None
+
+    @property
+    def done(self) -> bool:
+        """Whether it has ended, with a value or with an error."""
+        return self.state != "pending"
+
+    def result(self) -> T:
+        """The value of work that has ended; raises its error, or RuntimeError while it is pending."""
+        if self.error is not None:
+            raise self.error
+        if self.state == "pending":
+            raise RuntimeError("this task is pending; advance the clock until what it waits for has happened")
+        return self.value  # type: ignore[return-value]  # set when it was resolved
+
+    def __repr__(self) -> str:
+        return f"<Task {self.state}>"
+
+    def resolve(self, value: T) -> None:
+        """The work has ended with this value."""
+        self.state, self.value = "resolved", value
+
+    def reject(self, error: BaseException) -> None:
+        """The work has ended with this error."""
+        self.state, self.error = "rejected", error
+
+
+class _Abandoned(BaseException):
+    """Ends the thread of a work that waits for something when its clock is closed."""
+
+
+class _Timer:
+    __slots__ = ("cancelled", "due", "order", "work")
+
+    def __init__(self, due: float, order: int, work: Callable[[], object]) -> None:
+        self.due = due
+        self.order = order
+        self.work = work
+        self.cancelled = False
+
+    def __lt__(self, other: _Timer) -> bool:
+        return (self.due, self.order) < (other.due, other.order)
+
+    def cancel(self) -> None:
+        self.cancelled = True
+
+
+class _Worker:
+    """A thread that runs only while the clock lets it, until it waits for something of the clock, or ends."""
+
+    def __init__(self, clock: FakeClock, work: Callable[[], object]) -> None:
+        self._clock = clock
+        self._work = work
+        self._go = threading.Semaphore(0)
+        self._paused = threading.Semaphore(0)
+        self._thread: threading.Thread | None = None
+        self._event: threading.Event | None = None
+        self._timed_out = False
+        self.abandoned = False
+        self.ended = False
+
+    @property
+    def runnable(self) -> bool:
+        return not self.ended and (self._event is None or self._event.is_set() or self._timed_out or self.abandoned)
+
+    def proceed(self) -> None:
+        """Lets it run until it waits or ends."""
+        if self._thread is None:
+            if self.abandoned:
+                self.ended = True
+                return
+            self._thread = threading.Thread(target=self._run, name="restencil-fake", daemon=True)
+            self._thread.start()
+        else:
+            self._go.release()
+        self._paused.acquire()
+
+    def wait(self, event: threading.Event, timeout: float | None) -> bool:
+        """The worker's own thread waits; False after `timeout` milliseconds of the clock."""
+        if event.is_set():
+            return True
+        self._event = event
+        timer = None if timeout is None else self._clock.call_later(timeout, self._time_out)
+        self._paused.release()
+        self._go.acquire()
+        self._event = None
+        self._timed_out = False
+        if timer is not None:
+            timer.cancel()
+        if self.abandoned:
+            raise _Abandoned
+        return event.is_set()
+
+    def _time_out(self) -> None:
+        self._timed_out = True
+
+    def _run(self) -> None:
+        _current.worker = self
+        try:
+            self._work()
+        except _Abandoned:
+            pass
+        finally:
+            self.ended = True
+            self._paused.release()
+
+
+class _Current(threading.local):
+    worker: _Worker | None = None
+
+
+_current = _Current()
+
+
+class FakeClock:
+    """A clock and a scheduler for stores under test: `Store(clock=clock, scheduler=clock)`, or `clock.store()`.
+
+    `start` is the time at first, in milliseconds; calling the clock gives the time now. `loop` is an asyncio event loop
+    in the same virtual time, on which the work of asynchronous controllers runs.
+    """
+
+    def __init__(self, start: float = 1_000_000) -> None:
+        self._now = float(start)
+        self._order = itertools.count()
+        self._timers: list[_Timer] = []
+        self._workers: list[_Worker] = []
+        self._loop: _VirtualLoop | None = None
+        self._driver: int | None = None
+
+    def __call__(self) -> float:
+        return self._now
+
+    def __repr__(self) -> str:
+        return f"<FakeClock at {self._now} ms, {len(self._timers)} timers, {len(self._workers)} threads>"
+
+    @property
+    def loop(self) -> asyncio.AbstractEventLoop:
+        """The event loop of this clock; made when first needed."""
+        return self._virtual_loop()
+
+    def store(self, *, max_entities: int | None = None, gc: ImmortalGCPolicy | None = None) -> Store:
+        """A store in the time of this clock."""
+        return Store(clock=self, scheduler=self, max_entities=max_entities, gc=gc)
+
+    # the scheduler
+
+    def spawn(self, work: Callable[[], object], /) -> None:
+        """Background work: done on a thread of the clock, as soon as it settles."""
+        self._workers.append(_Worker(self, work))
+
+    def call_later(self, delay: float, work: Callable[[], object], /) -> _Timer:
+        """Does the work once `delay` virtual milliseconds have passed, unless the timer is cancelled."""
+        return self.call_at(self._now + max(0.0, delay), work)
+
+    def call_at(self, due: float, work: Callable[[], object], /) -> _Timer:
+        """Does the work when the clock shows `due` milliseconds, unless the timer is cancelled."""
+        timer = _Timer(round(due, 3), next(self._order), work)
+        heapq.heappush(self._timers, timer)
+        return timer
+
+    def wait(self, event: threading.Event, timeout: float | None = None, /) -> bool:
+        """Blocks until the event is set, at most `timeout` virtual milliseconds; says whether it is set.
+
+        In a thread of the clock, the others go on meanwhile; in a test's own thread, time jumps to what is due next.
+        """
+        worker = _current.worker
+        if worker is not None:
+            return worker.wait(event, timeout)
+        if self._driver is not None and self._driver != threading.get_ident():
+            return event.wait(None if timeout is None else timeout / 1000)
+        deadline = None if timeout is None else self._now + timeout
+        return self._jump_until(event.is_set, deadline)
+
+    def sleep(self, delay: float) -> None:
+        """Lets `delay` virtual milliseconds pass, in whatever thread."""
+        sleep(self, delay)
+
+    # stepping
+
+    @overload
+    def start(self, work: Async[T]) -> Task[T]: ...
+    @overload
+    def start(self, work: Callable[[], T]) -> Task[T]: ...
+    def start(self, work: Any) -> Task[Any]:
+        """Begins work that may wait: a function, on a thread of the clock; a coroutine (function), on its loop.
+
+        It runs when the clock settles, advances, or waits.
+        """
+        task: Task[Any] = Task()
+        if asyncio.iscoroutine(work):
+            self._begin(work, task)
+        else:
+            self.spawn(lambda: self._attempt(work, task))
+        return task
+
+    def settle(self) -> None:
+        """Does everything that is due now: threads, tasks, timers."""
+        self.advance(0)
+
+    def advance(self, milliseconds: float) -> None:
+        """Lets time pass. What falls due happens in order, each at its own time, what is due at the end included."""
+        target = self._now + milliseconds
+        with self._driving():
+            self._settle()
+            while self._next_due() <= target:
+                self._now = max(self._now, self._next_due())
+                self._settle()
+        self._now = max(self._now, target)
+
+    @overload
+    def run(self, work: Async[T]) -> T: ...
+    @overload
+    def run(self, work: Callable[[], T]) -> T: ...
+    def run(self, work: Any) -> Any:
+        """Does work that may wait, while time jumps to whatever is due next; its value, or its error raised.
+
+        RuntimeError when it waits for something that nothing will bring about.
+        """
+        task: Task[Any] = self.start(work)
+        self._jump_until(lambda: task.done, None)
+        return task.result()
+
+    def call(self, work: Callable[[], T]) -> T:
+        """Calls a function inside the clock's event loop: for what never waits, but belongs to asynchronous code."""
+
+        async def inside() -> T:
+            return work()
+
+        return self.run(inside())
+
+    def close(self) -> None:
+        """Ends threads and tasks that still wait, and the loop."""
+        with self._driving():
+            for worker in list(self._workers):
+                worker.abandoned = True
+            if self._loop is not None:
+                for pending in asyncio.all_tasks(self._loop):
+                    pending.cancel()
+            self._settle()
+            self._timers.clear()
+        if self._loop is not None:
+            self._loop.run_until_complete(self._loop.shutdown_asyncgens())
+            self._loop.close()
+            self._loop = None
+
+    # inside
+
+    def _virtual_loop(self) -> _VirtualLoop:
+        if self._loop is None:
+            self._loop = _VirtualLoop(self)
+        return self._loop
+
+    def _begin(self, coroutine: Coroutine[Any, Any, T], task: Task[T]) -> None:
+        loop = self._virtual_loop()
+
+        async def attempt() -> None:
+            try:
+                task.resolve(await coroutine)
+            except BaseException as error:
+                task.reject(error)
+                if isinstance(error, asyncio.CancelledError):
+                    raise
+
+        loop.call_soon_threadsafe(loop.keep, attempt())
+
+    def _attempt(self, work: Callable[[], Any], task: Task[Any]) -> None:
+        try:
+            value = work()
+        except Exception as error:
+            task.reject(error)
+        except BaseException as error:
+            task.reject(error)
+            raise
+        else:
+            if asyncio.iscoroutine(value):
+                self._begin(value, task)
+            else:
+                task.resolve(value)
+
+    def _next_due(self) -> float:
+        while self._timers and self._timers[0].cancelled:
+            heapq.heappop(self._timers)
+        return self._timers[0].due if self._timers else float("inf")
+
+    def _settle(self) -> None:
+        while self._step():
+            pass
+
+    def _step(self) -> bool:
+        """Does one thing that can be done without time passing; False when there is none."""
+        for worker in list(self._workers):
+            if worker.runnable:
+                worker.proceed()
+                if worker.ended:
+                    self._workers.remove(worker)
+                return True
+        if self._loop is not None and self._loop.run_ready():
+            return True
+        if self._next_due() <= self._now:
+            heapq.heappop(self._timers).work()
+            return True
+        return False
+
+    @contextmanager
+    def _driving(self) -> Generator[None, None, None]:
+        """This thread moves the clock; another one that waits meanwhile does so in real time."""
+        outer, here = self._driver, threading.get_ident()
+        if outer is not None and outer != here and _current.worker is None:
+            raise RuntimeError("another thread moves this clock at the moment")
+        self._driver = here
+        try:
+            yield
+        finally:
+            self._driver = outer
+
+    def _jump_until(self, reached: Callable[[], bool], deadline: float | None) -> bool:
+        with self._driving():
+            while True:
+                while not reached() and self._step():
+                    pass
+                if reached():
+                    return True
+                due = self._next_due()
+                if deadline is not None and due > deadline:
+                    self._now = max(self._now, deadline)
+                    return False
+                if due == float("inf"):
+                    raise RuntimeError(
+                        "this waits for something that nothing will bring about: no timer is set and no thread or task "
+                        "can go on; does the mock server answer the request?"
+                    )
+                self._now = max(self._now, due)
+
+
+class _VirtualHandle(asyncio.TimerHandle):
+    def fire(self) -> None:
+        if not self.cancelled():
+            self._run()
+
+
+class _IdleSelector(selectors.DefaultSelector):
+    """Instead of sleeping, tells its loop that there is nothing to do."""
+
+    loop: _VirtualLoop | None = None
+
+    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        ready = super().select(0)
+        if self.loop is not None:
+            if ready:
+                self.loop.progressed = True
+            elif timeout is None or timeout > 0:
+                self.loop.stop()
+            else:
+                self.loop.progressed = True
+        return ready
+
+
+class _VirtualLoop(asyncio.SelectorEventLoop):
+    """An event loop in the time of a FakeClock; it runs only while the clock lets it."""
+
+    def __init__(self, clock: FakeClock) -> None:
+        self._clock = clock
+        self._entering = True
+        self.progressed = False
+        self._kept: set[asyncio.Task[None]] = set()
+        selector = _IdleSelector()
+        super().__init__(selector)
+        selector.loop = self
+        self._entering = False
+
+    def keep(self, coroutine: Coroutine[Any, Any, None]) -> None:
+        """Makes a task of a coroutine and keeps it until it ends."""
+        task = self.create_task(coroutine)
+        self._kept.add(task)
+        task.add_done_callback(self._kept.discard)
+
+    def time(self) -> float:
+        return self._clock() / 1000
+
+    def call_at(
+        self, when: float, callback: Callable[[*Ts], object], *args: *Ts, context: Context | None = None
+    ) -> asyncio.TimerHandle:
+        handle = _VirtualHandle(when, callback, args, self, context)
+        self._clock.call_at(when * 1000, lambda: self.call_soon_threadsafe(handle.fire))
+        return handle
+
+    def is_running(self) -> bool:
+        """Between two steps, too: what it owes will come."""
+        return super().is_running() or not (self._entering or self.is_closed())
+
+    def run_ready(self) -> bool:
+        """Runs what is ready; False when there was nothing, or when it runs already."""
+        if self._entering:
+            return False
+        self.progressed = False
+        self._entering = True
+        try:
+            self.run_forever()
+        finally:
+            self._entering = False
+        return self.progressed
+
+    def run_until_complete(self, future: Any) -> Any:
+        self._entering = True
+        try:
+            return super().run_until_complete(future)
+        finally:
+            self._entering = False
+
+    def close(self) -> None:
+        self._entering = True
+        super().close()

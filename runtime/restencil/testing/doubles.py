@@ -1,0 +1,216 @@
+"""A server in memory, what it answers, and stores that are filled without any request."""
+
+from __future__ import annotations
+
+import asyncio
+import json as jsonlib
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import unquote, urlsplit
+
+from ..base.scheduler import block
+from ..http.adapter import Request, Response, answering_async_client, answering_client
+
+if TYPE_CHECKING:
+    from ..client.controller import AnyController
+    from ..endpoint.endpoint import Endpoint
+    from ..http.adapter import AsyncClient, Client
+    from .clock import FakeClock
+
+__all__ = ["Answer", "Fixture", "MockServer", "NetworkDown", "Request", "fill"]
+
+_ABSENT: Final[Any] = object()
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a mock server answers, `delay` milliseconds after the request.
+
+    One of `json`, `text` and `content` is the body; JSON has the content type `application/json` unless `headers` say
+    another.
+    """
+
+    status: int = 200
+    json: Any = _ABSENT
+    text: str | None = None
+    content: bytes | None = None
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    delay: float = 0
+
+    def on_the_wire(self) -> Response:
+        """Status, headers and the bytes of the body, as they travel."""
+        headers = dict(self.headers)
+        content = self.content if self.content is not None else (self.text or "").encode()
+        if self.json is not _ABSENT:
+            content = jsonlib.dumps(self.json).encode()
+            if not any(name.lower() == "content-type" for name in headers):
+                headers["Content-Type"] = "application/json"
+        return Response(self.status, headers, content)
+
+
+@dataclass(frozen=True)
+class Fixture:
+    """What one endpoint gives for some arguments: `response`, or `error`, `delay` milliseconds after the request.
+
+    `args` are positional; None stands for any arguments. `response` may be a function of the request. `error` is an
+    exception of the connection, an HTTP status, or an error that has a `status`.
+    """
+
+    endpoint: Endpoint[..., Any]
+    args: tuple[Any, ...] | None = ()
+    response: Any = None
+    error: BaseException | int | None = None
+    delay: float = 0
+
+    def matches(self, request: Request) -> bool:
+        """Whether a request that came is one of this endpoint with these arguments."""
+        method = str(getattr(self.endpoint, "method", "GET"))
+        if request.method != method:
+            return False
+        if self.args is None:
+            parts = urlsplit(request.url)
+            tail = parts.path + ("?" + parts.query if parts.query else "")
+            return self.endpoint.test_key(f"{method} {request.url}") or self.endpoint.test_key(f"{method} {tail}")
+        return _same_place(self.endpoint.request_url(self.args), request.url)
+
+    def answer(self, request: Request) -> Answer | BaseException:
+        """What the server answers to a request that matches: an Answer, or the exception with which it fails."""
+        error = self.error
+        if error is not None:
+            status = error if isinstance(error, int) else getattr(error, "status", None)
+            if isinstance(error, ConnectionError):
+                return NetworkDown(str(error), delay=self.delay)
+            return Answer(status if isinstance(status, int) else 500, json={}, delay=self.delay)
+        response = self.response(request) if callable(self.response) else self.response
+        if isinstance(response, Answer):
+            return response
+        if response is None:
+            return Answer(204, delay=self.delay)
+        return Answer(json=response, delay=self.delay)
+
+
+class NetworkDown(ConnectionError):
+    """No connection can be made, as is found out `delay` milliseconds after the request."""
+
+    def __init__(self, message: str = "no connection", *, delay: float = 0) -> None:
+        super().__init__(message)
+        self.delay = delay
+
+
+Respond = Callable[[Request], "Answer | BaseException | None"]
+"""What a mock server does with a request: an Answer, an exception to fail with, or None to never answer."""
+
+
+class MockServer:
+    """Answers requests from memory: by fixtures, or by a function `respond(request)`.
+
+        server = MockServer(clock)
+        server.on(Articles.get, response={"id": 1, "title": "A"}, delay=150, id=1)
+        controller = Controller(clock.store(), client=server.client(), base_url="http://mock")
+
+    `respond` gives an Answer, an exception to fail with (ConnectionError, TimeoutError), or None to never answer; what
+    no fixture matches is answered with status 404. `requests` are all that came, in their order. Without a clock,
+    delays are real.
+    """
+
+    def __init__(
+        self, clock: FakeClock | None = None, fixtures: Iterable[Fixture] = (), respond: Respond | None = None
+    ) -> None:
+        self.clock = clock
+        self.requests: list[Request] = []
+        self.respond: Respond = respond or self._by_fixture
+        self._fixtures: list[Fixture] = list(fixtures)
+        self._never = threading.Event()
+
+    def on(
+        self,
+        endpoint: Endpoint[..., Any],
+        /,
+        *args: Any,
+        response: Any = None,
+        error: BaseException | int | None = None,
+        delay: float = 0,
+        **kwargs: Any,
+    ) -> None:
+        """Adds a fixture of an endpoint, for the arguments as a call takes them; see Fixture for the rest.
+
+        Several for one request are its answers in turn, and the last one repeats.
+        """
+        bound = endpoint.bind_args(args, kwargs)
+        self._fixtures.append(Fixture(endpoint, bound, response, error, delay))
+
+    def client(self, base_url: str = "") -> Client:
+        """An HTTP client for blocking code whose requests come here; close it as any other."""
+        return answering_client(self._answer, base_url)
+
+    def async_client(self, base_url: str = "") -> AsyncClient:
+        """An HTTP client for asyncio whose requests come here; close it as any other."""
+        return answering_async_client(self._answer_async, base_url)
+
+    def _by_fixture(self, request: Request) -> Answer | BaseException | None:
+        matching = [fixture for fixture in self._fixtures if fixture.matches(request)]
+        if not matching:
+            return Answer(404, json={"detail": f"no fixture for {request.method} {request.url}"})
+        if len(matching) > 1:
+            self._fixtures.remove(matching[0])
+        return matching[0].answer(request)
+
+    def _asked(self, request: Request) -> Answer | BaseException | None:
+        self.requests.append(request)
+        return self.respond(request)
+
+    def _answer(self, request: Request) -> Response:
+        answer = self._asked(request)
+        if answer is None:
+            if self.clock is None:
+                raise TimeoutError("the mock server does not answer this request")
+            block(self.clock, self._never)
+        delay = getattr(answer, "delay", 0.0)
+        if delay:
+            if self.clock is None:
+                time.sleep(delay / 1000)
+            else:
+                self.clock.sleep(delay)
+        return _delivered(answer)
+
+    async def _answer_async(self, request: Request) -> Response:
+        answer = self._asked(request)
+        if answer is None:
+            await asyncio.get_running_loop().create_future()
+        delay = getattr(answer, "delay", 0.0)
+        if delay:
+            await asyncio.sleep(delay / 1000)
+        return _delivered(answer)
+
+
+def fill(controller: AnyController, fixtures: Iterable[Fixture]) -> None:
+    """Puts what fixtures say into a controller's store, as if it had been fetched now; no request is made.
+
+    Raises ProcessingError for a response that does not fit its schema, TypeError for a fixture whose `error` is a
+    status and not an exception.
+    """
+    for fixture in fixtures:
+        args = fixture.args or ()
+        if fixture.error is None:
+            controller.set_response(fixture.endpoint, fixture.response, *args)
+        elif isinstance(fixture.error, BaseException):
+            controller.set_error(fixture.endpoint, fixture.error, *args)
+        else:
+            raise TypeError(f"fill() takes errors as exceptions, found status {fixture.error} for {fixture.endpoint!r}")
+
+
+def _delivered(answer: Answer | BaseException | None) -> Response:
+    if isinstance(answer, Answer):
+        return answer.on_the_wire()
+    assert answer is not None
+    raise answer
+
+
+def _same_place(expected: str, url: str) -> bool:
+    wanted, got = urlsplit(expected), urlsplit(url)
+    if wanted.netloc and (wanted.scheme, wanted.netloc) != (got.scheme, got.netloc):
+        return False
+    return unquote(wanted.path) == unquote(got.path) and unquote(wanted.query) == unquote(got.query)

@@ -1,0 +1,83 @@
+"""What of an endpoint is overridden is decided once, and options are what their table says."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from restencil import Endpoint, RestEndpoint
+from restencil.endpoint.options import HOOKS, OPTIONS, RESERVED, UNSET
+from restencil.endpoint.plan import STEPS
+
+HTTP_OPTION_STEPS = sorted(STEPS & HOOKS)
+
+
+def _own(*args: Any) -> Any:
+    return args[-1] if args else None
+
+
+def test_an_endpoint_as_it_comes_takes_the_library_s_ways() -> None:
+    """No step, key or test of its own: every shortcut is open."""
+    plan = RestEndpoint(path="/a/:id").plan
+    assert plan.straight and plan.decodes and plan.key_is_address and plan.lasting_test and plan.keywords_are_params
+    assert plan.template is not None and not plan.own_fetch and not plan.own_process
+
+
+@pytest.mark.parametrize("step", HTTP_OPTION_STEPS)
+def test_a_step_that_an_option_overrides_closes_the_straight_way(step: str) -> None:
+    """Extending the endpoint with None for it opens the way again."""
+    endpoint = RestEndpoint(path="/a/:id", **{step: _own})
+    assert not endpoint.plan.straight
+    assert endpoint.extend(**{step: None}).plan.straight
+
+
+@pytest.mark.parametrize("step", sorted(STEPS))
+def test_a_step_that_a_class_overrides_closes_the_straight_way(step: str) -> None:
+    """Methods and properties alike."""
+    own = property(_own) if step == "has_body" else lambda self, *args, **kwargs: None
+    kind = type("Own", (RestEndpoint,), {step: own})
+    assert not kind(path="/a/:id").plan.straight
+
+
+def test_each_fact_follows_from_what_is_overridden() -> None:
+    """Each override closes the ways that depend on it, and no other."""
+
+    def plan(**options: Any) -> Any:
+        return RestEndpoint(path="/a/:id", **options).plan
+
+    assert plan(process=_own).own_process and not plan(process=_own).decodes
+    assert plan(fetch=_own).own_fetch and not plan(fetch=_own).decodes
+    assert not plan(key=_own).key_is_address and plan(key=_own).straight
+    assert not plan(test_key=_own).lasting_test and plan(test_key=_own).straight
+    assert plan(url=_own).template is None and RestEndpoint(path=":id").plan.template is None
+    assert not plan(content="stream").straight and plan(content="json").straight
+    for special in ({"deprecated": ""}, {"wire": {"a": "b"}}, {"method": "POST"}):
+        assert not plan(**special).keywords_are_params
+
+
+def test_options_that_are_methods_where_they_are_not_set_are_methods_of_the_endpoint() -> None:
+    """The table names no hook that does not exist."""
+    for name in HOOKS:
+        assert callable(getattr(RestEndpoint, name)), name
+    for name, option in OPTIONS.items():
+        assert option.http or option.kind != "hook" or name == "url" or hasattr(Endpoint, name)
+
+
+def test_options_that_are_not_set_read_as_the_table_says() -> None:
+    """On endpoints of every kind; what is derived from other options is there as well."""
+    endpoint = RestEndpoint(path="/a")
+    for name, value in UNSET.items():
+        assert getattr(endpoint, name) == value == getattr(Endpoint(_own), name)
+    derived = {name for name, option in OPTIONS.items() if option.kind == "derived"}
+    assert all(hasattr(endpoint, name) for name in derived)
+
+
+def test_no_option_may_hide_a_member_of_an_endpoint() -> None:
+    """Each reserved word is a member that is no hook."""
+    endpoint = RestEndpoint(path="/a")
+    for name in RESERVED:
+        assert name in dir(RestEndpoint) or name in vars(endpoint), name
+        assert name not in OPTIONS
+        with pytest.raises(TypeError, match=f"'{name}' is a member of every endpoint, not an option"):
+            endpoint.extend(**{name: 1})
