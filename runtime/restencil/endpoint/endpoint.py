@@ -9,7 +9,7 @@ import contextlib
 import functools
 import sys
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, cast, overload
 
@@ -306,9 +306,11 @@ class Endpoint(Generic[P, R]):
         """The result of a call with these bound arguments; blocks where it waits. `url` is `request_url`, if known."""
         return drive(self.steps(args), transport)
 
-    async def perform_async(self, args: tuple[Any, ...], transport: AwaitingTransport, url: str | None = None) -> Any:
-        """The result of a call with these bound arguments; awaits where it waits. `url` is `request_url`, if known."""
-        return await drive_async(self.steps(args), transport)
+    def perform_async(
+        self, args: tuple[Any, ...], transport: AwaitingTransport, url: str | None = None
+    ) -> Coroutine[Any, Any, Any]:
+        """The result of a call with these bound arguments, to be awaited. `url` is `request_url`, if known."""
+        return drive_async(self.steps(args), transport)
 
     def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> Any:
         """Performs the operation and returns its value; touches no cache.

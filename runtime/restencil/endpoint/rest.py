@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Generic, NotRequired, TypedDict, cast, overload
 
@@ -253,11 +253,13 @@ class RestEndpoint(Endpoint[P, R]):
             return drive(self.steps(args), transport)
         return straight(self, args, transport, url)
 
-    async def perform_async(self, args: tuple[Any, ...], transport: AwaitingTransport, url: str | None = None) -> Any:
-        """The result of a call with these bound arguments; awaits where it waits. `url` is `request_url`, if known."""
+    def perform_async(
+        self, args: tuple[Any, ...], transport: AwaitingTransport, url: str | None = None
+    ) -> Coroutine[Any, Any, Any]:
+        """The result of a call with these bound arguments, to be awaited. `url` is `request_url`, if known."""
         if not self.plan.straight:
-            return await drive_async(self.steps(args), transport)
-        return await straight_async(self, args, transport, url)
+            return drive_async(self.steps(args), transport)
+        return straight_async(self, args, transport, url)
 
     def get_request_init(self, body: Any = None) -> Any:
         """What is sent: `request_init` overlaid with `method`, `signal` and `body`, and the headers.
