@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from ..base.values import UNDEFINED
 from .aside import Asides
 from .hooks import Hooks
-from .in_flight import InFlight
+from .in_flight import RequestsInFlight
 from .memo import Memo
 from .optimistic import OptimisticUpdates, Respond, tokens_of
 from .tables import EMPTY, Cell, Change, KeyMeta, Stamp, State, Tables
@@ -72,7 +72,7 @@ class Contents:
     def __init__(self, clock: Callable[[], float], retention: Retention, respond: Respond) -> None:
         self.clock = clock
         self.hooks = Hooks()
-        self.in_flight = InFlight()
+        self.in_flight = RequestsInFlight()
         self.retention = retention
         self.resets = 0
         """How often the store started over."""

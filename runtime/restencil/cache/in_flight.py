@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 
-class InFlight:
+class RequestsInFlight:
     """Requests in flight and token refreshes under way; what they are is the network managers' business.
 
     They stand in the store because a reset by any of its controllers ends them all. The store's lock guards them.
