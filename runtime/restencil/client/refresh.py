@@ -77,4 +77,6 @@ def refresh_token(
 
 def forget_refreshes(store: Store) -> None:
     """This is a forked process: what other threads were renewing stays with the parent."""
-    store.refreshes = {hook: last for hook, last in store.refreshes.items() if last.done or last.owned_here}
+    for hook, last in list(store.refreshes.items()):
+        if not (last.done or last.owned_here):
+            del store.refreshes[hook]
