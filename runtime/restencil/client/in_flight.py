@@ -57,12 +57,20 @@ class InFlight(Promise[Any]):
         "task",
     )
 
-    def __init__(self, sender: Sender, store: Store, request: Request, fetch_id: int, fetched_at: float) -> None:
+    def __init__(
+        self,
+        sender: Sender,
+        store: Store,
+        request: Request,
+        identity: tuple[str, str],
+        fetch_id: int,
+        fetched_at: float,
+    ) -> None:
         super().__init__(store)
         self.sender = sender
         self.endpoint: Any = request.endpoint
         self.request = request
-        self.identity = request.identity
+        self.identity = identity
         self.fetch_id = fetch_id
         self.fetched_at = fetched_at
         self.mutation = request.rules.side_effect

@@ -186,7 +186,7 @@ class NetworkManager(Manager):
                     other.callers += 1
                     return other
                 joined_by_others = other is None or not other.alive
-            started = InFlight(self, store, request, fetch_id, fetched_at)
+            started = InFlight(self, store, request, identity, fetch_id, fetched_at)
             store.pending[fetch_id] = started
             if joined_by_others:
                 store.flights[identity] = started
