@@ -251,7 +251,7 @@ def test_a_missing_parameter_is_raised_at_once_and_nothing_is_recorded(world: Wo
         world.do("fetch", Users.get, {})
     with pytest.raises(ValueError, match="id"):
         world.do("fetch", Users.delete, id="")
-    assert world.store.state["meta"] == {} and world.store.pending == {}
+    assert world.store.state["meta"] == {} and world.store.in_flight.by_id == {}
 
 
 @pytest.mark.parametrize("operation", ["cached", "state", "invalidate", "expire", "get_error"])
@@ -279,7 +279,7 @@ def test_a_response_that_does_not_fit_raises_a_processing_error_with_the_respons
     with pytest.raises(ProcessingError, match="GET /users/1") as caught:
         world.do("fetch", Users.get, id="1")
     assert caught.value.status == 400 and caught.value.response == {"name": "no id"}
-    assert world.store.pending == {} and world.store.flights == {}
+    assert world.store.in_flight.by_id == {} and world.store.in_flight.joinable == {}
 
 
 class Dated(Entity, key="Dated"):
@@ -317,7 +317,7 @@ def test_an_aborted_fetch_raises_and_records_nothing(world: World) -> None:
     abort.abort("no longer wanted")
     with pytest.raises(AbortError, match="no longer wanted"):
         world.do("fetch", Users.get.extend(signal=abort.signal), id="1")
-    assert world.store.state["meta"] == {} and world.store.pending == {}
+    assert world.store.state["meta"] == {} and world.store.in_flight.by_id == {}
 
 
 def test_a_reset_rejects_reads_in_flight_and_drops_their_answers(world: World) -> None:
@@ -529,7 +529,7 @@ def test_closing_drops_what_is_in_flight_and_its_waiters_get_an_abort_error(worl
     world.clock.settle()
     assert isinstance(task.error, AbortError)
     world.clock.advance(50)
-    assert world.store.state["entities"] == {} and world.store.pending == {}
+    assert world.store.state["entities"] == {} and world.store.in_flight.by_id == {}
 
 
 def test_all_settled_waits_for_everything_in_flight_and_raises_nothing(world: World) -> None:
@@ -539,7 +539,7 @@ def test_all_settled_waits_for_everything_in_flight_and_raises_nothing(world: Wo
     waiting = world.begin("all_settled")
     assert waiting.state == "pending"
     world.clock.advance(30)
-    assert waiting.state == "resolved" and world.store.pending == {}
+    assert waiting.state == "resolved" and world.store.in_flight.by_id == {}
     world.do("all_settled")
 
 

@@ -196,7 +196,7 @@ class Client:
 
         def check(controller: Any) -> None:
             assert controller.cached(held).name == "held"
-            assert controller.store.pending == {} and controller.store.flights == {}
+            assert controller.store.in_flight.by_id == {} and controller.store.in_flight.joinable == {}
 
         if not self.asynchronous:
             with Controller(**options) as controller:

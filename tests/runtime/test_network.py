@@ -77,7 +77,7 @@ class Gate:
 def callers(store: Store) -> int:
     """How many wait for a request in flight, whoever began it."""
     with store.lock:
-        return sum(flight.callers for flight in store.pending.values())
+        return sum(flight.callers for flight in store.in_flight.by_id.values())
 
 
 # joining
@@ -91,7 +91,7 @@ def test_a_thousand_threads_that_read_the_same_send_one_request() -> None:
         gate.open.set()
         users = {id(read.result(timeout=PATIENCE)) for read in reads}
     assert gate.count == 1 and len(users) == 1
-    assert controller.store.pending == {} and controller.store.flights == {}
+    assert controller.store.in_flight.by_id == {} and controller.store.in_flight.joinable == {}
 
 
 def test_a_thousand_tasks_that_read_the_same_send_one_request() -> None:
@@ -103,7 +103,7 @@ def test_a_thousand_tasks_that_read_the_same_send_one_request() -> None:
             gate.open.set()
             users = {id(user) for user in await asyncio.gather(*reads)}
             assert gate.count == 1 and len(users) == 1
-            assert controller.store.pending == {}
+            assert controller.store.in_flight.by_id == {}
 
     asyncio.run(main())
 
@@ -191,7 +191,7 @@ def test_the_last_cancelled_caller_aborts_the_request_and_no_error_is_recorded()
             for call in calls:
                 call.cancel()
             await asyncio.gather(*calls, return_exceptions=True)
-            await eventually_async(lambda: controller.store.pending == {})
+            await eventually_async(lambda: controller.store.in_flight.by_id == {})
             assert controller.get_error(Users.get, id="1") is None
             gate.open.set()
             assert (await controller.read(Users.get, id="1")).name == "Ann"
@@ -213,7 +213,7 @@ def test_a_cancelled_mutation_takes_its_optimistic_update_back() -> None:
             task.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await task
-            await eventually_async(lambda: controller.store.pending == {})
+            await eventually_async(lambda: controller.store.in_flight.by_id == {})
             assert controller.cached(users.get, id="1").name == "Ann"
 
     asyncio.run(main())
@@ -228,8 +228,8 @@ def test_a_caller_cancelled_before_its_request_began_leaves_nothing_pending() ->
             task.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await task
-            await eventually_async(lambda: controller.store.pending == {})
-            assert controller.store.flights == {}
+            await eventually_async(lambda: controller.store.in_flight.by_id == {})
+            assert controller.store.in_flight.joinable == {}
 
     asyncio.run(main())
 
@@ -248,8 +248,8 @@ def test_thousands_of_cancelled_reads_leave_the_pool_usable_and_nothing_pending(
                         call.cancel()
                     outcomes = await asyncio.gather(*calls, return_exceptions=True)
                     assert all(isinstance(o, asyncio.CancelledError | User) for o in outcomes)
-                await eventually_async(lambda: controller.store.pending == {})
-                assert controller.store.flights == {}
+                await eventually_async(lambda: controller.store.in_flight.by_id == {})
+                assert controller.store.in_flight.joinable == {}
                 users_read = await asyncio.gather(*(controller.fetch(users, id=f"end{n}") for n in range(50)))
                 assert [user.id for user in users_read] == [f"end{n}" for n in range(50)]
                 await eventually_async(lambda: len(asyncio.all_tasks()) == 1)
@@ -363,7 +363,7 @@ def test_a_reset_lets_a_blocked_thread_go_before_its_answer_comes() -> None:
         with pytest.raises(ResetError):
             read.result(timeout=PATIENCE)
         gate.open.set()
-        eventually(lambda: controller.store.pending == {})
+        eventually(lambda: controller.store.in_flight.by_id == {})
         assert controller.cached(Users.get, id="1") is None
 
 

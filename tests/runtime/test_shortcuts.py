@@ -345,7 +345,7 @@ def test_a_request_is_sent_though_the_first_who_asked_has_left_before_it_began()
             first.cancel()
             assert (await second).name == (await third).name == "Ann"
             assert first.cancelled() and len(asked.requests) == 1
-            assert controller.store.pending == {} == controller.store.flights
+            assert controller.store.in_flight.by_id == {} == controller.store.in_flight.joinable
 
     asyncio.run(main())
 
@@ -361,7 +361,7 @@ def test_nothing_is_sent_where_all_have_left_before_it_began() -> None:
             await asyncio.gather(*calls, return_exceptions=True)
             await asyncio.sleep(0)
             assert all(call.cancelled() for call in calls)
-            assert controller.store.pending == {} == controller.store.flights
+            assert controller.store.in_flight.by_id == {} == controller.store.in_flight.joinable
             assert controller.get_error(user, id="1") is None
 
     asyncio.run(main())

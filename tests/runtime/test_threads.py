@@ -181,7 +181,7 @@ def hammer(seconds: float) -> None:
         controller.all_settled()
         if failures:
             raise failures[0]
-        assert store.pending == {} and store.flights == {} and store.state["optimistic"] == []
+        assert store.in_flight.by_id == {} and store.in_flight.joinable == {} and store.state["optimistic"] == []
     eventually(lambda: threading.active_count() <= before)  # no threads are left over
 
 

@@ -72,7 +72,7 @@ def explain(store: Store, request: Request) -> Explanation:
     key, rules = request.key, request.rules
     meta = store.endpoint_meta(key)
     now = store.now()
-    in_flight = request.identity in store.flights
+    in_flight = request.identity in store.in_flight.joinable
     entities = tuple(sorted(store.paths(request)))
     expires_in = reading.expires_at - now
     reasons = [*_origin(rules, reading, meta), *_freshness(reading, meta, expires_in)]

@@ -63,11 +63,6 @@ class Store:
         self._lookup = lookup = Lookup(contents, self.lock)
         self.in_flight = contents.in_flight
         """Requests in flight; the network managers' own, guarded by the lock."""
-        self.flights, self.pending, self.refreshes = (
-            self.in_flight.joinable,
-            self.in_flight.by_id,
-            self.in_flight.refreshes,
-        )
         self._listeners: dict[int, Callable[[], object]] = {}
         self._notifications: deque[None] = deque()
         self._notifying = False

@@ -146,8 +146,8 @@ class Core(ABC):
     def fetch_in_background(self, request: Request) -> None:
         """Fetches without anyone waiting; does nothing where the same request is in flight, whoever sent it."""
         store = self.store
-        if store.flights:
-            present = store.flights.get(request.identity)
+        if store.in_flight.joinable:
+            present = store.in_flight.joinable.get(request.identity)
             if present is not None and present.alive:
                 return
         self.complete_in_background(self.start(request))
@@ -178,7 +178,7 @@ class Core(ABC):
         """What the store knows now of the result of a request; never asks the network."""
         store = self.store
         reading = store.read(request)
-        loading = bool(store.flights) and not request.inactive and request.identity in store.flights
+        loading = bool(store.in_flight.joinable) and not request.inactive and request.identity in store.in_flight.joinable
         return EndpointState(reading.usable_data, reading.error, loading, reading.expiry_status, reading.expires_at)
 
     @abstractmethod
@@ -228,7 +228,7 @@ class Core(ABC):
 
     def settling(self) -> Steps:
         """Steps: waits until all that is in flight now has been answered, except for what would wait for this wait."""
-        for in_flight in list(self.store.pending.values()):
+        for in_flight in list(self.store.in_flight.by_id.values()):
             if self.is_blocking and in_flight.owned_here:
                 continue
             try:

@@ -102,9 +102,9 @@ class InFlight(Promise[Any]):
         """No one joins this request any more, whatever becomes of it."""
         store = self.store
         with store.lock:
-            if store.flights.get(self.identity) is self:
-                del store.flights[self.identity]
-            store.pending.pop(self.fetch_id, None)
+            if store.in_flight.joinable.get(self.identity) is self:
+                del store.in_flight.joinable[self.identity]
+            store.in_flight.by_id.pop(self.fetch_id, None)
 
     @property
     def alive(self) -> bool:

@@ -85,7 +85,7 @@ class NetworkManager(Manager):
         self._open = False
         store = core.store
         with store.lock:
-            mine = [in_flight for in_flight in store.pending.values() if in_flight.sender is self]
+            mine = [in_flight for in_flight in store.in_flight.by_id.values() if in_flight.sender is self]
             for in_flight in mine:
                 in_flight.resets = DROPPED
         for in_flight in mine:
@@ -98,7 +98,7 @@ class NetworkManager(Manager):
         if core is None:
             return
         store = core.store
-        for in_flight in [in_flight for in_flight in store.pending.values() if in_flight.sender is self]:
+        for in_flight in [in_flight for in_flight in store.in_flight.by_id.values() if in_flight.sender is self]:
             if not in_flight.owned_here:
                 in_flight.resets = DROPPED
                 in_flight.forget_waiters()
@@ -181,15 +181,15 @@ class NetworkManager(Manager):
         with store.lock:
             joined_by_others = False
             if not mutation and not refreshing.get():
-                other: InFlight | None = store.flights.get(identity)
+                other: InFlight | None = store.in_flight.joinable.get(identity)
                 if other is not None and other.joinable(blocking=core.is_blocking):
                     other.callers += 1
                     return other
                 joined_by_others = other is None or not other.alive
             started = InFlight(self, store, request, identity, fetch_id, fetched_at)
-            store.pending[fetch_id] = started
+            store.in_flight.by_id[fetch_id] = started
             if joined_by_others:
-                store.flights[identity] = started
+                store.in_flight.joinable[identity] = started
         return started
 
     # what passes
@@ -206,10 +206,10 @@ class NetworkManager(Manager):
         store = self._attached().store
         completed: InFlight | None
         if action.fetch_id is not None:
-            completed = store.pending.get(action.fetch_id)
+            completed = store.in_flight.by_id.get(action.fetch_id)
         else:
             # A response from elsewhere completes the fetch of the same key and URL.
-            completed = store.flights.get(action.request.identity) if store.flights else None
+            completed = store.in_flight.joinable.get(action.request.identity) if store.in_flight.joinable else None
         try:
             value = next(action)
         except BaseException as error:
@@ -224,7 +224,7 @@ class NetworkManager(Manager):
         result = next(action)
         store = self._attached().store
         with store.lock:
-            rejected = [f for f in store.pending.values() if not f.mutation and f.resets != store.resets]
+            rejected = [f for f in store.in_flight.by_id.values() if not f.mutation and f.resets != store.resets]
         for in_flight in rejected:
             in_flight.settle(error=ResetError(f"the store was reset while {in_flight.identity[0]!r} was being fetched"))
         return result

@@ -46,9 +46,9 @@ def refresh_token(
     identity = getattr(hook, "__func__", hook)
     while True:
         with store.lock:
-            last: Refresh | None = store.refreshes.get(identity)
+            last: Refresh | None = store.in_flight.refreshes.get(identity)
             if last is None or (last.done and (last.abandoned or last.finished < started)):
-                mine = store.refreshes[identity] = Refresh(store, blocking=blocking)
+                mine = store.in_flight.refreshes[identity] = Refresh(store, blocking=blocking)
                 break
         if last.done:
             return last.renewed
@@ -77,6 +77,6 @@ def refresh_token(
 
 def forget_refreshes(store: Store) -> None:
     """This is a forked process: what other threads were renewing stays with the parent."""
-    for hook, last in list(store.refreshes.items()):
+    for hook, last in list(store.in_flight.refreshes.items()):
         if not (last.done or last.owned_here):
-            del store.refreshes[hook]
+            del store.in_flight.refreshes[hook]

@@ -1,0 +1,92 @@
+"""What the house promises to whoever reads it: no circles, one place for each outside package, classes that can be read."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.house.imports import PACKAGES, ROOT, arrows_of, circles_of, files_of, imported_names
+
+MODULES = [(module, file) for package in PACKAGES for module, file in files_of(ROOT / package).items()]
+
+ONE_FILE = {
+    "httpx": "runtime/restencil/http/adapter.py",
+    "yaml": "generator/restencil_generator/load.py",
+    "jinja2": "generator/restencil_generator/render.py",
+    "black": "generator/restencil_generator/format.py",
+    "click": "generator/restencil_generator/cli.py",
+}
+"""The packages of others that one file alone names, for types too: whoever replaces one has one file to change."""
+
+MOST_METHODS = 30
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_no_files_import_each_other_in_a_circle(package: str) -> None:
+    """Each file can be read after those that it imports; imports for types count."""
+    assert circles_of(arrows_of(ROOT / package)) == []
+
+
+@pytest.mark.parametrize(("package", "file"), ONE_FILE.items())
+def test_a_package_of_others_is_named_in_one_file(package: str, file: str) -> None:
+    """One file names each package of others."""
+    found = {
+        str(path.relative_to(ROOT))
+        for module, path in MODULES
+        if any(name.partition(".")[0] == package for name in imported_names(module, path))
+    }
+    assert found == {file}
+
+
+def _classes() -> Iterator[tuple[Path, ast.ClassDef]]:
+    for _, file in MODULES:
+        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                yield file, node
+
+
+def test_no_class_has_more_methods_than_can_be_kept_in_mind() -> None:
+    """A class has 30 methods of its own at most."""
+    found = {
+        f"{file.name}: {node.name}": count
+        for file, node in _classes()
+        if (count := len({m.name for m in node.body if isinstance(m, ast.FunctionDef | ast.AsyncFunctionDef)}))
+        > MOST_METHODS
+    }
+    assert found == {}
+
+
+def _docstrings() -> Iterator[tuple[str, str]]:
+    """What is public in the runtime and the generator, with its docstring."""
+    for module, file in MODULES:
+        if any(part.startswith("_") and part != "__main__" for part in module.split(".")):
+            continue
+        tree = ast.parse(file.read_text("utf-8"))
+        to_see: list[tuple[str, ast.AST]] = [(module, tree)]
+        while to_see:
+            name, node = to_see.pop()
+            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+                text = ast.get_docstring(node)
+                if text is not None:
+                    yield name, text
+            for child in ast.iter_child_nodes(node):
+                if isinstance(child, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+                    if not child.name.startswith("_"):
+                        to_see.append((f"{name}.{child.name}", child))
+                elif isinstance(child, ast.If | ast.Try):
+                    to_see.append((name, child))
+
+
+def test_public_docstrings_stand_on_their_own() -> None:
+    """No public docstring cites a document that does not ship, or says "the same" of something elsewhere."""
+    found = [name for name, text in _docstrings() if "§" in text or text.startswith("The same")]
+    assert found == []
+
+
+def test_no_text_of_the_code_cites_a_document_that_does_not_ship() -> None:
+    """Comments and messages say the rule itself."""
+    found = [str(file.relative_to(ROOT)) for _, file in MODULES if "§" in file.read_text("utf-8")]
+    assert found == []
