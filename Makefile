@@ -28,7 +28,7 @@ test: lint check types tests
 lint: setup
 	$(PY) -m ruff check
 	$(PY) -m black --check .
-	$(PY) -m importlinter.cli --no-logo lint-imports
+	$(dir $(PY))lint-imports --no-logo
 
 check: setup
 	$(PY) -m restencil_generator check

@@ -14,7 +14,7 @@ import click
 import pytest
 
 from restencil_generator.cli import cli
-from restencil_generator.load import load_text
+from restencil_generator.loading import load_text
 from restencil_generator.report import render
 from restencil_generator.scaffold import scaffold
 from tests.patience import PATIENCE

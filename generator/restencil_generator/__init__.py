@@ -28,8 +28,6 @@ unknown-type; 4; unknown type 'strng' for field 'title' of entity 'Post'; did yo
 
 from __future__ import annotations
 
-import sys
-from types import ModuleType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -81,14 +79,3 @@ if not TYPE_CHECKING:  # a checker would take any name for one of the package
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
-
-
-class _Package(ModuleType):
-    """A module whose public names stay: importing `restencil_generator.load` does not put it in the place of `load`."""
-
-    def __setattr__(self, name: str, value: object) -> None:
-        if not (name in __all__ and isinstance(value, ModuleType)):
-            super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Package

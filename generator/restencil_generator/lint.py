@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from restencil_generator import declaration as d
-from restencil_generator.load import Loaded, load_spec
+from restencil_generator.loading import Loaded, load_spec
 from restencil_generator.problems import Place, Problem, Related, Source, did_you_mean, in_order, quoted
 from restencil_generator.values import misfits
 

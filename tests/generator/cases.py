@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from restencil_generator.load import Loaded, load_spec
+from restencil_generator.loading import Loaded, load_spec
 from restencil_generator.report import render
 
 FOLDER = Path(__file__).with_name("mistakes")

@@ -11,7 +11,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from restencil_generator.declaration import Json
-from restencil_generator.load import read_tree
+from restencil_generator.loading import read_tree
 from restencil_generator.reading import Reader
 
 ROOT = Path(__file__).parents[2]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.generator.mutations import FILES, TEXTS, VALUES, WORDS, mutated, text_of
 
 from restencil_generator.lint import lint
-from restencil_generator.load import Loaded, load_text
+from restencil_generator.loading import Loaded, load_text
 from restencil_generator.problems import has_errors
 from restencil_generator.report import Format, render
 

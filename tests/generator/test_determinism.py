@@ -19,7 +19,7 @@ import yaml
 from tests.patience import PATIENCE
 
 from restencil_generator.compare import compare, read_manifest, read_text
-from restencil_generator.load import load_spec, load_text
+from restencil_generator.loading import load_spec, load_text
 from restencil_generator.package import Package
 from restencil_generator.pipeline import build
 from restencil_generator.publish import publish

@@ -20,7 +20,7 @@ from tests.patience import PATIENCE
 import restencil
 from restencil_generator.cli import run
 from restencil_generator.compare import compare
-from restencil_generator.load import load_spec
+from restencil_generator.loading import load_spec
 from restencil_generator.package import MANIFEST, digest
 from restencil_generator.pipeline import build
 

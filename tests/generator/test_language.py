@@ -14,9 +14,9 @@ from tests.generator.mutations import json_of_text
 
 from restencil_generator import declaration as d
 from restencil_generator import kinds, language, reading, reference, schema
-from restencil_generator.check.rows import CHECKS
+from restencil_generator.checking.rows import CHECKS
 from restencil_generator.language import FORMS, PLACES, POSITIONS, ROWS, Place, Row, form_place, relatives, rows
-from restencil_generator.load import load_text
+from restencil_generator.loading import load_text
 from restencil_generator.reading import Reader
 from restencil_generator.tree import Entry, MappingNode, ScalarNode
 

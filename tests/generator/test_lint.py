@@ -11,7 +11,7 @@ import pytest
 from restencil_generator import declaration as d
 from restencil_generator.codes import ADVICE
 from restencil_generator.lint import lint
-from restencil_generator.load import Loaded, load_spec, load_text
+from restencil_generator.loading import Loaded, load_spec, load_text
 from restencil_generator.problems import Problem
 from restencil_generator.values import misfits
 

@@ -11,7 +11,7 @@ import pytest
 
 from restencil_generator import declaration as d
 from restencil_generator.declaration import PathText, Spec
-from restencil_generator.load import load_spec, load_text
+from restencil_generator.loading import load_spec, load_text
 from restencil_generator.mock import CannotServe, create_app
 from restencil_generator.mock.wire import to_wire
 

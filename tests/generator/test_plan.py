@@ -21,7 +21,7 @@ from tests.generator.specs_at_random import loaded, specs
 
 from restencil_generator import declaration as d
 from restencil_generator.failure import Failure
-from restencil_generator.load import load_spec, load_text
+from restencil_generator.loading import load_spec, load_text
 from restencil_generator.pipeline import build
 from restencil_generator.publish import publish
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from tests.generator.cases import cases
 from tests.generator.mutations import BASES, json_of, mutated, text_of
 
-from restencil_generator.load import load_text
+from restencil_generator.loading import load_text
 from restencil_generator.schema import FILE, language_schema, schema_text
 
 BEYOND = {

@@ -11,7 +11,7 @@ import pytest
 from restencil_generator.compare import compare, read_manifest, read_text
 from restencil_generator.failure import Failure
 from restencil_generator.format import format_text
-from restencil_generator.load import load_text
+from restencil_generator.loading import load_text
 from restencil_generator.package import Manifest
 from restencil_generator.pipeline import build
 from restencil_generator.plan import CONTEXT_VERSION

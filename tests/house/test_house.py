@@ -1,4 +1,4 @@
-"""What the house promises to whoever reads it: no circles, one place for each outside package, classes that can be read."""
+"""What the house promises its readers: no circles, one place for each package of others, classes of a size to read."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MODULES = [(module, file) for package in PACKAGES for module, file in files_of(R
 
 ONE_FILE = {
     "httpx": "runtime/restencil/http/adapter.py",
-    "yaml": "generator/restencil_generator/load.py",
+    "yaml": "generator/restencil_generator/loading.py",
     "jinja2": "generator/restencil_generator/render.py",
     "black": "generator/restencil_generator/format.py",
     "click": "generator/restencil_generator/cli.py",

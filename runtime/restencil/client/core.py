@@ -178,7 +178,8 @@ class Core(ABC):
         """What the store knows now of the result of a request; never asks the network."""
         store = self.store
         reading = store.read(request)
-        loading = bool(store.in_flight.joinable) and not request.inactive and request.identity in store.in_flight.joinable
+        joinable = store.in_flight.joinable
+        loading = bool(joinable) and not request.inactive and request.identity in joinable
         return EndpointState(reading.usable_data, reading.error, loading, reading.expiry_status, reading.expires_at)
 
     @abstractmethod

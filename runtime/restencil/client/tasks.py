@@ -24,12 +24,17 @@ def is_alone(loop: AbstractEventLoop) -> bool:
 
 
 def start_task(work: Coroutine[Any, Any, None], loop: AbstractEventLoop) -> Task[None] | None:
-    """Runs a coroutine as a task of the running loop; None where it is over already.
+    """Runs a coroutine as a task of the running loop, its first step now; None where that was all.
 
-    From Python 3.12 on its first step is taken at once, if this is called within a task. The loop's own task factory
-    is respected: its tasks begin when they like.
+    The first step waits for the loop's next turn outside of a task, and in a loop with a task factory of its own: that
+    is respected, and its tasks begin when they like.
     """
-    if sys.version_info >= (3, 12) and asyncio.current_task(loop) is not None and loop.get_task_factory() is None:
+    if asyncio.current_task(loop) is None or loop.get_task_factory() is not None:
+        return loop.create_task(work)
+    if sys.version_info >= (3, 12):
         task = asyncio.Task(work, loop=loop, eager_start=True)
         return None if task.done() else task
-    return loop.create_task(work)
+    else:
+        from .tasks_of_3_11 import start_task_now
+
+        return start_task_now(work, loop)

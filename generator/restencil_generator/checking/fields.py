@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 
 from restencil_generator import declaration as d
-from restencil_generator.check.forms import Context
-from restencil_generator.check.types import Types
+from restencil_generator.checking.forms import Context
+from restencil_generator.checking.types import Types
 from restencil_generator.facts import zero_of
 from restencil_generator.language import FORMS, POSITIONS, relatives, rows
 from restencil_generator.names import Use, pascal_case, python_name, wire_name

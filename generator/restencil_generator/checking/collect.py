@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import cast
 
-from restencil_generator.check.declared import Declared, EntitySource, Kind
+from restencil_generator.checking.declared import Declared, EntitySource, Kind
 from restencil_generator.kinds import Items, Members, OneEntity, Source, Table, Type
 from restencil_generator.language import FORMS, RESERVED, form_place, rows
 from restencil_generator.problems import quoted

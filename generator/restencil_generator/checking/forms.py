@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from restencil_generator import declaration as d
-from restencil_generator.check.declared import Declared
+from restencil_generator.checking.declared import Declared
 from restencil_generator.facts import facts
 from restencil_generator.language import POSITIONS, form_place, rows
 from restencil_generator.names import pascal_case, python_name, wire_name

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from typing import Final, cast
 
 from restencil_generator import declaration as d
-from restencil_generator.check.forms import Context, Nested, object_type, read_form
+from restencil_generator.checking.forms import Context, Nested, object_type, read_form
 from restencil_generator.language import ABBREVIATED, FORMS, POSITIONS, SCALAR_WORDS, form_place, rows
 from restencil_generator.problems import quoted
 from restencil_generator.reading import known_here

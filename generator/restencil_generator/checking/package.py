@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from restencil_generator import declaration as d
-from restencil_generator.check.declared import Claim, Declared
+from restencil_generator.checking.declared import Claim, Declared
 from restencil_generator.problems import Related, quoted
 
 

@@ -8,13 +8,13 @@ from collections.abc import Mapping
 from typing import cast
 
 from restencil_generator import declaration as d
-from restencil_generator.check.bodies import read_body
-from restencil_generator.check.endpoints import Family, Written, check_requests
-from restencil_generator.check.fields import read_fields
-from restencil_generator.check.forms import Context
-from restencil_generator.check.paging import written_pagination
-from restencil_generator.check.settings import Settings, first_given, joined_headers, overlaid, settings
-from restencil_generator.check.types import Types
+from restencil_generator.checking.bodies import read_body
+from restencil_generator.checking.endpoints import Family, Written, check_requests
+from restencil_generator.checking.fields import read_fields
+from restencil_generator.checking.forms import Context
+from restencil_generator.checking.paging import written_pagination
+from restencil_generator.checking.settings import Settings, first_given, joined_headers, overlaid, settings
+from restencil_generator.checking.types import Types
 from restencil_generator.language import URL
 from restencil_generator.names import CLIENT_MEMBERS, RESOURCE_MEMBERS, pascal_case, python_name, wire_name
 from restencil_generator.problems import Related, did_you_mean, quoted

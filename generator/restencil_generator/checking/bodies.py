@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import cast
 
 from restencil_generator import declaration as d
-from restencil_generator.check.fields import read_fields
-from restencil_generator.check.forms import Context
-from restencil_generator.check.types import Types
+from restencil_generator.checking.fields import read_fields
+from restencil_generator.checking.forms import Context
+from restencil_generator.checking.types import Types
 from restencil_generator.kinds import Fields
 from restencil_generator.language import BODY_WORDS, rows
 from restencil_generator.tree import MappingNode, Node, ScalarNode, SequenceNode, described, is_null

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from restencil_generator import declaration as d
-from restencil_generator.check.fields import read_fields
-from restencil_generator.check.types import Types
+from restencil_generator.checking.fields import read_fields
+from restencil_generator.checking.types import Types
 from restencil_generator.facts import facts
 from restencil_generator.problems import Related, circle_text, did_you_mean, quoted
 from restencil_generator.reading import Given

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Iterator
 
 from restencil_generator import declaration as d
-from restencil_generator.check.declared import Declared
+from restencil_generator.checking.declared import Declared
 from restencil_generator.facts import facts
 from restencil_generator.names import python_name, wire_name
 from restencil_generator.problems import did_you_mean, quoted

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from typing import Final, Protocol, cast
 
 from restencil_generator import declaration as d
-from restencil_generator.check.paging import WrittenPagination, page_field, resolved_pagination
-from restencil_generator.check.settings import Settings, first_given, joined_headers
-from restencil_generator.check.types import Types
+from restencil_generator.checking.paging import WrittenPagination, page_field, resolved_pagination
+from restencil_generator.checking.settings import Settings, first_given, joined_headers
+from restencil_generator.checking.types import Types
 from restencil_generator.facts import facts
 from restencil_generator.language import MEMBERS
 from restencil_generator.names import python_name

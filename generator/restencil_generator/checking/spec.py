@@ -9,12 +9,12 @@ from __future__ import annotations
 import dataclasses
 
 from restencil_generator import declaration as d
-from restencil_generator.check import package, settings
-from restencil_generator.check.collect import collect, table
-from restencil_generator.check.entities import Entities, object_circles
-from restencil_generator.check.fields import read_fields
-from restencil_generator.check.resources import Resources
-from restencil_generator.check.types import Types
+from restencil_generator.checking import package, settings
+from restencil_generator.checking.collect import collect, table
+from restencil_generator.checking.entities import Entities, object_circles
+from restencil_generator.checking.fields import read_fields
+from restencil_generator.checking.resources import Resources
+from restencil_generator.checking.types import Types
 from restencil_generator.digest import digest
 from restencil_generator.language import VERSION
 from restencil_generator.names import constant_name, is_identifier, pascal_case

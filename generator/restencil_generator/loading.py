@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
-from restencil_generator.check.spec import check
+from restencil_generator.checking.spec import check
 from restencil_generator.kinds import Table
 from restencil_generator.language import rows
 from restencil_generator.problems import (
