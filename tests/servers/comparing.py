@@ -270,9 +270,8 @@ def _unlike_member(server: Server, shown: Shown, item: Any, said: Json) -> Itera
     """A member of a list shows what the list says of it; what it shows beyond that, its own URL says."""
     own: Json = None
     if shown.item is not None:
-        path = set(re.findall(r":(\w+)", shown.item.endpoint.path))
-        keywords = {name: value for name, value in shown.keywords.items() if name in path}
-        own = server.json(shown.item.url(**{**keywords, "id": item.pk()}))
+        names = re.findall(r":(\w+)", shown.item.endpoint.path)
+        own = server.json(shown.item.url(**{name: shown.keywords.get(name, getattr(item, name)) for name in names}))
     yield from unlike(item, {**(own or {}), **said}, server, needed=said)
 
 
