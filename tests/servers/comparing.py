@@ -43,8 +43,8 @@ class Server:
     """How a server is asked directly. What it said is kept until `forget`, so each URL is asked once a comparison.
 
     `python` gives a field's name in Python, `arguments` the Python names of query parameters that differ, `whole` all
-    members of the list at a URL where the answer is a page of it; `positions` are members of an answer that say where
-    the next page is, which tell nothing about data.
+    members of the list at a URL where the answer is a page of it; `positions` are members of an answer that belong to
+    one page, such as where the next one is, and totals that the spec does not declare as such.
     """
 
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -96,7 +96,7 @@ class Shown:
 
     def __str__(self) -> str:
         given = ", ".join(f"{name}={value!r}" for name, value in self.arguments)
-        return f"{self.call.endpoint.name}({given})"
+        return f"{self.call.endpoint.name}({given}) at {self.call.endpoint.path}"
 
 
 def admits(shown: Shown) -> bool:
@@ -236,7 +236,9 @@ def _unlike_list(api: Api, server: Server, shown: Shown, value: Any, url: str) -
         too_many = [pk for pk in mine if pk not in whole]
         if too_many:
             yield f"shows {too_many}, which the server's list lacks: {list(whole)}"
-        lacking = [pk for pk in whole if pk not in mine and (not paged or pk in answered)]
+        # Of a list that is read in pages, what was answered must show, and what this client itself put into it.
+        expected = {*answered, *api.changed.intersection(str(item["id"]) for item in items_of(server.json(url)))}
+        lacking = [pk for pk in whole if pk not in mine and (not paged or pk in expected)]
         if lacking:
             yield f"lacks {lacking}, which the server's list has: it shows {mine}"
         ordered = [pk for pk in mine if pk in answered and pk in whole]

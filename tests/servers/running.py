@@ -54,7 +54,11 @@ def json_server(major: int, data: Path) -> Generator[str]:
     while True:
         port = _free_port()
         command = ["node", script, "--port", str(port), str(data)]
-        with _running(command, {}, None, f"http://127.0.0.1:{port}") as address:
+        # While it watches its own file, version 1 may read it back between two changes, and lose one. It does not in
+        # production, where it wants a folder of this name.
+        (data.parent / "public").mkdir(exist_ok=True)
+        production = {"NODE_ENV": "production"}
+        with _running(command, production, None, f"http://127.0.0.1:{port}", data.parent) as address:
             if address:
                 yield address
                 return
@@ -101,11 +105,12 @@ def _free_port() -> int:
 
 @contextlib.contextmanager
 def _running(
-    command: list[str], environment: dict[str, str], announced: str | None, address: str = ""
+    command: list[str], environment: dict[str, str], announced: str | None, address: str = "", folder: Path = ROOT
 ) -> Generator[str]:
     """Runs a server until the block ends; the address that it announces, or the given one once it is answered there."""
     server = subprocess.Popen(
         command,
+        cwd=folder,
         env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "NO_COLOR": "1", **environment},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,

@@ -39,7 +39,7 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
 def suite(world: World, address: str, package: ModuleType) -> Suite:
     """Ten notes, of which every third is pinned; pages have four."""
     DIRECTLY.post(f"{address}/reset").raise_for_status()
-    positions = frozenset({"hasMore", "nextCursor"})
+    positions = frozenset({"hasMore", "nextCursor", "totalCount"})
     return Suite(world, package, "Pinboard", address, Server(python=snake_case, whole=unlimited, positions=positions))
 
 
@@ -239,7 +239,8 @@ async def test_many_at_once_end_in_the_state_of_the_server(suite: Suite) -> None
 async def test_more_and_total_are_known(suite: Suite, tmp_path_factory: pytest.TempPathFactory) -> None:
     """With `more` and `total` in the spec no page is asked for in vain, and the total follows."""
     folder = tmp_path_factory.mktemp("pinboard_told")
-    told = Suite(suite.world, generated("pinboard_told", folder), "PinboardTold", suite.address, suite.server)
+    server = Server(python=snake_case, whole=unlimited, positions=frozenset({"hasMore", "nextCursor"}))
+    told = Suite(suite.world, generated("pinboard_told", folder), "PinboardTold", suite.address, server)
     try:
         await told.api.notes.get_list.iterate.items(limit=5)
         assert len(told.api.sent) == 2

@@ -96,7 +96,8 @@ class Started:
 class Api:
     """A client of a generated package in one of the worlds: `await api.books.get_list()`, `api.client` for the rest.
 
-    `sent` are its requests in order, `answers` the JSON of each URL that was read, as it came last.
+    `sent` are its requests in order, `answers` the JSON of each URL that was read, as it came last, and `changed` the
+    keys of what it created or changed.
     """
 
     def __init__(self, world: World, package: ModuleType, name: str, url_prefix: str, **options: Any) -> None:
@@ -106,6 +107,8 @@ class Api:
         self.sent: list[tuple[str, str]] = []
         self.requests: list[httpx.Request] = []
         self.answers: dict[str, Json] = {}
+        self.changed: set[str] = set()
+        self.at_most = 1_000
         self._held: set[str] = set()
         self._waiting: list[httpx.Request] = []
         self.http: Any = self._http_client()
@@ -127,6 +130,7 @@ class Api:
     # what goes out and comes in
 
     def _note(self, request: httpx.Request) -> None:
+        assert len(self.sent) < self.at_most, f"more than {self.at_most} requests: the program goes on for ever"
         self.sent.append((request.method, str(request.url)))
         self.requests.append(request)
 
@@ -151,9 +155,14 @@ class Api:
         self._keep(response)
 
     def _keep(self, response: httpx.Response) -> None:
-        if response.request.method == "GET" and response.is_success:
-            with contextlib.suppress(ValueError):
-                self.answers[str(response.url)] = json.loads(response.content)
+        if not response.is_success:
+            return
+        with contextlib.suppress(ValueError):
+            said = json.loads(response.content)
+            if response.request.method == "GET":
+                self.answers[str(response.url)] = said
+            elif isinstance(said, dict):
+                self.changed.add(str(said.get("id")))
 
     @contextlib.contextmanager
     def holding(self, method: str) -> Iterator[None]:
