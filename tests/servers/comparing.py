@@ -244,6 +244,8 @@ def _unlike_list(api: Api, server: Server, shown: Shown, value: Any, url: str) -
         ordered = [pk for pk in mine if pk in answered and pk in whole]
         if ordered != [pk for pk in whole if pk in ordered]:
             yield f"shows the order {mine}, the server has {list(whole)}"
+        if paged and not _was_answered(api, server, shown):
+            yield f"shows {mine}, though only pages of it were ever asked for"
     for item in value:
         pk = item.pk()
         if pk in whole:
@@ -266,6 +268,10 @@ def _answered(api: Api, server: Server, shown: Shown) -> list[str]:
         if theirs == given:
             found.update(dict.fromkeys(str(item["id"]) for item in items_of(said)))
     return list(found)
+
+
+def _was_answered(api: Api, server: Server, shown: Shown) -> bool:
+    return any(_arguments(api, server, shown.call, url) == shown.arguments for url in api.answers)
 
 
 def _unlike_member(server: Server, shown: Shown, item: Any, said: Json) -> Iterator[str]:
