@@ -1,4 +1,4 @@
-"""A small server that does what it says: PUT replaces, PATCH merges, DELETE answers nothing, pages come in three styles.
+"""A small honest server: PUT replaces, PATCH merges, DELETE answers nothing, pages come in three styles.
 
 It speaks over real sockets, each connection on a thread of its own, and holds nothing but four tables of notes.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Final
@@ -107,7 +107,7 @@ def _note(pk: int) -> Row:
 
 
 @contextmanager
-def served(honest: Honest) -> Iterator[str]:
+def served(honest: Honest) -> Generator[str]:
     """The address of the server, until the block ends."""
 
     class Handler(BaseHTTPRequestHandler):

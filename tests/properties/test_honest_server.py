@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any, Final
 
-import hypothesis.strategies as st
 import httpx
+import hypothesis.strategies as st
 import pytest
 from hypothesis import HealthCheck, Phase, example, given, settings
 from tests.properties.honest import TABLES, Honest, served
@@ -50,7 +50,9 @@ READS: Final = ("get", "get_list", "fetch_list", "expire")
 CHANGES: Final = ("create", "patch", "put", "delete")
 
 NOTHING: Final = st.just(())
-FILTERS: Final = st.sampled_from([(), (("done", True),), (("done", False),), (("rank", 1),), (("done", True), ("rank", 1))])
+FILTERS: Final = st.sampled_from(
+    [(), (("done", True),), (("done", False),), (("rank", 1),), (("done", True), ("rank", 1))]
+)
 ORDERS: Final = st.sampled_from([(), (("order", "title"),)])
 KEYS: Final = st.integers(1, 9)
 TITLES: Final = st.sampled_from(["a", "b", "z", "too long"])
@@ -62,7 +64,8 @@ SPARE: Final = st.fixed_dictionaries(
 )
 TITLE: Final = st.fixed_dictionaries({"title": TITLES})
 PART: Final = st.fixed_dictionaries(
-    {}, optional={"title": TITLES, "done": st.booleans(), "rank": st.integers(0, 1), "note": st.sampled_from(["x", None])}
+    {},
+    optional={"title": TITLES, "done": st.booleans(), "rank": st.integers(0, 1), "note": st.sampled_from(["x", None])},
 ).filter(bool)
 
 
@@ -85,7 +88,11 @@ def _steps(
                 act = "get_list"
             else:
                 number = draw(st.integers(1, 3))
-                place = {"numbered": ("page", number), "shifted": ("offset", 3 * number), "walked": ("cursor", 3 * number)}
+                place = {
+                    "numbered": ("page", number),
+                    "shifted": ("offset", 3 * number),
+                    "walked": ("cursor", 3 * number),
+                }
                 given = (*given, place[table])
         if act == "iterate" and table == "plain":
             act = "get_list"
@@ -141,7 +148,10 @@ KINDS: Final = {
     "overlaps": Kind(
         _steps(("plain",), ("get_list", "overlap", "get"), patch=TITLE),
         "where one cannot know what came last to the server, what shows is stale",
-        (Step("plain", "get_list"), Step("plain", "overlap", 1, body=(("title", "a"),), then=Step("plain", "fetch_list"))),
+        (
+            Step("plain", "get_list"),
+            Step("plain", "overlap", 1, body=(("title", "a"),), then=Step("plain", "fetch_list")),
+        ),
     ),
     "everything": Kind(
         _steps(TABLES, (*READS, *CHANGES, "get_page", "iterate", "both"), FILTERS | ORDERS, put=SPARE),

@@ -1,14 +1,15 @@
 """Everything that a client's cache shows, compared with what the server says when it is asked directly.
 
 Allowed is one difference: staleness that `explain` admits. Beyond that a list shows just the members that the server's
-list has, each with the values that the server gives it and no others; those that came in an answer stand in the order of
-the server, those that joined since may stand at the end. A list that is read in pages shows a part of the server's. A
-page shows the members of its last answer that are there still.
+list has, each with the values that the server gives it and no others; those that came in an answer stand in the
+server's order, those that joined since may stand at the end. A list that is read in pages shows a part of the server's.
+A page shows the members of its last answer that are there still.
 """
 
 from __future__ import annotations
 
 import datetime
+import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -71,7 +72,7 @@ class Server:
 
 
 def items_of(said: Json) -> list[Json]:
-    """The members of a list as the server gives it: the list itself, or the first list of objects in what is around it."""
+    """The members of a list as the server gives it: the list itself, or the first list in what is around it."""
     if isinstance(said, list):
         return said
     if isinstance(said, dict):
@@ -139,7 +140,7 @@ def _all_shown(api: Api, server: Server) -> Iterator[Shown]:
         for _, call in resource:
             endpoint = call.endpoint
             is_list = isinstance(call._bound, restencil.BoundList | restencil.AsyncBoundList)
-            for given in [*map(lambda url: _arguments(api, server, call, url), urls)]:
+            for given in [_arguments(api, server, call, url) for url in urls]:
                 if given is None:
                     continue
                 field = getattr(endpoint, "pagination_field", None)
@@ -184,8 +185,6 @@ def _arguments(api: Api, server: Server, call: Call, url: str) -> tuple[tuple[st
 
 def _listed(server: Server, call: Call, pk: str) -> tuple[tuple[str, str], ...] | None:
     """The arguments of the list that the store keeps under this key; None where this endpoint has no such list."""
-    import json
-
     try:
         given: dict[str, Any] = json.loads(pk)
         arguments = tuple(sorted((server.arguments.get(name, name), str(value)) for name, value in given.items()))
@@ -288,7 +287,7 @@ def _unlike_entities(api: Api, package: ModuleType, server: Server) -> Iterator[
     tables = api.client.store.state["entities"]
     for resource in _resources(api):
         item = next((call for name, call in resource if name == "get"), None)
-        kind = None if item is None else getattr(item.endpoint.schema, "__name__", None)
+        kind: str = getattr(item.endpoint.schema, "__name__", "") if item is not None else ""
         if item is None or kind not in tables or re.findall(r":(\w+)", item.endpoint.path) != ["id"]:
             continue
         cls = getattr(package, kind)
@@ -336,7 +335,8 @@ def same(mine: Any, said: Json, server: Server) -> bool:
     """Whether a value in Python is what the JSON says."""
     match mine:
         case restencil.Entity() if not isinstance(said, Mapping):
-            return mine.pk() == str(said)
+            entity: Any = mine
+            return bool(entity.pk() == str(said))
         case restencil.Record():
             if not isinstance(said, Mapping):
                 return False
@@ -350,8 +350,10 @@ def same(mine: Any, said: Json, server: Server) -> bool:
         case Decimal():
             return isinstance(said, str | int | float) and mine == Decimal(str(said))
         case Mapping():
-            return isinstance(said, Mapping) and {server.python(name) for name in said} == set(mine) and all(
-                same(mine[server.python(name)], value, server) for name, value in said.items()
+            return (
+                isinstance(said, Mapping)
+                and {server.python(name) for name in said} == set(mine)
+                and all(same(mine[server.python(name)], value, server) for name, value in said.items())
             )
         case list() | tuple():
             return (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from typing import Any
 
 import pytest
 from tests.servers.suite import Suite
@@ -21,7 +22,8 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     """A test that is a coroutine runs in the world that it asks for; the clients that it opened are closed after it."""
     if not inspect.iscoroutinefunction(pyfuncitem.obj):
         return None
-    given = {name: pyfuncitem.funcargs[name] for name in inspect.signature(pyfuncitem.obj).parameters}
+    funcargs: dict[str, Any] = dict(pyfuncitem.funcargs)
+    given = {name: funcargs[name] for name in inspect.signature(pyfuncitem.obj).parameters}
 
     async def program() -> None:
         try:
@@ -31,5 +33,5 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
                 if isinstance(suite, Suite):
                     await suite.close()
 
-    play(pyfuncitem.funcargs["world"], program)
+    play(funcargs["world"], program)
     return True

@@ -1,4 +1,4 @@
-"""What the tests against one server share: its package, its address, how it is asked, and a client when it is wanted."""
+"""What the tests against one server share: its package, its address, how it is asked, and a client when wanted."""
 
 from __future__ import annotations
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime
 from collections.abc import Iterator
 from decimal import Decimal
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 

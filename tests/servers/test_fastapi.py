@@ -98,7 +98,7 @@ async def test_two_lists_of_one_kind_are_two_lists(suite: Suite) -> None:
     await suite.agrees()
 
 
-@pytest.mark.xfail(strict=True, reason="calling get_page always asks, and a list that only pages have written shows nothing")
+@pytest.mark.xfail(strict=True, reason="get_page always asks, and a list that only pages have written shows nothing")
 @pytest.mark.parametrize("first", [True, False])
 async def test_pages_by_skip(suite: Suite, first: bool) -> None:
     """Each page gives its items; the list is whole only after it was asked itself."""

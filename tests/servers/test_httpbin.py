@@ -51,11 +51,11 @@ async def test_what_is_asked_arrives_and_is_kept(suite: Suite) -> None:
     assert (await suite.api.said.get(id="a b/ü")) is not said
 
 
-@pytest.mark.xfail(strict=True, reason="what is asked for JSON says so, and a request without a body has no content type")
+@pytest.mark.xfail(strict=True, reason="a request without a body has no content type, and one for JSON says so")
 async def test_a_request_without_a_body_says_nothing_of_one(suite: Suite) -> None:
     """GET and DELETE have no `Content-Type`; they take JSON. A body has its kind."""
     for outcome in (await suite.api.said.get.fetch(id=1), await suite.api.said.remove(id=1)):
-        headers = outcome.headers if isinstance(outcome, restencil.Record) else outcome["headers"]
+        headers = outcome["headers"] if isinstance(outcome, dict) else outcome.headers
         assert "Content-Type" not in headers and headers["Accept"] == "application/json"
     posted = await suite.api.said.post(id=1, body={"a": "ü"})
     assert posted["json"] == {"a": "ü"} and posted["headers"]["Content-Type"] == "application/json"
@@ -101,10 +101,11 @@ async def test_the_credential_is_the_one_that_was_given(suite: Suite) -> None:
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 409, 410, 418, 422, 429, 500, 502, 503])
 async def test_each_error_has_its_status(suite: Suite, status: int) -> None:
     """A read that fails raises, shows nothing, and is not sent again while the error is fresh."""
-    for _ in range(2):
-        with pytest.raises(restencil.NetworkError) as caught:
-            await suite.api.said.status(code=status)
-        assert caught.value.status == status
+    with pytest.raises(restencil.NetworkError) as caught:
+        await suite.api.said.status(code=status)
+    assert caught.value.status == status
+    with pytest.raises(restencil.NetworkError):
+        await suite.api.said.status(code=status)
     assert len(suite.api.sent) == 1
     assert suite.api.said.status.cached(code=status) is None
     assert suite.api.said.status.state(code=status).error is caught.value

@@ -40,9 +40,7 @@ def suite(world: World, address: str, package: ModuleType) -> Suite:
     """Ten posts and four comments; pages have four posts, unless asked otherwise."""
     fill(address, str)
     positions = frozenset({"first", "prev", "next", "last", "pages", "items"})
-    server = Server(
-        arguments=NAMES, whole=unlimited, python=lambda name: NAMES.get(name, name), positions=positions
-    )
+    server = Server(arguments=NAMES, whole=unlimited, python=lambda name: NAMES.get(name, name), positions=positions)
     return Suite(world, package, "PostsOne", address, server)
 
 

@@ -7,7 +7,7 @@ import contextlib
 import inspect
 import json
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Generator
 from types import ModuleType
 from typing import Any, Literal
 
@@ -18,9 +18,7 @@ World = Literal["sync", "asyncio"]
 Json = Any
 
 #: What never waits, and is therefore called in the same way in both worlds.
-PLAIN = frozenset(
-    "cached state explain key url endpoint expire invalidate set_response get_error get_response controller".split()
-)
+PLAIN = frozenset({"cached", "state", "explain", "key", "url", "endpoint", "expire", "invalidate"})
 
 
 class Call:
@@ -117,9 +115,9 @@ class Api:
 
     def _http_client(self) -> Any:
         if self.world == "sync":
-            plain = {"request": [self._sending], "response": [self._answered]}
+            plain: dict[str, Any] = {"request": [self._sending], "response": [self._answered]}
             return httpx.Client(verify=False, timeout=PATIENCE, event_hooks=plain)
-        hooks = {"request": [self._sending_async], "response": [self._answered_async]}
+        hooks: dict[str, Any] = {"request": [self._sending_async], "response": [self._answered_async]}
         return httpx.AsyncClient(verify=False, timeout=PATIENCE, event_hooks=hooks)
 
     def __getattr__(self, name: str) -> Members:
@@ -165,7 +163,7 @@ class Api:
                 self.changed.add(str(said.get("id")))
 
     @contextlib.contextmanager
-    def holding(self, method: str) -> Iterator[None]:
+    def holding(self, method: str) -> Generator[None]:
         """The first request with this method waits before it goes out, until the block ends; later ones do not."""
         self._held.add(method)
         try:

@@ -1,4 +1,4 @@
-"""A Django project in one file: two models, four ModelViewSets with the pagination classes of REST framework, tokens."""
+"""A Django project in one file: two models, four ModelViewSets with REST framework's kinds of pagination, tokens."""
 
 import os
 import sys
