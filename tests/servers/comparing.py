@@ -203,7 +203,9 @@ def _unlike(api: Api, server: Server, shown: Shown, value: Any) -> Iterator[str]
     if said is None:
         yield f"shows {value!r}, where the server says {server.ask(url).status_code}"
     elif not shown.is_list:
-        yield from unlike(value, said, server, whole=True)
+        names = re.findall(r":(\w+)", shown.call.endpoint.path)
+        own = _own(api, server, shown.call, {name: shown.keywords[name] for name in names})
+        yield from unlike(value, {**own, **said} if isinstance(said, Mapping) else said, server, needed=said)
     elif isinstance(value, Mapping):
         for name, member in said.items():
             if name in server.positions:
@@ -248,7 +250,7 @@ def _unlike_list(api: Api, server: Server, shown: Shown, value: Any, url: str) -
     for item in value:
         pk = item.pk()
         if pk in whole:
-            yield from (f"member {pk}: {text}" for text in _unlike_member(server, shown, item, whole[pk]))
+            yield from (f"member {pk}: {text}" for text in _unlike_member(api, server, shown, item, whole[pk]))
 
 
 def _answered(api: Api, server: Server, shown: Shown) -> list[str]:
@@ -270,16 +272,28 @@ def _answered(api: Api, server: Server, shown: Shown) -> list[str]:
 
 
 def _was_answered(api: Api, server: Server, shown: Shown) -> bool:
-    return any(_arguments(api, server, shown.call, url) == shown.arguments for url in api.answers)
+    """Whether the list itself was ever asked for: with a slash more at its end, say, where it was redirected."""
+    asked = (_arguments(api, server, shown.call, url) == shown.arguments for url in api.answers)
+    return shown.call.url(**shown.keywords) in api.answers or any(asked)
 
 
-def _unlike_member(server: Server, shown: Shown, item: Any, said: Json) -> Iterator[str]:
+def _unlike_member(api: Api, server: Server, shown: Shown, item: Any, said: Json) -> Iterator[str]:
     """A member of a list shows what the list says of it; what it shows beyond that, its own URL says."""
-    own: Json = None
+    own: dict[str, Json] = {}
     if shown.item is not None:
         names = re.findall(r":(\w+)", shown.item.endpoint.path)
-        own = server.json(shown.item.url(**{name: shown.keywords.get(name, getattr(item, name)) for name in names}))
-    yield from unlike(item, {**(own or {}), **said}, server, needed=said)
+        own = _own(api, server, shown.item, {name: shown.keywords.get(name, getattr(item, name)) for name in names})
+    yield from unlike(item, {**own, **said}, server, needed=said)
+
+
+def _own(api: Api, server: Server, item: Call, keywords: Mapping[str, Any]) -> dict[str, Json]:
+    """All that the server says of one entity: at its URL, and at those that were asked with search parameters more."""
+    found: dict[str, Json] = {}
+    wanted = {name: str(value) for name, value in keywords.items()}
+    for url in dict.fromkeys(url for method, url in api.sent if method == "GET"):
+        if wanted.items() <= dict(_arguments(api, server, item, url) or ()).items():
+            found.update(server.json(url) or {})
+    return {**found, **(server.json(item.url(**keywords)) or {})}
 
 
 def _unlike_entities(api: Api, package: ModuleType, server: Server) -> Iterator[str]:
@@ -303,24 +317,23 @@ def _unlike_entities(api: Api, package: ModuleType, server: Server) -> Iterator[
                 if said is None:
                     yield f"{kind} {pk}: {name} shows {mine!r}, which the server does not have"
                 else:
-                    texts = unlike(mine, said, server, whole=name == "cached")
+                    needed = said if name == "cached" else None
+                    texts = unlike(mine, _own(api, server, item, {"id": pk}), server, needed=needed)
                     yield from (f"{kind} {pk}: {name} {text}" for text in texts)
 
 
 # --- values ----------------------------------------------------------------------------------------------------------
 
 
-def unlike(
-    mine: Any, said: Json, server: Server, *, whole: bool = False, needed: Mapping[str, Json] | None = None
-) -> Iterator[str]:
-    """Where an entity or object shows other than the server says; `whole`: it must show all that the server says."""
+def unlike(mine: Any, said: Json, server: Server, *, needed: Mapping[str, Json] | None = None) -> Iterator[str]:
+    """Where an entity or object shows other than the server says; what is `needed` it must show."""
     if not isinstance(mine, restencil.Record) or not isinstance(said, Mapping):
         if not same(mine, said, server):
             yield f"shows {mine!r}, the server says {said!r}"
         return
     members = mine.to_dict()
     theirs = {server.python(name): value for name, value in said.items()}
-    required = {server.python(name) for name in (said if whole else needed or {})}
+    required = {server.python(name) for name in needed or {}}
     for name in required - members.keys():
         yield f"does not show {name}, of which the server says {theirs[name]!r}"
     for name, value in members.items():

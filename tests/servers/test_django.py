@@ -141,13 +141,13 @@ async def test_a_cursor_that_is_a_url_is_followed(suite: Suite, resource: str) -
 
 @pytest.mark.xfail(strict=True, reason="no item that existed throughout is skipped by iterate, whatever one deletes")
 async def test_iterating_while_deleting_skips_nothing(suite: Suite) -> None:
-    """A program that deletes what it meets meets everything."""
+    """A program that deletes what it meets meets everything, and each book once."""
     met: list[int] = []
     async for book in suite.api.books.get_list.iterate.one_by_one():
         met.append(book.id)
         if book.done:
             await suite.api.books.delete(id=book.id)
-    assert met == list(range(1, 11))
+    assert sorted(met) == list(range(1, 11))
     assert [book["id"] for book in suite.ask("/api/books/?limit=100")["results"]] == [1, 2, 4, 5, 7, 8, 10]
     await suite.agrees()
 
