@@ -2,6 +2,7 @@
 # make test      lint, types, tests, and `restencil check` on the packages that are checked in
 # make nightly   the tests that take minutes, and examples that no one tried before
 # make bench     figures against peers
+# make servers   servers that others wrote, for the tests in tests/servers; those written in Python come by themselves
 # make clean     removes all of it, the virtual environment too
 #
 # PYTHON=/path/to/python chooses the interpreter; otherwise the first Python >= 3.11 on the PATH is taken.
@@ -11,7 +12,7 @@ export PYTHON
 # pyright ships in its wheel; it need not look for a newer one.
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
-.PHONY: demo test lint types check tests nightly bench clean setup setup-demo
+.PHONY: demo test lint types check tests nightly bench servers servers-python clean setup setup-demo
 .DEFAULT_GOAL := test
 
 setup:
@@ -37,16 +38,24 @@ types: setup
 	$(PY) -m mypy
 	$(PY) -m pyright
 
-tests: setup
+tests: setup servers-python
 	$(PY) -m pytest -n 2 --dist loadgroup -q
 
-nightly: setup
+nightly: setup servers
 	$(PY) -m pytest -n 2 --dist loadgroup --hypothesis-profile explore -m slow
-	$(PY) -m pytest -n 2 --dist loadgroup --hypothesis-profile explore tests/generator tests/properties
+	$(PY) -m pytest -n 2 --dist loadgroup --hypothesis-profile explore tests/generator tests/properties tests/servers
 
 bench: setup
 	$(PY) tests/benchmarks/run.py
 
+servers: setup
+	@.ci/servers python
+	@.ci/servers node
+
+# Without a package index, or on a system where one of them does not install, the tests that need them are skipped.
+servers-python: setup
+	@.ci/servers python || [ -z "$$CI" ]
+
 clean:
-	rm -rf .venv build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .servers build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,5 @@
+"""httpbin as it comes."""
+
+from httpbin import app
+
+__all__ = ["app"]

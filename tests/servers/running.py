@@ -1,0 +1,164 @@
+"""Servers that others wrote, started on a free port of loopback; where one is missing, the test is skipped."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import socket
+import subprocess
+import threading
+from collections.abc import Generator
+from pathlib import Path
+
+import httpx
+import pytest
+from tests.patience import PATIENCE, eventually
+
+ROOT = Path(__file__).resolve().parents[2]
+APPS = Path(__file__).resolve().parent / "apps"
+PYTHON = ROOT / ".servers" / "python"
+NODE = ROOT / ".servers" / "node"
+
+
+@contextlib.contextmanager
+def gunicorn(application: str, **environment: str) -> Generator[str]:
+    """The address of a WSGI application, served by threads of one process."""
+    options = [
+        "--worker-class",
+        "gthread",
+        "--threads",
+        "8",
+        "--keep-alive",
+        "75",
+        "--graceful-timeout",
+        "1",
+        "--no-control-socket",
+        "--chdir",
+        str(APPS),
+    ]
+    command = [_python(), "-m", "gunicorn", "--bind", "127.0.0.1:0", *options, application]
+    with _running(command, environment, r"Listening at: (http://127\.0\.0\.1:\d+)") as address:
+        yield address
+
+
+@contextlib.contextmanager
+def uvicorn(application: str) -> Generator[str]:
+    """The address of an ASGI application."""
+    command = [_python(), "-m", "uvicorn", "--port", "0", "--app-dir", str(APPS), application]
+    with _running(command, {}, r"running on (http://127\.0\.0\.1:\d+)") as address:
+        yield address
+
+
+@contextlib.contextmanager
+def node(file: str) -> Generator[str]:
+    """The address that one of our programs for node prints."""
+    with _running(["node", str(_node() / file)], {}, r"(http://127\.0\.0\.1:\d+)") as address:
+        yield address
+
+
+@contextlib.contextmanager
+def json_server(major: int, data: Path) -> Generator[str]:
+    """The address of json-server in this major version, with the data of a file, which it writes to."""
+    program = {0: "json-server-0/lib/cli/bin.js", 1: "json-server-1/lib/bin.js"}[major]
+    script = str(_node() / "node_modules" / program)
+    # It takes no free port by itself, so one is looked for; whoever else takes it meanwhile makes the program end.
+    while True:
+        port = _free_port()
+        command = ["node", script, "--port", str(port), str(data)]
+        # While it watches its own file, version 1 may read it back between two changes, and lose one. It does not in
+        # production, where it wants a folder of this name.
+        (data.parent / "public").mkdir(exist_ok=True)
+        production = {"NODE_ENV": "production"}
+        with _running(command, production, None, f"http://127.0.0.1:{port}", data.parent) as address:
+            if address:
+                yield address
+                return
+
+
+def part(folder: Path, pins: str) -> Path:
+    """The folder, where `make servers` has filled it with the versions that are pinned; else the test is skipped."""
+    if not (folder / ".installed").is_file():
+        pytest.skip(f"the servers written for {folder.name} are not installed here; `make servers` installs them")
+    summed = subprocess.run(["cksum"], input=(APPS / pins).read_bytes(), capture_output=True, check=True).stdout
+    if not (folder / ".installed").read_text("utf-8").endswith(summed.decode().strip()):
+        pytest.skip(f"the servers written for {folder.name} are here in other versions; `make servers` mends that")
+    return folder
+
+
+def _python() -> str:
+    return str(part(PYTHON, "requirements.txt") / "bin" / "python")
+
+
+def _node() -> Path:
+    """The folder with the packages; our programs are put there, since node looks for packages beside a program."""
+    folder = part(NODE, "package-lock.json")
+    for program in APPS.glob("*.mjs"):
+        text = program.read_text("utf-8")
+        copy = folder / program.name
+        if not copy.is_file() or copy.read_text("utf-8") != text:
+            partial = folder / f"{program.name}.{os.getpid()}"
+            partial.write_text(text, "utf-8")
+            partial.replace(copy)
+    return folder
+
+
+def _free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port: int = listener.getsockname()[1]
+        return port
+
+
+@contextlib.contextmanager
+def _running(
+    command: list[str], environment: dict[str, str], announced: str | None, address: str = "", folder: Path = ROOT
+) -> Generator[str]:
+    """Runs a server until the block ends; the address that it announces, or the given one once it is answered there."""
+    server = subprocess.Popen(
+        command,
+        cwd=folder,
+        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "NO_COLOR": "1", **environment},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    assert server.stdout is not None
+    output: list[str] = []
+    reader = threading.Thread(target=output.extend, args=(server.stdout,), daemon=True)
+    reader.start()
+
+    def found() -> re.Match[str] | None:
+        return re.search(announced or "$^", "".join(output))
+
+    def ready() -> bool:
+        return server.poll() is not None or (found() is not None if announced else _answers(address))
+
+    try:
+        eventually(ready)
+        if server.poll() is not None:
+            reader.join(PATIENCE)
+            said = "".join(output)
+            if announced is None and "EADDRINUSE" in said:
+                yield ""
+                return
+            raise AssertionError(f"the server ended: {' '.join(command)}\n{said}")
+        match = found()
+        yield address if match is None else match.group(1)
+    finally:
+        server.terminate()
+        try:
+            server.wait(20)
+        except subprocess.TimeoutExpired:
+            server.kill()
+            server.wait(PATIENCE)
+        reader.join(PATIENCE)
+        server.stdout.close()
+
+
+def _answers(address: str) -> bool:
+    try:
+        httpx.get(address, timeout=PATIENCE)
+    except httpx.ConnectError:
+        return False
+    return True

@@ -1,0 +1,192 @@
+"""httpbin, which says what it was sent: what goes over the wire, and what comes of odd answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import ModuleType
+from typing import Any
+
+import pytest
+from tests.servers.comparing import Server
+from tests.servers.packages import generated
+from tests.servers.running import gunicorn
+from tests.servers.suite import Suite
+from tests.servers.worlds import World
+
+import restencil
+
+pytestmark = pytest.mark.xdist_group("servers-httpbin")
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    """The server."""
+    with gunicorn("httpbin_app:app") as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def package(tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
+    """The generated package."""
+    return generated("bin", tmp_path_factory.mktemp("bin"), "bin_api")
+
+
+@pytest.fixture
+def suite(world: World, address: str, package: ModuleType) -> Suite:
+    """A client with a token."""
+    found = Suite(world, package, "BinApi", address, Server())
+    found.options = {"token": "secret-of-ann"}
+    return found
+
+
+# --- requests --------------------------------------------------------------------------------------------------------
+
+
+async def test_what_is_asked_arrives_and_is_kept(suite: Suite) -> None:
+    """Text of all kinds in path and query arrives as it was given; asked again, nothing is sent."""
+    said = await suite.api.said.get(id="a b/ü", tag="x&y=ü+ ")
+    assert dict(said.args) == {"tag": "x&y=ü+ "} and said.method == "GET"
+    assert said.headers["Authorization"] == "Bearer secret-of-ann"
+    assert (await suite.api.said.get(id="a b/ü", tag="x&y=ü+ ")) is said and len(suite.api.sent) == 1
+    assert (await suite.api.said.get(id="a b/ü")) is not said
+
+
+@pytest.mark.xfail(strict=True, reason="a request without a body has no content type, and one for JSON says so")
+async def test_a_request_without_a_body_says_nothing_of_one(suite: Suite) -> None:
+    """GET and DELETE have no `Content-Type`; they take JSON. A body has its kind."""
+    for outcome in (await suite.api.said.get.fetch(id=1), await suite.api.said.remove(id=1)):
+        headers = outcome["headers"] if isinstance(outcome, dict) else outcome.headers
+        assert "Content-Type" not in headers and headers["Accept"] == "application/json"
+    posted = await suite.api.said.post(id=1, body={"a": "ü"})
+    assert posted["json"] == {"a": "ü"} and posted["headers"]["Content-Type"] == "application/json"
+
+
+async def test_what_is_put_arrives(suite: Suite) -> None:
+    """PUT and PATCH bring their bodies; what the server says of them shows under the URL that it names."""
+    put = await suite.api.said.update(id=1, body={"method": "m", "data": "d"})
+    assert put.method == "PUT" and put.json == {"method": "m", "data": "d"}
+    patched = await suite.api.said.partial_update(id=1, body={"data": None})
+    assert patched.method == "PATCH" and patched.json == {"data": None}
+    assert suite.api.client.get(suite.package.Call, {"url": f"{suite.address}/anything/1"}) is patched
+
+
+@pytest.mark.xfail(strict=True, reason="HEAD and OPTIONS take no body, and are read as having none in the answer")
+async def test_head_and_options_have_no_body(suite: Suite) -> None:
+    """Whatever the headers of the answer say."""
+    assert (await suite.api.said.look(id=1)) is None
+    assert (await suite.api.said.ask(id=1)) is None
+
+
+@pytest.mark.parametrize("coding", ["gzip", "deflate", "brotli"])
+async def test_packed_answers_are_unpacked(suite: Suite, coding: str) -> None:
+    """What the HTTP library can unpack is read; what it cannot was not asked for, and is an error that says so."""
+    if coding == "brotli" and "br" not in suite.api.http.headers["Accept-Encoding"]:
+        with pytest.raises(restencil.RestencilError):
+            await suite.api.said.coded(coding=coding)
+    else:
+        assert (await suite.api.said.coded(coding=coding))["method"] == "GET"
+
+
+async def test_the_credential_is_the_one_that_was_given(suite: Suite) -> None:
+    """A bearer token, which the server confirms; a client without one is refused."""
+    assert (await suite.api.said.who())["token"] == "secret-of-ann"
+    with pytest.raises(restencil.NetworkError) as caught:
+        await suite.another(token=None).said.who()
+    assert caught.value.status == 401
+
+
+# --- answers ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 409, 410, 418, 422, 429, 500, 502, 503])
+async def test_each_error_has_its_status(suite: Suite, status: int) -> None:
+    """A read that fails raises, shows nothing, and is not sent again while the error is fresh."""
+    with pytest.raises(restencil.NetworkError) as caught:
+        await suite.api.said.status(code=status)
+    assert caught.value.status == status
+    with pytest.raises(restencil.NetworkError):
+        await suite.api.said.status(code=status)
+    assert len(suite.api.sent) == 1
+    assert suite.api.said.status.cached(code=status) is None
+    assert suite.api.said.status.state(code=status).error is caught.value
+
+
+@pytest.mark.xfail(strict=True, reason="an error says the method, the address, the status and what the server said")
+async def test_an_error_says_what_was_asked_and_answered(suite: Suite) -> None:
+    """Method, address, status, reason, and the first line of the body."""
+    with pytest.raises(restencil.NetworkError) as caught:
+        await suite.api.said.status(code=418)
+    first, _, _ = str(caught.value).partition("\n")
+    assert first.startswith(f"GET {suite.address}/status/418: 418 I'M A TEAPOT")
+
+
+@pytest.mark.xfail(strict=True, reason="a change that is answered by nothing has succeeded")
+@pytest.mark.parametrize("status", [200, 201, 202, 204])
+async def test_a_change_that_is_answered_by_nothing_has_succeeded(suite: Suite, status: int) -> None:
+    """An empty body, with and without 204."""
+    await suite.api.said.change(code=status, body={})
+
+
+async def test_text_where_a_list_was_expected(suite: Suite) -> None:
+    """A page for people is no list; the error shows what kind it is."""
+    with pytest.raises(restencil.RestencilError, match="HTML"):
+        await suite.api.said.page()
+    assert suite.api.said.page.cached() is None
+
+
+@pytest.mark.xfail(strict=True, reason="no answer in time is an error of its own, without an answer")
+async def test_no_answer_in_time(suite: Suite) -> None:
+    """The timeout of the client, in milliseconds."""
+    with pytest.raises(restencil.NetworkError) as caught:
+        await suite.another(timeout=300).said.slow(seconds=3)
+    assert type(caught.value).__name__ == "TimeoutExceededError" and caught.value.status == 500
+
+
+@pytest.mark.xfail(strict=True, reason="a refused connection is an error of its own, without an answer")
+async def test_nobody_is_there(suite: Suite) -> None:
+    """A port at which nobody listens."""
+    lost = Suite(suite.world, suite.package, "BinApi", "http://127.0.0.1:1", suite.server)
+    try:
+        with pytest.raises(restencil.NetworkError) as caught:
+            await lost.api.said.get(id=1)
+    finally:
+        await lost.close()
+    assert type(caught.value).__name__ == "ConnectionFailedError" and caught.value.status == 500
+    assert "GET http://127.0.0.1:1/anything/1" in str(caught.value)
+
+
+# --- redirects -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+async def test_a_read_is_redirected(suite: Suite, status: int) -> None:
+    """A GET stays one, and keeps its credential within the origin."""
+    found = await suite.api.said.to(url="/anything/there", status_code=status)
+    assert found["method"] == "GET" and found["headers"]["Authorization"] == "Bearer secret-of-ann"
+
+
+@pytest.mark.xfail(strict=True, reason="a redirect that would make a GET of a change is an error")
+@pytest.mark.parametrize("status", [301, 302, 303])
+@pytest.mark.parametrize("call", ["post_to", "put_to", "remove_to"])
+async def test_a_change_never_becomes_a_read(suite: Suite, call: str, status: int) -> None:
+    """The error has the status, and says that the change may not have happened."""
+    body: dict[str, Any] = {} if call == "remove_to" else {"body": {"a": 1}}
+    with pytest.raises(restencil.NetworkError, match="may not have happened") as caught:
+        await getattr(suite.api.said, call)(url="/anything/there", status_code=status, **body)
+    assert caught.value.status == status and "/anything/there" in str(caught.value)
+
+
+@pytest.mark.parametrize("status", [307, 308])
+async def test_a_change_is_redirected_as_it_is(suite: Suite, status: int) -> None:
+    """Method and body stay."""
+    posted = await suite.api.said.post_to(url="/anything/there", status_code=status, body={"a": 1})
+    assert (posted["method"], posted["json"]) == ("POST", {"a": 1})
+    put = await suite.api.said.put_to(url="/anything/there", status_code=status, body={"a": 2})
+    assert (put["method"], put["json"]) == ("PUT", {"a": 2})
+
+
+async def test_many_at_once_share_their_requests(suite: Suite) -> None:
+    """Thirty readers of three things send three requests."""
+    found = await suite.api.together(*(suite.api.said.get(id=number % 3) for number in range(30)))
+    assert [said.url for said in found] == [f"{suite.address}/anything/{number % 3}" for number in range(30)]
+    assert len(suite.api.sent) == 3
