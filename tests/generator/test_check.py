@@ -293,7 +293,7 @@ def test_members_are_those_asked_for() -> None:
 def test_standard_members_follow_the_table(
     name: str, method: str, path: str, side_effect: bool, has_body: bool
 ) -> None:
-    """Method, path, side effect and body of §4.2."""
+    """Method, path, side effect and body."""
     found = endpoint(name, "pagination_field: page")
     assert (found.method, found.path.text, found.side_effect, found.has_body) == (method, path, side_effect, has_body)
     assert found.standard

@@ -1,4 +1,4 @@
-"""Every value arrives at a real server as it was given, or is refused before any request (§2.2)."""
+"""Every value arrives at a real server as it was given, or is refused before any request."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def generated(source: random.Random) -> str:
 
 
 def must_be_refused(value: str) -> bool:
-    """§2.2: dot segments, the empty segment, control characters and lone surrogates."""
+    """Dot segments, the empty segment, control characters and lone surrogates."""
     return value in ("", ".", "..") or any(
         ord(character) < 0x20 or 0x7F <= ord(character) < 0xA0 or 0xD800 <= ord(character) < 0xE000
         for character in value
@@ -77,7 +77,7 @@ def test_200_000_values_arrive_in_their_segment_or_are_refused_before_any_io() -
 
 
 def test_search_values_and_query_like_parameters_arrive_as_they_are() -> None:
-    """§2.3, §2.4: whatever has a UTF-8 form arrives as the same text, control characters too."""
+    """Whatever has a UTF-8 form arrives as the same text, control characters too."""
     source = random.Random(20260102)
     with Server() as server, httpx.Client(base_url=server.url) as client:
         endpoint = RestEndpoint(path=r"/s\?lit=:lit", client=client)
@@ -95,7 +95,7 @@ def test_search_values_and_query_like_parameters_arrive_as_they_are() -> None:
 
 
 def test_literal_text_of_a_template_arrives_encoded_once() -> None:
-    """§2.2: the template's own text is not encoded by the library; the transport sends it as a URL must be."""
+    """The template's own text is not encoded by the library; the transport sends it as a URL must be."""
     with Server() as server, httpx.Client(base_url=server.url) as client:
         for literal in ("/café/x y", "/a%20b", "/a%zz", '/"quoted"', "/semi;colon=1", "/~*()'!"):
             RestEndpoint(path=literal.replace("*", r"\*").replace("(", r"\(").replace(")", r"\)"), client=client)()
@@ -104,7 +104,7 @@ def test_literal_text_of_a_template_arrives_encoded_once() -> None:
 
 
 def test_a_relative_url_is_joined_to_the_base_with_its_path_kept() -> None:
-    """§3.4: the base's path stays, whether or not it ends in a slash."""
+    """The base's path stays, whether or not it ends in a slash."""
     with Server() as server:
         for base in ("/api", "/api/"):
             with httpx.Client(base_url=server.url + base) as client:

@@ -1,4 +1,4 @@
-"""Each error class of §15.3, raised through what is public, with its message; what all of them have in common."""
+"""Each error class, raised through what is public, with its message; what all of them have in common."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ ERRORS: dict[type[Exception], tuple[Callable[[], Any], Any, str]] = {
 
 @pytest.mark.parametrize("kind", ERRORS, ids=lambda kind: kind.__name__)
 def test_each_error_is_raised_with_its_status_and_message(kind: type[Exception]) -> None:
-    """§15.3: class, status and text."""
+    """Class, status and text."""
     provoke, status, message = ERRORS[kind]
     with pytest.raises(kind) as caught:
         provoke()
@@ -137,7 +137,7 @@ def test_each_error_is_raised_with_its_status_and_message(kind: type[Exception])
 
 
 def test_errors_are_also_the_builtin_ones_that_they_are() -> None:
-    """§15.3: so that plain `except ValueError` works."""
+    """So that plain `except ValueError` works."""
     assert issubclass(errors.PathTemplateError, ValueError)
     assert issubclass(errors.MissingParameterError, (TypeError, ValueError))
     assert issubclass(errors.MissingFieldError, AttributeError)

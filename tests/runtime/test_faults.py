@@ -1,4 +1,4 @@
-"""A server that misbehaves in every way: each fault is its documented error, the store holds what it held (§3.4)."""
+"""A server that misbehaves in every way: each fault is its documented error, the store holds what it held."""
 
 from __future__ import annotations
 

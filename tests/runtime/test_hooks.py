@@ -1,4 +1,4 @@
-"""Hook-based resources: endpoints obtained anew within a scope (§13.3)."""
+"""Hook-based resources: endpoints obtained anew within a scope."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_outside_of_a_scope_a_use_function_raises() -> None:
 
 @pytest.mark.parametrize("asynchronous", [False, True])
 def test_a_hook_of_an_endpoint_can_obtain_none(asynchronous: bool) -> None:
-    """§13.1: `get_headers` must not call use functions; the scope is closed while a hook runs."""
+    """`get_headers` must not call use functions; the scope is closed while a hook runs."""
     hooked = hookify_resource(ARTICLES, dict)
     asked = Asked()
 

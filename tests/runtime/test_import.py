@@ -109,7 +109,7 @@ def test_a_late_module_gives_what_the_module_has() -> None:
 
 
 def test_the_logger_is_quiet_where_nobody_asked_to_see() -> None:
-    """Records of the library go nowhere by themselves (§9.7)."""
+    """Records of the library go nowhere by themselves."""
     code = "from restencil.base.lazy import logger; logger.error('seen by no one'); logger.warning('nor this')"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=PATIENCE, check=True)
     assert (done.stdout, done.stderr) == ("", "")

@@ -1,4 +1,4 @@
-"""Path templates and URLs (§2)."""
+"""Path templates and URLs."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Shade(enum.Enum):
     ],
 )
 def test_a_template_is_filled_with_encoded_values(template: str, params: dict[str, Any], url: str) -> None:
-    """§2.2: parameters are percent-encoded, literal text is not; an optional one takes its prefix with it."""
+    """Parameters are percent-encoded, literal text is not; an optional one takes its prefix with it."""
     assert RestEndpoint(path=template).url(params) == url
 
 
@@ -69,7 +69,7 @@ def test_a_template_is_filled_with_encoded_values(template: str, params: dict[st
     ],
 )
 def test_values_of_other_types_have_their_text(value: Any, text: str) -> None:
-    """§2.2: booleans are words, floats read as in JSON without `.0`, an Enum is its value, others their str()."""
+    """Booleans are words, floats read as in JSON without `.0`, an Enum is its value, others their str()."""
     assert path_template("/:v").fill({"v": value}) == f"/{text}"
 
 
@@ -87,7 +87,7 @@ def test_values_of_other_types_have_their_text(value: Any, text: str) -> None:
     ],
 )
 def test_a_bad_template_is_refused_when_the_endpoint_is_built(template: str, position: int, problem: str) -> None:
-    """§2.1: PathTemplateError, a ValueError, names template and position."""
+    """PathTemplateError, a ValueError, names template and position."""
     with pytest.raises(PathTemplateError) as caught:
         RestEndpoint(path=template)
     assert isinstance(caught.value, ValueError)
@@ -97,7 +97,7 @@ def test_a_bad_template_is_refused_when_the_endpoint_is_built(template: str, pos
 
 
 def test_a_missing_parameter_is_named() -> None:
-    """§2.2: MissingParameterError is a TypeError and a ValueError that names the parameter and how to give it."""
+    """MissingParameterError is a TypeError and a ValueError that names the parameter and how to give it."""
     for params in ({}, {"id": None}):
         with pytest.raises(MissingParameterError, match="'id' of '/a/:id' is missing; give it as id=…") as caught:
             RestEndpoint(path="/a/:id").url(params)
@@ -108,7 +108,7 @@ def test_a_missing_parameter_is_named() -> None:
 
 @pytest.mark.parametrize("value", [[1], (1,), {"a": 1}, {1}])
 def test_containers_have_no_text_in_a_path(value: Any) -> None:
-    """§2.2: lists, tuples, dicts and sets are a TypeError."""
+    """Lists, tuples, dicts and sets are a TypeError."""
     with pytest.raises(TypeError, match=r"parameter 'id' of '/a/:id' is a .*; expected a string or a number"):
         RestEndpoint(path="/a/:id").url({"id": value})
 
@@ -128,13 +128,13 @@ def test_containers_have_no_text_in_a_path(value: Any) -> None:
     ],
 )
 def test_no_value_can_make_a_dot_segment(template: str, params: dict[str, Any]) -> None:
-    """§2.2: a value that would make a whole segment `.` or `..` is a ValueError that names the parameter."""
+    """A value that would make a whole segment `.` or `..` is a ValueError that names the parameter."""
     with pytest.raises(ValueError, match=r"parameter '[abc]' of .* would make a whole segment of the path '\.+'"):
         RestEndpoint(path=template).url(params)
 
 
 def test_dots_beside_other_text_are_no_dot_segment() -> None:
-    """§2.2: only whole segments count, and what follows a literal `?` is no path."""
+    """Only whole segments count, and what follows a literal `?` is no path."""
     assert RestEndpoint(path="/v-:id/x").url({"id": ".."}) == "/v-../x"
     assert RestEndpoint(path=r"/s\?q=/:q").url({"q": ".."}) == "/s?q=/.."
     assert RestEndpoint(path=":id", url_prefix="https://h.test/v").url({"id": ".."}) == "https://h.test/v.."
@@ -144,13 +144,13 @@ def test_dots_beside_other_text_are_no_dot_segment() -> None:
 
 @pytest.mark.parametrize("value", ["a\tb", "\x00", "a\x7f", "\x85", "a\nb"])
 def test_control_characters_are_refused(value: str) -> None:
-    """§2.2: a value that holds a control character is a ValueError."""
+    """A value that holds a control character is a ValueError."""
     with pytest.raises(ValueError, match="parameter 'id' of '/a/:id' holds the control character"):
         RestEndpoint(path="/a/:id").url({"id": value})
 
 
 def test_lone_surrogates_are_refused() -> None:
-    """§2.2: a lone surrogate has no UTF-8 form, in the path and in the search string."""
+    """A lone surrogate has no UTF-8 form, in the path and in the search string."""
     with pytest.raises(ValueError, match="parameter 'id' of '/a/:id' holds a lone surrogate"):
         RestEndpoint(path="/a/:id").url({"id": "\ud800"})
     with pytest.raises(ValueError, match="search parameter 'q' holds a lone surrogate"):
@@ -162,7 +162,7 @@ def test_lone_surrogates_are_refused() -> None:
     [("/a/:b", {"b": ""}), ("/a/:b/c", {"b": ""}), ("/a/:b/:c", {"b": "x", "c": ""}), (":b", {"b": ""})],
 )
 def test_a_call_refuses_an_empty_segment_before_any_io(template: str, params: dict[str, Any]) -> None:
-    """§2.2: `url` and `key` keep "", every call refuses it: `DELETE /articles/` is another route."""
+    """`url` and `key` keep "", every call refuses it: `DELETE /articles/` is another route."""
     endpoint = RestEndpoint(path=template, method="DELETE", url_prefix="http://127.0.0.1:9")
     assert endpoint.key(params).startswith("DELETE http://127.0.0.1:9")
     with pytest.raises(ValueError, match="is empty, which would address another route; give a value"):
@@ -171,13 +171,13 @@ def test_a_call_refuses_an_empty_segment_before_any_io(template: str, params: di
 
 @pytest.mark.parametrize("template", ["/a/:b?", "/a-:b", r"/s\?q=:b"])
 def test_an_empty_value_is_fine_where_it_is_no_whole_required_segment(template: str) -> None:
-    """§2.2: optional parameters, parts of segments and search values may be empty."""
+    """Optional parameters, parts of segments and search values may be empty."""
     endpoint = RestEndpoint(path=template)
     assert endpoint.request_url(({"b": ""},)) == endpoint.url({"b": ""})
 
 
 def test_the_search_string_is_sorted_form_encoding() -> None:
-    """§2.4: the vector of the rules; None is dropped, in a list it is empty; lists are joined with commas."""
+    """The vector of the rules; None is dropped, in a list it is empty; lists are joined with commas."""
     params = {"z": None, "c": "~*() é", "a": [1, 2], "t": True, "f": 1.0}
     assert search_string(params) == "a=1%2C2&c=%7E*%28%29+%C3%A9&f=1&t=true"
     assert search_string({"n": [1, [2, (3,)]], "e": [], "o": [1, None, 2]}) == "e=&n=1%2C2%2C3&o=1%2C%2C2"
@@ -185,13 +185,13 @@ def test_the_search_string_is_sorted_form_encoding() -> None:
 
 
 def test_a_dict_as_search_value_points_at_search_to_string() -> None:
-    """§2.4: a dict has no text in a search string."""
+    """A dict has no text in a search string."""
     with pytest.raises(TypeError, match="search parameter 'f' is a dict.*override search_to_string"):
         RestEndpoint(path="/a").url({"f": {"x": 1}})
 
 
 def test_search_to_string_gets_raw_values_and_may_encode_nested_ones() -> None:
-    """§2.3: an override gets the search parameters before any conversion, and those alone."""
+    """An override gets the search parameters before any conversion, and those alone."""
     seen: list[Any] = []
 
     def brackets(params: Any) -> str:
@@ -215,12 +215,12 @@ def test_search_to_string_gets_raw_values_and_may_encode_nested_ones() -> None:
     ],
 )
 def test_the_path_of_a_list_is_cut_at_the_last_parameter(path: str, shortened: str) -> None:
-    """§2.6: cut at the last unescaped colon, one trailing slash dropped, `/` where nothing is left."""
+    """Cut at the last unescaped colon, one trailing slash dropped, `/` where nothing is left."""
     assert shorten_path(path) == shortened
 
 
 def test_a_resource_path_needs_a_parameter() -> None:
-    """§2.6: without one there is nothing to shorten."""
+    """Without one there is nothing to shorten."""
     with pytest.raises(ValueError, match="the path of a resource needs a parameter, such as '/articles/:id'"):
         shorten_path(r"/a\:b")
 
@@ -238,7 +238,7 @@ TEMPLATES = ["/a/:v", "/a/:v/b", "/a-:v", "/:v.:w?", r"/s\?q=:v", r"/s\?q=:v&r=:
 
 @given(st.sampled_from(TEMPLATES), st.text(min_size=1), st.text(min_size=1), st.text())
 def test_what_url_builds_test_key_accepts(template: str, value: str, name: str, search: str) -> None:
-    """§2.5: for non-empty values, a key that the endpoint makes is its own."""
+    """For non-empty values, a key that the endpoint makes is its own."""
     endpoint = RestEndpoint(path=template, url_prefix="https://h.test/p")
     try:
         key = endpoint.key({"v": value, f"s{name}": search})
@@ -249,7 +249,7 @@ def test_what_url_builds_test_key_accepts(template: str, value: str, name: str, 
 
 @given(st.text(alphabet="ab/:?\\.-(_1", max_size=12))
 def test_any_text_is_a_template_or_a_clear_error(template: str) -> None:
-    """§2.1: nothing but PathTemplateError comes out of building, whose position lies in the text."""
+    """Nothing but PathTemplateError comes out of building, whose position lies in the text."""
     try:
         found = path_template(template)
     except PathTemplateError as error:

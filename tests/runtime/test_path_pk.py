@@ -1,4 +1,4 @@
-"""Path parameters have Python names, records have those of JSON: both name the same entity (§5.3.0)."""
+"""Path parameters have Python names, records have those of JSON: both name the same entity."""
 
 from __future__ import annotations
 

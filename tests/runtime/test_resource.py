@@ -1,4 +1,4 @@
-"""Resources: members, optimistic payloads, `extend`, and the class form that gives the same (§4)."""
+"""Resources: members, optimistic payloads, `extend`, and the class form that gives the same."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def shown(endpoint: Any, params: Mapping[str, Any]) -> dict[str, Any]:
     [*STANDARD, "create", "get_list.push", "get_list.unshift", "get_list.get_page", "get_list.move", "get_list.remove"],
 )
 def test_class_form_and_create_resource_give_the_same_members(member: str) -> None:
-    """§4.1, §4.2: one resource, written in two ways."""
+    """One resource, written in two ways."""
     found: list[dict[str, Any]] = []
     for resource in (Made, Articles):
         endpoint: Any = resource
@@ -165,7 +165,7 @@ def test_class_form_and_create_resource_give_the_same_members(member: str) -> No
     ],
 )
 def test_the_members_are_those_of_the_table(member: str, method: str, path: str, name: str) -> None:
-    """§4.2: method, path and name."""
+    """Method, path and name."""
     endpoint: Any = Made
     for step in member.split("."):
         endpoint = getattr(endpoint, step)
@@ -173,7 +173,7 @@ def test_the_members_are_those_of_the_table(member: str, method: str, path: str,
 
 
 def test_delete_invalidates_what_is_an_entity_or_a_union() -> None:
-    """§4.2: other schemas stay as they are."""
+    """Other schemas stay as they are."""
     union = schema.Union({"a": Article}, "type")
     assert isinstance(create_resource(path="/a/:id", schema=Article).delete.schema, schema.Invalidate)
     assert isinstance(create_resource(path="/a/:id", schema=union).delete.schema, schema.Invalidate)
@@ -195,13 +195,13 @@ def test_delete_invalidates_what_is_an_entity_or_a_union() -> None:
     ],
 )
 def test_the_result_of_delete_is_the_answer_or_the_parameters(answer: Any, processed: Any) -> None:
-    """§4.2: whatever carries no information gives the URL parameters."""
+    """Whatever carries no information gives the URL parameters."""
     resource: Any = create_resource(path="/a/:id", schema=Article, client=Asked(as_json(answer)).sync)
     assert resource.delete(id=4) == processed
 
 
 def test_options_of_the_endpoint_and_the_collection_class_reach_every_member() -> None:
-    """§4.1: `Endpoint` is the class of all members, `Collection` that of the list's schema."""
+    """`Endpoint` is the class of all members, `Collection` that of the list's schema."""
 
     class Api(RestEndpoint):
         url_prefix = "/cls"
@@ -222,13 +222,13 @@ def test_options_of_the_endpoint_and_the_collection_class_reach_every_member() -
 
 @pytest.mark.parametrize(("word", "kind"), [("endpoint", RestEndpoint), ("collection", schema.Collection)])
 def test_a_class_under_the_lower_case_word_is_a_likely_slip(word: str, kind: type[Any]) -> None:
-    """§4.1: a warning proposes the right word."""
+    """A warning proposes the right word."""
     with pytest.warns(UserWarning, match=rf"create_resource\(…, {word}=.*did you mean {word.capitalize()}=\?"):
         loose(path="/a/:id", schema=Article, **{word: kind})
 
 
 def test_a_resource_needs_a_path_with_a_parameter() -> None:
-    """§2.6: in both forms, when the resource is built."""
+    """In both forms, when the resource is built."""
     with pytest.raises(ValueError, match="the path of a resource needs a parameter"):
         create_resource(path="/a", schema=Article)
     with pytest.raises(ValueError, match="the path of a resource needs a parameter"):
@@ -236,7 +236,7 @@ def test_a_resource_needs_a_path_with_a_parameter() -> None:
 
 
 def test_body_none_disables_the_bodies_of_mutations() -> None:
-    """§4.1: `body` is for push, unshift, update and partial_update."""
+    """`body` is for push, unshift, update and partial_update."""
     resource: Any = create_resource(path="/a/:id", schema=Article, body=None)
     members = (resource.update, resource.partial_update, resource.create, resource.get_list.push)
     assert not any(member.has_body for member in members)
@@ -250,7 +250,7 @@ def payload(member: Any, *args: Any, found: Any = None) -> Any:
 
 
 def test_optimistic_payloads_of_creations_and_updates_merge_parameters_and_body() -> None:
-    """§4.3: parameters and body are taken by the rule of §3.3; a list gives a list."""
+    """Parameters and body are told apart by place; a list gives a list."""
     for member in (Made.update, Made.create, Made.get_list.push, Made.get_list.unshift):
         assert payload(member, {"user": "u"}, {"title": "t"}) == {"user": "u", "title": "t"}
         assert payload(member, {"title": "t"}) == {"title": "t"}
@@ -260,7 +260,7 @@ def test_optimistic_payloads_of_creations_and_updates_merge_parameters_and_body(
 
 
 def test_the_optimistic_payload_of_a_partial_update_keeps_what_is_stored() -> None:
-    """§4.3: only members present in the stored record, in stored form; without one there is no optimistic change."""
+    """Only members present in the stored record, in stored form; without one there is no optimistic change."""
     current = Article.from_js({"id": 1, "title": "old", "author": "7"})
     expected = {"user": "u", "id": 1, "title": "new", "author": "7"}
     assert payload(Made.partial_update, {"user": "u", "id": 1}, {"title": "new"}, found=current) == expected
@@ -269,14 +269,14 @@ def test_the_optimistic_payload_of_a_partial_update_keeps_what_is_stored() -> No
 
 
 def test_the_optimistic_payload_of_delete_are_the_parameters() -> None:
-    """§4.3: and reads have none."""
+    """And reads have none."""
     assert payload(Made.delete, {"id": 1}) == {"id": 1}
     assert (Made.get.get_optimistic_response, Made.get_list.get_optimistic_response) == (None, None)
     assert Made.get_list.get_page.get_optimistic_response is None
 
 
 def test_a_payload_of_ones_own_replaces_the_default() -> None:
-    """§4.3: given with extend, None included; `optimistic=False` switches it off."""
+    """Given with extend, None included; `optimistic=False` switches it off."""
     own = Made.update.extend(get_optimistic_response=lambda snapshot, *args: {"own": 1})
     assert payload(own, {"id": 1}, {}) == {"own": 1}
     assert Made.update.extend(get_optimistic_response=None).get_optimistic_response is None
@@ -288,7 +288,7 @@ def test_a_payload_of_ones_own_replaces_the_default() -> None:
 
 
 def test_extend_in_batch_overrides_named_members() -> None:
-    """§4.4: as a dict or as keywords; the others and the old resource are unchanged; it chains."""
+    """As a dict or as keywords; the others and the old resource are unchanged; it chains."""
     for extended in (Made.extend({"get": {"path": "/x/:id"}}), Made.extend(get={"path": "/x/:id"})):
         assert (extended.get.path, Made.get.path) == ("/x/:id", "/users/:user/articles/:id")
         assert extended.update is Made.update
@@ -296,7 +296,7 @@ def test_extend_in_batch_overrides_named_members() -> None:
 
 
 def test_extend_of_an_unknown_member_is_refused() -> None:
-    """§4.4: the error names the members there are and how to add one."""
+    """The error names the members there are and how to add one."""
     with pytest.raises(ValueError, match=r"has no member 'gte' to extend; it has create, get.*extend\('gte', path=…\)"):
         Made.extend(gte={"path": "/x"})
 
@@ -322,7 +322,7 @@ def test_the_class_of_the_list_is_a_collection() -> None:
 
 
 def test_extend_adds_a_member_derived_from_get() -> None:
-    """§4.4: with a dict or with keywords; where the name exists, that member is extended."""
+    """With a dict or with keywords; where the name exists, that member is extended."""
     for extended in (Made.extend("current", {"path": "/me"}), Made.extend("current", path="/me")):
         assert (extended.current.key(), extended.current.data_expiry_length) == ("GET /api/me", 5)
         assert extended.current.schema is Article
@@ -330,7 +330,7 @@ def test_extend_adds_a_member_derived_from_get() -> None:
 
 
 def test_extend_with_a_function_lays_members_over_the_base() -> None:
-    """§4.4: a member may derive from one of the base; what is no dict is refused."""
+    """A member may derive from one of the base; what is no dict is refused."""
     shape = {"items": [Article], "n": 0}
     extended = Made.extend(lambda base: {"search": base.get_list.extend(path="/search", schema=shape)})
     assert extended.search.key(q="x") == "GET /api/search?q=x"
@@ -342,7 +342,7 @@ def test_extend_with_a_function_lays_members_over_the_base() -> None:
 
 
 def test_create_push_and_get_page_follow_an_overridden_list() -> None:
-    """§4.2, §4.4: `create` too, unless it was overridden itself."""
+    """`create` too, unless it was overridden itself."""
     extended = Made.extend(get_list={"path": "/all"})
     assert (extended.create.path, extended.get_list.push.path, extended.get_list.get_page.path) == ("/all",) * 3
     own = Made.extend(create={"path": "/new"}).extend(get_list={"path": "/all"})
@@ -351,7 +351,7 @@ def test_create_push_and_get_page_follow_an_overridden_list() -> None:
 
 
 def test_without_a_pushable_list_there_is_no_create() -> None:
-    """§4.2: an AttributeError that says why."""
+    """An AttributeError that says why."""
     plain = Made.extend(get_list={"schema": [Article]})
     assert not hasattr(plain, "create")
     with pytest.raises(AttributeError, match=r"has no create: Missing Collection"):

@@ -1,4 +1,4 @@
-"""Endpoints: construction, arguments, the lifecycle and its hooks, what `extend` derives (§3)."""
+"""Endpoints: construction, arguments, the lifecycle and its hooks, what `extend` derives."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ loose: Any = RestEndpoint
 
 
 def test_options_that_are_not_given_read_as_their_defaults() -> None:
-    """§3.2: the defaults of the table."""
+    """The defaults of the table."""
     endpoint = RestEndpoint(path="/a")
     assert (endpoint.url_prefix, endpoint.request_init, endpoint.method) == ("", {}, "GET")
     assert (endpoint.signal, endpoint.schema, endpoint.pagination_field, endpoint.side_effect) == (
@@ -67,7 +67,7 @@ def test_options_that_are_not_given_read_as_their_defaults() -> None:
 
 
 def test_the_name_is_given_or_prefix_and_path() -> None:
-    """§3.2: name is the option, the inherited one, or url_prefix + path."""
+    """Name is the option, the inherited one, or url_prefix + path."""
     endpoint = RestEndpoint(path="/a/:id", url_prefix="https://h.test")
     assert endpoint.name == "https://h.test/a/:id"
     assert endpoint.extend(path="/b").name == "https://h.test/a/:id"
@@ -75,7 +75,7 @@ def test_the_name_is_given_or_prefix_and_path() -> None:
 
 
 def test_a_path_is_required() -> None:
-    """§3.2: an endpoint without a path says so."""
+    """An endpoint without a path says so."""
     with pytest.raises(TypeError, match="RestEndpoint needs a path, such as path='/articles/:id'"):
         RestEndpoint()
 
@@ -96,13 +96,13 @@ def test_a_path_is_required() -> None:
     ],
 )
 def test_side_effect_and_body_follow_the_method(options: dict[str, Any], side_effect: bool, has_body: bool) -> None:
-    """§3.2: an explicit side_effect wins, else the method decides; GET, DELETE and body=None have no body."""
+    """An explicit side_effect wins, else the method decides; GET, DELETE and body=None have no body."""
     endpoint = RestEndpoint(path="/a", **options)
     assert (endpoint.side_effect, endpoint.has_body) == (side_effect, has_body)
 
 
 def test_side_effects_are_resolved_anew_by_each_extension() -> None:
-    """§3.2: explicit in this extension, else by a method given in it, else inherited; a class's method counts fresh."""
+    """Explicit in this extension, else by a method given in it, else inherited; a class's method counts fresh."""
 
     class Putting(RestEndpoint):
         method = "PUT"
@@ -123,7 +123,7 @@ def test_side_effects_are_resolved_anew_by_each_extension() -> None:
 
 
 def test_has_body_is_an_overridable_property() -> None:
-    """§3.2: a subclass may send a body with an unusual method."""
+    """A subclass may send a body with an unusual method."""
 
     class Searching(RestEndpoint):
         @property
@@ -149,7 +149,7 @@ def test_has_body_is_an_overridable_property() -> None:
     ],
 )
 def test_options_that_cannot_be_are_refused_when_the_endpoint_is_built(options: dict[str, Any], message: str) -> None:
-    """§3.4, §7.4: negative lifetimes, an unknown `content`, and one that contradicts a schema."""
+    """Negative lifetimes, an unknown `content`, and one that contradicts a schema."""
     with pytest.raises(ValueError, match=message.replace("(", r"\(")):
         RestEndpoint(path="/a", **options)
 
@@ -170,7 +170,7 @@ def test_members_are_no_options() -> None:
 
 
 def test_unknown_options_are_attributes() -> None:
-    """§3.2: so that `extend(access_token=…)` works; what is not there is named."""
+    """So that `extend(access_token=…)` works; what is not there is named."""
     endpoint = loose(path="/a", name="a", access_token="t")
     assert endpoint.extend(path="/b").access_token == "t"
     with pytest.raises(AttributeError, match=r"endpoint 'a' \(RestEndpoint\) has no option or member 'tokn'"):
@@ -187,7 +187,7 @@ def test_a_repr_shows_no_secret() -> None:
 
 
 def test_a_plain_endpoint_runs_its_function() -> None:
-    """§3.1: the key is the name, a space and the arguments as JSON; a call gives the function's value."""
+    """The key is the name, a space and the arguments as JSON; a call gives the function's value."""
 
     def double(value: int) -> int:
         return 2 * value
@@ -202,7 +202,7 @@ def test_a_plain_endpoint_runs_its_function() -> None:
 
 
 def test_a_lambda_needs_a_name_or_a_key() -> None:
-    """§3.1: there is nothing to derive a key from."""
+    """There is nothing to derive a key from."""
     with pytest.raises(TypeError, match="an endpoint over a lambda needs a name"):
         Endpoint(lambda: 1)
     assert Endpoint(lambda: 1, name="one").key() == "one []"
@@ -210,7 +210,7 @@ def test_a_lambda_needs_a_name_or_a_key() -> None:
 
 
 def test_a_plain_endpoint_may_be_a_coroutine_under_an_async_client() -> None:
-    """§3.6: a custom fetch may be a coroutine function."""
+    """A custom fetch may be a coroutine function."""
 
     async def answer(params: Mapping[str, Any]) -> Any:
         return params["id"]
@@ -241,7 +241,7 @@ def test_a_plain_endpoint_may_be_a_coroutine_under_an_async_client() -> None:
 def test_positional_arguments_are_parameters_and_body(
     options: dict[str, Any], args: tuple[Any, ...], url: str, body: bytes
 ) -> None:
-    """§3.3: the table of arguments."""
+    """The table of arguments."""
     asked = Asked()
     RestEndpoint(**options, client=asked.sync)(*args)
     assert (asked.last.url.raw_path.decode(), asked.last.content) == (url, body)
@@ -260,7 +260,7 @@ def test_positional_arguments_are_parameters_and_body(
     ],
 )
 def test_keywords_are_bound_at_the_entrance(method: str, kwargs: dict[str, Any], bound: tuple[Any, ...]) -> None:
-    """§3.3: keywords other than body are the parameters, None is absent, body is the body."""
+    """Keywords other than body are the parameters, None is absent, body is the body."""
     endpoint = RestEndpoint(path="/a", method=method)
     assert endpoint.bind_args((), kwargs) == bound
     assert endpoint.key(**kwargs) == endpoint.key(*bound)
@@ -281,7 +281,7 @@ def test_a_parameter_may_bear_any_name() -> None:
 
 
 def test_keyword_values_are_brought_to_wire_form() -> None:
-    """§5.3.0: args are in wire form: dates are RFC 3339, enums their values; the positional form is not touched."""
+    """Args are in wire form: dates are RFC 3339, enums their values; the positional form is not touched."""
     moment = datetime.datetime(2026, 1, 2, tzinfo=datetime.UTC)
     endpoint: Any = RestEndpoint(path="/a")
     assert endpoint.bind_args((), {"at": moment, "in": [Colour.RED]}) == (
@@ -316,12 +316,12 @@ def test_a_deprecated_endpoint_warns_where_it_is_used() -> None:
 
 
 def test_nothing_stays_nothing() -> None:
-    """§3.3: an endpoint called without any argument has none."""
+    """An endpoint called without any argument has none."""
     assert RestEndpoint(path="/a").bind_args((), {}) == ()
 
 
 def test_both_forms_in_one_call_are_refused() -> None:
-    """§3.3: in calls, `key` and `url` alike."""
+    """In calls, `key` and `url` alike."""
     endpoint: Any = RestEndpoint(path="/a", name="a")
     for use in (endpoint, endpoint.key, endpoint.url):
         with pytest.raises(
@@ -331,7 +331,7 @@ def test_both_forms_in_one_call_are_refused() -> None:
 
 
 def test_a_body_where_there_is_none_is_refused() -> None:
-    """§3.3: a keyword `body` of an endpoint without one would vanish silently."""
+    """A keyword `body` of an endpoint without one would vanish silently."""
     with pytest.raises(
         TypeError, match="endpoint 'a' takes no body; a parameter called body needs the positional form"
     ):
@@ -340,7 +340,7 @@ def test_a_body_where_there_is_none_is_refused() -> None:
 
 
 def test_an_overridden_url_or_key_takes_keywords_too() -> None:
-    """§3.3: keywords are bound before the override sees them, in a class and as an option."""
+    """Keywords are bound before the override sees them, in a class and as an option."""
 
     class Tenant(RestEndpoint):
         def url(self, url_params: Any = None) -> str:
@@ -358,7 +358,7 @@ def test_an_overridden_url_or_key_takes_keywords_too() -> None:
 
 
 def test_keywords_are_renamed_by_wire_and_path_parameters_are_not() -> None:
-    """§5.3.0: the keyword form is renamed at the entrance, the positional form never."""
+    """The keyword form is renamed at the entrance, the positional form never."""
     endpoint = RestEndpoint(path="/a/:user_id", wire={"order_by": "orderBy"})
     assert endpoint.key(user_id=1, order_by="x") == "GET /a/1?orderBy=x"
     assert endpoint.url(user_id=1, order_by="x") == "/a/1?orderBy=x"
@@ -366,7 +366,7 @@ def test_keywords_are_renamed_by_wire_and_path_parameters_are_not() -> None:
 
 
 def test_parameters_are_a_mapping() -> None:
-    """§2.3: anything else is a TypeError."""
+    """Anything else is a TypeError."""
     with pytest.raises(
         TypeError, match="the parameters of endpoint 'a' are a dict, not a list; give them by name, or as one dict"
     ):
@@ -421,7 +421,7 @@ class Address(Record):
     ],
 )
 def test_a_body_goes_out_as_its_type_says(body: Any, sent: bytes, content_type: str | None) -> None:
-    """§3.4: the table of bodies and their default content types."""
+    """The table of bodies and their default content types."""
     asked = Asked()
     RestEndpoint(path="/a", method="POST", client=asked.sync)({}, body)
     assert asked.last.content == sent
@@ -430,7 +430,7 @@ def test_a_body_goes_out_as_its_type_says(body: Any, sent: bytes, content_type: 
 
 
 def test_a_body_is_brought_to_wire_form_at_the_entrance() -> None:
-    """§5.3.0: names through `wire`, values through `encode`; what is in wire form already passes unchanged."""
+    """Names through `wire`, values through `encode`; what is in wire form already passes unchanged."""
     endpoint = RestEndpoint(path="/a", method="POST", schema=Article)
     moment = datetime.datetime(2026, 1, 2, tzinfo=datetime.UTC)
     wired = {"title": "t", "writtenAt": "2026-01-02T00:00:00Z"}
@@ -440,7 +440,7 @@ def test_a_body_is_brought_to_wire_form_at_the_entrance() -> None:
 
 
 def test_the_body_option_names_and_converts_instead_of_the_schema() -> None:
-    """§5.3.0: a record class, or an object schema with `wire`."""
+    """A record class, or an object schema with `wire`."""
     by_class = RestEndpoint(path="/a", method="POST", schema=Article, body=Address)
     assert by_class.bind_args((), {"body": {"street_name": "x"}}) == ({}, {"streetName": "x"})
     shape = schema.Object({"home": Address, "is_new": None}, wire={"is_new": "isNew"})
@@ -449,7 +449,7 @@ def test_the_body_option_names_and_converts_instead_of_the_schema() -> None:
 
 
 def test_a_body_that_has_no_json_form_is_named() -> None:
-    """§3.4: the error says which endpoint, what was found and what to do."""
+    """The error says which endpoint, what was found and what to do."""
     endpoint = RestEndpoint(path="/a", name="a.create", method="POST", client=Asked().sync)
     with pytest.raises(
         TypeError, match=r"the body of endpoint 'a.create' cannot be sent as JSON: a set has no JSON form"
@@ -511,7 +511,7 @@ def test_a_multipart_body_without_files_is_multipart_all_the_same() -> None:
 
 @pytest.mark.parametrize("asynchronous", [False, True])
 def test_an_open_file_is_streamed(asynchronous: bool) -> None:
-    """§3.4: a file body goes out itself, under both clients."""
+    """A file body goes out itself, under both clients."""
     asked = Asked()
     client = asked.asynchronous if asynchronous else asked.sync
     made = RestEndpoint(path="/a", method="PUT", client=client)({}, io.BytesIO(b"x" * 100_000))
@@ -532,7 +532,7 @@ def test_body_format_json_encodes_texts_too() -> None:
 
 
 def test_request_init_is_overlaid_and_never_changed() -> None:
-    """§3.4: method, signal and body cannot be replaced by request_init, whose headers overlay the default ones."""
+    """Method, signal and body cannot be replaced by request_init, whose headers overlay the default ones."""
     given = {"method": "POST", "headers": {"content-type": "application/x+json", "X-A": "1"}, "mode": "cors"}
     endpoint = RestEndpoint(path="/a", request_init=given)
     init = endpoint.get_request_init()
@@ -548,7 +548,7 @@ def test_request_init_is_overlaid_and_never_changed() -> None:
 
 
 def test_headers_are_always_a_dict() -> None:
-    """§3.4: also for a body without a default content type."""
+    """Also for a body without a default content type."""
     seen: list[Any] = []
 
     def get_headers(headers: dict[str, str]) -> dict[str, str]:
@@ -560,7 +560,7 @@ def test_headers_are_always_a_dict() -> None:
 
 
 def test_what_get_headers_returns_is_what_goes_out() -> None:
-    """§13.1: it may drop or replace headers, and it is asked for every request."""
+    """It may drop or replace headers, and it is asked for every request."""
     tokens = iter("ab")
 
     class Api(RestEndpoint):
@@ -629,7 +629,7 @@ def call(response: httpx.Response, **options: Any) -> Any:
 def test_the_first_fitting_row_decides_how_an_answer_is_read(
     response: httpx.Response, options: dict[str, Any], value: Any
 ) -> None:
-    """§3.4: the table of parse_response, and `content` after its first row."""
+    """The table of parse_response, and `content` after its first row."""
     assert call(response, **options) == value
 
 
@@ -651,7 +651,7 @@ def test_text_is_decoded_by_its_charset() -> None:
     ],
 )
 def test_bad_json_is_a_parse_error(text: str, message: str) -> None:
-    """§3.4, row 2: malformed and empty text raise ParseError with status 400, naming the URL."""
+    """Malformed and empty text raise ParseError with status 400, naming the URL."""
     with pytest.raises(ParseError) as caught:
         call(as_text(text, "application/json"))
     assert str(caught.value).startswith(f"http://case.test/a: {message}")
@@ -682,7 +682,7 @@ def test_bad_json_is_a_parse_error(text: str, message: str) -> None:
     ],
 )
 def test_text_and_bytes_where_a_schema_is_are_unexpected_content(response: httpx.Response, message: str) -> None:
-    """§3.4, rows 4 and 5: status 404, the answer attached, a message of its own for each kind."""
+    """Status 404, the answer attached, a message of its own for each kind."""
     with pytest.raises(UnexpectedContentError) as caught:
         call(response, schema=Article)
     assert str(caught.value) == f"http://case.test/a: endpoint 'a.get' has a schema and expected JSON, but {message}"
@@ -692,7 +692,7 @@ def test_text_and_bytes_where_a_schema_is_are_unexpected_content(response: httpx
 
 @pytest.mark.parametrize("status", [300, 304, 400, 401, 404, 418, 500, 599])
 def test_any_other_final_status_is_a_network_error(status: int) -> None:
-    """§3.4: the status, the answer, and a message of URL and reason phrase."""
+    """The status, the answer, and a message of URL and reason phrase."""
     with pytest.raises(NetworkError) as caught:
         call(httpx.Response(status, content=b'{"detail":"no"}'))
     reason = httpx.codes.get_reason_phrase(status) or str(status)
@@ -707,7 +707,7 @@ def test_any_other_final_status_is_a_network_error(status: int) -> None:
 
 
 def test_a_direct_call_returns_what_process_gives_and_no_entities() -> None:
-    """§3.5: process gets the parsed value and the caller's arguments."""
+    """Process gets the parsed value and the caller's arguments."""
     asked = Asked(as_json({"id": 1}))
     endpoint = RestEndpoint(
         path="/a/:id", schema=Article, client=asked.sync, process=lambda value, *args: (value, args)
@@ -716,7 +716,7 @@ def test_a_direct_call_returns_what_process_gives_and_no_entities() -> None:
 
 
 def test_soft_on_server_error_is_soft_from_500_on() -> None:
-    """§3.7: the ready policy."""
+    """The ready policy."""
     assert soft_on_server_error(NetworkError("x", status=500)) == "soft"
     assert soft_on_server_error(NetworkError("x", status=499)) is None
     assert soft_on_server_error(ValueError()) is None
@@ -746,7 +746,7 @@ def _echo(request: httpx.Request) -> httpx.Response:
 def test_each_hook_works_as_function_and_coroutine(
     name: str, as_method: bool, coroutine: bool, asynchronous: bool
 ) -> None:
-    """§3.6: every hook, as option and method, under both clients; a coroutine under the synchronous one is refused."""
+    """Every hook, as option and method, under both clients; a coroutine under the synchronous one is refused."""
     function, expected = HOOKS[name]
 
     async def later(*args: Any) -> Any:
@@ -785,7 +785,7 @@ def _as_method(hook: Callable[..., Any], coroutine: bool) -> Callable[..., Any]:
 
 @pytest.mark.parametrize("asynchronous", [False, True])
 def test_an_override_may_call_the_hook_of_the_base_class(asynchronous: bool) -> None:
-    """§3.6: the base hook gives an awaitable only where there is something to wait for."""
+    """The base hook gives an awaitable only where there is something to wait for."""
 
     class Wrapped(RestEndpoint):
         def get_request_init(self, body: Any = None) -> Any:
@@ -808,7 +808,7 @@ def test_an_override_may_call_the_hook_of_the_base_class(asynchronous: bool) -> 
 
 
 def test_a_coroutine_get_headers_reaches_an_overridden_get_request_init() -> None:
-    """§3.6: then the base hook returns an awaitable, which the override awaits."""
+    """Then the base hook returns an awaitable, which the override awaits."""
 
     class Wrapped(RestEndpoint):
         async def get_request_init(self, body: Any = None) -> Any:
@@ -824,7 +824,7 @@ def test_a_coroutine_get_headers_reaches_an_overridden_get_request_init() -> Non
 
 @pytest.mark.parametrize("name", ["url", "key", "search_to_string"])
 def test_hooks_that_may_not_wait_refuse_a_coroutine(name: str) -> None:
-    """§3.6: these are asked where nothing can be awaited."""
+    """These are asked where nothing can be awaited."""
 
     async def later(*args: Any) -> str:
         return ""
@@ -843,7 +843,7 @@ def test_a_url_that_is_no_string_is_refused() -> None:
 
 
 def test_a_coroutine_hook_leaves_no_warning_behind(recwarn: pytest.WarningsRecorder) -> None:
-    """§3.6: the refused coroutine is closed."""
+    """The refused coroutine is closed."""
 
     async def later(headers: Any) -> Any:
         return headers
@@ -854,7 +854,7 @@ def test_a_coroutine_hook_leaves_no_warning_behind(recwarn: pytest.WarningsRecor
 
 
 def test_parameter_errors_come_before_the_hooks() -> None:
-    """§3.4: the URL is computed before get_request_init runs."""
+    """The URL is computed before get_request_init runs."""
 
     def never(*args: Any) -> Any:
         raise AssertionError
@@ -885,7 +885,7 @@ def test_lazy_function_imports_at_the_first_call() -> None:
 
 
 def test_extend_gives_a_new_endpoint_of_the_same_class() -> None:
-    """§3.8: given options over the original's over its class; overridden methods stay; the original is unchanged."""
+    """Given options over the original's over its class; overridden methods stay; the original is unchanged."""
 
     class Api(RestEndpoint):
         url_prefix = "/api"
@@ -902,14 +902,14 @@ def test_extend_gives_a_new_endpoint_of_the_same_class() -> None:
 
 
 def test_an_option_given_as_none_overrides() -> None:
-    """§3.8: schema=None removes the schema, body=None the body, process=None the option of that name."""
+    """Schema=None removes the schema, body=None the body, process=None the option of that name."""
     endpoint = RestEndpoint(path="/a", method="POST", schema=Article, process=lambda value, *args: 1)
     plain = endpoint.extend(schema=None, body=None, process=None)
     assert (plain.schema, plain.has_body, plain.process(7)) == (None, False, 7)
 
 
 def test_callable_options_are_called_without_the_endpoint() -> None:
-    """§3.8: whoever needs the endpoint writes a method."""
+    """Whoever needs the endpoint writes a method."""
     seen: list[Any] = []
 
     def process(value: Any, *args: Any) -> Any:
@@ -920,7 +920,7 @@ def test_callable_options_are_called_without_the_endpoint() -> None:
 
 
 def test_class_attributes_stand_behind_options() -> None:
-    """§3.2: an option, else what is inherited, else the class attribute."""
+    """An option, else what is inherited, else the class attribute."""
 
     class Api(RestEndpoint):
         url_prefix = "/cls"
@@ -936,7 +936,7 @@ def test_class_attributes_stand_behind_options() -> None:
 
 
 def test_push_unshift_and_assign_are_posts_with_the_collections_adders() -> None:
-    """§3.9: computed from the endpoint as it is, name suffix `.create`."""
+    """Computed from the endpoint as it is, name suffix `.create`."""
     listing = RestEndpoint(path="/g/:g/a", name="a.list", schema=LIST)
     values = RestEndpoint(path="/v", schema=schema.Collection(schema.Values(Article)))
     assert (listing.push.method, listing.push.name, listing.push.side_effect) == ("POST", "a.list.create", True)
@@ -948,7 +948,7 @@ def test_push_unshift_and_assign_are_posts_with_the_collections_adders() -> None
 
 @pytest.mark.parametrize("member", ["push", "unshift", "assign", "remove", "move"])
 def test_an_extender_needs_a_collection(member: str) -> None:
-    """§3.9: without one it is a ValueError that says what to declare."""
+    """Without one it is a ValueError that says what to declare."""
     endpoint = RestEndpoint(path="/a", name="a", schema=[Article])
     with pytest.raises(
         ValueError, match=f"Missing Collection: {member} of endpoint 'a' needs a Collection in its schema"
@@ -957,7 +957,7 @@ def test_an_extender_needs_a_collection(member: str) -> None:
 
 
 def test_an_extender_needs_the_fitting_collection() -> None:
-    """§3.9: push on a map and assign on a list are refused."""
+    """Push on a map and assign on a list are refused."""
     with pytest.raises(ValueError, match="push"):
         _ = RestEndpoint(path="/a", schema=schema.Collection(schema.Values(Article))).push
     with pytest.raises(ValueError, match="assign"):
@@ -965,7 +965,7 @@ def test_an_extender_needs_the_fitting_collection() -> None:
 
 
 def test_get_page_needs_pagination_field() -> None:
-    """§3.9: without it get_page does not exist; with it, the page is kept under the list's key."""
+    """Without it get_page does not exist; with it, the page is kept under the list's key."""
     listing = RestEndpoint(path="/a", name="a", schema={"results": LIST, "next": ""})
     assert not hasattr(listing, "get_page")
     with pytest.raises(AttributeError, match="endpoint 'a' has no get_page: set pagination_field"):
@@ -978,7 +978,7 @@ def test_get_page_needs_pagination_field() -> None:
 
 
 def test_paginated_takes_a_function_that_gives_the_lists_arguments() -> None:
-    """§3.9, §5.8.6: function form; and it needs a collection."""
+    """Function form; and it needs a collection."""
     listing = RestEndpoint(path="/a", schema=LIST)
     pages = listing.paginated(lambda params: [{"g": params["g"]}])
     assert pages.key({"g": 1, "page": 2, "size": 3}) == "GET /a?g=1"

@@ -1,4 +1,4 @@
-"""A manager of one's own: server-sent events keep subscribed endpoints up to date, against a real server (§12)."""
+"""A manager of one's own: server-sent events keep subscribed endpoints up to date, against a real server."""
 
 from __future__ import annotations
 

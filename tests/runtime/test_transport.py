@@ -1,4 +1,4 @@
-"""The way of a request: redirects, credentials, cookies, limits, aborting, streams, failures (§3.4, §13.1)."""
+"""The way of a request: redirects, credentials, cookies, limits, aborting, streams, failures."""
 
 from __future__ import annotations
 
@@ -55,21 +55,21 @@ def sent(url: str, init: Mapping[str, Any], asynchronous: bool, **options: Any) 
 
 
 def test_a_direct_call_without_a_client_opens_one_for_this_call() -> None:
-    """§3.1: and nothing stays open behind."""
+    """And nothing stays open behind."""
     with Server() as server:
         assert RestEndpoint(path="/a", url_prefix=server.url)() == {}
         assert server.arrived[0].target == "/a"
 
 
 def test_a_client_of_another_kind_is_refused() -> None:
-    """§3.1: `client` is an httpx client."""
+    """`client` is an httpx client."""
     with pytest.raises(TypeError, match=r"client is an httpx.Client or an httpx.AsyncClient, not dict"):
         RestEndpoint(path="/a", client={})()
 
 
 @BOTH
 def test_a_relative_url_needs_a_base(asynchronous: bool) -> None:
-    """§3.4: without one the request fails with a ValueError before any I/O."""
+    """Without one the request fails with a ValueError before any I/O."""
     with pytest.raises(ValueError, match="the URL '/a' is relative and there is no base URL: set url_prefix"):
         called(RestEndpoint(path="/a"), asynchronous)
 
@@ -96,7 +96,7 @@ def test_a_url_that_cannot_be_requested_is_a_value_error() -> None:
 
 @BOTH
 def test_no_connection_is_a_network_error_with_status_500(asynchronous: bool) -> None:
-    """§3.4: the cause is chained, there is no response."""
+    """The cause is chained, there is no response."""
     with socket.socket() as deaf:  # holds the port, so that nobody else comes to listen there
         deaf.bind(("127.0.0.1", 0))
         port = deaf.getsockname()[1]
@@ -118,7 +118,7 @@ FAULTS: dict[str, bytes] = {
 @BOTH
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_broken_answer_is_a_network_error_with_status_500(fault: str, asynchronous: bool) -> None:
-    """§3.4: whatever goes wrong on the way is one kind of error."""
+    """Whatever goes wrong on the way is one kind of error."""
     with Server(lambda request: Reply(raw=FAULTS[fault])) as server:
         with pytest.raises(NetworkError) as caught:
             called(RestEndpoint(path="/a", url_prefix=server.url), asynchronous)
@@ -153,7 +153,7 @@ def test_what_prepare_adds_is_sent_and_never_shown(asynchronous: bool, caplog: p
 
 
 def test_prepare_may_wait_under_the_asynchronous_transport_alone() -> None:
-    """§3.6: the synchronous one names it."""
+    """The synchronous one names it."""
     asked = Asked()
 
     async def prepare(url: str, headers: dict[str, str]) -> Any:
@@ -186,7 +186,7 @@ def redirecting(location: Callable[[], str], status: int = 302, once: bool = Tru
 
 @BOTH
 def test_credentials_do_not_follow_a_redirect_to_another_origin(asynchronous: bool) -> None:
-    """§13.1: headers that were added and the client's auth, default headers and bare cookies stay at their origin."""
+    """Headers that were added and the client's auth, default headers and bare cookies stay at their origin."""
     with Server() as other, Server(redirecting(lambda: f"{other.url}/to")) as server:
         endpoint = Token(
             path="/from", url_prefix=server.url, method="PUT", request_init={"headers": {"X-API-Key": "s3cret"}}
@@ -210,7 +210,7 @@ def test_credentials_do_not_follow_a_redirect_to_another_origin(asynchronous: bo
 
 @BOTH
 def test_credentials_follow_a_redirect_within_their_origin(asynchronous: bool) -> None:
-    """§13.1: the same scheme, host and port keep every header, a cookie of one's own too."""
+    """The same scheme, host and port keep every header, a cookie of one's own too."""
     with Server(redirecting(lambda: "/to", 307)) as server:
         endpoint = Token(path="/from", url_prefix=server.url, method="POST")
         assert called(endpoint, asynchronous, {"a": 1}, auth=("user", "pw")) == {"ok": 1}
@@ -222,7 +222,7 @@ def test_credentials_follow_a_redirect_within_their_origin(asynchronous: bool) -
 
 
 def test_credentials_that_were_dropped_do_not_come_back() -> None:
-    """§13.1: a redirect there and back again leads to the first origin without them."""
+    """A redirect there and back again leads to the first origin without them."""
     home: list[Server] = []
     with Server(lambda request: Reply(302, headers={"Location": f"{home[0].url}/back"})) as other:
         with Server(redirecting(lambda: f"{other.url}/to")) as server:
@@ -235,14 +235,14 @@ def test_credentials_that_were_dropped_do_not_come_back() -> None:
 
 @pytest.mark.parametrize(("status", "method"), [(301, "GET"), (302, "GET"), (303, "GET"), (307, "POST"), (308, "POST")])
 def test_redirects_rewrite_the_method_as_http_clients_do(status: int, method: str) -> None:
-    """§3.4: redirects are followed; 301, 302 and 303 turn a POST into a GET."""
+    """Redirects are followed; 301, 302 and 303 turn a POST into a GET."""
     with Server(redirecting(lambda: "/to", status)) as server:
         assert RestEndpoint(path="/from", url_prefix=server.url, method="POST")({"a": 1}) == {"ok": 1}
         assert server.arrived[1].method == method
 
 
 def test_redirect_error_refuses_and_manual_shows_the_redirect() -> None:
-    """§3.2: `redirect` of request_init is follow, error or manual."""
+    """`redirect` of request_init is follow, error or manual."""
     with Server(redirecting(lambda: "/to")) as server:
         endpoint = RestEndpoint(path="/from", url_prefix=server.url)
         with pytest.raises(NetworkError, match="redirected, which request_init.* refuses") as caught:
@@ -304,7 +304,7 @@ def baking(request: Arrived) -> Reply:
 def test_credentials_tell_whether_cookies_are_kept_and_sent(
     credentials: str | None, base: str | None, returned: bool, asynchronous: bool
 ) -> None:
-    """§13.1: omit stores and sends none, same-origin uses the jar at the base origin, include always."""
+    """Omit stores and sends none, same-origin uses the jar at the base origin, include always."""
     with Server(baking) as server:
         bases = {"own": server.url, "other": "http://other.test", None: ""}
         init = {"credentials": credentials}
@@ -327,7 +327,7 @@ def test_credentials_tell_whether_cookies_are_kept_and_sent(
 
 
 def test_omit_sends_no_cookies_of_the_users_client() -> None:
-    """§13.1: with a user's own client `omit` sends none; storing is the client's matter."""
+    """With a user's own client `omit` sends none; storing is the client's matter."""
     asked = Asked(cookies={"sid": "1"})
     RestEndpoint(path="/a", client=asked.sync, request_init={"credentials": "omit"})()
     assert "cookie" not in asked.last.headers
@@ -342,7 +342,7 @@ def test_omit_sends_no_cookies_of_the_users_client() -> None:
 
 @BOTH
 def test_a_timeout_is_given_in_milliseconds_and_is_a_network_error(asynchronous: bool) -> None:
-    """§3.2: as an option, in request_init, or of the transport."""
+    """As an option, in request_init, or of the transport."""
     with Server(lambda request: Reply(held=True)) as server:
         for options in ({"timeout": 80}, {"request_init": {"timeout": 80}}):
             with pytest.raises(NetworkError) as caught:
@@ -377,7 +377,7 @@ def test_a_body_that_drips_is_cut_off_by_the_timeout(asynchronous: bool) -> None
 
 @BOTH
 def test_a_body_is_limited_after_decompression(asynchronous: bool) -> None:
-    """§5 of the design: a small compressed body that unfolds is refused without being unfolded."""
+    """A small compressed body that unfolds is refused without being unfolded."""
     bomb = io.BytesIO()
     with gzip.GzipFile(fileobj=bomb, mode="wb") as packer:
         for _ in range(64):
@@ -420,7 +420,7 @@ def test_limits_that_cannot_be_are_refused() -> None:
 
 @BOTH
 def test_an_aborted_signal_sends_nothing(asynchronous: bool) -> None:
-    """§3.4: AbortError before the request, without a status; the reason is told."""
+    """AbortError before the request, without a status; the reason is told."""
     asked = Asked()
     controller = AbortController()
     controller.abort("page left")
@@ -434,7 +434,7 @@ def test_an_aborted_signal_sends_nothing(asynchronous: bool) -> None:
 
 @BOTH
 def test_a_request_under_way_is_aborted_at_once_from_another_thread(asynchronous: bool) -> None:
-    """§3.4: whoever waits is released, though the server says nothing."""
+    """Whoever waits is released, though the server says nothing."""
     controller = AbortController()
 
     def respond(request: Arrived) -> Reply:
@@ -503,7 +503,7 @@ def test_a_signal_calls_each_listener_once() -> None:
 
 
 def test_a_stream_is_read_piece_by_piece_and_closed_by_its_context() -> None:
-    """§3.4: `content="stream"`; the client that was opened for the call stays open until then."""
+    """`content="stream"`; the client that was opened for the call stays open until then."""
     body = b"first\nsecond \xc3\xa9\r\nthird"
     with Server(lambda request: Reply(body=body, headers={"X-A": "1"})) as server:
         endpoint = RestEndpoint(path="/a", url_prefix=server.url, content="stream")
@@ -534,7 +534,7 @@ def test_a_stream_of_the_asynchronous_client() -> None:
 
 
 def test_a_stream_of_a_refused_request_is_an_error_with_a_body() -> None:
-    """§3.4: other statuses raise, their bodies are read."""
+    """Other statuses raise, their bodies are read."""
     with Server(lambda request: Reply(404, b'{"detail":"no"}')) as server:
         with pytest.raises(NetworkError) as caught:
             RestEndpoint(path="/a", url_prefix=server.url, content="stream")()
@@ -587,7 +587,7 @@ class Body(httpx.SyncByteStream, httpx.AsyncByteStream):
 
 @BOTH
 def test_aborting_ends_a_stream_that_is_being_read(asynchronous: bool) -> None:
-    """§3.4: the next chunk is an AbortError, which asyncio code need not wait for, and the answer is closed."""
+    """The next chunk is an AbortError, which asyncio code need not wait for, and the answer is closed."""
     controller = AbortController()
     body = Body(lambda: controller.abort("page left"))
     asked = Asked(lambda request: httpx.Response(200, stream=body))
