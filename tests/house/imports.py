@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -24,11 +25,17 @@ def files_of(package: Path) -> dict[str, Path]:
     return found
 
 
+@cache
+def tree_of(file: Path) -> ast.Module:
+    """The source of a file, parsed."""
+    return ast.parse(file.read_text("utf-8"))
+
+
 def imported_names(module: str, file: Path) -> Iterator[str]:
     """The dotted names that a file imports anywhere; `from a import b` gives `a.b`."""
     here = module.split(".")
     package = here if file.name == "__init__.py" else here[:-1]
-    for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+    for node in ast.walk(tree_of(file)):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):

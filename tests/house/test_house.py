@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.house.imports import PACKAGES, ROOT, arrows_of, circles_of, files_of, imported_names
+from tests.house.imports import PACKAGES, ROOT, arrows_of, circles_of, files_of, imported_names, tree_of
 
 MODULES = [(module, file) for package in PACKAGES for module, file in files_of(ROOT / package).items()]
 
@@ -43,7 +44,7 @@ def test_a_package_of_others_is_named_in_one_file(package: str, file: str) -> No
 
 def _classes() -> Iterator[tuple[Path, ast.ClassDef]]:
     for _, file in MODULES:
-        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+        for node in ast.walk(tree_of(file)):
             if isinstance(node, ast.ClassDef):
                 yield file, node
 
@@ -64,7 +65,7 @@ def _docstrings() -> Iterator[tuple[str, str]]:
     for module, file in MODULES:
         if any(part.startswith("_") and part != "__main__" for part in module.split(".")):
             continue
-        tree = ast.parse(file.read_text("utf-8"))
+        tree = tree_of(file)
         to_see: list[tuple[str, ast.AST]] = [(module, tree)]
         while to_see:
             name, node = to_see.pop()
@@ -93,3 +94,13 @@ def test_no_text_of_the_code_cites_a_document_that_does_not_ship() -> None:
         str(file.relative_to(ROOT)) for file in [*(f for _, f in MODULES), *tests] if "§" in file.read_text("utf-8")
     ]
     assert found == []
+
+
+def test_the_map_names_each_file_of_the_runtime() -> None:
+    """`docs/architecture.md` has each file of each wing under the wing's heading, and none that is not there."""
+    sections = re.split(r"^### (\w+)$", (ROOT / "docs/architecture.md").read_text("utf-8"), flags=re.MULTILINE)
+    for wing, text in zip(sections[1::2], sections[2::2], strict=True):
+        rows = re.findall(r"^\| (`.*?) \|", text, flags=re.MULTILINE)
+        named = {name for row in rows for name in re.findall(r"`(\w+)`", row)}
+        files = {file.stem for file in (ROOT / "runtime/restencil" / wing).glob("*.py")} - {"__init__"}
+        assert (wing, named) == (wing, files)
