@@ -80,9 +80,8 @@ class Lookup:
 
     def cached(self, request: Request) -> Any:
         """The data that can be shown now, however old and whatever error is recorded; None where nothing usable is."""
-        ready = self._ready.get(
-            request.key
-        )  # without the lock: what lies here goes when an action has been carried out
+        # Without the lock: what lies here goes when an action has been carried out.
+        ready = self._ready.get(request.key)
         if ready is not None and _is_of(ready, request):
             return ready[3]
         if request.inactive:

@@ -17,8 +17,9 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any, Final, NamedTuple, NoReturn, TypeAlias
 
+from ..base.code import function_of
 from ..base.errors import MissingParameterError, PathTemplateError
-from ..base.lazy import linecache, unicodedata, urls
+from ..base.lazy import unicodedata, urls
 from ..base.values import described, is_sequence, scalar_text
 
 RESERVED: Final = frozenset("(){}*+")
@@ -366,7 +367,5 @@ def _compiled(template: PathTemplate, segments: list[list[str | Param]]) -> Fill
         "DOTS": DOT_SEGMENTS,
     }
     # Every name in the source is written by this function; texts of the template enter it as literals alone.
-    exec(compile(source, filename, "exec"), scope)  # noqa: S102 - as attrs does it
-    linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
-    fill: Filler = scope["fill"]
+    fill: Filler = function_of(source, "fill", filename, scope)
     return fill
