@@ -11,6 +11,7 @@ import re
 from collections.abc import Awaitable, Mapping
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from ..base.charset import charset_of, undecodable
 from ..base.errors import ParseError, UnexpectedContentError
 from ..base.json_text import decode_json
 from ..base.steps import PLAIN, Outcome, Steps, current_transport, is_awaitable
@@ -199,11 +200,14 @@ def has_schema(schema: Any) -> bool:
 
 
 def _text(response: Any, content: bytes) -> str:
-    """The body as text, in the charset that the response names, else UTF-8; bytes that do not decode are replaced."""
+    """The body as text, in the charset that the response names, else UTF-8; bytes that do not decode are replaced.
+
+    Raises ParseError for a charset of which Python knows the name, and in which these bytes cannot be read.
+    """
     try:
-        return content.decode(response.charset_encoding or "utf-8", "replace")
-    except LookupError:
-        return content.decode("utf-8", "replace")
+        return content.decode(charset_of(response), "replace")
+    except UnicodeError as error:
+        raise undecodable(response, error) from error
 
 
 def _malformed(response: Any, kind: str, content: bytes, error: ValueError) -> ParseError:

@@ -26,9 +26,11 @@ RawHeaders: TypeAlias = httpx.Headers
 Url: TypeAlias = httpx.URL
 
 #: Failures on the way of a request or of its response.
-FAILURES: Final = (httpx.RequestError, httpx.StreamError, OSError)
+FAILURES: Final = (httpx.RequestError, httpx.StreamError, httpx.InvalidURL, OSError, UnicodeError)
 #: Failures while the body of a response is read piece by piece.
 READ_FAILURES: Final = (httpx.RequestError,)
+#: A URL whose place cannot be reached by any request; a host that has no name in the network is a UnicodeError.
+UNREACHABLE: Final = (httpx.UnsupportedProtocol, httpx.InvalidURL, UnicodeError)
 #: A URL that cannot be requested.
 InvalidUrl: Final = httpx.InvalidURL
 #: Loggers that show the URL of each request.
@@ -309,6 +311,20 @@ def unread_content(response: Any, error: RuntimeError) -> bytes | Awaitable[byte
     if isinstance(response.stream, httpx.SyncByteStream):
         return cast(bytes, response.read())
     return cast("Awaitable[bytes]", response.aread())
+
+
+def bad_redirect(error: BaseException) -> RawResponse | None:
+    """The redirect that leads to no URL, where this failure of the HTTP library is about one.
+
+    The library looks at the place where a redirect leads before anyone else sees the response.
+    """
+    trace = error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code.co_name == "_build_redirect_request":
+            found = trace.tb_frame.f_locals.get("response")
+            return found if isinstance(found, httpx.Response) else None
+        trace = trace.tb_next
+    return None
 
 
 def overdue() -> Exception:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from ..base.errors import NetworkError
 from ..base.transport import URL_EXTENSION
-from .adapter import auth_after_redirect, send, send_async
+from .adapter import UNREACHABLE, auth_after_redirect, bad_redirect, send, send_async
 from .credentials import give_cookies, origin_of, redirect_headers
 from .limits import ReadWithin
 
@@ -55,6 +55,16 @@ class _Close:
         await self._response.aclose()
 
 
+def leads_nowhere(order: Order, redirect: RawResponse, error: BaseException) -> NetworkError:
+    """What is raised for a redirect to something that is no URL, or to one that no request can go to."""
+    return NetworkError(
+        f"{order.public}: redirected, but what the response has as Location is no URL that can be requested ({error})",
+        status=redirect.status_code,
+        response=redirect,
+        url=order.public,
+    )
+
+
 def settled(client: AnyClient, order: Order, response: RawResponse) -> Generator[Step, Any, RawResponse]:
     """The response that counts, from the first one. Raises NetworkError where it is a refusal."""
     redirect = order.init.get("redirect") or "follow"
@@ -81,7 +91,11 @@ def settled(client: AnyClient, order: Order, response: RawResponse) -> Generator
         at_home = at_home and origin_of(following.url) == origin
         redirect_headers(following, order.headers, same_origin=at_home)
         give_cookies(client, order, following, at_home=at_home)
-        response = yield _Send(client, following, auth_after_redirect(same_origin=at_home), stream=order.apart)
+        redirected = response
+        try:
+            response = yield _Send(client, following, auth_after_redirect(same_origin=at_home), stream=order.apart)
+        except UNREACHABLE as error:
+            raise leads_nowhere(order, bad_redirect(error) or redirected, error) from error
         response.extensions[URL_EXTENSION] = order.public
     accepted = 200 <= response.status_code < 300
     if order.apart and not (accepted and order.stream):

@@ -17,6 +17,7 @@ from .adapter import (
     FAILURES,
     InvalidUrl,
     auth_of,
+    bad_redirect,
     open_async_client,
     open_client,
     parsed_url,
@@ -30,7 +31,7 @@ from .cancellation import current_cancellation
 from .credentials import CREDENTIALS, forget_cookies, give_cookies, keep_cookies, own_cookies
 from .order import Sender
 from .redaction import hide_url, redacted, show_url
-from .redirects import REDIRECTS, settled
+from .redirects import REDIRECTS, leads_nowhere, settled
 
 if TYPE_CHECKING:
     from ..base.transport import BlockingTransport
@@ -75,6 +76,9 @@ def _is_settled(response: RawResponse, order: Order) -> bool:
 
 
 def _failed(order: Order, error: BaseException) -> NetworkError:
+    redirect = bad_redirect(error)
+    if redirect is not None:
+        return leads_nowhere(order, redirect, error)
     return NetworkError(f"{order.public}: {str(error) or type(error).__name__}", url=order.public)
 
 

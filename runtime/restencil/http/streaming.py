@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import AsyncIterator, Generator, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from ..base.charset import charset_of, undecodable
 from ..base.errors import NetworkError
 from ..base.transport import AwaitingTransport, BlockingTransport, Transport, url_of
 from .abort import SIGNAL_EXTENSION, ends_when_aborted
@@ -129,17 +130,27 @@ class _LineSplitter:
     def __init__(self, response: Any) -> None:
         import codecs
 
-        self._decoder = codecs.getincrementaldecoder(response.charset_encoding or "utf-8")("replace")
+        self._response = response
+        try:
+            self._decoder = codecs.getincrementaldecoder(charset_of(response))("replace")
+        except UnicodeError as error:
+            raise undecodable(response, error) from error
         self._rest = ""
 
+    def _decode(self, chunk: bytes, *, final: bool = False) -> str:
+        try:
+            return self._decoder.decode(chunk, final)
+        except UnicodeError as error:
+            raise undecodable(self._response, error) from error
+
     def feed(self, chunk: bytes) -> list[str]:
-        lines = (self._rest + self._decoder.decode(chunk)).splitlines(keepends=True)
+        lines = (self._rest + self._decode(chunk)).splitlines(keepends=True)
         # A "\r" at the end may be the first half of "\r\n".
         self._rest = lines.pop() if lines and not lines[-1].endswith("\n") else ""
         return [line.splitlines()[0] for line in lines]
 
     def end(self) -> list[str]:
-        return (self._rest + self._decoder.decode(b"", True)).splitlines()
+        return (self._rest + self._decode(b"", final=True)).splitlines()
 
 
 def _lines(response: Any, chunks: Iterable[bytes]) -> Iterator[str]:

@@ -1,0 +1,233 @@
+"""Answers that no server should give: what comes of them is an error of this library, never one of another."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from typing import Any
+
+import httpx
+import pytest
+from tests.patience import PATIENCE
+from tests.runtime.servers import Arrived, Reply, Server
+
+from restencil import (
+    AsyncController,
+    Controller,
+    Entity,
+    NetworkError,
+    ParseError,
+    RestencilError,
+    RestEndpoint,
+    Retries,
+)
+
+BOTH = pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
+
+
+class Thing(Entity, key="Thing"):
+    id: int = 0
+
+
+def called(endpoint: RestEndpoint[..., Any], asynchronous: bool, *, lines: bool = False) -> Any:
+    """The value of a direct call; of a stream, its lines."""
+    if not asynchronous:
+        with httpx.Client(timeout=PATIENCE) as client:
+            value = endpoint.extend(client=client)()
+            return list(value.iter_lines()) if lines else value
+
+    async def run() -> Any:
+        async with httpx.AsyncClient(timeout=PATIENCE) as client:
+            value = await endpoint.extend(client=client)()
+            return [line async for line in value.aiter_lines()] if lines else value
+
+    return asyncio.run(run())
+
+
+# -- redirects to nowhere ---------------------------------------------------------------------------------------------
+
+NOWHERE = [
+    "js:",
+    "js:1",
+    "mailto:x",
+    "data:,x",
+    "file:///etc/passwd",
+    "http://a:b/",
+    "http://xn--/",
+    "\x01",
+    "x" * 70_000,
+]
+
+
+@BOTH
+@pytest.mark.parametrize("location", NOWHERE, ids=lambda location: repr(location[:20]))
+def test_a_redirect_to_no_url_has_the_status_of_the_redirect(location: str, asynchronous: bool) -> None:
+    """Whatever the HTTP library makes of such a Location, it is a NetworkError that says so."""
+    with Server(lambda request: Reply(307, headers={"Location": location})) as server:
+        with pytest.raises(NetworkError, match="is no URL that can be requested") as caught:
+            called(RestEndpoint(path="/from", url_prefix=server.url), asynchronous)
+    assert caught.value.status == 307
+    assert caught.value.response is not None
+    assert caught.value.response.headers["location"] == location
+
+
+@BOTH
+@pytest.mark.parametrize("host", ["a..b", ".test", "a" * 300 + ".test"])
+def test_a_host_that_can_have_no_name_is_a_failure_on_the_way(host: str, asynchronous: bool) -> None:
+    """Asked in the first place, or where a redirect leads there."""
+    with Server(lambda request: Reply(302, headers={"Location": f"http://{host}/"})) as server:
+        for prefix in (server.url, f"http://{host}"):
+            with pytest.raises(NetworkError):
+                called(RestEndpoint(path="/from", url_prefix=prefix), asynchronous)
+
+
+def test_errors_of_the_users_own_hooks_stay_what_they_are() -> None:
+    """Only what the HTTP library makes of an answer is taken for a failure on the way."""
+
+    class Broken(httpx.Auth):
+        def auth_flow(self, request: httpx.Request) -> Any:
+            yield request
+            raise LookupError("of the user")
+
+    with Server() as server, httpx.Client(auth=Broken()) as client, pytest.raises(LookupError, match="of the user"):
+        RestEndpoint(path="/a", url_prefix=server.url, client=client)()
+
+
+# -- charsets ---------------------------------------------------------------------------------------------------------
+
+
+@BOTH
+@pytest.mark.parametrize("charset", ["undefined", "idna", "punycode", "IDNA; a=b"])
+def test_a_charset_in_which_nothing_can_be_read_is_a_parse_error(charset: str, asynchronous: bool) -> None:
+    """Read whole, line by line, and where an object was expected."""
+    body = b"abc\xff\\x"
+    reply = Reply(200, body, {"Content-Type": f"text/plain; charset={charset}"})
+    with Server(lambda request: reply) as server:
+        for options in ({}, {"content": "text"}, {"schema": [Thing]}):
+            endpoint: Any = RestEndpoint(path="/a", url_prefix=server.url, **options)
+            with pytest.raises(ParseError, match=r"its charset is '\w+', in which its body cannot be read") as caught:
+                called(endpoint, asynchronous)
+            assert caught.value.status == 400
+        with pytest.raises(ParseError, match="in which its body cannot be read"):
+            called(RestEndpoint(path="/a", url_prefix=server.url, content="stream"), asynchronous, lines=True)
+        assert called(RestEndpoint(path="/a", url_prefix=server.url, content="bytes"), asynchronous) == body
+
+
+@BOTH
+@pytest.mark.parametrize("charset", ["rot13", "hex", "no-such-charset", "../x", "'", "x" * 5000])
+def test_a_charset_that_is_none_is_utf_8(charset: str, asynchronous: bool) -> None:
+    """As where the answer names none."""
+    reply = Reply(200, "é\nü".encode(), {"Content-Type": f"text/plain; charset={charset}"})
+    with Server(lambda request: reply) as server:
+        assert called(RestEndpoint(path="/a", url_prefix=server.url), asynchronous) == "é\nü"
+        endpoint = RestEndpoint(path="/a", url_prefix=server.url, content="stream")
+        assert called(endpoint, asynchronous, lines=True) == ["é", "ü"]
+
+
+# -- odd bytes at random ----------------------------------------------------------------------------------------------
+
+STARTS = [
+    "HTTP/1.1 200 OK", "HTTP/1.1 200", "HTTP/1.1 99 Low", "HTTP/1.1 600 High", "HTTP/1.1 1000 Long", "HTTP/1.1 -1 No",
+    "HTTP/1.1 204 None", "HTTP/1.1 205 Reset", "HTTP/1.1 206 Part", "HTTP/1.1 300 Many", "HTTP/1.1 304 Same",
+    "HTTP/1.1 301 Moved", "HTTP/1.1 302 Found", "HTTP/1.1 303 See", "HTTP/1.1 307 There", "HTTP/1.1 308 For ever",
+    "HTTP/1.1 100 Continue", "HTTP/1.1 101 Switch", "HTTP/1.1 401 Who", "HTTP/1.1 429 Slow", "HTTP/1.1 503 Busy",
+    "HTTP/1.0 200 OK", "HTTP/9.9 200 OK", "HTTP/1.1 200 \xff\xfe", "HTTP/1.1 2\xb20 OK", "ICY 200 OK", "", " ",
+]  # fmt: skip
+NAMES = [
+    "Content-Type", "Content-Encoding", "Content-Length", "Transfer-Encoding", "Location", "Set-Cookie", "Retry-After",
+    "Date", "Expires", "Cache-Control", "Age", "ETag", "Link", "Vary", "WWW-Authenticate", "Connection", "X-\xff", "",
+]  # fmt: skip
+VALUES = [
+    "", " ", ",", ";", "=", "\"", "'", "a=b", "a; b; c=", "0", "-1", "1e9", "99999999999999999999", "\xb2", "\xff",
+    "gzip", "gzip, gzip", "gzip,gzip,gzip", "deflate", "br", "zstd", "identity", "chunked", "chunked, chunked", "close",
+    "application/json", "application/json; charset=idna", "text/plain; charset=undefined", "text/plain; charset*=a'b'%",
+    "application/json;;;", "multipart/x; boundary=\"", "js:1", "//", "http://[", "http://a..b/", "http://xn--/", "/to",
+    "?q", "mailto:x", "sid=1; Path=/", "sid=1; Expires=never", "=;=;=", "sid=\xff; Domain=.", "max-age=-1", "max-age=x",
+    "Thu, 99 Foo 9999 99:99:99 GMT", "Sun, 06 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 99999 08:49:37", "1,2", "W/\"",
+    "<x>; rel=\"", "Digest", "Basic realm=\"", "\t", "a\x00b", "a\x0bb", "a" * 9000,
+]  # fmt: skip
+BODIES = [
+    b"",
+    b"{",
+    b"{}",
+    b"[]",
+    b"null",
+    b'{"id":1}',
+    b"\xff\xfe",
+    b"\x1f\x8b",
+    b"2\r\n{}\r\n0\r\n\r\n",
+    b"zz\r\n",
+    b"x" * 9000,
+]
+
+
+ONCE_MORE = Retries(1, base_delay=0, max_retry_after=0)
+
+
+def odd_answer(seed: int) -> bytes:
+    """An answer put together at random, from parts that are odd one by one."""
+    pick = random.Random(seed)
+    lines = [pick.choice(STARTS)]
+    for _ in range(pick.randrange(5)):
+        lines.append(f"{pick.choice(NAMES)}{pick.choice([': ', ':', ' : '])}{pick.choice(VALUES)}")
+    body = pick.choice(BODIES)
+    if pick.random() < 0.6:
+        lines.append(f"Content-Length: {len(body)}")
+    return "\r\n".join(lines).encode("latin-1") + b"\r\n\r\n" + body
+
+
+@BOTH
+def test_what_odd_answers_raise_is_an_error_of_this_library(asynchronous: bool) -> None:
+    """A few hundred answers at random, with and without a schema, retries and a stream."""
+    odd: dict[int, str] = {}
+    answers: list[bytes] = []
+
+    def handler(request: Arrived) -> Reply:
+        if request.target.startswith("/a"):
+            return Reply(raw=answers[-1])
+        return Reply(body=b'{"id":1}')
+
+    with Server(handler) as server:
+        kinds: list[dict[str, Any]] = [
+            {},
+            {"schema": Thing},
+            {"content": "text"},
+            {"content": "stream"},
+            {"retries": ONCE_MORE},
+        ]
+        endpoints: list[Any] = [
+            RestEndpoint(path="/a", url_prefix=server.url, timeout=PATIENCE * 1000, **kind) for kind in kinds
+        ]
+
+        def note(seed: int, error: Exception) -> None:
+            if not isinstance(error, RestencilError):
+                odd[seed] = f"{type(error).__name__}: {error}"
+
+        async def ask_async() -> None:
+            async with AsyncController(retries=None) as controller:
+                for seed in range(400):
+                    answers.append(odd_answer(seed))
+                    try:
+                        value = await controller.fetch(endpoints[seed % len(endpoints)])
+                        if hasattr(value, "aiter_lines"):
+                            async with value:
+                                async for _ in value.aiter_lines():
+                                    pass
+                    except Exception as error:
+                        note(seed, error)
+
+        if asynchronous:
+            asyncio.run(ask_async())
+        else:
+            with Controller() as controller:
+                for seed in range(400):
+                    answers.append(odd_answer(seed))
+                    try:
+                        value = controller.fetch(endpoints[seed % len(endpoints)])
+                        if hasattr(value, "iter_lines"):
+                            with value:
+                                for _ in value.iter_lines():
+                                    pass
+                    except Exception as error:
+                        note(seed, error)
+    assert odd == {}
