@@ -1,10 +1,12 @@
-"""What specs gave in earlier runs, so that a run that changes nothing need not load and render them again.
+"""What specs gave in earlier runs, so that a `generate` that changes nothing need not load and render them again.
 
-An entry belongs to the bytes of a spec, of the templates, and of the generator itself; it holds the manifest of the
-package. Where a package on disk has that manifest, and its files are as the manifest says, it is what the spec gives.
-An entry is never the source of a file: when anything differs, everything is made anew.
+An entry belongs to the bytes of a spec, of every file in the folder of templates, and of the generator itself; it holds
+the manifest of the package. Where a package on disk has that manifest, and its files are as the manifest says,
+`generate` has nothing to do. An entry is never the source of a file: when anything differs, everything is made anew.
+`check` asks no entry: its answer comes from the files alone.
 
-The entries are in the user's cache folder; `RESTENCIL_CACHE_DIR` names another one, or none when it is empty.
+The entries are in the user's cache folder; `RESTENCIL_CACHE_DIR` names another one, or none when it is empty. In CI
+(`CI=true`) there is none.
 """
 
 from __future__ import annotations
@@ -20,6 +22,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final, Protocol
 
+from restencil_generator.files import read_regular, regular_files
+
 _KEPT: Final = 64
 
 
@@ -32,17 +36,22 @@ class Entry:
 
 
 def key_of(spec: Path, templates: Path | None) -> str | None:
-    """The name of the entry for a spec as it is now; None where it cannot be read, which the loader will tell."""
+    """The name of the entry for a spec as it is now; None where it cannot be read, which the loader will tell.
+
+    None also for a spec that is no file: what comes through a pipe can be read once, by the loader.
+    """
+    if _folder() is None:
+        return None
     found = hashlib.sha256()
     try:
-        for folder in (Path(__file__).parent, *_installed("restencil_templates"), *([templates] if templates else [])):
+        for folder in (Path(__file__).parent, *_installed("restencil_templates")):
             _add(found, folder, sorted(path for path in folder.rglob("*") if path.suffix in (".py", ".jinja")))
         for folder in _installed("_black_version"):
             _add(found, folder, [folder / "_black_version.py"])
-        found.update(f"{spec.name}\0{templates is not None}\0".encode())
-        _add(
-            found, spec.parent, sorted(path for path in spec.rglob("*") if path.is_file()) if spec.is_dir() else [spec]
-        )
+        found.update(f"{sys.version}\0{_jinja_version()}\0{spec.name}\0{templates is not None}\0".encode())
+        if templates is not None:  # a template may read any file that stands beside it, whatever its name
+            _add(found, templates, regular_files(templates))
+        _add(found, spec if spec.is_dir() else spec.parent, regular_files(spec) if spec.is_dir() else [spec])
     except OSError:
         return None
     return found.hexdigest()
@@ -54,7 +63,7 @@ def lookup(key: str) -> Entry | None:
     if folder is None:
         return None
     try:
-        package, _, manifest = (folder / key).read_text(encoding="utf-8").partition("\n")
+        package, _, manifest = read_regular(folder / key).decode("utf-8").partition("\n")
     except (OSError, UnicodeDecodeError):
         return None
     return Entry(package, manifest)
@@ -82,7 +91,7 @@ class _Digest(Protocol):
 
 def _add(digest: _Digest, root: Path, files: Iterable[Path]) -> None:
     for file in files:
-        content = file.read_bytes()
+        content = read_regular(file)
         digest.update(f"{file.relative_to(root).as_posix()}\0{len(content)}\0".encode())
         digest.update(content)
 
@@ -93,7 +102,18 @@ def _installed(package: str) -> list[Path]:
     return [] if found is None or found.origin is None else [Path(found.origin).parent]
 
 
+def _jinja_version() -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("jinja2")
+    except PackageNotFoundError:
+        return ""
+
+
 def _folder() -> Path | None:
+    if os.environ.get("CI", "").lower() not in ("", "0", "false"):
+        return None
     given = os.environ.get("RESTENCIL_CACHE_DIR")
     if given is not None:
         return Path(given) if given else None

@@ -160,7 +160,7 @@ class _Console:
         if self.form == "text":
             for directory, differences in found.items():
                 for one in differences:
-                    self.say(f"{directory / one.path}: {self.style(one.cause.value, 'yellow')}: {one.reason}")
+                    self.say(f"{directory / one.shown}: {self.style(one.cause.value, 'yellow')}: {one.reason}")
             return
         from restencil_generator.compare import findings
 
@@ -431,7 +431,7 @@ def generate(
 def _write(console: _Console, project: Project, *, force: bool) -> Exit:
     from restencil_generator.project import make, write
 
-    made = make(project, console.progress)
+    made = make(project, console.progress, remembered=not force)
     for one, done in zip(made, write(made, force=force), strict=True):
         if console.prints_documents:
             continue
@@ -467,7 +467,7 @@ def check(console: _Console, project: Callable[[], Project], diff: bool) -> Exit
     """Say whether the packages on disk are exactly what the specs give. Writes nothing.
 
     For each file that differs it says why: spec changed, spec file renamed, edited by hand, formatting only, missing,
-    orphan, foreign file or generator changed.
+    orphan, foreign file, merge conflict or generator changed. Without SPEC it names packages whose spec is gone, too.
 
     \b
     Examples:
@@ -476,11 +476,16 @@ def check(console: _Console, project: Callable[[], Project], diff: bool) -> Exit
       restencil check --format sarif > drift.sarif
     """
     from restencil_generator.compare import way_out
-    from restencil_generator.project import make
+    from restencil_generator.project import make, orphans
 
-    made = make(project(), console.progress)
-    found = {one.directory: one.differences() for one in made}
+    asked = project()
+    made = make(asked, console.progress)
+    left = orphans(asked, made)
+    found = {one.directory: one.differences() for one in made} | left
     console.differences(found)
+    if console.form == "text":
+        for directory, differences in left.items():
+            console.say(f"{directory}: {way_out(differences)}")
     for one in made:
         differences = found[one.directory]
         if console.form == "text" and differences:

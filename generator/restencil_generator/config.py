@@ -27,13 +27,14 @@ class Project:
     """What a run is about: its specs, each once, the folder of their packages, and a user's templates.
 
     Paths are ready to use: relative to the working directory, or absolute. `file` is the configuration that they come
-    from, None where nothing but the command line speaks.
+    from, None where nothing but the command line speaks; `whole` says that the specs are all that it names.
     """
 
     specs: tuple[Path, ...]
     out: Path
     templates: Path | None = None
     file: Path | None = None
+    whole: bool = False
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -69,6 +70,7 @@ def find_project(
         found.out if out is None else out,
         found.templates if templates is None else templates,
         found.file,
+        whole=not specs,
     )
 
 

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from restencil_generator.checking.spec import check
+from restencil_generator.conflicts import is_conflict_marker
+from restencil_generator.files import read_regular
 from restencil_generator.kinds import Table
 from restencil_generator.language import rows
 from restencil_generator.problems import (
@@ -83,7 +85,9 @@ def load_spec(path: Path | str) -> Loaded:
     problems: list[Problem] = []
     for file in files:
         try:
-            texts[file.as_posix()] = _decoded(file.read_bytes(), file.as_posix(), problems)
+            # A spec of its own may come through a pipe; in a folder nobody may ever write into one.
+            content = file.read_bytes() if file == path else read_regular(file)
+            texts[file.as_posix()] = _decoded(content, file.as_posix(), problems)
         except OSError as error:
             problems.append(_unreadable(file.as_posix(), error))
     return _load(texts, path.name or path.resolve().name, problems, tuple(files))
@@ -126,7 +130,16 @@ def _files(path: Path) -> list[Path]:
 
 # Problems after which a file's tree is not the whole file.
 _FATAL: Final = frozenset(
-    ("unreadable-file", "not-utf8", "yaml-syntax", "yaml-depth", "yaml-alias", "yaml-documents", "yaml-loader")
+    (
+        "unreadable-file",
+        "not-utf8",
+        "merge-conflict",
+        "yaml-syntax",
+        "yaml-depth",
+        "yaml-alias",
+        "yaml-documents",
+        "yaml-loader",
+    )
 )
 
 
@@ -166,6 +179,10 @@ def read_tree(text: str, file: str, problems: list[Problem]) -> MappingNode | No
         return None
     if any(problem.code == "not-utf8" and problem.place.file == file for problem in problems):
         return None
+    conflicts = list(_conflicts(text, file))
+    if conflicts:
+        problems += conflicts
+        return None
     builder = _Builder(file, problems)
     try:
         parser = CSafeLoader(text)
@@ -182,6 +199,25 @@ def read_tree(text: str, file: str, problems: list[Problem]) -> MappingNode | No
     else:
         return _document(builder.roots, file, problems)
     return None
+
+
+def _conflicts(text: str, file: str) -> Iterator[Problem]:
+    """A problem for each conflict that a failed merge left: what stands between its markers is two specs, not one."""
+    marks = [(number, line) for number, line in enumerate(_BREAK.split(text), 1) if is_conflict_marker(line)]
+    begun = False
+    for index, (number, line) in enumerate(marks):
+        if begun and not line.startswith("<"):
+            continue  # within the conflict that is told already, or its end
+        begun = True
+        ends = (mark for mark in marks[index + 1 :] if mark[1].startswith(">"))
+        related = [Related(Place(file, at, 1, at, len(end) + 1), "it ends here") for at, end in ends][:1]
+        yield Problem(
+            "merge-conflict",
+            "a merge that failed left its markers here",
+            Place(file, number, 1, number, len(line) + 1),
+            "keep what is right of both sides, remove the markers, then `restencil generate`",
+            tuple(related),
+        )
 
 
 def _document(roots: list[Node], file: str, problems: list[Problem]) -> MappingNode | None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from restencil_generator import cache
-from restencil_generator.compare import Difference, as_recorded, compare, refused
+from restencil_generator.compare import Difference, as_recorded, compare, orphan_package, refused
 from restencil_generator.config import Project
 from restencil_generator.failure import Failure
 from restencil_generator.package import MANIFEST, Package
@@ -38,12 +38,15 @@ class Made:
         return [] if self.package is None else compare(self.package, self.directory)
 
 
-def make(project: Project, progress: Progress = lambda name, done, total: None) -> list[Made]:
+def make(
+    project: Project, progress: Progress = lambda name, done, total: None, *, remembered: bool = False
+) -> list[Made]:
     """The packages of all specs, those first that are known to be up to date. Writes nothing but the cache of runs.
 
+    Only with `remembered` it is taken from an earlier run that a package is up to date, and kept for a later one.
     Raises `SpecError` with the mistakes of all specs, and `Failure` where two specs have one package.
     """
-    made = _known(project)
+    made = _known(project) if remembered else []
     known = {one.source for one in made}
     owners = {one.directory: one.source for one in made}
     rest = [path for path in project.specs if path not in known]
@@ -51,6 +54,7 @@ def make(project: Project, progress: Progress = lambda name, done, total: None) 
         return made
     from restencil_generator.api import load_all, package_for  # where all is known, nothing is loaded
 
+    keys = {path: cache.key_of(path, project.templates) for path in rest} if remembered else {}
     for path, spec in zip(rest, load_all(rest), strict=True):
         directory = project.out / spec.package
         if directory in owners:
@@ -65,8 +69,9 @@ def make(project: Project, progress: Progress = lambda name, done, total: None) 
 
         package = package_for(spec, directory, source=str(path), templates=project.templates, progress=rendered)
         made.append(Made(path, directory, len(package.files), package))
-        key = cache.key_of(path, project.templates)
-        if key is not None:
+        key = keys.get(path)
+        # What changed while it was read belongs to neither state.
+        if key is not None and cache.key_of(path, project.templates) == key:
             cache.remember(key, cache.Entry(package.name, package.files[MANIFEST]))
     return made
 
@@ -87,6 +92,18 @@ def refuse(differences: dict[Path, list[Difference]], *, force: bool) -> None:
     }
     if stopped:
         raise Refused(stopped)
+
+
+def orphans(project: Project, made: Sequence[Made]) -> dict[Path, list[Difference]]:
+    """The packages in the folder of packages whose spec is gone, by their folders.
+
+    Where specs are named one by one nothing is known of the others, so only a whole project has orphans.
+    """
+    if not project.whole or not project.out.is_dir():
+        return {}
+    owned = {one.directory for one in made}
+    found = (folder for folder in sorted(project.out.iterdir()) if folder not in owned and folder.is_dir())
+    return {folder: [orphan] for folder in found if (orphan := orphan_package(folder)) is not None}
 
 
 def _known(project: Project) -> list[Made]:

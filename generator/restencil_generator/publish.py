@@ -35,8 +35,12 @@ class Refused(Failure):
 
 
 def _refusal(directory: Path, differences: Sequence[Difference]) -> str:
-    lines = [f"{directory / found.path}: {found.cause.value}: {found.reason}" for found in differences]
-    if any(found.cause is not Cause.FOREIGN for found in differences):
+    lines = [f"{directory / found.shown}: {found.cause.value}: {found.reason}" for found in differences]
+    if any(found.cause is Cause.CONFLICT for found in differences):
+        lines.append(
+            "nothing was written. Once the specs are merged, --force writes these files anew, whatever stands in them"
+        )
+    if any(found.cause not in (Cause.FOREIGN, Cause.CONFLICT) for found in differences):
         lines.append(
             "nothing was written. Move the change into the spec (or a `python:` reference, or a subclass); "
             "--diff shows it, and --force writes over it"

@@ -17,6 +17,7 @@ import jinja2
 from restencil_generator import layout
 from restencil_generator.code import Expression
 from restencil_generator.failure import Failure
+from restencil_generator.files import read_regular
 from restencil_generator.plan import CONTEXT_VERSION, Module
 from restencil_generator.scope import Import
 
@@ -88,7 +89,7 @@ def _checked(templates: Path) -> Path:
             f"{', '.join(sorted(known))}"
         )
     for path in found:
-        version = _VERSION.match(path.read_text(encoding="utf-8"))
+        version = _VERSION.match(read_regular(path).decode("utf-8"))
         if version is None:
             raise Failure(
                 f"{path}:1: does not say which context it was written for; let it begin with "

@@ -11,7 +11,7 @@ from restencil_generator.codes import CODES, ERRORS
 from restencil_generator.problems import Place, in_order
 
 # These need something else than a spec; they have tests of their own in test_load.py.
-ELSEWHERE = {"unreadable-file", "yaml-loader"}
+ELSEWHERE = {"merge-conflict", "unreadable-file", "yaml-loader"}
 
 # Cases that show the layout of the output rather than one code.
 OF_LAYOUT = {"excerpts", "fifty", "folder"}

@@ -37,7 +37,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty working directory with the spec of a blog beside it, no cache, and no CI around."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("RESTENCIL_CACHE_DIR", "")
-    for name in ("GITHUB_ACTIONS", "NO_COLOR"):
+    for name in ("CI", "GITHUB_ACTIONS", "NO_COLOR"):
         monkeypatch.delenv(name, raising=False)
     (tmp_path / "specs").mkdir()
     (tmp_path / "specs" / "blog.yaml").write_text(SPEC)

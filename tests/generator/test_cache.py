@@ -1,0 +1,220 @@
+"""The cache of earlier runs: what it takes in, what it may say, and what is in the way of it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.patience import PATIENCE
+
+from restencil_generator import cache
+from restencil_generator.cli import run
+from restencil_generator.package import MANIFEST, Manifest, digest
+
+SPEC = """\
+restencil: 1
+package: blog
+url_prefix: https://blog.example
+resources:
+  posts: {path: /posts/:id, schema: {entity: Post, fields: {id: integer, title: string}}}
+"""
+
+
+@pytest.fixture(autouse=True)
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working directory with the spec of a blog, a cache, and no CI around."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("RESTENCIL_CACHE_DIR", str(tmp_path / "cache"))
+    for name in ("CI", "GITHUB_ACTIONS", "NO_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    Path("blog.yaml").write_text(SPEC)
+    return tmp_path
+
+
+def process(*arguments: str, stdin: str | None = None, **environment: str) -> subprocess.CompletedProcess[str]:
+    """A run in a process of its own, which ends even where it would hang."""
+    variables = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **environment}
+    return subprocess.run(
+        [sys.executable, "-m", "restencil_generator", *arguments],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        env=variables,
+        check=False,
+        input=stdin,
+    )
+
+
+def entries() -> list[Path]:
+    return sorted(Path("cache").iterdir()) if Path("cache").is_dir() else []
+
+
+# -------------------------------------------------------------------------------------------------------------- answers
+
+
+def test_an_entry_never_makes_check_say_yes(capsys: pytest.CaptureFixture[str]) -> None:
+    """A package that was changed together with its manifest and the entry of the cache differs all the same."""
+    assert run(["generate", "blog.yaml"]) == 0
+    posts, manifest = Path("blog/posts.py"), Path("blog", MANIFEST)
+    posts.write_text(posts.read_text() + "evil = True\n")
+    recorded = Manifest.parse(manifest.read_text())
+    assert recorded is not None
+    manifest.write_text(Manifest(recorded.spec, {**recorded.digests, "posts.py": digest(posts.read_text())}).text())
+    key = cache.key_of(Path("blog.yaml"), None)
+    assert key is not None
+    cache.remember(key, cache.Entry("blog", manifest.read_text()))
+    capsys.readouterr()
+    assert run(["check", "blog.yaml"]) == 1
+    assert "blog/posts.py: generator changed" in capsys.readouterr().out
+    assert run(["generate", "blog.yaml", "--dry-run"]) == 1
+    assert run(["generate", "blog.yaml", "--force"]) == 0
+    assert "evil" not in posts.read_text()
+
+
+def test_check_leaves_the_cache_alone() -> None:
+    """What `check` finds it tells, and keeps nothing."""
+    assert run(["check", "blog.yaml"]) == 1
+    assert entries() == []
+
+
+@pytest.mark.parametrize("value", ["true", "1", "True"])
+def test_in_ci_there_is_no_cache(value: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run in CI neither reads nor writes it."""
+    monkeypatch.setenv("CI", value)
+    assert run(["generate", "blog.yaml"]) == 0
+    assert entries() == []
+    monkeypatch.setenv("CI", "false")
+    assert run(["generate", "blog.yaml"]) == 0
+    assert len(entries()) == 1
+
+
+def test_a_spec_that_changes_while_it_is_read_is_not_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The package of the old text must not stand under the new one."""
+    from restencil_generator import api
+
+    load_all = api.load_all
+
+    def meanwhile(paths: list[Path]) -> list[api.Spec]:
+        loaded = load_all(paths)
+        Path("blog.yaml").write_text(SPEC.replace("title", "headline"))
+        return loaded
+
+    monkeypatch.setattr(api, "load_all", meanwhile)
+    assert run(["generate", "blog.yaml"]) == 0
+    assert entries() == []
+
+
+# ------------------------------------------------------------------------------------------------------------ templates
+
+
+@pytest.mark.parametrize("how", ["include", "import", "a link"])
+def test_every_file_that_a_template_reads_counts(how: str) -> None:
+    """What a template includes, imports or extends may have any name, and stand in any folder beside it."""
+    own = Path("own")
+    (own / "deep").mkdir(parents=True)
+    part = own / "deep" / "part.txt"
+    part.write_text("# one" if how != "import" else "{% macro said() %}# one{% endmacro %}")
+    if how == "a link":
+        part.rename("part.txt")
+        part.symlink_to(Path("part.txt").resolve())
+    use = "{% include 'deep/part.txt' %}"
+    if how == "import":
+        use = "{% from 'deep/part.txt' import said %}{{ said() }}"
+    builtin = "{% extends 'builtin/resource.py.jinja' %}"
+    (own / "resource.py.jinja").write_text(
+        f"{{# restencil-context: 2 #}}{builtin}{{% block imports %}}{{{{ super() }}}}\n{use}\n{{% endblock %}}"
+    )
+    assert run(["generate", "blog.yaml", "--templates", "own"]) == 0
+    assert "# one" in Path("blog/posts.py").read_text()
+    part.write_text(part.read_text().replace("one", "two"))
+    assert run(["generate", "blog.yaml", "--templates", "own"]) == 0
+    assert "# two" in Path("blog/posts.py").read_text()
+
+
+# -------------------------------------------------------------------------------------------- what is no regular file
+
+
+def test_a_pipe_in_a_folder_of_a_spec_is_named() -> None:
+    """Nobody may ever write into it: it is a mistake, and not waited for."""
+    Path("folder").mkdir()
+    Path("blog.yaml").rename("folder/blog.yaml")
+    os.mkfifo("folder/more.yaml")
+    done = process("check", "folder")
+    assert done.returncode == 2
+    assert "folder/more.yaml: error[unreadable-file]: cannot be read: is no regular file" in done.stderr
+
+
+def test_a_device_in_a_folder_of_templates_is_not_read() -> None:
+    """A template that is a pipe is refused, any other pipe or device is passed over."""
+    Path("own").mkdir()
+    Path("own/resource.py.jinja").write_text("{# restencil-context: 2 #}{% extends 'builtin/resource.py.jinja' %}")
+    os.mkfifo("own/pipe")
+    Path("own/zero").symlink_to("/dev/zero")
+    Path("own/again").symlink_to(".")
+    done = process("generate", "blog.yaml", "--templates", "own", CI="")
+    assert done.returncode == 0, done.stderr
+    os.mkfifo("own/package.py.jinja")
+    done = process("check", "blog.yaml", "--templates", "own")
+    assert done.returncode == 2
+    assert "own/package.py.jinja: is no regular file" in done.stderr
+
+
+def test_a_pipe_in_the_place_of_a_generated_file_is_named() -> None:
+    """In the package as well: one cannot be compared, and is not replaced."""
+    assert run(["generate", "blog.yaml"]) == 0
+    Path("blog/posts.py").unlink()
+    os.mkfifo("blog/posts.py")
+    for command in ("generate", "check"):
+        done = process(command, "blog.yaml")
+        assert done.returncode == 2
+        assert "blog/posts.py is a pipe, a socket or a device; a generated file belongs there" in done.stderr
+    Path("blog/posts.py").unlink()
+    Path("blog", MANIFEST).unlink()
+    os.mkfifo(Path("blog", MANIFEST))
+    done = process("check", "blog.yaml")
+    assert done.returncode == 2
+    assert f"blog/{MANIFEST}: is no regular file" in done.stderr
+
+
+def test_a_pipe_in_the_cache_is_no_entry() -> None:
+    """The run goes on without, and puts an entry in its place."""
+    assert run(["generate", "blog.yaml"]) == 0
+    (entry,) = entries()
+    entry.unlink()
+    os.mkfifo(entry)
+    done = process("generate", "blog.yaml", CI="")
+    assert (done.returncode, done.stdout) == (0, "blog: up to date (5 files)\n")
+    assert entry.is_file()
+
+
+# ---------------------------------------------------------------------------------------------------------------- pipes
+
+
+@pytest.mark.parametrize("command", [["generate"], ["generate", "--dry-run"], ["check"], ["lint"]])
+def test_a_spec_from_a_pipe_is_read_once(command: list[str]) -> None:
+    """`/dev/stdin`, and what a shell puts in the place of `<(…)`, give their text one time."""
+    assert run(["generate", "blog.yaml"]) == 0
+    done = process(*command, "/dev/stdin", stdin=SPEC.replace("title", "headline"))
+    if command == ["generate"]:
+        assert done.returncode == 0, done.stderr
+        assert "headline" in Path("blog/posts.py").read_text()
+    elif command == ["lint"]:
+        assert (done.returncode, done.stdout) == (0, "1 spec: nothing to say\n")
+    else:
+        assert done.returncode == 1, done.stderr
+        assert "blog/posts.py: spec changed" in done.stdout
+
+
+def test_a_spec_from_process_substitution_is_read_once() -> None:
+    """A pipe that is named by a descriptor."""
+    reading, writing = os.pipe()
+    os.write(writing, SPEC.encode())
+    os.close(writing)
+    try:
+        assert run(["generate", f"/dev/fd/{reading}"]) == 0
+    finally:
+        os.close(reading)
+    assert "title" in Path("blog/posts.py").read_text()

@@ -1,0 +1,220 @@
+"""What a failed merge leaves in specs, generated files and manifests, and packages whose spec is gone."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from restencil_generator.cli import run
+from restencil_generator.compare import Cause, compare, way_out
+from restencil_generator.conflicts import is_conflict_marker
+from restencil_generator.loading import load_text
+from restencil_generator.package import HEADER, MANIFEST, Package, assemble
+from restencil_generator.publish import Refused, publish
+
+SPEC = """\
+restencil: 1
+package: blog
+url_prefix: https://blog.example
+resources:
+  posts: {path: /posts/:id, schema: {entity: Post, fields: {id: integer, title: string}}}
+"""
+
+
+@pytest.fixture(autouse=True)
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working directory with the spec of a blog, its package in `src`, and a configuration."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("RESTENCIL_CACHE_DIR", "")
+    for name in ("CI", "GITHUB_ACTIONS", "NO_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    Path("specs").mkdir()
+    Path("specs/blog.yaml").write_text(SPEC)
+    Path("pyproject.toml").write_text('[tool.restencil]\nspecs = ["specs/*.yaml"]\nout = "src"\n')
+    assert run(["generate"]) == 0
+    return tmp_path
+
+
+def conflicting(path: Path, line: str) -> int:
+    """Makes a line of a file the subject of a conflict; the number of the line with the first marker."""
+    text = path.read_text()
+    number = text[: text.index(line)].count("\n") + 1
+    both = f"<<<<<<< HEAD\n{line}\n=======\n{line.replace('title', 'name')}\n>>>>>>> topic\n"
+    path.write_text(text.replace(line + "\n", both, 1))
+    return number
+
+
+# -------------------------------------------------------------------------------------------------------------- markers
+
+
+@pytest.mark.parametrize("line", ["<<<<<<< HEAD", "<<<<<<<", ">>>>>>> topic/one two", "||||||| 3f2a", ">>>>>>> b\r\n"])
+def test_markers_are_told(line: str) -> None:
+    """Seven signs at the beginning of a line, alone or with the name of a side."""
+    assert is_conflict_marker(line)
+
+
+@pytest.mark.parametrize("line", ["", "=======", "<<<<<<<<", "<<<<<<<HEAD", " <<<<<<< a", "<<<<<< HEAD", ">>> x", "|"])
+def test_other_lines_are_no_markers(line: str) -> None:
+    """A line under a heading is none, nor is a prompt."""
+    assert not is_conflict_marker(line)
+
+
+# ---------------------------------------------------------------------------------------------------------------- specs
+
+
+@pytest.mark.parametrize("command", ["generate", "check"])
+def test_a_conflict_in_a_spec_is_named_where_it_begins(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Exit code 2 with file, line, and what to do; not a riddle of the YAML parser."""
+    number = conflicting(Path("specs/blog.yaml"), SPEC.splitlines()[4])
+    capsys.readouterr()
+    assert run([command]) == 2
+    assert capsys.readouterr().err.splitlines() == [
+        f"specs/blog.yaml:{number}:1: error[merge-conflict]: a merge that failed left its markers here",
+        f"    {number} | <<<<<<< HEAD",
+        "      | ^^^^^^^^^^^^ keep what is right of both sides, remove the markers, then `restencil generate`",
+        f"specs/blog.yaml:{number + 4}:1: note: it ends here",
+        f"    {number + 4} | >>>>>>> topic",
+        "      | ^^^^^^^^^^^^^",
+        "1 error",
+    ]
+
+
+def test_each_conflict_of_a_spec_is_told_once() -> None:
+    """Two conflicts are two problems; a marker that was forgotten is one as well."""
+    one = "<<<<<<< a\nx: 1\n||||||| base\nx: 0\n=======\nx: 2\n>>>>>>> b\n"
+    assert [(p.code, p.place.line) for p in load_text(SPEC + one + one).problems] == [
+        ("merge-conflict", 6),
+        ("merge-conflict", 13),
+    ]
+    assert [(p.code, p.place.line) for p in load_text(SPEC + ">>>>>>> b\n").problems] == [("merge-conflict", 6)]
+
+
+def test_a_text_of_a_spec_may_have_markers() -> None:
+    """What stands within a text, indented as YAML wants it, is the user's own."""
+    loaded = load_text(SPEC + "description: |\n  <<<<<<< HEAD\n  >>>>>>> topic\n")
+    assert loaded.declaration is not None, loaded.problems
+
+
+# ---------------------------------------------------------------------------------------------------- generated files
+
+
+def test_a_conflict_in_a_generated_file_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    """`check` shows file and line and the way out; `generate` refuses and says it too; `--force` is that way."""
+    posts = Path("src/blog/posts.py")
+    before = posts.read_text()
+    number = conflicting(posts, next(line for line in before.splitlines() if "title" in line))
+    capsys.readouterr()
+    assert run(["check"]) == 1
+    assert capsys.readouterr().out.splitlines() == [
+        f"src/blog/posts.py:{number}: merge conflict: a merge that failed left its markers here",
+        "src/blog: 1 of 5 files differ from what specs/blog.yaml gives; `restencil generate --force` writes them",
+    ]
+    assert run(["generate"]) == 2
+    assert capsys.readouterr().err.splitlines() == [
+        f"restencil: src/blog/posts.py:{number}: merge conflict: a merge that failed left its markers here",
+        "nothing was written. Once the specs are merged, --force writes these files anew, whatever stands in them",
+    ]
+    assert run(["generate", "--force"]) == 0
+    assert posts.read_text() == before
+
+
+def test_a_conflict_in_the_first_line_of_a_generated_file_is_one(capsys: pytest.CaptureFixture[str]) -> None:
+    """The header may be what the sides disagree about: the file is no foreign one for that."""
+    posts = Path("src/blog/posts.py")
+    assert conflicting(posts, posts.read_text().splitlines()[0]) == 1
+    Path("src/blog", MANIFEST).unlink()
+    assert run(["check"]) == 1
+    assert "src/blog/posts.py:1: merge conflict" in capsys.readouterr().out
+
+
+def test_a_conflict_in_the_manifest_is_named_and_mended(capsys: pytest.CaptureFixture[str]) -> None:
+    """The manifest is written anew without `--force` where the files are right."""
+    manifest = Path("src/blog", MANIFEST)
+    before = manifest.read_text()
+    conflicting(manifest, before.splitlines()[0])
+    capsys.readouterr()
+    assert run(["check", "--format", "json"]) == 1
+    (problem,) = json.loads(capsys.readouterr().out)["problems"]
+    assert (problem["code"], problem["file"], problem["line"]) == ("merge-conflict", f"src/blog/{MANIFEST}", 1)
+    assert problem["hint"] == "`restencil generate` writes it"
+    assert run(["generate"]) == 0
+    assert manifest.read_text() == before
+
+
+def test_text_that_looks_like_a_conflict_and_was_generated_is_none(tmp_path: Path) -> None:
+    """A file as the manifest has it was not merged, whatever a description says."""
+
+    def package(line: str) -> Package:
+        return assemble("x", "x.yaml", line * 64, {"a.py": f'{HEADER}x.yaml\n"""\n<<<<<<< {line}\n"""\n'}, {})
+
+    publish(package("a"), tmp_path / "x")
+    assert {one.path: one.cause for one in compare(package("b"), tmp_path / "x")} == {
+        "a.py": Cause.SPEC_CHANGED,
+        MANIFEST: Cause.SPEC_CHANGED,
+    }
+
+
+def test_a_foreign_file_with_markers_is_foreign(tmp_path: Path) -> None:
+    """What restencil never wrote is not written over, not even by force."""
+    package = assemble("x", "x.yaml", "a" * 64, {"a.py": f"{HEADER}x.yaml\n"}, {})
+    (tmp_path / "x").mkdir()
+    (tmp_path / "x" / "a.py").write_text("<<<<<<< HEAD\nmine\n>>>>>>> b\n")
+    with pytest.raises(Refused, match="foreign file"):
+        publish(package, tmp_path / "x", force=True)
+
+
+# ------------------------------------------------------------------------------------------------------ orphan packages
+
+
+def test_a_package_whose_spec_is_gone_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    """`check` of a whole project names the folder, what it was made from, and what to do about it."""
+    Path("specs/shop.yaml").write_text(SPEC.replace("package: blog", "package: shop"))
+    assert run(["generate"]) == 0
+    assert run(["check"]) == 0
+    Path("specs/shop.yaml").unlink()
+    capsys.readouterr()
+    assert run(["check"]) == 1
+    assert capsys.readouterr().out.splitlines() == [
+        "src/shop: orphan package: no spec of the configuration gives this package; it was made from shop.yaml",
+        "src/shop: remove the folder, or bring its spec back (`specs` in [tool.restencil] names them)",
+        "src/blog: up to date (5 files)",
+    ]
+    assert run(["check", "--format", "json", "--diff"]) == 1
+    (problem,) = json.loads(capsys.readouterr().out)["problems"]
+    assert (problem["code"], problem["file"]) == ("orphan-package", "src/shop")
+
+
+def test_a_package_that_was_renamed_leaves_an_orphan(capsys: pytest.CaptureFixture[str]) -> None:
+    """The folder under the old name is still imported by somebody."""
+    Path("specs/blog.yaml").write_text(SPEC.replace("package: blog", "package: weblog"))
+    assert run(["generate"]) == 0
+    capsys.readouterr()
+    assert run(["check"]) == 1
+    assert "src/blog: orphan package" in capsys.readouterr().out
+
+
+def test_specs_named_one_by_one_say_nothing_of_other_packages() -> None:
+    """Other folders in the folder of packages belong to specs that nobody asked about."""
+    Path("specs/shop.yaml").write_text(SPEC.replace("package: blog", "package: shop"))
+    assert run(["generate"]) == 0
+    assert run(["check", "specs/blog.yaml"]) == 0
+
+
+def test_folders_that_are_no_packages_are_no_orphans() -> None:
+    """Beside packages stand other things: folders without a manifest, and those with one of somebody else."""
+    Path("src/other").mkdir()
+    Path("src/sums").mkdir()
+    Path("src/sums", MANIFEST).write_text(f"{'a' * 64}  image.iso\n")
+    Path("src/file").write_text("x")
+    assert run(["check"]) == 0
+
+
+def test_the_way_out_of_a_conflict_is_force() -> None:
+    """Unless it is the manifest alone."""
+    posts = Path("src/blog/posts.py")
+    conflicting(posts, posts.read_text().splitlines()[0])
+    from restencil_generator.api import check
+
+    assert way_out(check("specs/blog.yaml", "src")) == "`restencil generate --force` writes them"
