@@ -372,13 +372,14 @@ def to_wire(value: Any, model: Any = None) -> Any:
 
 
 def _annotations(namespace: Mapping[str, Any]) -> Mapping[str, Any]:
-    if sys.version_info >= (3, 14):
+    if sys.version_info >= (3, 14) and "__annotations__" not in namespace:
         import annotationlib
 
         annotate = annotationlib.get_annotate_from_class_namespace(namespace)
         if annotate is None:
             return {}
         return annotationlib.call_annotate_function(annotate, annotationlib.Format.FORWARDREF)
+    # Before 3.14, and under `from __future__ import annotations` in every version.
     found: Mapping[str, Any] = namespace.get("__annotations__", {})
     return found
 
