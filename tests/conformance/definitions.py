@@ -205,6 +205,8 @@ def _hooks(spec: Mapping[str, Json]) -> dict[str, Any]:
         newer: str = spec["use_incoming"]["newer_field"]
 
         def should_update(cls: Any, stored_meta: Any, meta: Any, stored: Any, incoming: Any) -> bool:
+            if not isinstance(stored, Mapping):
+                return True  # it was deleted
             return bool(stored[newer] <= incoming[newer])
 
         hooks["should_update"] = classmethod(should_update)

@@ -62,6 +62,21 @@ def test_what_is_encoded_is_decoded_as_it_was(value: Any) -> None:
     assert decode_json(text.encode()) == value
 
 
+@pytest.mark.parametrize("decode", [decode_json, decode_json_standard])
+@pytest.mark.parametrize("inside", ["", "1", "[]", '{"a":1}', '{"a":1},2'])
+@pytest.mark.parametrize(("opening", "closing"), [("[", "]"), ('{"a":', "}"), ('["x",', "]")])
+def test_json_is_500_levels_deep_at_most(decode: Any, inside: str, opening: str, closing: str) -> None:
+    """With and without the extra, so deep a text is decoded, and a deeper one is none."""
+    if inside == "" or (opening == '{"a":' and inside.endswith("2")):
+        inside = "null"
+    levels = 500 - (inside[0] in "[{")
+    decode((opening * levels + inside + closing * levels).encode())
+    with pytest.raises(ValueError, match="nested more than 500 levels deep"):
+        decode((opening * (levels + 1) + inside + closing * (levels + 1)).encode())
+    with pytest.raises(ValueError, match="nested more than 500 levels deep"):
+        decode((opening * 5000 + inside + closing * 5000).encode())
+
+
 def test_json_text_is_compact() -> None:
     """No spaces, no needless escapes."""
     assert encode_json({"a": [1, "é"]}, lambda item: item) == '{"a":[1,"é"]}'

@@ -132,10 +132,17 @@ def is_mapping(value: Any) -> TypeGuard[Mapping[str, Any]]:
 def read_only(value: Any) -> Any:
     """The value with every plain list and dict in it replaced by its read-only kind."""
     kind = kind_of(value)
+    # Loops, as comprehensions take a frame of their own up to Python 3.11, and JSON may be nested deeply.
     if kind is list:
-        return ReadOnlyList([item if type(item) in SCALARS else read_only(item) for item in value])
+        items: list[Any] = []
+        for item in value:
+            items.append(item if type(item) in SCALARS else read_only(item))  # noqa: PERF401 - as said above
+        return ReadOnlyList(items)
     if kind is dict:
-        return ReadOnlyDict({key: item if type(item) in SCALARS else read_only(item) for key, item in value.items()})
+        members: dict[Any, Any] = {}
+        for key, item in value.items():
+            members[key] = item if type(item) in SCALARS else read_only(item)
+        return ReadOnlyDict(members)
     return value
 
 
@@ -158,9 +165,15 @@ def copy_in(value: Any) -> Any:
     """A deep copy of what a user handed in: containers are copied, everything else is kept."""
     kind = kind_of(value)
     if kind is dict or (kind is not list and isinstance(value, MAPPING)):
-        return {key: item if type(item) in SCALARS else copy_in(item) for key, item in value.items()}
+        members: dict[Any, Any] = {}
+        for key, item in value.items():
+            members[key] = item if type(item) in SCALARS else copy_in(item)
+        return members
     if kind is list or isinstance(value, SEQUENCE):
-        return [item if type(item) in SCALARS else copy_in(item) for item in value]
+        items: list[Any] = []
+        for item in value:
+            items.append(item if type(item) in SCALARS else copy_in(item))  # noqa: PERF401 - as in read_only
+        return items
     return value
 
 

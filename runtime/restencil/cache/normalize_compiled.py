@@ -410,8 +410,8 @@ class _Statements:
                 source.put(f"{pk} = None")
             with source.block(f"if type({pk}) is not str:"):
                 source.put(f"{pk} = str({pk}) if type({pk}) is int else usable_pk({pk})")
-            with source.block(f"elif not {pk} or {pk} == 'None' or {pk} == 'undefined':"):
-                source.put(f"{pk} = None")
+            with source.block(f"elif not {pk} or {pk} == 'None' or {pk} == 'undefined' or not {pk}.isascii():"):
+                source.put(f"{pk} = usable_pk({pk})")
             with source.block(f"if {pk} is None:"):
                 source.put(sink.format(f"{node}.normalize({value}, {parent}, {key}, writer)"))
             # An object that is met again is merged once, and one that holds itself has been entered already.

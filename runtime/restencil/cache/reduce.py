@@ -109,21 +109,25 @@ def set_value(lookup: Lookup, action: actions.Set) -> Effects:
     contents, args, value = lookup.contents, action.args, action.value
     contents.refresh()
     effects = Effects()
+    computing = callable(value)
     try:
         with contents.hooks:
-            if callable(value):
+            if computing:
                 before = lookup.value_in(reader_of(contents.view, args, contents.memo), schema, args)
                 if before is None:
                     effects.is_told = False
                     return effects
                 value = value(before)
+            computing = False
             writer = CompiledNormalization(
                 contents.base, args, action.meta, placeholder_id=contents.next_id(), where=" (set)"
             )
-            writer.write(schema, copy_in(value))
-    except Exception:
+            writer.write(schema, _fitting(schema, copy_in(value)))
+    except Exception as error:
         logger.exception("set(%s) failed; the store is unchanged", schema.title)
-        raise
+        if computing or isinstance(error, ProcessingError):
+            raise
+        raise ProcessingError(f"set({schema.title}): the value does not fit its schema: {error!r}") from error
     effects.change = writer.change
     return effects
 
@@ -226,8 +230,7 @@ def _normalized(
     if schema is None:
         result = read_only(response)
     else:
-        _check_top_level(schema, response)
-        result = writer.write(schema, response)
+        result = writer.write(schema, _fitting(schema, response))
         if isinstance(result, (list, dict)) and is_plain(schema):
             result = read_only(result)
     if result is not UNDEFINED:
@@ -255,13 +258,14 @@ def echo(lookup: Lookup, request: Request, writer: Normalization, response: Any)
     return None if isinstance(value, Sentinel) else value
 
 
-def _check_top_level(schema: Schema, response: Any) -> None:
-    if isinstance(response, (dict, list, tuple, Mapping, Record)):
-        return
-    if isinstance(schema, Invalidate) and type(response) in (str, int, float) and response != "":
-        return
+def _fitting(schema: Schema, value: Any) -> Any:
+    """A value for a schema as it is, if it is an object or a list. Raises ProcessingError for anything else."""
+    if isinstance(value, (dict, list, tuple, Mapping, Record)):
+        return value
+    if isinstance(schema, Invalidate) and type(value) in (str, int, float) and value != "":
+        return value
     raise ProcessingError(
-        f"expected an object or a list, found {response!r:.100}; an endpoint whose response holds no entity has "
+        f"expected an object or a list, found {value!r:.100}; an endpoint whose response holds no entity has "
         "schema=None, or a process() that returns the object"
     )
 

@@ -188,13 +188,16 @@ class Collection(CollectionNode):
         """The stored form of the items: a list or dict of primary keys."""
         if not isinstance(value, (list, Mapping)):
             raise ProcessingError(f"expected a list of {self.title}, found {value!r:.100}{writer.where}")
+        if self.is_map and is_list(value):
+            value = {str(place): entry for place, entry in enumerate(value)}
         stored = writer.visit(self.inner, value, parent, key)
         return stored if self.is_map else [entry for entry in stored if entry is not None]
 
     def denormalize(self, stored: Any, reader: Reader) -> Any:
         if isinstance(stored, str):
             return reader.collection(self, stored)
-        return self.inner.denormalize(stored, reader)
+        # A number or boolean is no list, and names none.
+        return self.inner.denormalize(stored, reader) if isinstance(stored, (list, dict)) else UNDEFINED
 
     def opened(self, stored: Any, reader: Reader) -> Any:
         return reader.visit(self.inner, stored)

@@ -294,9 +294,10 @@ class Values(ItemHolder):
         return {name: to_wire(value, model) for name, value in members.items()}
 
     def normalize(self, value: Any, parent: Any, key: str | None, writer: Writer) -> Any:
+        if not isinstance(value, MAPPING):
+            return value  # the shape is not checked here, and a list is no map
         item = self.item
-        entries = value.items() if isinstance(value, MAPPING) else zip(map(str, range(len(value))), value, strict=True)
-        return {name: writer.visit(item, entry, value, name) for name, entry in entries if entry is not None}
+        return {name: writer.visit(item, entry, value, name) for name, entry in value.items() if entry is not None}
 
     def denormalize(self, stored: Any, reader: Reader) -> Any:
         if not isinstance(stored, DICT):

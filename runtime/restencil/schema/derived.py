@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from ..base.errors import ProcessingError
-from ..base.values import INVALID, UNDEFINED, is_mapping, read_only, text_of
+from ..base.values import INVALID, UNDEFINED, is_mapping, read_only
 from .containers import Attribute, Choice, item_schema
 from .entity import EntitySchema
 from .notation import schema_of
@@ -91,10 +91,10 @@ class Invalidate(Schema):
         item = self.item
         if isinstance(value, bool) or value == "":
             return value
-        pk = text_of(value)
         if isinstance(item, Choice):
-            return self._invalidate_held(item, value, lambda schema: pk, writer)
+            return self._invalidate_held(item, value, lambda schema: schema.pk_of_scalar(value, writer), writer)
         if isinstance(item, EntitySchema):
+            pk = item.pk_of_scalar(value, writer)
             writer.write_invalid(item.table_key, pk)
             return pk
         return value

@@ -45,6 +45,7 @@ PkFunction = Callable[[Mapping[str, Any], Any, str | None, tuple[Any, ...]], str
 
 
 _OBJECT: tuple[type[Any], ...] = (Mapping, Record)
+_CONTAINERS: tuple[type[Any], ...] = (Mapping, list, tuple, set, frozenset)
 
 
 class EntitySchema(EntityNode):
@@ -79,7 +80,18 @@ class EntitySchema(EntityNode):
 
     def normalize_scalar(self, value: Any, writer: Writer) -> Any:
         # A scalar is a reference by primary key.
-        return text_of(value) if value else value
+        if not value or type(value) is str:
+            return value
+        return self.pk_of_scalar(value, writer)
+
+    def pk_of_scalar(self, value: Any, writer: Writer) -> str:
+        """The primary key that a value alone is. Raises ProcessingError for one that is none."""
+        pk = usable_pk(value)
+        if pk is None:
+            raise ProcessingError(
+                f"{value!r} is no primary key of {self.title}, which is text or a whole number{writer.where}"
+            )
+        return pk
 
     def normalize(self, value: Any, parent: Any, key: str | None, writer: Writer) -> Any:
         model = self.model
@@ -181,7 +193,8 @@ class EntitySchema(EntityNode):
             found = "pk() gave nothing"
         return ProcessingError(
             f"{with_article(self.model.key)} in the response has no usable primary key: {found} in "
-            f"{json.dumps(record, default=str)[:200]}{writer.where}; check the entity's pk, or give one in process()"
+            f"{json.dumps(record, default=str)[:200]}{writer.where}; a primary key is text or a whole number: check "
+            "the entity's pk, or give one in process()"
         )
 
     # -- putting objects together ----------------------------------------------------------------------------------
@@ -509,13 +522,32 @@ def _overridden(cls: type[Entity], name: str) -> Callable[..., Any] | None:
 
 
 def usable_pk(value: Any) -> str | None:
-    """The text of a primary key, None where it is unusable."""
-    if type(value) is str:
-        return None if value in UNUSABLE else value
-    if value is None:
-        return None
-    text = text_of(value)
+    """The text of a primary key, None where it is unusable.
+
+    Text and whole numbers are primary keys, and 1.0 is 1; a boolean, a number with a fraction, a list, an object, and
+    text that has no UTF-8 form (a lone surrogate) are none.
+    """
+    text = _pk_text(value)
     return None if text in UNUSABLE else text
+
+
+def _pk_text(value: Any) -> str | None:
+    kind = type(value)
+    if kind is str:
+        return value if value.isascii() or _is_unicode(value) else None
+    if value is None or kind is bool or isinstance(value, _CONTAINERS):
+        return None
+    if kind is float:
+        return str(int(value)) if value.is_integer() else None
+    return text_of(value)
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _by_field(name: str) -> PkFunction:
@@ -530,10 +562,10 @@ def _by_field(name: str) -> PkFunction:
 
 def _by_fields(names: tuple[str, ...]) -> PkFunction:
     def pk(record: Mapping[str, Any], parent: Any, key: str | None, args: tuple[Any, ...]) -> str | None:
-        values = [record.get(name) for name in names]
-        if None in values or "" in values:
+        texts = [_pk_text(record.get(name)) for name in names]
+        if None in texts or "" in texts:
             return None
-        return json.dumps([text_of(value) for value in values], separators=(",", ":"), ensure_ascii=False)
+        return json.dumps(texts, separators=(",", ":"), ensure_ascii=False)
 
     return pk
 
@@ -693,7 +725,7 @@ class Entity(Record, metaclass=EntityMeta):
     def should_update(
         cls, existing_meta: Meta, incoming_meta: Meta, existing: Mapping[str, Any], incoming: Mapping[str, Any]
     ) -> bool:
-        """False keeps the existing record."""
+        """False keeps the existing record; of an entity that was deleted, `existing` is the marker INVALID."""
         return True
 
     @classmethod
@@ -709,13 +741,13 @@ class Entity(Record, metaclass=EntityMeta):
         model = cls.__model__
         if incoming is INVALID:
             return INVALID
+        was, comes = cast("Mapping[str, Any]", existing), cast("Mapping[str, Any]", incoming)
+        if model.should_update is not None and not model.should_update(existing_meta, incoming_meta, was, comes):
+            return existing
         if existing is INVALID:
             # What was requested before the deletion does not undo it.
             older = incoming_meta.fetched_at < existing_meta.fetched_at
             return INVALID if older else incoming
-        was, comes = cast("Mapping[str, Any]", existing), cast("Mapping[str, Any]", incoming)
-        if model.should_update is not None and not model.should_update(existing_meta, incoming_meta, was, comes):
-            return existing
         if model.should_reorder is None:
             older = incoming_meta.fetched_at < existing_meta.fetched_at
         else:
