@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from tests.conformance.compare import differences, plain, step_differences
+from tests.conformance.overridden import OVERRIDDEN
 from tests.conformance.run import Case, cases, problems, worlds_of
 from tests.patience import PATIENCE
 
@@ -18,7 +19,12 @@ ALL = list(cases([FOLDER / "cases", FOLDER / "own_cases"]))
 
 
 def _of(world: str) -> list[Any]:
-    return [pytest.param(case, id=case["id"]) for case in ALL if world in worlds_of(case)]
+    return [pytest.param(case, id=case["id"], marks=_marks(case)) for case in ALL if world in worlds_of(case)]
+
+
+def _marks(case: Case) -> list[Any]:
+    rule = OVERRIDDEN.get(case["id"])
+    return [] if rule is None else [pytest.mark.xfail(strict=True, reason=rule)]
 
 
 @pytest.mark.parametrize("case", _of("sync"))
@@ -37,6 +43,11 @@ def test_every_case_has_an_id_of_its_own() -> None:
     """No two cases share an id."""
     ids = [case["id"] for case in ALL]
     assert len(ids) == len(set(ids))
+
+
+def test_only_given_cases_are_overridden() -> None:
+    """Cases of our own are changed with the rules; each overridden one is there."""
+    assert set(OVERRIDDEN) <= {case["id"] for case in cases([FOLDER / "cases"])}
 
 
 def test_expectations_agree_with_themselves() -> None:

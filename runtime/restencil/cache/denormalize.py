@@ -13,7 +13,7 @@ from typing import Any
 from ..base.lazy import logger
 from ..base.values import INVALID, SCALARS, UNDEFINED, ReadOnlyList, Sentinel, read_only, same_json, text_of
 from ..schema.protocol import CollectionNode, EntityNode, Schema, definitions
-from ..schema.stored import record_of
+from ..schema.stored import is_partial, record_of
 from .memo import Composed, Memo, Node, args_text, linked
 from .tables import EMPTY, WHOLE, Cell, State
 
@@ -308,10 +308,10 @@ class Denormalization:
             self._note(table, pk)
         stored = self.state.get(table, pk)
         current = self.current
-        if stored is UNDEFINED or stored is INVALID:
+        if stored is UNDEFINED or stored is INVALID or is_partial(stored):
             if current is not None:
                 self._own.link_cell(table, pk, current)
-            return stored
+            return UNDEFINED if is_partial(stored) else stored
         home = self._own.home(table, schema.identity())
         node = home.get(pk)
         if node is None:

@@ -80,6 +80,8 @@ def explain(store: Store, request: Request) -> Explanation:
         reasons.append("invalid_if_stale: stale data is not shown while it is fetched anew")
     if rules.side_effect:
         reasons.append("it has a side effect: a call always sends it, whatever is stored")
+    if rules.list_key is not None:
+        reasons.append("it is a page: a call always asks for it, whatever is stored; this is its last answer")
     if in_flight:
         reasons.append("a request for it is in flight, which a fetch would join")
     return Explanation(

@@ -13,7 +13,7 @@ from ..base.lazy import logger
 from ..base.values import INVALID, SCALARS, TUPLE, UNDEFINED, Meta, kind_of, same_json
 from ..schema.protocol import EntityNode, Schema
 from ..schema.record import Record, to_wire
-from ..schema.stored import Growth, record_of
+from ..schema.stored import Growth, Keys, is_partial, record_of
 from .tables import EMPTY, Change, State, Tables
 
 
@@ -225,7 +225,11 @@ class Normalization:
         old_meta = self.below.meta(table, pk)
         stored = items
         if before is not UNDEFINED and before is not INVALID and old_meta is not None:
-            if meta.fetched_at < old_meta.fetched_at:
+            if is_partial(before) and not is_partial(items):
+                if meta.fetched_at < old_meta.fetched_at:
+                    # Its pages overtook the list: they extend it.
+                    stored, meta = _extended(items, before), old_meta
+            elif meta.fetched_at < old_meta.fetched_at:
                 stored, meta = before, old_meta
             elif same_json(before, items):
                 stored = before
@@ -246,3 +250,12 @@ class Normalization:
     def _times_of_collection(self, table: str, pk: str) -> Meta:
         old_meta = self.change.meta(table, pk)
         return old_meta if old_meta is not None and self.meta.fetched_at < old_meta.fetched_at else self.meta
+
+
+def _extended(items: Any, later: Any) -> Any:
+    """A collection with the entries that its pages have beyond it."""
+    if isinstance(items, dict):
+        return {**items, **later}
+    keys = Keys(items)
+    keys.grow(Growth(keys.lacking(later), first=False))
+    return keys

@@ -12,7 +12,7 @@ from typing import Any
 from ..base.errors import AbortOptimistic, ProcessingError
 from ..base.lazy import logger
 from ..base.values import UNDEFINED, Meta, Sentinel, same_json
-from ..schema.stored import record_of
+from ..schema.stored import is_partial, record_of
 from .actions import Fetch
 from .tables import Cell, Change, KeyMeta, State, Tables
 
@@ -254,7 +254,7 @@ def _keep_equal(old: Change, new: Change) -> None:
 def _equal(left: Any, right: Any) -> bool:
     """Whether two stored forms are equal records, or equal lists or maps of primary keys."""
     same_kind = type(left) is type(right) or (isinstance(left, list) and isinstance(right, list))
-    if isinstance(left, Sentinel) or not same_kind:
+    if isinstance(left, Sentinel) or not same_kind or is_partial(left) is not is_partial(right):
         return False
     return same_json(record_of(left), record_of(right))
 

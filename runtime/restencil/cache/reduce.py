@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from ..base.errors import AbortError, ProcessingError
 from ..base.lazy import logger
 from ..base.values import UNDEFINED, Meta, Sentinel, copy_in, read_only, same_json
+from ..schema.collection import list_result
 from ..schema.derived import Invalidate
 from ..schema.entity import EntitySchema
 from ..schema.notation import schema_of
@@ -236,9 +237,25 @@ def _normalized(
     if result is not UNDEFINED:
         stored = below.result(key)
         writer.change.results[key] = stored if stored is not UNDEFINED and same_json(stored, result) else result
+    if request.rules.list_key is not None:
+        _extend_list(request, schema, result, request.rules.list_key(*args), writer.change)
     if update is not None:
         _run_update(update, result, args, writer.change, key)
     return writer
+
+
+def _extend_list(request: Request, schema: Schema | None, page: Any, key: str, change: Change) -> None:
+    """What a page says beside its items, such as where the next page is, its list says from then on.
+
+    The list is as fresh as its last page, unless it was told to be stale, or its last fetch failed.
+    """
+    stored, meta = change.result(key), change.key_meta(key)
+    if stored is UNDEFINED or meta is None:
+        return
+    if isinstance(stored, dict) and isinstance(page, dict):
+        change.results[key] = list_result(schema, page, request.args)
+    if meta.error is None and meta.expires_at > 1:
+        change.key_metas[key] = KeyMeta(change.times, prev_expires_at=meta.expires_at)
 
 
 def echo(lookup: Lookup, request: Request, writer: Normalization, response: Any) -> Any:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from ..schema.notation import schema_of
 
 if TYPE_CHECKING:
     from ..schema.protocol import Schema
+
+PAGE: Final = " page "
+"""Stands between the key of a list and the URL of a page in the key under which the page is kept."""
 
 
 class Asker(Protocol):
@@ -52,6 +55,7 @@ class Rules:
         get_optimistic_response: Callable[..., Any] | None = None,
         update: Callable[..., Any] | None = None,
         adopts: bool = False,
+        list_key: Callable[..., str] | None = None,
     ) -> None:
         self.raw_schema = raw_schema
         self.side_effect = side_effect
@@ -62,6 +66,8 @@ class Rules:
         self.get_optimistic_response = get_optimistic_response
         self.update = update
         self.adopts = adopts
+        self.list_key = list_key
+        """Of an endpoint whose responses are pages of a list: the key of the list, from a page's arguments."""
         self.simulated = side_effect and get_optimistic_response is not None
         """Whether a fetch shows at once what it is expected to bring."""
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Container, Iterable
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from ..base.values import DICT, LIST, UNDEFINED, Sentinel
-from ..schema.stored import record_of
+from ..schema.stored import is_partial, record_of
 from .tables import WHOLE, Cell, Change, Tables
 
 if TYPE_CHECKING:
@@ -82,7 +82,9 @@ class Retention:
 
         `pending()` are the entities that pending optimistic updates write; they stay.
         """
-        self.evicted.difference_update(change.cells())
+        if self.evicted:
+            partial = {cell for cell in change.cells() if is_partial(change.get(*cell))}
+            self.evicted.difference_update(cell for cell in change.cells() if cell not in partial)
         maximum = self._max
         if maximum is None:
             return [], []
@@ -126,14 +128,19 @@ class Retention:
     def _forget_marks(self, base: Tables) -> None:
         """Marks that nothing refers to any more are dropped; looked for as rarely as there are many of them."""
         tables = {mark for mark in self.evicted if mark[1] == WHOLE}
-        gone = [mark for mark in self.evicted if mark[1] != WHOLE and base.get(*mark) is UNDEFINED]
+        gone = [mark for mark in self.evicted if mark[1] != WHOLE and _is_lacking(base.get(*mark))]
         self.evicted = tables | _referenced(gone, base)
         self._look_at = max(MARKS, 2 * len(self.evicted))
 
     def misses(self, state: State, cells: Iterable[Cell]) -> bool:
         """Whether a read touches something that was let go of."""
         evicted = self.evicted
-        return any(cell in evicted and state.get(*cell) is UNDEFINED for cell in cells)
+        return any(cell in evicted and _is_lacking(state.get(*cell)) for cell in cells)
+
+
+def _is_lacking(stored: Any) -> bool:
+    """Whether what was let go of did not come back, or only pages of it did."""
+    return stored is UNDEFINED or is_partial(stored)
 
 
 def _to_the_end(order: dict[T, None], place: T) -> None:

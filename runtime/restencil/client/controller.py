@@ -357,6 +357,8 @@ class Controller(AnyController, Blocking):
         Raises the endpoint's error where there is one and its policy is not soft, InvalidDataError where the fetched
         data is unusable.
         """
+        if endpoint.remove_cursor is not None:
+            return self.fetch(endpoint, *args, **kwargs)  # a page always asks
         result: R = self._core.read(endpoint.request(endpoint.bind_args(args, kwargs)))
         return result
 
@@ -483,6 +485,8 @@ class AsyncController(AnyController, Awaiting):
         Raises the endpoint's error where there is one and its policy is not soft, InvalidDataError where the fetched
         data is unusable.
         """
+        if endpoint.remove_cursor is not None:
+            return await self.fetch(endpoint, *args, **kwargs)  # a page always asks
         result: R = await self._core.read(endpoint.request(endpoint.bind_args(args, kwargs)))
         return result
 
@@ -547,6 +551,8 @@ def _bind_args(endpoint: Endpoint[..., Any], args: tuple[Any, ...], kwargs: dict
 
 def _written(endpoint: Endpoint[..., Any], args: tuple[Any, ...]) -> Request:
     """The request of a result that is written by hand, which is one also where its only argument is None."""
+    if endpoint.remove_cursor is not None:
+        return endpoint.request(args, located=True)
     return Request(endpoint, endpoint.rules, args, endpoint.key(*args))
 
 

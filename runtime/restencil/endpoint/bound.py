@@ -200,6 +200,12 @@ class BoundList(BoundEndpoint[P, R], Generic[P, R, PushP, PushR, PageP, PageR, U
         super().__init__(controller, endpoint)
         self._derived: dict[str, Any] = {}
 
+    def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        """Reads through the cache; a mutation is fetched, and so is a page."""
+        if self.endpoint.remove_cursor is not None:
+            return self.fetch(*args, **kwargs)
+        return super().__call__(*args, **kwargs)
+
     @property
     def push(self: BoundList[..., Any, P2, Has[R2], ..., Any]) -> BoundEndpoint[P2, R2]:
         """Creates an entity at the end of the list."""
@@ -256,6 +262,12 @@ class AsyncBoundList(AsyncBoundEndpoint[P, R], Generic[P, R, PushP, PushR, PageP
     def __init__(self, controller: AwaitingOperations, endpoint: Any) -> None:
         super().__init__(controller, endpoint)
         self._derived: dict[str, Any] = {}
+
+    async def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        """Reads through the cache; a mutation is fetched, and so is a page."""
+        if self.endpoint.remove_cursor is not None:
+            return await self.fetch(*args, **kwargs)
+        return await super().__call__(*args, **kwargs)
 
     @property
     def push(self: AsyncBoundList[..., Any, P2, Has[R2], ..., Any]) -> AsyncBoundEndpoint[P2, R2]:

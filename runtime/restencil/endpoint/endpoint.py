@@ -18,7 +18,7 @@ from ..base.package import check_reference, find
 from ..base.steps import Outcome, Steps, drive, drive_async, is_awaitable
 from ..base.transport import AwaitingTransport, BlockingTransport
 from ..base.values import described
-from ..cache.request import Request, Rules
+from ..cache.request import PAGE, Request, Rules
 from ..schema.notation import check_shorthand
 from ..schema.record import to_wire
 from .direct import transport_for
@@ -95,6 +95,7 @@ class Endpoint(Generic[P, R]):
     invalid_if_stale: bool | None
     pagination_field: str | None
     pagination: Any
+    remove_cursor: Callable[..., Any] | None
     retries: Any
     wire: Mapping[str, str] | None
     body_format: str | None
@@ -147,8 +148,10 @@ class Endpoint(Generic[P, R]):
                 members[name] = _option_with_keywords(self, name, options[name])
             else:
                 members.pop(name, None)
+        if self.remove_cursor is not None:
+            members["key"] = _key_of_list(self, self.remove_cursor)
         for name in HOOKS:
-            if name in options and options[name] is None:
+            if name in options and options[name] is None and not (name == "key" and self.remove_cursor is not None):
                 members.pop(name, None)
         members["side_effect"] = side_effect_of(type(self), given, None if base is None else base.side_effect)
         members["plan"] = Plan()
@@ -210,13 +213,18 @@ class Endpoint(Generic[P, R]):
             get_optimistic_response=self.get_optimistic_response,
             update=self.update,
             adopts=self.plan.decodes,
+            list_key=None if self.remove_cursor is None else cast("Endpoint[..., Any]", self).key,
         )
 
     def request(self, args: tuple[Any, ...], *, located: bool = False) -> Request:
         """The request that a call with these bound arguments is; `located` works its URL out at once.
 
-        `None` as the only argument of an endpoint without a body wants nothing: that request is inactive.
+        `None` as the only argument of an endpoint without a body wants nothing: that request is inactive. A page has a
+        place of its own beside its list.
         """
+        if self.remove_cursor is not None and (located or args != (None,)):
+            key, url = self.address(args)
+            return Request(self, self.rules, args, key + PAGE + url, url)
         if located:
             key, url = self.address(args)
             return Request(self, self.rules, args, key, url)
@@ -437,3 +445,15 @@ def _with_keywords(function: Callable[..., Any], name: str) -> Callable[..., Any
         return text_from(self, name, function(self, *self.bind_for(name, args, kwargs)))
 
     return call
+
+
+def _key_of_list(endpoint: Any, remove_cursor: Callable[..., Any]) -> Callable[..., str]:
+    """Of an endpoint of pages: its own key rule for the arguments of the list."""
+    own: Callable[..., str] = endpoint.__dict__.get("key") or getattr(type(endpoint), "key").__get__(
+        endpoint
+    )  # noqa: B009
+
+    def key(*args: Any, **kwargs: Any) -> str:
+        return own(*remove_cursor(*endpoint.bind_for("key", args, kwargs)))
+
+    return key

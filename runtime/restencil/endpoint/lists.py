@@ -42,6 +42,7 @@ def changer(listing: Listing, member: str, derived: dict[str, Any]) -> Any:
         schema: Any = getattr(_collection(listing, member), member)
         removal = member in _REMOVALS
         options: dict[str, Any] = {
+            "remove_cursor": None,
             "method": "PATCH" if removal else "POST",
             "schema": schema,
             "name": f"{listing.name}.{member if removal else 'create'}",
@@ -81,12 +82,10 @@ def pager(listing: Listing, derived: dict[str, Any]) -> Any:
 def paged(listing: Listing, cursor: str | Callable[..., Any]) -> Any:
     """An endpoint whose responses are pages of a list; `cursor` names the page, or gives a page's list arguments."""
     remove_cursor = _field_remover(cursor) if isinstance(cursor, str) else cursor
-
-    def key(*args: Any) -> str:
-        return listing.key(*remove_cursor(*args))
-
     return listing.extend(
-        schema=paginated_schema(listing.schema, remove_cursor), key=key, name=f"{listing.name}.get_page"
+        schema=paginated_schema(listing.schema, remove_cursor),
+        name=f"{listing.name}.get_page",
+        remove_cursor=remove_cursor,
     )
 
 

@@ -96,6 +96,7 @@ OPTIONS: Final[Mapping[str, Option]] = {
     "item_path": _VALUE,
     "pagination": _VALUE,
     "pagination_field": _VALUE,
+    "remove_cursor": _VALUE,
     # The request
     "client": _VALUE,
     "signal": _VALUE,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, NotRequired, TypedDict, c
 from ..base.steps import Steps, drive, drive_async
 from ..base.transport import AwaitingTransport, BlockingTransport
 from ..base.values import copy_in, described, is_mapping, kind_of
+from ..cache.request import PAGE
 from .bodies import body_to_wire, is_wire_form, model_of
 from .direct import transport_of_call
 from .endpoint import Endpoint, text_from
@@ -105,8 +106,9 @@ class RestEndpoint(Endpoint[P, R]):
         members["method"] = method_of(kind, given, getattr(base, "method", None))
         members["side_effect"] = http_side_effect_of(kind, given, None if base is None else base.side_effect)
         members["_has_body"] = self.method not in ("GET", "DELETE") and self.body is not None
+        own = overridden(kind, RestEndpoint, options)
         members["plan"] = Plan(
-            overridden(kind, RestEndpoint, options),
+            own if self.remove_cursor is None else own | {"key"},
             streams=self.content == "stream",
             template=self._template,
             keywords_are_params=not (self.deprecated is not None or self._defaults or self.wire or self._has_body),
@@ -201,6 +203,7 @@ class RestEndpoint(Endpoint[P, R]):
     def test_key(self, key: str) -> bool:
         """True when the key is this endpoint's for some arguments."""
         start = f"{self.method} {self.url_prefix}"
+        key = key.partition(PAGE)[0]
         if not key.startswith(start):
             return False
         rest = key[len(start) :]

@@ -9,12 +9,12 @@ from typing import Any, Final, NoReturn, TypeAlias, cast
 
 from ..base.errors import ProcessingError
 from ..base.lazy import json
-from ..base.values import SEQUENCE, UNDEFINED, is_dict, is_list, is_mapping, same_json, text_of
+from ..base.values import SEQUENCE, UNDEFINED, ReadOnlyList, is_dict, is_list, is_mapping, same_json, text_of
 from .containers import Choice, List, Object, Values, item_identity, items_of
 from .entity import EntitySchema
 from .notation import schema_of
 from .protocol import CollectionNode, Echo, Reader, Schema, Writer
-from .stored import Growth, Keys, entry_key
+from .stored import Growth, Keys, PartialEntries, PartialKeys, each_once, entry_key, is_partial, like
 
 Identity: TypeAlias = Mapping[str, Any]
 """A collection's primary key as the mapping that it is the text of."""
@@ -207,7 +207,8 @@ class Collection(CollectionNode):
 
     def query_key(self, args: tuple[Any, ...], reader: Reader) -> Any:
         pk = identity_text(self.args_key(*args))
-        return pk if reader.has(self.table_key, pk) else UNDEFINED
+        table = self.table_key
+        return pk if reader.has(table, pk) and not is_partial(reader.stored(table, pk)) else UNDEFINED
 
     # -- what is derived from it -----------------------------------------------------------------------------------
 
@@ -289,7 +290,7 @@ prepend: Final = Joins(first=True)
 def overlay(existing: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
     """The entries of both; the new ones win."""
     merged = {**existing, **new}
-    return existing if same_json(existing, merged) else merged
+    return existing if same_json(existing, merged) else like(existing, merged)
 
 
 def _of_copies(merge: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
@@ -298,7 +299,7 @@ def _of_copies(merge: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     def merged(existing: Any, new: Any) -> Any:
         kind: type[Any] = dict if is_dict(existing) else list
         found = merge(kind(existing), kind(new))
-        return existing if same_json(existing, found) else found
+        return existing if same_json(existing, found) else like(existing, found)
 
     return merged
 
@@ -310,7 +311,7 @@ def without(existing: Any, new: Any) -> Any:
         kept: Any = {name: entry for name, entry in existing.items() if entry_key(entry) not in gone}
     else:
         kept = [entry for entry in existing if entry_key(entry) not in gone]
-    return kept if len(kept) != len(existing) else existing
+    return like(existing, kept) if len(kept) != len(existing) else existing
 
 
 class Adder(Schema):
@@ -388,7 +389,7 @@ class Mover(Adder):
                 if matched and not collection.create_collection_filter(now or {})(identity):
                     changed = without(changed, one)
                 elif matches:
-                    changed = {**changed, **one} if collection.is_map else self.merge(changed, one)
+                    changed = overlay(changed, one) if collection.is_map else self.merge(changed, one)
             if changed is not existing:
                 writer.change_collection(collection.table_key, pk, changed)
         return new
@@ -425,17 +426,43 @@ class PagedCollection(Collection):
         return self.base.create_collection_filter(*args)
 
     def normalize(self, value: Any, parent: Any, key: str | None, writer: Writer) -> Any:
+        """The items of the page in their order; the list is extended by those that it lacks.
+
+        A list that was never answered is not made whole by a page.
+        """
         pk = self.pk(writer)
         table = self.table_key
         new = self.normalize_items(value, parent, key, writer)
+        if not self.is_map:
+            new = each_once(new)
         existing = writer.stored_collection(table, pk)
         if existing is None:
-            writer.write_collection(table, pk, new)
+            writer.write_collection(table, pk, PartialEntries(new) if self.is_map else PartialKeys(new))
         elif self.is_map:
             writer.change_collection(table, pk, overlay(existing, new))
         else:
             append.into(writer, table, pk, existing, new)
-        return pk
+        return new
+
+    def echo(self, value: Any, echo: Echo) -> Any:
+        found = super().echo(value, echo)
+        if not isinstance(found, list) or len({*map(id, found)}) == len(found):
+            return found
+        return ReadOnlyList([*{id(item): item for item in found}.values()])
+
+    def query_key(self, args: tuple[Any, ...], reader: Reader) -> Any:
+        """Only its own answer says what a page holds."""
+        return UNDEFINED
+
+
+def list_result(schema: Schema | None, result: Any, args: tuple[Any, ...]) -> Any:
+    """The result of a page as that of its list: where the page has its items, the list has its primary key."""
+    if isinstance(schema, PagedCollection):
+        return identity_text(schema.args_key(*args))
+    if isinstance(schema, Object) and is_dict(result):
+        members = schema.members
+        return {name: list_result(members.get(name), entry, args) for name, entry in result.items()}
+    return result
 
 
 def find_collection(raw: Any) -> Collection | None:

@@ -59,7 +59,7 @@ class Keys(list[Any]):
 
     def grown(self, growth: Growth) -> Keys:
         """A list with items that it lacks; the index goes on to that one."""
-        longer = Keys(self)
+        longer = type(self)(self)
         longer._index, self._index = self._indexed(), None
         longer.grow(growth)
         return longer
@@ -73,3 +73,45 @@ class Keys(list[Any]):
                 index = set(map(entry_key, self))
             self._index = index
         return index
+
+
+class PartialKeys(Keys):
+    """The items of a stored list that only pages have written: the list itself was never answered, or was let go of."""
+
+    __slots__ = ()
+
+
+class PartialEntries(dict[str, Any]):
+    """The entries of a stored map that only pages have written."""
+
+    __slots__ = ()
+
+
+def is_partial(stored: Any) -> bool:
+    """Whether of a stored collection only pages are known, so that nobody is shown it as the whole."""
+    kind = type(stored)
+    return kind is PartialKeys or kind is PartialEntries
+
+
+def like(existing: Any, changed: Any) -> Any:
+    """A changed collection, partial where the existing one was."""
+    if type(existing) is PartialKeys and type(changed) is not PartialKeys:
+        return PartialKeys(changed)
+    if type(existing) is PartialEntries and type(changed) is not PartialEntries:
+        return PartialEntries(changed)
+    return changed
+
+
+def each_once(stored: list[Any]) -> list[Any]:
+    """The entries without those that stood there before."""
+    if len(stored) < 2:
+        return stored
+    try:
+        if len(set(stored)) == len(stored):
+            return stored
+    except TypeError:  # polymorphic entries are dicts
+        pass
+    found: dict[Any, Any] = {}
+    for entry in stored:
+        found.setdefault(entry_key(entry), entry)
+    return [*found.values()]

@@ -1,0 +1,54 @@
+"""Pages of lists: places of their own, lists of which only pages are known, and stores that let go of lists."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from restencil import Controller, Entity, Store, create_resource
+from restencil.testing import Answer, FakeClock, MockServer
+
+
+class Thing(Entity, key="PagesThing"):
+    id: str = ""
+
+
+Things: Any = create_resource(path="/things/:id", schema=Thing, pagination_field="page")
+
+
+def test_explain_tells_of_the_page() -> None:
+    """It says when the page was answered, and that a call asks in any case."""
+    controller = Controller()
+    controller.set_response(Things.get_list, [{"id": "1"}])
+    assert not controller.explain(Things.get_list.get_page, page=2).found
+    controller.set_response(Things.get_list.get_page, [{"id": "2"}], page=2)
+    explanation = controller.explain(Things.get_list.get_page, page=2)
+    assert explanation.found and explanation.entities == (("PagesThing", "2"),)
+    assert "it is a page: a call always asks for it" in str(explanation)
+
+
+def test_what_is_pushed_through_a_page_joins_the_list_at_its_end() -> None:
+    """And leaves the list's own result as it is."""
+    controller = Controller()
+    controller.set_response(Things.get_list, [{"id": "1"}])
+    controller.set_response(Things.get_list.get_page.push, {"id": "2"}, {}, {})
+    listed = controller.cached(Things.get_list)
+    assert listed is not None and [thing.id for thing in listed] == ["1", "2"]
+
+
+def test_a_page_after_its_list_was_evicted_leaves_the_list_partial() -> None:
+    """The list is asked; it is not the page alone."""
+    clock = FakeClock()
+    server = MockServer(clock)
+    server.respond = lambda request: Answer(json=[{"id": "1"}, {"id": "2"}])
+    store = Store(clock=clock, scheduler=clock, max_entities=3)
+    controller = Controller(store, client=server.client(), base_url="http://mock")
+    controller.set_response(Things.get_list, [{"id": "1"}, {"id": "2"}])
+    controller.set_response(create_resource(path="/others/:id", schema=Other).get_list, [{"id": n} for n in "abcd"])
+    controller.set_response(Things.get_list.get_page, [{"id": "3"}], page=2)
+    assert controller.cached(Things.get_list) is None
+    assert controller.explain(Things.get_list).waits
+    clock.close()
+
+
+class Other(Entity, key="PagesOther"):
+    id: str = ""
