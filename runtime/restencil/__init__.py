@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from .base.errors import (
         AbortError,
         AbortOptimistic,
+        ConnectionFailedError,
         HookScopeError,
         InvalidDataError,
         MissingFieldError,
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
         ProcessingError,
         ResetError,
         RestencilError,
+        TimeoutExceededError,
         UnexpectedContentError,
     )
     from .base.package import lazy_package
@@ -68,6 +70,7 @@ __all__ = [
     "Auth",
     "BoundEndpoint",
     "BoundList",
+    "ConnectionFailedError",
     "ConnectionListener",
     "Controller",
     "ControllerType",
@@ -110,6 +113,7 @@ __all__ = [
     "StreamedResponse",
     "SubscriptionManager",
     "ThreadScheduler",
+    "TimeoutExceededError",
     "UnexpectedContentError",
     "always_soft",
     "create_resource",
@@ -155,6 +159,8 @@ _MODULES: Final[dict[str, str]] = {
     "MissingFieldError": "base.errors",
     "MissingParameterError": "base.errors",
     "NetworkError": "base.errors",
+    "ConnectionFailedError": "base.errors",
+    "TimeoutExceededError": "base.errors",
     "ParseError": "base.errors",
     "PathTemplateError": "base.errors",
     "ProcessingError": "base.errors",

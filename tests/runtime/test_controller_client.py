@@ -139,7 +139,7 @@ def test_the_log_names_the_headers_and_shows_the_values_of_harmless_ones(caplog:
         blog.users.get(id="1")
     assert f"GET {PREFIX}/users/1: 200, sent with" in caplog.text
     assert "'access-token': '[redacted]'" in caplog.text.lower()
-    assert "'content-type': 'application/json'" in caplog.text.lower()
+    assert "'accept': 'application/json'" in caplog.text.lower()
 
 
 def test_another_url_prefix_moves_the_requests_and_leaves_the_keys() -> None:

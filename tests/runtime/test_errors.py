@@ -94,17 +94,17 @@ ERRORS: dict[type[Exception], tuple[Callable[[], Any], Any, str]] = {
         None,
         "parameter 'id' of '/a/:id' is missing; give it as id=… or in the first argument",
     ),
-    errors.NetworkError: (lambda: _call(as_json({}, 503)), 503, "http://case.test/a: Service Unavailable"),
+    errors.NetworkError: (lambda: _call(as_json({}, 503)), 503, "GET http://case.test/a: 503 Service Unavailable"),
     errors.ParseError: (
         lambda: _call(as_text("", "application/json")),
         400,
-        "http://case.test/a: the answer is empty where JSON was expected",
+        "GET http://case.test/a: 200 OK: the answer is empty where JSON was expected",
     ),
     errors.UnexpectedContentError: (
         lambda: _call(as_text("hi"), schema=Article),
         404,
-        "http://case.test/a: endpoint 'a' has a schema and expected JSON, but the answer is text of type 'text/plain'; "
-        "give schema=None or a process that makes an object of it",
+        "GET http://case.test/a: 200 OK: endpoint 'a' has a schema and expected JSON, but the answer is text of type "
+        "'text/plain'; give schema=None or a process that makes an object of it",
     ),
     errors.ProcessingError: (_processing, 400, "Article"),
     errors.AbortError: (_aborted, None, "the request was aborted"),

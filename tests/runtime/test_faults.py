@@ -16,6 +16,7 @@ import pytest
 
 from restencil import (
     AsyncController,
+    ConnectionFailedError,
     Controller,
     Entity,
     NetworkError,
@@ -239,13 +240,15 @@ def test_a_refused_connection_has_status_500_and_no_response(client: Client) -> 
         port = deaf.getsockname()[1]
         error = client.fault(RestEndpoint(url_prefix=f"http://127.0.0.1:{port}", path="/x", schema=User))
     assert error.status == 500 and error.response is None
-    assert str(error).startswith(f"http://127.0.0.1:{port}/x: ") and error.__cause__ is not None
+    assert type(error) is ConnectionFailedError and not error.has_response
+    assert str(error).startswith(f"GET http://127.0.0.1:{port}/x: no connection: ") and error.__cause__ is not None
 
 
 @pytest.mark.parametrize("path", ["reset", "nothing", "garbage", "half_head", "half_body", "half_chunk", "bad_gzip"])
 def test_a_broken_answer_has_status_500_and_its_cause(client: Client, rude: Rude, path: str) -> None:
     error = client.fault(at(rude, path))
-    assert type(error) is NetworkError and error.status == 500 and error.response is None
+    assert type(error) is (NetworkError if path == "bad_gzip" else ConnectionFailedError)
+    assert error.status == 500 and error.response is None
     assert f"{rude.url}/{path}: " in str(error) and error.__cause__ is not None
 
 

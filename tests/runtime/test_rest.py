@@ -416,8 +416,11 @@ class Address(Record):
         (b"\x00\x01", b"\x00\x01", None),
         (bytearray(b"x"), b"x", None),
         (Form({"a": [1, True], "b": None, "c": "ä b"}), b"a=1&a=true&c=%C3%A4+b", "application/x-www-form-urlencoded"),
-        (None, b"", "application/json"),
-        ("", b"", "application/json"),
+        (True, b"true", "application/json"),
+        (0, b"0", "application/json"),
+        (1.5, b"1.5", "application/json"),
+        (None, b"", None),
+        ("", b"", None),
     ],
 )
 def test_a_body_goes_out_as_its_type_says(body: Any, sent: bytes, content_type: str | None) -> None:
@@ -654,7 +657,7 @@ def test_bad_json_is_a_parse_error(text: str, message: str) -> None:
     """Malformed and empty text raise ParseError with status 400, naming the URL."""
     with pytest.raises(ParseError) as caught:
         call(as_text(text, "application/json"))
-    assert str(caught.value).startswith(f"http://case.test/a: {message}")
+    assert str(caught.value).startswith(f"GET http://case.test/a: 200 OK: {message}")
     assert (caught.value.status, caught.value.url) == (400, "http://case.test/a")
     assert caught.value.response is not None
 
@@ -685,18 +688,19 @@ def test_text_and_bytes_where_a_schema_is_are_unexpected_content(response: httpx
     """Status 404, the answer attached, a message of its own for each kind."""
     with pytest.raises(UnexpectedContentError) as caught:
         call(response, schema=Article)
-    assert str(caught.value) == f"http://case.test/a: endpoint 'a.get' has a schema and expected JSON, but {message}"
+    start = "GET http://case.test/a: 200 OK: endpoint 'a.get' has a schema and expected JSON, but "
+    assert str(caught.value) == start + message
     assert caught.value.status == 404
     assert caught.value.response is not None
 
 
 @pytest.mark.parametrize("status", [300, 304, 400, 401, 404, 418, 500, 599])
 def test_any_other_final_status_is_a_network_error(status: int) -> None:
-    """The status, the answer, and a message of URL and reason phrase."""
+    """A message of method, URL, status, reason phrase and the first line of what the server said."""
     with pytest.raises(NetworkError) as caught:
-        call(httpx.Response(status, content=b'{"detail":"no"}'))
-    reason = httpx.codes.get_reason_phrase(status) or str(status)
-    assert str(caught.value) == f"http://case.test/a: {reason}"
+        call(httpx.Response(status, content=b'{"detail":"no"}\nmore'))
+    said = f"{status} {httpx.codes.get_reason_phrase(status)}".rstrip()
+    assert str(caught.value) == f'GET http://case.test/a: {said}: {{"detail":"no"}}'
     assert caught.value.status == status
     assert caught.value.to_dict() == {
         "name": "NetworkError",

@@ -18,7 +18,15 @@ from tests.patience import PATIENCE, eventually_async
 from tests.runtime.clients import Asked, as_json
 from tests.runtime.servers import Arrived, Reply, Server
 
-from restencil import AbortController, AbortError, NetworkError, RestEndpoint
+from restencil import (
+    AbortController,
+    AbortError,
+    ConnectionFailedError,
+    NetworkError,
+    RestEndpoint,
+    Retries,
+    TimeoutExceededError,
+)
 from restencil.http.adapter import Request, Response, answering_async_client, answering_client
 from restencil.http.transport import AsyncTransport, SyncTransport
 
@@ -100,9 +108,10 @@ def test_no_connection_is_a_network_error_with_status_500(asynchronous: bool) ->
     with socket.socket() as deaf:  # holds the port, so that nobody else comes to listen there
         deaf.bind(("127.0.0.1", 0))
         port = deaf.getsockname()[1]
-        with pytest.raises(NetworkError, match=rf"http://127.0.0.1:{port}/a: ") as caught:
+        with pytest.raises(ConnectionFailedError, match=rf"GET http://127.0.0.1:{port}/a: no connection: ") as caught:
             called(RestEndpoint(path="/a", url_prefix=f"http://127.0.0.1:{port}"), asynchronous)
-    assert (caught.value.status, caught.value.response) == (500, None)
+    assert (caught.value.status, caught.value.response, caught.value.has_response) == (500, None, False)
+    assert not isinstance(caught.value, TimeoutExceededError)
     assert isinstance(caught.value.__cause__, httpx.ConnectError)
 
 
@@ -189,7 +198,11 @@ def test_credentials_do_not_follow_a_redirect_to_another_origin(asynchronous: bo
     """Headers that were added and the client's auth, default headers and bare cookies stay at their origin."""
     with Server() as other, Server(redirecting(lambda: f"{other.url}/to")) as server:
         endpoint = Token(
-            path="/from", url_prefix=server.url, method="PUT", request_init={"headers": {"X-API-Key": "s3cret"}}
+            path="/from",
+            url_prefix=server.url,
+            method="PUT",
+            side_effect=False,
+            request_init={"headers": {"X-API-Key": "s3cret"}},
         )
         client: dict[str, Any] = {
             "auth": ("user", "s3cret"),
@@ -235,10 +248,66 @@ def test_credentials_that_were_dropped_do_not_come_back() -> None:
 
 @pytest.mark.parametrize(("status", "method"), [(301, "GET"), (302, "GET"), (303, "GET"), (307, "POST"), (308, "POST")])
 def test_redirects_rewrite_the_method_as_http_clients_do(status: int, method: str) -> None:
-    """Redirects are followed; 301, 302 and 303 turn a POST into a GET."""
+    """Redirects are followed; 301, 302 and 303 turn a POST into a GET where it changes nothing."""
     with Server(redirecting(lambda: "/to", status)) as server:
-        assert RestEndpoint(path="/from", url_prefix=server.url, method="POST")({"a": 1}) == {"ok": 1}
+        search = RestEndpoint(path="/from", url_prefix=server.url, method="POST", side_effect=False)
+        assert search({"a": 1}) == {"ok": 1}
         assert server.arrived[1].method == method
+        assert ("content-type" in server.arrived[1].headers) is (method == "POST")
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("status", "method"),
+    [(status, method) for status in (301, 302, 303) for method in ("POST", "PUT", "PATCH", "DELETE")],
+)
+def test_a_change_never_becomes_a_read(status: int, method: str, asynchronous: bool) -> None:
+    """The error has the status and both addresses, and says what to do; nothing further is asked."""
+    with Server(redirecting(lambda: "/from/", status)) as server:
+        arguments = () if method == "DELETE" else ({}, {"a": 1})
+        with pytest.raises(NetworkError) as caught:
+            called(RestEndpoint(path="/from", url_prefix=server.url, method=method), asynchronous, *arguments)
+        assert len(server.arrived) == 1
+        start = f"{method} {server.url}/from: {status} "
+        message = str(caught.value)
+        assert message.startswith(start) and f"redirected to {server.url}/from/, " in message
+        assert "the change may not have happened; if the path wants a slash at its end, write it in `path`" in message
+        assert ("follow_see_other" in message) is (status == 303)
+        assert (caught.value.status, caught.value.has_response) == (status, True)
+
+
+@BOTH
+@pytest.mark.parametrize("status", [302, 303])
+def test_a_303_is_followed_where_the_endpoint_says_so(status: int, asynchronous: bool) -> None:
+    """`follow_see_other` is about 303 alone; what follows has no content, and no content type."""
+    with Server(redirecting(lambda: "/to", status)) as server:
+        change = RestEndpoint(path="/from", url_prefix=server.url, method="POST", follow_see_other=True)
+        if status == 303:
+            assert called(change, asynchronous, {}, {"a": 1}) == {"ok": 1}
+            assert server.arrived[1].method == "GET" and "content-type" not in server.arrived[1].headers
+        else:
+            with pytest.raises(NetworkError, match="the change may not have happened"):
+                called(change, asynchronous, {}, {"a": 1})
+
+
+def test_a_redirect_that_repeats_a_secret_of_the_query_does_not_show_it() -> None:
+    """The server sends the query back in `Location`; neither message nor error has it, nor what the body repeats."""
+
+    def prepare(url: str, headers: dict[str, str]) -> tuple[str, dict[str, str]]:
+        return f"{url}?api_key=s3cret-of-ann", {**headers, "Authorization": "Bearer t0ken-of-ann"}
+
+    def handler(request: Arrived) -> Reply:
+        if request.target.startswith("/moved"):
+            return Reply(302, headers={"Location": f"/to?{request.target.partition('?')[2]}"})
+        said = f"no user for {request.headers['authorization']} and {request.target}\nmore"
+        return Reply(403, said.encode(), {"Content-Type": "text/plain"})
+
+    with Server(handler) as server:
+        for path in ("/moved", "/refused"):
+            with pytest.raises(NetworkError) as caught:
+                sent(f"{server.url}{path}", {"method": "POST"}, False, prepare=prepare)
+            assert "ann" not in str(caught.value)
+        assert "[redacted]" in str(caught.value) and "more" not in str(caught.value)
 
 
 def test_redirect_error_refuses_and_manual_shows_the_redirect() -> None:
@@ -260,15 +329,22 @@ def test_redirect_error_refuses_and_manual_shows_the_redirect() -> None:
 def test_endless_redirects_end() -> None:
     """More than 20 redirects are a NetworkError."""
     with Server(lambda request: Reply(302, headers={"Location": request.target + "x"})) as server:
-        with pytest.raises(NetworkError, match="redirected more than 20 times"):
+        with pytest.raises(ConnectionFailedError, match="redirected more than 20 times") as caught:
             RestEndpoint(path="/from", url_prefix=server.url)()
         assert len(server.arrived) == 21
+        assert (caught.value.status, caught.value.has_response) == (500, False)
+        assert Retries(3).delay(0, caught.value, 0) is None
 
 
 def test_a_redirect_that_leads_nowhere_is_a_network_error() -> None:
-    """An invalid Location is a failure on the way."""
-    with Server(redirecting(lambda: "http://[broken/")) as server, pytest.raises(NetworkError):
-        RestEndpoint(path="/from", url_prefix=server.url)()
+    """An invalid Location is an error with the status of the redirect, whoever notices it."""
+    for location in ("js:x", "http://h.test:port/", "ftp://h.test/", "mailto:me@h.test"):
+        for asynchronous in (False, True):
+            with Server(redirecting(lambda at=location: at)) as server:  # type: ignore[misc]
+                with pytest.raises(NetworkError) as caught:
+                    called(RestEndpoint(path="/from", url_prefix=server.url), asynchronous)
+            assert f"GET {server.url}/from: 302 " in str(caught.value) and repr(location) in str(caught.value)
+            assert (caught.value.status, caught.value.has_response) == (302, True)
 
 
 def test_a_redirect_to_an_error_is_that_error() -> None:
@@ -345,9 +421,9 @@ def test_a_timeout_is_given_in_milliseconds_and_is_a_network_error(asynchronous:
     """As an option, in request_init, or of the transport."""
     with Server(lambda request: Reply(held=True)) as server:
         for options in ({"timeout": 80}, {"request_init": {"timeout": 80}}):
-            with pytest.raises(NetworkError) as caught:
+            with pytest.raises(TimeoutExceededError, match=r"GET .*/a: no answer within 80 ms \(read\)") as caught:
                 called(RestEndpoint(path="/a", url_prefix=server.url, **options), asynchronous)
-            assert caught.value.status == 500
+            assert (caught.value.status, caught.value.has_response) == (500, False)
         with pytest.raises(NetworkError):
             sent(f"{server.url}/a", {}, asynchronous, timeout=80)
 
@@ -651,9 +727,9 @@ def test_a_function_can_answer_a_client() -> None:
     with answering_client(answer, "http://h.test") as client:
         endpoint = RestEndpoint(path="/a", method="PUT", request_init=init, client=client)
         assert endpoint({}, b"b") == ["PUT", "1", "b"]
-        with pytest.raises(NetworkError, match="http://h.test/down: down"):
+        with pytest.raises(ConnectionFailedError, match="PUT http://h.test/down: no connection: down"):
             endpoint.extend(path="/down")({}, b"")
-        with pytest.raises(NetworkError, match="http://h.test/slow: slow"):
+        with pytest.raises(TimeoutExceededError, match=r"PUT http://h.test/slow: no answer in time \(read\): slow"):
             endpoint.extend(path="/slow")({}, b"")
     for function in (answer, later):
         opened = answering_async_client(function, "http://h.test")

@@ -152,7 +152,6 @@ async def test_what_is_pinned_moves_between_lists(suite: Suite) -> None:
     await suite.agrees()
 
 
-@pytest.mark.xfail(strict=True, reason="a request without a body carries no content type")
 async def test_what_is_deleted_is_gone_everywhere(suite: Suite) -> None:
     """Fastify refuses a DELETE that says it is JSON and has none."""
     await suite.api.notes.get_list(is_pinned=True)

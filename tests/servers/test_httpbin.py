@@ -51,7 +51,6 @@ async def test_what_is_asked_arrives_and_is_kept(suite: Suite) -> None:
     assert (await suite.api.said.get(id="a b/ü")) is not said
 
 
-@pytest.mark.xfail(strict=True, reason="a request without a body has no content type, and one for JSON says so")
 async def test_a_request_without_a_body_says_nothing_of_one(suite: Suite) -> None:
     """GET and DELETE have no `Content-Type`; they take JSON. A body has its kind."""
     for outcome in (await suite.api.said.get.fetch(id=1), await suite.api.said.remove(id=1)):
@@ -70,7 +69,6 @@ async def test_what_is_put_arrives(suite: Suite) -> None:
     assert suite.api.client.get(suite.package.Call, {"url": f"{suite.address}/anything/1"}) is patched
 
 
-@pytest.mark.xfail(strict=True, reason="HEAD and OPTIONS take no body, and are read as having none in the answer")
 async def test_head_and_options_have_no_body(suite: Suite) -> None:
     """Whatever the headers of the answer say."""
     assert (await suite.api.said.look(id=1)) is None
@@ -111,7 +109,6 @@ async def test_each_error_has_its_status(suite: Suite, status: int) -> None:
     assert suite.api.said.status.state(code=status).error is caught.value
 
 
-@pytest.mark.xfail(strict=True, reason="an error says the method, the address, the status and what the server said")
 async def test_an_error_says_what_was_asked_and_answered(suite: Suite) -> None:
     """Method, address, status, reason, and the first line of the body."""
     with pytest.raises(restencil.NetworkError) as caught:
@@ -134,7 +131,6 @@ async def test_text_where_a_list_was_expected(suite: Suite) -> None:
     assert suite.api.said.page.cached() is None
 
 
-@pytest.mark.xfail(strict=True, reason="no answer in time is an error of its own, without an answer")
 async def test_no_answer_in_time(suite: Suite) -> None:
     """The timeout of the client, in milliseconds."""
     with pytest.raises(restencil.NetworkError) as caught:
@@ -142,7 +138,6 @@ async def test_no_answer_in_time(suite: Suite) -> None:
     assert type(caught.value).__name__ == "TimeoutExceededError" and caught.value.status == 500
 
 
-@pytest.mark.xfail(strict=True, reason="a refused connection is an error of its own, without an answer")
 async def test_nobody_is_there(suite: Suite) -> None:
     """A port at which nobody listens."""
     lost = Suite(suite.world, suite.package, "BinApi", "http://127.0.0.1:1", suite.server)
@@ -165,7 +160,6 @@ async def test_a_read_is_redirected(suite: Suite, status: int) -> None:
     assert found["method"] == "GET" and found["headers"]["Authorization"] == "Bearer secret-of-ann"
 
 
-@pytest.mark.xfail(strict=True, reason="a redirect that would make a GET of a change is an error")
 @pytest.mark.parametrize("status", [301, 302, 303])
 @pytest.mark.parametrize("call", ["post_to", "put_to", "remove_to"])
 async def test_a_change_never_becomes_a_read(suite: Suite, call: str, status: int) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .errors import ParseError
-from .transport import url_of
+from .transport import reported, url_of
 
 
 def charset_of(response: Any) -> str:
@@ -24,8 +24,8 @@ def undecodable(response: Any, error: UnicodeError) -> ParseError:
     """What a response raises whose body is no text in the charset that it names."""
     url = url_of(response)
     return ParseError(
-        f"{url}: the answer says that its charset is {charset_of(response)!r}, in which its body cannot be read "
-        f"({error}); let the server name another one, or give content='bytes'",
+        f"{reported(response)}: the answer says that its charset is {charset_of(response)!r}, in which its body "
+        f"cannot be read ({error}); let the server name another one, or give content='bytes'",
         status=400,
         response=response,
         url=url,

@@ -46,13 +46,15 @@ class NetworkError(RestencilError):
     """The request failed: an HTTP status outside 200–299, or no connection at all.
 
     `status` is the HTTP status, or 500 where there was no response; `response` is the response, as the HTTP library
-    gives it, or None; `url` is where the request went, without credentials.
+    gives it, or None, and `has_response` says whether there was one; `url` is where the request went, without
+    credentials.
     """
 
     def __init__(self, message: str, *, status: int = 500, response: HttpResponse | None = None, url: str = "") -> None:
         super().__init__(message)
         self.status = status
         self.response = response
+        self.has_response = response is not None
         self.url = url
 
     def to_dict(self) -> dict[str, Any]:
@@ -61,6 +63,18 @@ class NetworkError(RestencilError):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restored, (type(self), self.args, self.__dict__)
+
+
+class ConnectionFailedError(NetworkError):
+    """There was no answer: the server was not found, refused, broke off, or redirected without end; status 500."""
+
+
+class EndlessRedirectError(ConnectionFailedError):
+    """The server redirected without end, so that trying again is of no use; status 500."""
+
+
+class TimeoutExceededError(ConnectionFailedError):
+    """There was no answer in time; status 500."""
 
 
 class ParseError(NetworkError):

@@ -13,6 +13,16 @@ from typing import Any, Final, Protocol
 URL_EXTENSION: Final = "restencil_url"
 """The extension of a response that holds its URL without what must not be shown."""
 
+
+class ImpliedHeader(str):
+    """The value of a header that the library adds where nobody says otherwise.
+
+    It gives way: to what a user's client says by itself, and, of a content type, to there being no content.
+    """
+
+    __slots__ = ()
+
+
 _USERINFO: Final = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]*://)[^/?#]*@")
 
 
@@ -123,6 +133,15 @@ def url_of(response: Any) -> str:
         return public_url(str(response.request.url))
     except (AttributeError, RuntimeError):
         return ""
+
+
+def reported(response: Any) -> str:
+    """What was asked and how it was answered, for messages: `GET https://…/posts/1: 404 Not Found`."""
+    status = f"{response.status_code} {getattr(response, 'reason_phrase', '')}".rstrip()
+    try:
+        return f"{response.request.method} {url_of(response)}: {status}"
+    except (AttributeError, RuntimeError):
+        return f"{url_of(response)}: {status}"
 
 
 def public_url(url: str) -> str:

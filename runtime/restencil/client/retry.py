@@ -14,7 +14,13 @@ from datetime import UTC
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from ..base.errors import NetworkError, ParseError, UnexpectedContentError
+from ..base.errors import (
+    ConnectionFailedError,
+    EndlessRedirectError,
+    NetworkError,
+    ParseError,
+    UnexpectedContentError,
+)
 
 if TYPE_CHECKING:
     from ..endpoint.endpoint import Endpoint
@@ -24,6 +30,9 @@ IDEMPOTENT_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS", "TRACE", "PUT",
 
 #: Statuses after which the same request may succeed.
 RETRIED_STATUSES: Final = frozenset({408, 425, 429, 500, 502, 503, 504})
+
+_LASTING: Final = (ParseError, UnexpectedContentError, EndlessRedirectError)
+"""Failures that a server would answer a second time with."""
 
 
 class RetryBudget:
@@ -110,9 +119,9 @@ class Retries:
         return delay * (1 - self.jitter * self.random())
 
     def _passing(self, error: BaseException) -> bool:
-        if not isinstance(error, NetworkError) or isinstance(error, ParseError | UnexpectedContentError):
+        if not isinstance(error, NetworkError) or isinstance(error, _LASTING):
             return False
-        return error.response is None or error.status in self.statuses
+        return isinstance(error, ConnectionFailedError) or error.response is None or error.status in self.statuses
 
 
 def repeatable(endpoint: Endpoint[..., Any]) -> bool:

@@ -86,6 +86,7 @@ class Endpoint(Generic[P, R]):
     schema: Any
     body: Any
     client: Any
+    follow_see_other: bool | None
     signal: AbortSignal | None
     content: str | None
     timeout: float | None

@@ -15,15 +15,20 @@ from ..base.charset import charset_of, undecodable
 from ..base.errors import ParseError, UnexpectedContentError
 from ..base.json_text import decode_json
 from ..base.steps import PLAIN, Outcome, Steps, current_transport, is_awaitable
-from ..base.transport import BlockingTransport, url_of
+from ..base.transport import BlockingTransport, ImpliedHeader, reported, url_of
 from .bodies import is_json_body, json_text
 from .direct import transport_for
+from .options import BODILESS
 
 if TYPE_CHECKING:
     from ..base.transport import AwaitingTransport
     from .plan import Plan
 
-_JSON_TYPE: Final = "application/json"
+_JSON_TYPE: Final = ImpliedHeader("application/json")
+_READS: Final = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
+_SEE_OTHER: Final = 303
+_REWRITING: Final = (301, 302, _SEE_OTHER)
+"""Redirects that make a GET of other methods."""
 _TEXTUAL: Final = re.compile("text|xml|html|javascript|css|csv|urlencoded").search
 
 
@@ -40,6 +45,10 @@ class Lifecycle(Protocol):
     def schema(self) -> Any: ...
     @property
     def request_init(self) -> Mapping[str, Any]: ...
+    @property
+    def side_effect(self) -> bool: ...
+    @property
+    def follow_see_other(self) -> bool | None: ...
     @property
     def signal(self) -> Any: ...
     @property
@@ -140,7 +149,7 @@ def prepare_plain(endpoint: Lifecycle, args: tuple[Any, ...]) -> Mapping[str, An
     plan = endpoint.plan
     made = plan.init
     if made is None or made["method"] != endpoint.method:
-        made = plan.init = prepare(endpoint)
+        made = plan.init = on_the_wire(endpoint, prepare(endpoint))
     return made
 
 
@@ -149,7 +158,31 @@ def prepare_plain(endpoint: Lifecycle, args: tuple[Any, ...]) -> Mapping[str, An
 
 def send(endpoint: Lifecycle, transport: Any, url: str, init: Mapping[str, Any]) -> Any:
     """The response, or an awaitable of it where the transport is one of asyncio."""
+    if init is not endpoint.plan.init:
+        init = on_the_wire(endpoint, init)
     return transport.send(url, init, timeout=endpoint.timeout, stream=endpoint.content == "stream")
+
+
+def on_the_wire(endpoint: Lifecycle, init: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What is really sent of `init`: no content type where there is no content, and the wish for JSON.
+
+    Hooks see `init` without these. It also says which redirects may make a GET of the request: none of a change, but
+    for one whose endpoint has `follow_see_other`.
+    """
+    headers: Any = init.get("headers")
+    headers = headers if type(headers) is dict else dict(headers or ())
+    body = init.get("body")
+    names = {name.lower() for name in headers}
+    if (body is None or (type(body) is str and not body)) and "content-type" in names:
+        headers = {name: value for name, value in headers.items() if type(value) is not ImpliedHeader}
+    if endpoint.content in (None, "json") and "accept" not in names and endpoint.method not in BODILESS:
+        headers = {**headers, "Accept": _JSON_TYPE}
+    sent = {**init, "headers": headers}
+    if endpoint.method not in _READS and not endpoint.side_effect:
+        sent["follow_as_get"] = _REWRITING
+    elif endpoint.follow_see_other:
+        sent["follow_as_get"] = (_SEE_OTHER,)
+    return sent
 
 
 # --- parse -----------------------------------------------------------------------------------------------------------
@@ -161,7 +194,7 @@ def parse(endpoint: Lifecycle, response: Any) -> Any:
     An awaitable of it where the body is still to be awaited. Raises ParseError (400) for malformed JSON,
     UnexpectedContentError (404) for text or binary content where the endpoint has a schema.
     """
-    if response.status_code == 204:
+    if response.status_code == 204 or endpoint.method in BODILESS:
         return None
     if endpoint.content == "stream":
         return (current_transport() or transport_for(None)).streamed(response)
@@ -211,17 +244,15 @@ def _text(response: Any, content: bytes) -> str:
 
 
 def _malformed(response: Any, kind: str, content: bytes, error: ValueError) -> ParseError:
-    url = url_of(response)
     if content:
         problem = f"the answer is not JSON ({error}), though its content type is {kind or 'missing'!r}"
     else:
         problem = "the answer is empty where JSON was expected"
-    return ParseError(f"{url}: {problem}", status=400, response=response, url=url)
+    return ParseError(f"{reported(response)}: {problem}", status=400, response=response, url=url_of(response))
 
 
 def _unexpected(owner: str, response: Any, kind: str, text: str | None) -> UnexpectedContentError:
-    url = url_of(response)
-    start = f"{url}: endpoint {owner!r} has a schema and expected JSON, but the answer is "
+    start = f"{reported(response)}: endpoint {owner!r} has a schema and expected JSON, but the answer is "
     if text is None:
         rest = f"binary content of type {kind!r}; give schema=None to get its bytes"
     elif "html" in kind or text.lstrip()[:15].lower().startswith(("<!doctype html", "<html")):
@@ -233,7 +264,7 @@ def _unexpected(owner: str, response: Any, kind: str, text: str | None) -> Unexp
         )
     else:
         rest = f"text of type {kind or 'missing'!r}; give schema=None or a process that makes an object of it"
-    return UnexpectedContentError(start + rest, status=404, response=response, url=url)
+    return UnexpectedContentError(start + rest, status=404, response=response, url=url_of(response))
 
 
 def _is_json(text: str) -> bool:

@@ -27,6 +27,9 @@ class Marker:
         return self._name
 
 
+BODILESS: Final = frozenset({"HEAD", "OPTIONS"})
+"""Methods that are read as having no body in their responses, and take none."""
+
 ANY: Final = Marker("ANY")
 """The `body` of an endpoint that declares nothing about it."""
 
@@ -99,6 +102,7 @@ OPTIONS: Final[Mapping[str, Option]] = {
     "remove_cursor": _VALUE,
     # The request
     "client": _VALUE,
+    "follow_see_other": _VALUE,
     "signal": _VALUE,
     "timeout": _VALUE,
     "wire": _VALUE,

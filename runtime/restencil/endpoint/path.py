@@ -98,7 +98,9 @@ def parse(template: str) -> list[str | Param]:
 
 
 def shorten_path(path: str) -> str:
-    """The template of the list of a resource: cut at the last unescaped `:`, without one trailing `/`.
+    """The template of the list of a resource: cut at the last unescaped `:`, and ended as the path is.
+
+    A path with a `/` at its end has lists with one, all others have lists without: `/books/:id/` gives `/books/`.
 
     Raises ValueError for a path without a parameter.
     """
@@ -118,6 +120,8 @@ def shorten_path(path: str) -> str:
         if shortened.endswith(tail):
             shortened = shortened.removesuffix(tail)
             break
+    if path.endswith("/"):
+        return f"{shortened}/"
     return shortened or ("/" if path.startswith("/") else "")
 
 
@@ -234,12 +238,14 @@ class PathTemplate:
     def _pattern(self) -> str:
         pattern: list[str] = []
         in_query = False
+        segments = self._segments_with_params
         for part in self.parts:
             if isinstance(part, str):
                 in_query = in_query or "?" in part
                 pattern.append(re.escape(part))
                 continue
-            value = "[^/#?&]*" if in_query else "[^/#?]+"
+            # Text that is a whole segment is refused where it is empty; anything else may be.
+            value = "[^/#?&]*" if in_query else "[^/#?]+" if [part] in segments else "[^/#?]*"
             prefix = re.escape(part.prefix)
             pattern.append(f"(?:{prefix}{value})?" if part.optional else f"{prefix}{value}")
         return "".join(pattern) + ("(?:&.*|/)?" if self.has_query else "/?")
@@ -349,10 +355,12 @@ def _compiled(template: PathTemplate, segments: list[list[str | Param]]) -> Fill
         if not _could_be_dots(segment):
             continue
         names = tuple(part.name for part in segment if isinstance(part, Param))
+        # Where all of them are absent, the dots are the template's own.
+        given = " or ".join("True" if name in required else f"{variables[name]} is not None" for name in names)
         head = "head + " if number == 0 and template.leads else ""
         lines += [
             f"    segment = {head}{expression(segment, slashes=False)}",
-            "    if segment in DOTS:",
+            f"    if segment in DOTS and ({given}):",
             f"        dots({names!r}, template, segment)",
         ]
     lines.append(f"    return {expression(template.parts, slashes=True)}")

@@ -15,7 +15,7 @@ from .direct import transport_of_call
 from .endpoint import Endpoint, text_from
 from .lifecycle import has_schema, lifecycle, parse, prepare, send, straight, straight_async
 from .lists import changer, paged, pager
-from .options import ANY, OPTIONS, check_options, http_side_effect_of, method_of
+from .options import ANY, BODILESS, OPTIONS, check_options, http_side_effect_of, method_of
 from .path import PathTemplate, path_template, search_string
 from .payloads import PAYLOADS
 from .plan import Plan, overridden
@@ -66,6 +66,7 @@ class RestEndpoint(Endpoint[P, R]):
     | `content` | `json`, `text`, `bytes` or `stream` instead of what the response's content type says |
     | `timeout` | milliseconds, for each step of a request and for the whole of its response |
     | `signal` | an `AbortController().signal` |
+    | `follow_see_other` | a change that is answered by 303 goes on with a GET; other redirects of a change are errors |
     | `client` | an `httpx.Client` or `httpx.AsyncClient` for direct calls |
     | `wire` | keyword names that are other names in the URL, as `{"order_by": "orderBy"}` |
 
@@ -105,7 +106,9 @@ class RestEndpoint(Endpoint[P, R]):
                     members[name] = copy_in(OPTIONS[name].default)
         members["method"] = method_of(kind, given, getattr(base, "method", None))
         members["side_effect"] = http_side_effect_of(kind, given, None if base is None else base.side_effect)
-        members["_has_body"] = self.method not in ("GET", "DELETE") and self.body is not None
+        members["_has_body"] = (
+            self.method not in ("GET", "DELETE") and self.method not in BODILESS and self.body is not None
+        )
         own = overridden(kind, RestEndpoint, options)
         members["plan"] = Plan(
             own if self.remove_cursor is None else own | {"key"},
@@ -136,7 +139,7 @@ class RestEndpoint(Endpoint[P, R]):
 
     @property
     def has_body(self) -> bool:
-        """False for GET and DELETE and where `body=None` is configured, else true; overridable."""
+        """False for GET, DELETE, HEAD and OPTIONS and where `body=None` is configured, else true; overridable."""
         return self._has_body
 
     def _bound_body(self, args: tuple[Any, ...]) -> tuple[Any, ...]:

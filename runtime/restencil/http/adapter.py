@@ -17,6 +17,8 @@ from urllib.parse import urlencode
 
 import httpx
 
+from ..base.transport import ImpliedHeader
+
 Client: TypeAlias = httpx.Client
 AsyncClient: TypeAlias = httpx.AsyncClient
 AnyClient: TypeAlias = httpx.Client | httpx.AsyncClient
@@ -33,6 +35,13 @@ READ_FAILURES: Final = (httpx.RequestError,)
 UNREACHABLE: Final = (httpx.UnsupportedProtocol, httpx.InvalidURL, UnicodeError)
 #: A URL that cannot be requested.
 InvalidUrl: Final = httpx.InvalidURL
+#: How a timeout is called in messages, by the step of the request that took too long.
+_TIMEOUTS: Final[Mapping[type[Exception], str]] = {
+    httpx.ConnectTimeout: "connect",
+    httpx.ReadTimeout: "read",
+    httpx.WriteTimeout: "write",
+    httpx.PoolTimeout: "pool",
+}
 #: Loggers that show the URL of each request.
 LOGGERS: Final = ("httpx",)
 #: How the HTTP library introduces itself to servers.
@@ -126,8 +135,17 @@ def with_client_params(client: AnyClient, url: Url) -> Url:
 
 
 def merged_headers(default: list[tuple[bytes, bytes]], own: Mapping[str, str], host: bytes) -> RawHeaders:
-    """The client's headers with those of a request over them, and the host."""
-    names = {name.lower() for name in own}
+    """The client's headers with those of a request over them, and the host.
+
+    An implied `Accept` stands over the HTTP library's own one, not over one that the user gave the client.
+    """
+    accepted = next((value for name, value in default if name.lower() == b"accept"), b"*/*")
+    names = {
+        name.lower()
+        for name, value in own.items()
+        if not (isinstance(value, ImpliedHeader) and accepted != b"*/*" and name.lower() == "accept")
+    }
+    own = {name: value for name, value in own.items() if name.lower() in names}
     defaults = [pair for pair in default if pair[0].lower().decode() not in names]
     merged = httpx.Headers([*cast("list[tuple[Any, Any]]", defaults), *own.items()])
     return merged if "host" in merged else httpx.Headers([(b"Host", host), *merged.raw])
@@ -330,6 +348,16 @@ def bad_redirect(error: BaseException) -> RawResponse | None:
 def overdue() -> Exception:
     """What a response raises that takes longer than it may."""
     return httpx.ReadTimeout("the answer did not arrive within the timeout")
+
+
+def overdue_step(error: BaseException) -> str | None:
+    """The step of a request that took longer than it may: connect, read, write or pool; None for another failure."""
+    return _TIMEOUTS.get(type(error), "read") if isinstance(error, httpx.TimeoutException) else None
+
+
+def is_broken_connection(error: BaseException) -> bool:
+    """True for a failure of the connection, false for an answer that came and cannot be read."""
+    return isinstance(error, httpx.TransportError | OSError)
 
 
 # --- for tests of users ----------------------------------------------------------------------------------------------

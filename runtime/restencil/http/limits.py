@@ -7,7 +7,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from ..base.errors import NetworkError
-from ..base.transport import url_of
+from ..base.transport import reported, url_of
 
 if TYPE_CHECKING:
     from .adapter import RawResponse
@@ -18,7 +18,7 @@ def check_size(response: Any, seen: int, limit: int | None) -> None:
     if limit is not None and seen > limit:
         url = url_of(response)
         raise NetworkError(
-            f"{url}: the body is larger than max_response_bytes, which is {limit} after decompression",
+            f"{reported(response)}: the body is larger than max_response_bytes, which is {limit} after decompression",
             response=response,
             url=url,
         )

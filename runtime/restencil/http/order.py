@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping
 from typing import Any, Final, TypeAlias, cast
 
-from ..base.transport import public_url
+from ..base.transport import ImpliedHeader, public_url
 from .adapter import AnyClient, RawHeaders, SentHeaders, merged_headers
 from .redaction import check_values
 
@@ -53,6 +53,16 @@ class Order:
         self.deadline = None if timeout is None else time.monotonic() + timeout / 1000
         self.apart = stream or timeout is not None or sender.limit is not None
 
+    @property
+    def method(self) -> str:
+        """The method of the first request."""
+        return str(self.init.get("method") or "GET").upper()
+
+    @property
+    def asked(self) -> str:
+        """Method and address, for messages."""
+        return f"{self.method} {self.public}"
+
 
 class Sender:
     """What senders of both kinds know: who opened the client, where relative URLs lead, the limit of a body's size."""
@@ -62,7 +72,7 @@ class Sender:
         self.limit = limit
         self._given = given
         self._base = base
-        self._last: tuple[list[tuple[bytes, bytes]], Headers, bytes, RawHeaders, dict[str, str] | None] | None = None
+        self._last: tuple[Any, Headers, bytes, bool, RawHeaders, dict[str, str] | None] | None = None
 
     @property
     def base(self) -> str:
@@ -103,13 +113,14 @@ class Sender:
         The last ones are kept, as they seldom change: "direct call".
         """
         default = client.headers.raw
+        implied = type(own.get("Accept")) is ImpliedHeader  # which equals one that was given, and stands elsewhere
         last = self._last
-        if last is None or last[2] != host or last[1] != own or last[0] != default:
+        if last is None or last[2] != host or last[1] != own or last[3] is not implied or last[0] != default:
             check_values(own)
             merged = merged_headers(default, own, host)
             items = dict(merged) if merged.encoding == "ascii" else None
-            self._last = last = default, dict(own), host, merged, items
-        return SentHeaders(last[3], last[4])
+            self._last = last = default, dict(own), host, implied, merged, items
+        return SentHeaders(last[4], last[5])
 
 
 def _resolved(url: str, base: str) -> str:

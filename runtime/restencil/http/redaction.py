@@ -11,7 +11,7 @@ from .adapter import LOGGERS, Url
 
 CONNECTION_HEADERS: Final = ("host", "transfer-encoding", "accept-encoding", "connection")
 """Headers that describe the connection."""
-_SHOWN_HEADERS: Final = frozenset(
+SHOWN_HEADERS: Final = frozenset(
     (
         *CONNECTION_HEADERS,
         "accept",
@@ -27,7 +27,7 @@ _SHOWN_HEADERS: Final = frozenset(
 
 def redacted(headers: Mapping[str, str]) -> dict[str, str]:
     """Headers as they may be shown: only those that describe the content or the connection keep their value."""
-    return {name: value if name.lower() in _SHOWN_HEADERS else "[redacted]" for name, value in headers.items()}
+    return {name: value if name.lower() in SHOWN_HEADERS else "[redacted]" for name, value in headers.items()}
 
 
 def check_values(headers: Mapping[str, Any]) -> None:

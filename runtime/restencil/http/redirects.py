@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from ..base.errors import NetworkError
+from ..base.errors import EndlessRedirectError, NetworkError
 from ..base.transport import URL_EXTENSION
 from .adapter import UNREACHABLE, auth_after_redirect, bad_redirect, send, send_async
 from .credentials import give_cookies, origin_of, redirect_headers
 from .limits import ReadWithin
+from .refusals import became_a_read, leads_nowhere, refused
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -55,16 +56,6 @@ class _Close:
         await self._response.aclose()
 
 
-def leads_nowhere(order: Order, redirect: RawResponse, error: BaseException) -> NetworkError:
-    """What is raised for a redirect to something that is no URL, or to one that no request can go to."""
-    return NetworkError(
-        f"{order.public}: redirected, but what the response has as Location is no URL that can be requested ({error})",
-        status=redirect.status_code,
-        response=redirect,
-        url=order.public,
-    )
-
-
 def settled(client: AnyClient, order: Order, response: RawResponse) -> Generator[Step, Any, RawResponse]:
     """The response that counts, from the first one. Raises NetworkError where it is a refusal."""
     redirect = order.init.get("redirect") or "follow"
@@ -78,16 +69,23 @@ def settled(client: AnyClient, order: Order, response: RawResponse) -> Generator
         yield _Close(response)
         if redirect == "error":
             raise NetworkError(
-                f"{order.public}: redirected, which request_init['redirect'] = 'error' refuses",
+                f"{order.asked}: redirected, which request_init['redirect'] = 'error' refuses",
                 status=response.status_code,
                 response=response,
                 url=order.public,
             )
         followed += 1
         if followed > MAX_REDIRECTS:
-            raise NetworkError(
-                f"{order.public}: redirected more than {MAX_REDIRECTS} times", response=response, url=order.public
+            raise EndlessRedirectError(
+                f"{order.asked}: no connection: redirected more than {MAX_REDIRECTS} times", url=order.public
             )
+        if following.url.scheme not in ("http", "https"):
+            raise leads_nowhere(order, response, ValueError(f"its scheme is {following.url.scheme!r}"))
+        misled = became_a_read(order, response, following)
+        if misled is not None:
+            raise misled
+        if following.method != response.request.method:
+            following.headers.pop("content-type", None)  # it goes on without content
         at_home = at_home and origin_of(following.url) == origin
         redirect_headers(following, order.headers, same_origin=at_home)
         give_cookies(client, order, following, at_home=at_home)
@@ -101,10 +99,5 @@ def settled(client: AnyClient, order: Order, response: RawResponse) -> Generator
     if order.apart and not (accepted and order.stream):
         response = yield ReadWithin(response, order.sender.limit, order.deadline)
     if not accepted:
-        raise NetworkError(
-            f"{order.public}: {response.reason_phrase or response.status_code}",
-            status=response.status_code,
-            response=response,
-            url=order.public,
-        )
+        raise refused(order, response)
     return response

@@ -10,14 +10,12 @@ import threading
 from typing import TYPE_CHECKING, Final, cast
 from weakref import WeakKeyDictionary, WeakSet
 
-from ..base.errors import NetworkError
 from ..base.steps import drive, drive_async
 from ..base.transport import URL_EXTENSION
 from .adapter import (
     FAILURES,
     InvalidUrl,
     auth_of,
-    bad_redirect,
     open_async_client,
     open_client,
     parsed_url,
@@ -31,7 +29,8 @@ from .cancellation import current_cancellation
 from .credentials import CREDENTIALS, forget_cookies, give_cookies, keep_cookies, own_cookies
 from .order import Sender
 from .redaction import hide_url, redacted, show_url
-from .redirects import REDIRECTS, leads_nowhere, settled
+from .redirects import REDIRECTS, settled
+from .refusals import failed
 
 if TYPE_CHECKING:
     from ..base.transport import BlockingTransport
@@ -75,13 +74,6 @@ def _is_settled(response: RawResponse, order: Order) -> bool:
     return 200 <= response.status_code < 300 and not order.apart
 
 
-def _failed(order: Order, error: BaseException) -> NetworkError:
-    redirect = bad_redirect(error)
-    if redirect is not None:
-        return leads_nowhere(order, redirect, error)
-    return NetworkError(f"{order.public}: {str(error) or type(error).__name__}", url=order.public)
-
-
 class SyncSender(Sender):
     """Carries orders out for blocking code: through the given client, never closed here, or one opened when needed."""
 
@@ -119,7 +111,7 @@ class SyncSender(Sender):
                 return response
             return cast("RawResponse", drive(settled(client, order, response), transport))
         except FAILURES as error:
-            raise _failed(order, error) from error
+            raise failed(order, error) from error
         finally:
             if kept is not None:
                 forget_cookies(kept)
@@ -189,7 +181,7 @@ class AsyncSender(Sender):
                 return response
             return cast("RawResponse", await drive_async(settled(client, order, response), transport))
         except FAILURES as error:
-            raise _failed(order, error) from error
+            raise failed(order, error) from error
         finally:
             if kept is not None or hidden is not None:
                 # A coroutine that was given up is closed in another context, where there is nothing to restore.

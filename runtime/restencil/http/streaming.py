@@ -7,8 +7,7 @@ from collections.abc import AsyncIterator, Generator, Iterable, Iterator, Mappin
 from typing import TYPE_CHECKING, Any
 
 from ..base.charset import charset_of, undecodable
-from ..base.errors import NetworkError
-from ..base.transport import AwaitingTransport, BlockingTransport, Transport, url_of
+from ..base.transport import AwaitingTransport, BlockingTransport, Transport, reported, url_of
 from .abort import SIGNAL_EXTENSION, ends_when_aborted
 from .limits import check_size
 
@@ -167,5 +166,6 @@ def _as_network_errors(response: Any) -> Generator[None]:
     try:
         yield
     except READ_FAILURES as error:
-        url = url_of(response)
-        raise NetworkError(f"{url}: {str(error) or type(error).__name__}", url=url) from error
+        from .refusals import failure
+
+        raise failure(reported(response), url_of(response), None, error) from error
