@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from restencil import AsyncController, Controller, Entity, create_resource
+from restencil import AsyncController, Controller, Entity, NetworkError, create_resource
 from restencil.client.paging import next_link
 from restencil.schema import Collection, Object, Values
 from restencil.testing import Answer, FakeClock, MockServer
@@ -276,3 +276,155 @@ def test_what_cannot_be_followed_is_a_type_error_when_iterate_is_called(
 )
 def test_the_next_link_is_found_among_others(header: str, target: str | None) -> None:
     assert next_link(header) == target
+
+
+def told(start: int, rows: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
+    return {"results": rows[start : start + 3], **more}
+
+
+def test_more_that_is_false_ends_it(world: World) -> None:
+    """Nothing is asked beyond the page that says so."""
+    world.serve(lambda params: told(int(params.get("offset", 0)), ALL, more=int(params.get("offset", 0)) < 6))
+    schema = {"results": Collection([Item]), "more": False}
+    assert world.ids(items("offset", schema=schema, pagination={"style": "offset", "more": "more"})) == EVERY
+    assert len(world.urls()) == 3
+
+
+@pytest.mark.parametrize("style", ["page", "offset"])
+def test_a_total_that_is_reached_ends_it(world: World, style: str) -> None:
+    def answer(params: dict[str, str]) -> Any:
+        number = int(params.get(style, 0))
+        return {**told(max(number - 1, 0) * 3 if style == "page" else number, ALL), "page": {"total": 7}}
+
+    world.serve(answer)
+    schema = {"results": Collection([Item]), "page": {"total": 0}}
+    assert world.ids(items(style, schema=schema, pagination={"style": style, "total": "page.total"})) == EVERY
+    assert len(world.urls()) == 3
+
+
+def test_a_page_shorter_than_the_size_that_is_told_ends_it(world: World) -> None:
+    world.serve(lambda params: told(int(params.get("offset", 0)), ALL, size=3))
+    schema = {"results": Collection([Item]), "size": 0}
+    assert world.ids(items("offset", schema=schema, pagination={"style": "offset", "size": "size"})) == EVERY
+    assert len(world.urls()) == 3
+
+
+@pytest.mark.parametrize(("style", "start", "urls"), [("page", 0, ["", "?page=1", "?page=2", "?page=3"])])
+def test_pages_may_be_counted_from_another_number(world: World, style: str, start: int, urls: list[str]) -> None:
+    world.serve(lambda params: chunk(int(params.get(style, start)) * 3))
+    assert world.ids(items(style, pagination={"style": style, "start": start})) == EVERY
+    assert world.urls() == [f"/items{url}" for url in urls]
+
+
+@pytest.mark.parametrize("status", [400, 404])
+def test_a_page_after_the_last_one_that_is_refused_ends_it(
+    world: World, status: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    """With a warning; the first page that is refused is an error."""
+
+    def answer(params: dict[str, str]) -> Any:
+        found = chunk((int(params.get("page", 1)) - 1) * 3)
+        return found or Answer(status=status, json={})
+
+    world.serve(answer)
+    assert world.ids(items("page")) == EVERY
+    assert f"page 4 is answered by {status}, so it ends there" in caplog.text
+    world.serve(lambda params: Answer(status=status, json={}))
+    with pytest.raises(NetworkError):
+        world.items(items("page"), tag="x")
+
+
+def test_a_page_that_brings_nothing_new_ends_it(world: World) -> None:
+    """As of a server that gives its last page for every page after it."""
+    world.serve(lambda params: chunk(min((int(params.get("page", 1)) - 1) * 3, 6)))
+    assert world.ids(items("page")) == EVERY
+    assert len(world.urls()) == 4
+
+
+@pytest.mark.parametrize("url", ["/items?at={}&tag=y", "?at={}", "http://mock/items?at={}"])
+def test_the_next_page_may_be_told_by_its_url(world: World, url: str) -> None:
+    """Relative to the request; what it has in its query is asked."""
+
+    def answer(params: dict[str, str]) -> Any:
+        start = int(params.get("at", 0))
+        return {"results": chunk(start), "links": {"next": url.format(start + 3) if start < 6 else None}}
+
+    world.serve(answer)
+    schema = {"results": Collection([Item]), "links": {"next": None}}
+    listing = items(None, schema=schema, pagination={"style": "url", "next": "links.next"})
+    assert world.ids(listing, tag="x") == EVERY
+    assert [item.id for item in world.controller.cached(listing, tag="x")["results"]] == EVERY
+
+
+def test_a_url_of_another_origin_is_refused(world: World) -> None:
+    world.serve(lambda params: {"results": chunk(0), "next": "http://elsewhere/items?at=3"})
+    schema = {"results": Collection([Item]), "next": None}
+    with pytest.raises(ValueError, match="at another origin \\(elsewhere instead of mock\\)"):
+        world.items(items(None, schema=schema, pagination={"style": "url", "next": "next"}))
+
+
+def test_a_cursor_that_is_a_url_of_the_same_origin_is_followed(world: World, caplog: pytest.LogCaptureFixture) -> None:
+    """With a hint in the log; one of another origin is a cursor like any other."""
+
+    def answer(params: dict[str, str]) -> Any:
+        start = int(params.get("at", 0))
+        return {"results": chunk(start), "next": f"http://mock/items?at={start + 3}" if start < 6 else None}
+
+    world.serve(answer)
+    schema = {"results": Collection([Item]), "next": None}
+    with caplog.at_level("INFO"):
+        assert world.ids(items(schema=schema, pagination="next", name=f"followed {world.asynchronous}")) == EVERY
+    assert "write style: url in its pagination" in caplog.text
+
+
+@pytest.mark.parametrize("style", ["page", "offset"])
+@pytest.mark.parametrize("gone", [{"3"}, {"1", "2"}, {"1", "2", "3"}, {"2", "4", "6"}])
+def test_what_is_deleted_on_the_way_makes_it_skip_nothing(world: World, style: str, gone: set[str]) -> None:
+    rows = list(ALL)
+
+    def answer(params: dict[str, str]) -> Any:
+        number = int(params.get(style, 0))
+        return rows[(start := max(number - 1, 0) * 3 if style == "page" else number) : start + 3]
+
+    world.serve(answer)
+    resource: Any = create_resource(path="/items/:id", schema=Item, pagination_field=style)
+    met: list[str] = []
+
+    def react(item: Any) -> None:
+        met.append(item.id)
+        if item.id in gone:
+            rows.remove(next(row for row in rows if row["id"] == item.id))
+            world.controller.set_response(resource.delete, {"id": item.id}, {"id": item.id})
+
+    def consume() -> None:
+        for item in world.controller.iterate(resource.get_list):
+            react(item)
+
+    async def consume_async() -> None:
+        async for item in world.controller.iterate(resource.get_list):
+            react(item)
+
+    world.clock.run(consume_async if world.asynchronous else consume)
+    assert met == EVERY
+
+
+@pytest.mark.parametrize("style", ["page", "offset"])
+@pytest.mark.parametrize("change", ["delete", "push"])
+def test_after_a_change_it_begins_with_the_first_page_anew(world: World, style: str, change: str) -> None:
+    rows = list(ALL)
+
+    def answer(params: dict[str, str]) -> Any:
+        number = int(params.get(style, 0))
+        return rows[(start := max(number - 1, 0) * 3 if style == "page" else number) : start + 3]
+
+    world.serve(answer)
+    resource: Any = create_resource(path="/items/:id", schema=Item, pagination_field=style)
+    world.controller.set_response(resource.get_list, rows[:3])
+    if change == "delete":
+        del rows[1]
+        world.controller.set_response(resource.delete, {"id": "2"}, {"id": "2"})
+    else:
+        rows.append({"id": "8", "rank": 8})
+        world.controller.set_response(resource.get_list.push, {"id": "8", "rank": 8}, {}, {})
+    assert world.ids(resource.get_list) == [row["id"] for row in rows]
+    assert world.urls()[0] == "/items"

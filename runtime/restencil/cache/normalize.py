@@ -233,7 +233,13 @@ class Normalization:
                 stored, meta = before, old_meta
             elif same_json(before, items):
                 stored = before
+        if stored is not before or meta is self.meta:
+            (self.change.extended if is_partial(items) else self.change.answered).add((table, pk))
         self.change.write(table, pk, stored, meta)
+
+    def note_page(self, table: str, pk: str) -> None:
+        """What is added to this collection is a page of it."""
+        self.change.extended.add((table, pk))
 
     def change_collection(self, table: str, pk: str, changed: Any) -> None:
         """Stores a collection that something was added to or taken from; its times become this action's."""

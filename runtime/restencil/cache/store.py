@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..base.lazy import logger
 from ..base.scheduler import ThreadScheduler
+from ..base.values import INVALID, UNDEFINED
 from . import fork, reduce
 from .contents import Contents
 from .lookup import Lookup
@@ -119,6 +120,28 @@ class Store:
         """The times of an entity or collection in the base state."""
         with self.lock:
             return self._contents.base.meta(table, pk)
+
+    def answered(self, cell: tuple[str, str]) -> tuple[int, bool] | None:
+        """How many items a list had when it was answered, and whether pages extended it since.
+
+        None where it was not, or where anything else was added to it or taken from it, also optimistically.
+        """
+        with self.lock:
+            contents = self._contents
+            contents.refresh()
+            return contents.base.as_answered(cell, contents.view.get(*cell))
+
+    def count_missing(self, cell: tuple[str, str] | None, items: Iterable[tuple[str, str]]) -> int:
+        """How many of these entities were deleted, or are in the list no more, in the view."""
+        with self.lock:
+            contents = self._contents
+            contents.refresh()
+            view = contents.view
+            stored = UNDEFINED if cell is None else view.get(*cell)
+            members = set(stored) if isinstance(stored, list) and all(type(pk) is str for pk in stored) else None
+            return sum(
+                view.get(table, pk) is INVALID or (members is not None and pk not in members) for table, pk in items
+            )
 
     def dependents(self, table: str, pk: str) -> list[Any]:
         """What is built from an entity now, nearest first (for explanations)."""

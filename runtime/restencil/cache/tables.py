@@ -157,6 +157,8 @@ class Tables:
         self.results: dict[str, Any] = {}
         self.key_metas: dict[str, KeyMeta] = {}
         self.indexes: dict[str, dict[str, dict[str, str]]] = {}
+        self.whole: dict[Cell, tuple[Any, int, bool]] = {}
+        """Lists as they were answered: what was stored, its length, and whether pages extended it since."""
         self.stamps: list[Stamp] = []
         self.stamped = 0
         """How many stamps there ever were."""
@@ -291,9 +293,14 @@ class Tables:
 
     def commit(self, change: Change) -> list[str]:
         """Takes a change over, whose dicts may become tables; returns those that are new or have more members."""
+        extended = [cell for cell in change.extended if self.as_answered(cell, self.get(*cell)) is not None]
         grown = [table for table, written in change.entities.items() if self._commit_table(table, written, change)]
         for (table, pk), growth in change.growing.items():
             self.entities[table][pk].grow(growth)
+        for cell in change.answered:
+            self._note_whole(cell, is_extended=False)
+        for cell in extended:
+            self._note_whole(cell, is_extended=True)
         self._commit_keys(change)
         for (table, name), entries in change.indexes.items():
             index = self.indexes.setdefault(table, {}).setdefault(name, {})
@@ -303,6 +310,17 @@ class Tables:
                 else:
                     index[text] = found
         return grown
+
+    def _note_whole(self, cell: Cell, *, is_extended: bool) -> None:
+        stored = self.get(*cell)
+        self.whole[cell] = stored, len(stored), is_extended
+
+    def as_answered(self, cell: Cell, shown: Any) -> tuple[int, bool] | None:
+        """The length of a list that shows what its answer, and pages since, had; whether there were any of those."""
+        noted = self.whole.get(cell)
+        if noted is None or noted[0] is not shown or noted[1] != len(shown):
+            return None
+        return noted[1:]
 
     def _commit_table(self, table: str, written: dict[str, Any], change: Change) -> bool:
         """Takes over what is written to one table; whether that is new or has more members."""
@@ -346,6 +364,7 @@ class Tables:
             for name, text in self.indexed(table, pk):
                 del self.indexes[table][name][text]
             del self.entities[table][pk]
+            self.whole.pop((table, pk), None)
             self.metas[table].pop(pk, None)
 
     def indexed(self, table: str, pk: str) -> list[tuple[str, str]]:
@@ -368,8 +387,10 @@ class Change:
     """
 
     __slots__ = (
+        "answered",
         "below",
         "entities",
+        "extended",
         "growing",
         "indexes",
         "kept",
@@ -394,6 +415,10 @@ class Change:
 
         Benchmark: merging into a full store.
         """
+        self.answered: set[Cell] = set()
+        """Collections that the response is the whole of."""
+        self.extended: set[Cell] = set()
+        """Collections that the response is a page of."""
         self.growing: dict[Cell, Growth] = {}
         """What lists of the base, which it writes as they are, grow by when it is taken over.
 

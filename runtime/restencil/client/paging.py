@@ -8,8 +8,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import urljoin, urlsplit
 
+from ..base.errors import NetworkError
+from ..base.lazy import logger
+from ..base.steps import is_awaitable
 from ..cache.reading import Decision
-from ..schema import Collection, Object, Schema, schema_of
+from ..schema import Collection, Object, Schema, find_collection, schema_of
+from ..schema.collection import identity_text
 from ..schema.entity import Entity
 from ..schema.record import identity_of, to_wire
 from .in_flight import Completion
@@ -22,8 +26,11 @@ if TYPE_CHECKING:
 #: pagination_field → style, where the endpoint says nothing more.
 STYLE_OF_FIELD: Final = {"page": "page", "offset": "offset", "skip": "offset"}
 
-_STYLES: Final = ("page", "offset", "cursor", "link")
+_STYLES: Final = ("page", "offset", "cursor", "link", "url")
+_BEYOND: Final = (400, 404)
+"""What servers answer to a page after the last one."""
 _LINK: Final = re.compile(r"<([^>]*)>((?:\s*;\s*[^;,\s=]+(?:\s*=\s*(?:\"[^\"]*\"|[^\s\";,]+))?)*)")
+_ABSOLUTE: Final = re.compile("https?://", re.IGNORECASE).match
 _NEXT: Final = re.compile(r";\s*rel\s*=\s*(?:\"(?:[^\"]*\s)?next(?:\s[^\"]*)?\"|next(?=[\s;,]|$))", re.IGNORECASE)
 
 
@@ -31,19 +38,35 @@ _NEXT: Final = re.compile(r";\s*rel\s*=\s*(?:\"(?:[^\"]*\s)?next(?:\s[^\"]*)?\"|
 class Pagination:
     """How the next page is found: the endpoint option `pagination`, read.
 
-    `style` is page, offset, cursor or link; `next`, for cursor, a dotted path in the response, `header:NAME` or
-    `last.<field>`; `find` a function in place of both; `size` a search parameter that is sent along.
+    `style` is page, offset, cursor, link or url; `next`, for cursor, a dotted path in the response, `header:NAME` or
+    `last.<field>`, for url a path; `find` a function in place of both; `size` a search parameter that is sent along.
+    Paths in the response say more: `more` whether there is another page, `total` how many items there are in all,
+    `length` how many a page has that is not the last one. `start` is the first page or offset.
     """
 
     style: str
     next: str = ""
     find: Callable[[Any, tuple[Any, ...]], Any] | None = None
     size: tuple[str, Any] | None = None
+    more: str = ""
+    total: str = ""
+    length: str = ""
+    start: int | None = None
 
     @property
     def needs_headers(self) -> bool:
         """The response itself is needed, not only the data that the store keeps of it."""
-        return self.style == "link" or self.next.startswith("header:")
+        return self.style in ("link", "url") or self.next.startswith("header:")
+
+    @property
+    def is_counted(self) -> bool:
+        """Pages are asked for by numbers, which mean another item once one before it is gone."""
+        return self.find is None and self.style in ("page", "offset")
+
+    @property
+    def first(self) -> int:
+        """The number of the first page, or the first offset."""
+        return self.start if self.start is not None else 1 if self.style == "page" else 0
 
 
 def pagination_of(endpoint: Endpoint[..., Any]) -> Pagination:
@@ -72,15 +95,26 @@ def pagination_of(endpoint: Endpoint[..., Any]) -> Pagination:
     style = given.get("style") or ("cursor" if path else STYLE_OF_FIELD.get(field or "", "cursor"))
     if style not in _STYLES:
         raise TypeError(f"pagination style {style!r} of {endpoint.name!r} is unknown; expected one of {_STYLES}")
-    if style == "cursor" and not path:
-        raise TypeError(f'pagination of {endpoint.name!r} has style "cursor" but no "next" that says where it stands')
+    if style in ("cursor", "url") and not path:
+        raise TypeError(f'pagination of {endpoint.name!r} has style "{style}" but no "next" that says where it stands')
     size: Any = given.get("size")
+    length = size if isinstance(size, str) else ""
+    if length:
+        size = None
     if size is not None and (not isinstance(size, Mapping) or "param" not in size or "value" not in size):
         raise TypeError(
-            f'"size" in the pagination of {endpoint.name!r} must be {{"param": …, "value": …}}, not {size!r}'
+            f'"size" in the pagination of {endpoint.name!r} must be {{"param": …, "value": …}} or a path, not {size!r}'
         )
     pair = cast("Mapping[str, Any]", size)
-    return Pagination(style, path, size=None if size is None else (str(pair["param"]), pair["value"]))
+    return Pagination(
+        style,
+        path,
+        size=None if size is None else (str(pair["param"]), pair["value"]),
+        more=given.get("more") or "",
+        total=given.get("total") or "",
+        length=length,
+        start=given.get("start"),
+    )
 
 
 class Pages:
@@ -91,7 +125,7 @@ class Pages:
         self._pagination = pagination_of(endpoint)
         self._endpoint = endpoint
         self._field: str | None = getattr(endpoint, "pagination_field", None)
-        if self._field is None and self._pagination.style != "link":
+        if self._field is None and self._pagination.style not in ("link", "url"):
             raise TypeError(
                 f"iterate() cannot ask for the next page of {endpoint.name!r}: it has no pagination_field, "
                 "the name of the search parameter that says which page is wanted"
@@ -106,32 +140,106 @@ class Pages:
         self._path = collection_path(endpoint.schema)
         self._page: Any = None
         self._response: Any = None
+        self._raw: Any = None
+        self._asked_url = ""
         self._started = False
-        self._count = 0
+        self._ended = False
         self._last: Any = None
-        self._position = params.get(self._field) if self._field is not None else None
+        given = params.get(self._field) if self._field is not None else None
+        self._position: int = _number(given, self._pagination.first) if self._pagination.is_counted else 0
+        self._sent = 0
+        """How many items the server sent with the current page, whether they show or not."""
+        self._longest = 0
+        self._met: dict[Any, tuple[str, str] | None] = {}
+        """What pages of this run had, by identity: the cells of entities."""
+        self._brought: set[Any] = set()
+        """What pages of this run brought, by identity."""
+        self._is_extended = False
+        """The current page is the list as it is stored, with pages that the run will ask for again."""
+        self._gone = 0
+        """How many of them were gone when the current page came."""
         self._used: set[Any] = set()
         self._yielded: set[Any] = set()
 
     def turn(self) -> Generator[Step, Any, bool]:
         """Steps: reads the first page, or fetches the next one; False when there is none."""
-        if self._inactive:
+        if self._inactive or self._ended:
             return False
+        back = False
         if not self._started:
             self._started = True
             self._page = yield from self._first()
         else:
             value = self._next_value()
-            if value is None or value == "" or value is False or _hashable(value) in self._used:
+            if value is None or value == "" or value is False:
+                return False
+            if self._pagination.is_counted:
+                back = value <= self._position
+                self._position = value
+            elif _hashable(value) in self._used:
                 return False
             self._used.add(_hashable(value))
-            self._position = value
-            self._page = yield from self._fetched(self._page_endpoint(value), self._page_args(value))
+            try:
+                self._page = yield from self._fetched(self._page_endpoint(value), self._page_args(value))
+            except NetworkError as error:
+                if self._pagination.style != "page" or error.status not in _BEYOND:
+                    raise
+                logger.warning(
+                    "iterate() of %r: page %s is answered by %s, so it ends there; where the answer tells the end, "
+                    "write it as 'more', 'total' or 'next' of its pagination",
+                    self._endpoint.name,
+                    value,
+                    error.status,
+                )
+                return False
+        return self._take(may_bring_nothing=back)
+
+    def _take(self, *, may_bring_nothing: bool) -> bool:
+        """Notes what the current page had; False where it is the end, as it brought nothing that was not met."""
         items = self._page_items()
-        self._count += len(items)
+        raw = self._items_of(self._raw)
+        self._sent = len(items) if raw is None else len(raw)
+        self._longest = max(self._longest, self._sent)
+        if not self._sent:
+            return False
+        brought = len(self._brought)
+        for item in items:
+            identity = _identity(item)
+            self._met.setdefault(identity, _cell(item))
+            if not self._is_extended:
+                self._brought.add(identity)
+        if self._is_extended:
+            self._is_extended, may_bring_nothing = False, True
         if items:
             self._last = items[-1]
-        return bool(items)
+        if len(self._brought) == brought and len(items) == self._sent and not may_bring_nothing:
+            return False
+        self._gone = self._missing()
+        self._ended = self._is_last()
+        return True
+
+    def _is_last(self) -> bool:
+        """Whether the current page says that it is the last one."""
+        pagination = self._pagination
+        if pagination.more and not self._told(pagination.more):
+            return True
+        total = self._told(pagination.total) if pagination.total else None
+        if isinstance(total, int) and len(self._met) - self._gone >= total:
+            return True
+        length = self._told(pagination.length) if pagination.length else None
+        return isinstance(length, int) and self._sent < length
+
+    def _missing(self) -> int:
+        """How many of the items that were met are in the list no more."""
+        cells = [cell for cell in self._met.values() if cell is not None]
+        return self._core.store.count_missing(self._list_cell(), cells) if self._pagination.is_counted else 0
+
+    def _list_cell(self) -> tuple[str, str] | None:
+        """Where the list itself is stored."""
+        collection = find_collection(self._endpoint.schema)
+        if collection is None:
+            return None
+        return collection.table_key, identity_text(collection.args_key(*self._args))
 
     def items(self) -> Iterator[Any]:
         """The items of the current page as the view has them now, each item once in all pages."""
@@ -150,17 +258,28 @@ class Pages:
             return (yield from self._fetched(endpoint, self._args))
         request = endpoint.request(self._args)
         reading = core.store.read(request)
-        if reading.decision is Decision.GIVE:
+        if reading.decision is Decision.GIVE and self._stands_as_answered(reading.data):
             return reading.data
-        return (yield from core.reading_through(request, reading))
+        return (yield from self._fetched(endpoint, self._args))
+
+    def _stands_as_answered(self, page: Any) -> bool:
+        """Whether a list shows what its last answer had; with page numbers, also what further pages had."""
+        cell = self._list_cell()
+        answered = None if cell is None else self._core.store.answered(cell)
+        if answered is None:
+            return False
+        length, is_extended = answered
+        stands = len(self._items_of(page) or ()) == length and (self._pagination.style == "page" or not is_extended)
+        self._is_extended = stands and is_extended
+        return stands
 
     def _fetched(self, endpoint: Endpoint[..., Any], args: tuple[Any, ...]) -> Generator[Step, Any, Any]:
-        if self._pagination.needs_headers:
-            self._response = None
-            parse: Callable[[Any], Any] = getattr(endpoint, "parse_response")  # noqa: B009 - of REST endpoints only
-            endpoint = endpoint.extend(parse_response=self._noting(parse))
+        self._response = self._raw = None
+        self._asked_url = self._core.locate(endpoint.request_url(args))
+        parse: Callable[[Any], Any] = getattr(endpoint, "parse_response")  # noqa: B009 - of REST endpoints only
+        endpoint = endpoint.extend(parse_response=self._noting(parse))
         page = yield Completion(self._core, self._core.start(endpoint.request(args, located=True)))
-        if self._pagination.needs_headers and self._response is None:
+        if self._response is None:
             # The fetch was joined to one already in flight, whose response was not seen here.
             page = yield Completion(self._core, self._core.start(endpoint.request(args, located=True)))
         return page
@@ -168,59 +287,94 @@ class Pages:
     def _noting(self, parse: Callable[[Any], Any]) -> Callable[[Any], Any]:
         def noted(response: Any) -> Any:
             self._response = response
-            return parse(response)
+            self._raw = value = parse(response)
+            return self._noted_later(value) if is_awaitable(value) else value
 
         return noted
 
+    async def _noted_later(self, value: Any) -> Any:
+        self._raw = value = await value
+        return value
+
     def _page_items(self) -> Sequence[Any]:
-        found: Any = self._page
+        return self._items_of(self._page) or ()
+
+    def _items_of(self, page: Any) -> Sequence[Any] | None:
+        """The items of a page, as it was answered or as it is handed out; None where there is no list."""
+        found, schema = page, schema_of(self._endpoint.schema)
         for name in self._path:
-            found = _member(found, name)
+            members: Mapping[str, Any] = schema.members if isinstance(schema, Object) else {}
+            in_json = schema.wire.get(name, name) if isinstance(schema, Object) else name
+            found, schema = _member(found, in_json if page is self._raw else name), members.get(in_json)
         if isinstance(found, Mapping):
             return list(cast("Mapping[str, Any]", found).values())
-        return cast("Sequence[Any]", found) if isinstance(found, list | tuple) else ()
+        return cast("Sequence[Any]", found) if isinstance(found, list | tuple) else None
+
+    def _told(self, path: str) -> Any:
+        """What the current page says at a path of wire names."""
+        found, schema = self._page, schema_of(self._endpoint.schema)
+        for name in path.split("."):
+            members: Mapping[str, Any] = schema.members if isinstance(schema, Object) else {}
+            found = _member(found, python_name(schema, name))
+            schema = members.get(name)
+        return found
 
     def _page_endpoint(self, value: Any) -> Endpoint[..., Any]:
-        if self._pagination.style != "link":
+        if not self._is_url(value):
             endpoint: Endpoint[..., Any] = getattr(self._endpoint, "get_page")  # noqa: B009 - of lists only
             return endpoint
         paginated: Callable[..., Endpoint[..., Any]] = getattr(self._endpoint, "paginated")  # noqa: B009
         return paginated(_unchanged).extend(url=_always(value))
 
     def _page_args(self, value: Any) -> tuple[Any, ...]:
-        if self._pagination.style == "link":
+        if self._is_url(value):
             return self._args
         return ({**self._params, str(self._field): value}, *self._args[1:])
+
+    def _is_url(self, value: Any) -> bool:
+        """Whether the next page is told by its URL."""
+        return self._pagination.style in ("link", "url") or (type(value) is _Address)
 
     def _next_value(self) -> Any:
         pagination = self._pagination
         if pagination.find is not None:
             return pagination.find(self._page, self._args)
-        if pagination.style == "page":
-            return _number(self._position, 1) + 1
-        if pagination.style == "offset":
-            return _number(self._params.get(str(self._field)), 0) + self._count
+        if pagination.is_counted:
+            # What is gone since made those that come after it move up.
+            gone = self._missing() - self._gone
+            if pagination.style == "offset":
+                return max(pagination.first, self._position + self._sent - gone)
+            return max(pagination.first, self._position + 1 - -(-gone // max(self._longest, 1)))
         if pagination.style == "link":
-            return self._linked()
+            target = next_link(self._response.headers.get("link", "")) if self._response is not None else None
+            return None if target is None else self._same_origin(target)
         kind, _, rest = pagination.next.partition(":")
         if kind == "header":
             return None if self._response is None else self._response.headers.get(rest)
         if pagination.next.startswith("last."):
             return to_wire(_member(self._last, pagination.next.removeprefix("last.")))
-        found, schema = self._page, schema_of(self._endpoint.schema)
-        for name in pagination.next.split("."):
-            members: Mapping[str, Any] = schema.members if isinstance(schema, Object) else {}
-            found = _member(found, python_name(schema, name))
-            schema = members.get(name)
-        return found
+        value = self._told(pagination.next)
+        if pagination.style == "url":
+            return None if value is None or value == "" else self._same_origin(str(value))
+        return self._followed(value) if isinstance(value, str) and _ABSOLUTE(value) else value
 
-    def _linked(self) -> str | None:
-        if self._response is None:
-            return None
-        here = str(self._response.url)
-        target = next_link(self._response.headers.get("link", ""))
-        if target is None:
-            return None
+    def _here(self) -> str:
+        return self._asked_url if self._response is None else str(self._response.url)
+
+    def _followed(self, cursor: str) -> str:
+        """A cursor that is an absolute URL: of the client's origin, it is the address of the next page."""
+        if urlsplit(cursor)[:2] != urlsplit(self._here())[:2]:
+            return cursor
+        if self._endpoint.name not in _hinted:
+            _hinted.add(self._endpoint.name)
+            logger.info(
+                "the cursor of %r is the URL of the next page, and is followed; write style: url in its pagination",
+                self._endpoint.name,
+            )
+        return _Address(cursor)
+
+    def _same_origin(self, target: str) -> str:
+        here = self._here()
         url = urljoin(here, target)
         if urlsplit(url)[:2] != urlsplit(here)[:2]:
             raise ValueError(
@@ -240,6 +394,16 @@ class Pages:
         if current is None and store.entity_meta(cls.__model__.key, pk) is None:
             return item
         return current
+
+
+class _Address(str):
+    """A cursor that is the address of the next page."""
+
+    __slots__ = ()
+
+
+_hinted: set[str] = set()
+"""The endpoints that were hinted to write style: url."""
 
 
 def collection_path(raw: Any) -> tuple[str, ...]:
@@ -301,6 +465,12 @@ def _hashable(value: Any) -> Any:
     except TypeError:
         return repr(value)
     return value
+
+
+def _cell(item: Any) -> tuple[str, str] | None:
+    """Where an entity is stored."""
+    pk = identity_of(item) if isinstance(item, Entity) else None
+    return None if pk is None else (type(item).__model__.key, pk)
 
 
 def _identity(item: Any) -> Any:

@@ -442,6 +442,7 @@ class PagedCollection(Collection):
             writer.change_collection(table, pk, overlay(existing, new))
         else:
             append.into(writer, table, pk, existing, new)
+        writer.note_page(table, pk)
         return new
 
     def echo(self, value: Any, echo: Echo) -> Any:

@@ -96,6 +96,10 @@ class Writer(Protocol):
         """Replaces a collection, unless the stored one was fetched later."""
         ...
 
+    def note_page(self, table: str, pk: str) -> None:
+        """Notes that what is added to this collection is a page of it."""
+        ...
+
     def change_collection(self, table: str, pk: str, changed: Any) -> None:
         """Stores a collection that something was added to or taken from."""
         ...
