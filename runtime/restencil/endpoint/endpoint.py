@@ -450,9 +450,7 @@ def _with_keywords(function: Callable[..., Any], name: str) -> Callable[..., Any
 
 def _key_of_list(endpoint: Any, remove_cursor: Callable[..., Any]) -> Callable[..., str]:
     """Of an endpoint of pages: its own key rule for the arguments of the list."""
-    own: Callable[..., str] = endpoint.__dict__.get("key") or getattr(type(endpoint), "key").__get__(
-        endpoint
-    )  # noqa: B009
+    own: Callable[..., str] = endpoint.__dict__.get("key") or type(endpoint).key.__get__(endpoint)
 
     def key(*args: Any, **kwargs: Any) -> str:
         return own(*remove_cursor(*endpoint.bind_for("key", args, kwargs)))
