@@ -274,7 +274,8 @@ class Controller(AnyController, Blocking):
     managers            default: a NetworkManager and a SubscriptionManager
     retries             tries after the first for requests that may be repeated: a number, or `Retries`; None: none
     timeout             milliseconds; None leaves it to the client
-    max_response_bytes  limit of a response body after decompression
+    max_response_bytes  limit of a response body after decompression, and so, twice over, of the memory that it takes;
+                        None: 256 MB for one that is read whole, and none for a stream
     token, url_prefix   for clients of one API (`_api`), which generated ones are: the secret, or a function that
                         gives it, read for every request; and the place of the API, if not where its spec says
 

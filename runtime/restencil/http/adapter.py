@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+import io
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Generator, Iterator, KeysView, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from http.cookiejar import CookieJar
-from typing import Any, Final, TypeAlias, cast
+from typing import Any, Final, Protocol, TypeAlias, cast
 from urllib.parse import urlencode
 
 import httpx
 
 from ..base.transport import ImpliedHeader
+from .codings import accepted
 
 Client: TypeAlias = httpx.Client
 AsyncClient: TypeAlias = httpx.AsyncClient
@@ -47,7 +49,8 @@ LOGGERS: Final = ("httpx",)
 #: How the HTTP library introduces itself to servers.
 USER_AGENT: Final = f"python-httpx/{httpx.__version__}"
 
-_PIECE: Final = 4096
+_CODING: Final = b"content-encoding"
+_GUARD: Final = "restencil_guard"
 _NO_CONTENT: Final = httpx.ByteStream(b"")
 _OWN_KINDS: Final = (httpx.Client, httpx.AsyncClient)
 """Clients whose methods nobody overrides."""
@@ -88,16 +91,50 @@ class _NoAuth(httpx.Auth):
 _no_auth: Final = _NoAuth()
 
 
-def auth_of(client: AnyClient, url: str) -> Any:
-    """The `auth` of a request that goes to this URL in its own right, which no redirect led to: the client's own."""
-    if client.auth is None and type(client) in _OWN_KINDS and "@" not in url:
+class _GuardedAuth(httpx.Auth):
+    """The auth of a user's client, which may look at responses of its own: those are guarded as all others are."""
+
+    def __init__(self, auth: httpx.Auth, guard: Callable[[RawResponse], object]) -> None:
+        self._auth = auth
+        self._guard = guard
+
+    def sync_auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response]:
+        flow = self._auth.sync_auth_flow(request)
+        with contextlib.closing(flow), contextlib.suppress(StopIteration):
+            request = next(flow)
+            while True:
+                response = yield request
+                self._guard(response)
+                request = flow.send(response)
+
+    async def async_auth_flow(self, request: httpx.Request) -> AsyncGenerator[httpx.Request, httpx.Response]:
+        flow = self._auth.async_auth_flow(request)
+        async with contextlib.aclosing(flow):
+            with contextlib.suppress(StopAsyncIteration):
+                request = await anext(flow)
+                while True:
+                    response = yield request
+                    self._guard(response)
+                    request = await flow.asend(response)
+
+
+def auth_of(client: AnyClient, url: str, guard: Callable[[RawResponse], object]) -> Any:
+    """The `auth` of a request that goes to this URL in its own right, which no redirect led to: the client's own.
+
+    `guard` is called with each response that it looks at, before it does.
+    """
+    if client.auth is not None:
+        return _GuardedAuth(client.auth, guard)
+    if type(client) in _OWN_KINDS and "@" not in url:
         return _no_auth
     return httpx.USE_CLIENT_DEFAULT
 
 
-def auth_after_redirect(*, same_origin: bool) -> Any:
+def auth_after_redirect(
+    client: AnyClient, url: Url, guard: Callable[[RawResponse], object], *, same_origin: bool
+) -> Any:
     """The `auth` of a request that a redirect led to: the client's own, and none at another origin."""
-    return httpx.USE_CLIENT_DEFAULT if same_origin else None
+    return auth_of(client, str(url), guard) if same_origin else None
 
 
 # --- URLs and headers ------------------------------------------------------------------------------------------------
@@ -139,14 +176,22 @@ def merged_headers(default: list[tuple[bytes, bytes]], own: Mapping[str, str], h
 
     An implied `Accept` stands over the HTTP library's own one, not over one that the user gave the client.
     """
-    accepted = next((value for name, value in default if name.lower() == b"accept"), b"*/*")
+    wanted = next((value for name, value in default if name.lower() == b"accept"), b"*/*")
     names = {
         name.lower()
         for name, value in own.items()
-        if not (isinstance(value, ImpliedHeader) and accepted != b"*/*" and name.lower() == "accept")
+        if not (isinstance(value, ImpliedHeader) and wanted != b"*/*" and name.lower() == "accept")
     }
     own = {name: value for name, value in own.items() if name.lower() in names}
-    defaults = [pair for pair in default if pair[0].lower().decode() not in names]
+    defaults = [
+        (
+            (name, accepted(value.decode("latin-1")).encode("latin-1"))
+            if name.lower() == b"accept-encoding"
+            else (name, value)
+        )
+        for name, value in default
+        if name.lower().decode("latin-1") not in names
+    ]
     merged = httpx.Headers([*cast("list[tuple[Any, Any]]", defaults), *own.items()])
     return merged if "host" in merged else httpx.Headers([(b"Host", host), *merged.raw])
 
@@ -254,72 +299,103 @@ def multipart_request(
 # --- sending and reading ---------------------------------------------------------------------------------------------
 
 
-def send(client: Client, request: RawRequest, auth: Any, *, stream: bool) -> RawResponse:
-    """The response to this very request; redirects are not followed."""
-    return client.send(request, stream=stream, auth=auth, follow_redirects=False)
+def send(client: Client, request: RawRequest, auth: Any) -> RawResponse:
+    """The response to this very request, its body still to be read; redirects are not followed."""
+    return client.send(request, stream=True, auth=auth, follow_redirects=False)
 
 
-def send_async(client: AsyncClient, request: RawRequest, auth: Any, *, stream: bool) -> Awaitable[RawResponse]:
-    """The response to this very request, to be awaited; redirects are not followed."""
-    return client.send(request, stream=stream, auth=auth, follow_redirects=False)
+def send_async(client: AsyncClient, request: RawRequest, auth: Any) -> Awaitable[RawResponse]:
+    """The response to this very request, to be awaited, its body still to be read; redirects are not followed."""
+    return client.send(request, stream=True, auth=auth, follow_redirects=False)
 
 
-def pieces(response: RawResponse) -> Iterator[bytes]:
-    """The body, decompressed, in pieces of which none can have unfolded into much."""
-    response.stream = _SmallPieces(cast(httpx.SyncByteStream, response.stream))
-    return response.iter_bytes()
+def content_coding(response: RawResponse) -> str:
+    """How the body is packed that is still to come, as the response says."""
+    if response.is_stream_consumed:
+        return ""
+    return ",".join(value.decode("latin-1") for name, value in response.headers.raw if name.lower() == _CODING)
 
 
-def async_pieces(response: RawResponse) -> AsyncIterator[bytes]:
-    """The body of a response of the asynchronous client, decompressed, in pieces of which none can have unfolded into
-    much.
-    """
-    response.stream = _AsyncSmallPieces(cast(httpx.AsyncByteStream, response.stream))
-    return response.aiter_bytes()
+def is_read(response: RawResponse) -> bool:
+    """True for a response whose body came with it."""
+    return response.is_stream_consumed
 
 
-class _SmallPieces(httpx.SyncByteStream):
-    """Hands compressed data on in small pieces."""
+class BodyGuard(Protocol):
+    """What stands between a body that arrives and whoever reads it."""
 
-    def __init__(self, stream: httpx.SyncByteStream) -> None:
+    whole: bool
+    """The body is put together in place, so that it never stands in memory twice."""
+
+    def pieces(self, chunk: bytes) -> Iterator[bytes]:
+        """What a chunk of the body unfolds into. Raises for a body that may not be read further."""
+        ...
+
+
+def guard_body(response: RawResponse, guard: BodyGuard, *, packed: bool) -> None:
+    """A body that is still to come goes through the guard. One that was `packed` is so no more for whoever reads it."""
+    asynchronous = isinstance(response.stream, httpx.AsyncByteStream)
+    response.stream = (_GuardedAsync if asynchronous else _Guarded)(cast(Any, response.stream), guard)
+    response.extensions[_GUARD] = guard
+    if packed:
+        del response.headers["content-encoding"]
+
+
+def guard_of(response: RawResponse) -> Any:
+    """The guard of the body of this response, if it has one."""
+    return response.extensions.get(_GUARD)
+
+
+class _Guarded(httpx.SyncByteStream):
+    """The body of a response whose chunks go through a guard."""
+
+    def __init__(self, stream: httpx.SyncByteStream, guard: BodyGuard) -> None:
         self._stream = stream
+        self._guard = guard
 
     def __iter__(self) -> Iterator[bytes]:
+        pieces = self._guard.pieces
+        if not self._guard.whole:
+            for chunk in self._stream:
+                yield from pieces(chunk)
+            return
+        body = io.BytesIO()
         for chunk in self._stream:
-            for start in range(0, len(chunk), _PIECE):
-                yield chunk[start : start + _PIECE]
+            for piece in pieces(chunk):
+                body.write(piece)
+        yield body.getvalue()
 
     def close(self) -> None:
         self._stream.close()
 
 
-class _AsyncSmallPieces(httpx.AsyncByteStream):
-    def __init__(self, stream: httpx.AsyncByteStream) -> None:
+class _GuardedAsync(httpx.AsyncByteStream):
+    """The body of a response of the asynchronous client whose chunks go through a guard."""
+
+    def __init__(self, stream: httpx.AsyncByteStream, guard: BodyGuard) -> None:
         self._stream = stream
+        self._guard = guard
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
+        pieces = self._guard.pieces
+        if not self._guard.whole:
+            async for chunk in self._stream:
+                for piece in pieces(chunk):
+                    yield piece
+            return
+        body = io.BytesIO()
         async for chunk in self._stream:
-            for start in range(0, len(chunk), _PIECE):
-                yield chunk[start : start + _PIECE]
+            for piece in pieces(chunk):
+                body.write(piece)
+        yield body.getvalue()
 
     async def aclose(self) -> None:
         await self._stream.aclose()
 
 
-def with_content(response: RawResponse, content: bytes) -> RawResponse:
-    """The response with its body read; it is decompressed, so it no longer names a compression."""
-    headers = [(name, value) for name, value in response.headers.raw if name.lower() != b"content-encoding"]
-    read = httpx.Response(
-        response.status_code,
-        headers=headers,
-        content=content,
-        request=response.request,
-        extensions=response.extensions,
-        history=response.history,
-    )
-    read.elapsed = response.elapsed
-    read.next_request = response.next_request
-    return read
+def bad_coding(problem: str) -> Exception:
+    """What a response raises whose body is not packed as it says."""
+    return httpx.DecodingError(problem)
 
 
 def unread_content(response: Any, error: RuntimeError) -> bytes | Awaitable[bytes]:

@@ -3,70 +3,105 @@
 from __future__ import annotations
 
 import time
-from contextlib import closing
-from typing import TYPE_CHECKING, Any
+import zlib
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
 
 from ..base.errors import NetworkError
 from ..base.transport import reported, url_of
+from .adapter import bad_coding, content_coding, guard_body, is_read, overdue
+from .codings import Coding, codings_of, unpacked
 
 if TYPE_CHECKING:
     from .adapter import RawResponse
 
-
-def check_size(response: Any, seen: int, limit: int | None) -> None:
-    """Raises NetworkError for a body of which more was seen than the limit allows."""
-    if limit is not None and seen > limit:
-        url = url_of(response)
-        raise NetworkError(
-            f"{reported(response)}: the body is larger than max_response_bytes, which is {limit} after decompression",
-            response=response,
-            url=url,
-        )
+DEFAULT_LIMIT: Final = 256 * 1024 * 1024
+"""Bytes of a body that is read whole, where nobody gave a limit."""
 
 
-class ReadWithin:
-    """A step: reads a body within a limit of size and time, both checked while it arrives."""
+class Guard:
+    """Unpacks a body while it arrives, and refuses it as soon as it is larger or later than it may be.
 
-    __slots__ = ("_deadline", "_limit", "_response")
+    `limit` counts bytes after decompression; None is `DEFAULT_LIMIT` where the body is read `whole`. `deadline` is a
+    time of the monotonic clock, until which a body that is read whole must be there. Raises NetworkError for a body
+    that cannot be unpacked within bounds.
+    """
 
-    def __init__(self, response: RawResponse, limit: int | None, deadline: float | None) -> None:
+    __slots__ = ("_codings", "_deadline", "_limit", "_response", "_seen", "whole")
+
+    def __init__(self, response: RawResponse, limit: int | None, deadline: float | None, *, whole: bool) -> None:
         self._response = response
         self._limit = limit
         self._deadline = deadline
+        self._seen = 0
+        self.whole = whole
+        try:
+            self._codings = [Coding(name) for name in codings_of(content_coding(response))]
+        except ValueError as error:
+            raise self._refused(str(error)) from error
+        if is_read(response):
+            self._check(len(response.content))
+        else:
+            guard_body(response, self, packed=bool(self._codings))
+
+    def pieces(self, chunk: bytes) -> Iterator[bytes]:
+        """What a chunk of the body unfolds into, in pieces that are checked one by one."""
+        self._check(0)
+        try:
+            for piece in unpacked(chunk, self._codings):
+                self._check(len(piece))
+                yield piece
+        except zlib.error as error:
+            raise bad_coding(str(error)) from error
+
+    def _check(self, more: int) -> None:
+        self._seen += more
+        limit = self._limit
+        if limit is None and self.whole:
+            limit = DEFAULT_LIMIT
+        if limit is not None and self._seen > limit:
+            default = "" if self._limit is not None else ", as none was given"
+            raise self._refused(
+                f"the body is larger than max_response_bytes, which is {limit} after decompression{default}"
+            )
+        if self.whole and self._deadline is not None and time.monotonic() > self._deadline:
+            raise overdue()
+
+    def _refused(self, problem: str) -> NetworkError:
+        url = url_of(self._response)
+        return NetworkError(f"{reported(self._response)}: {problem}", response=self._response, url=url)
+
+
+class Read:
+    """A step: reads the whole body of a guarded response, and gives the response."""
+
+    __slots__ = ("_response",)
+
+    def __init__(self, response: RawResponse) -> None:
+        self._response = response
 
     def take(self, transport: object) -> RawResponse:
-        """The response with its body."""
-        from .adapter import pieces, with_content
-
-        response = self._response
-        chunks: list[bytes] = []
-        with closing(response):
-            seen = 0
-            for chunk in pieces(response):
-                seen += len(chunk)
-                self._check(seen)
-                chunks.append(chunk)
-        return with_content(response, b"".join(chunks))
+        return read(self._response)
 
     async def take_async(self, transport: object) -> RawResponse:
-        """The response with its body."""
-        from .adapter import async_pieces, with_content
+        return await read_async(self._response)
 
-        response = self._response
-        chunks: list[bytes] = []
-        try:
-            seen = 0
-            async for chunk in async_pieces(response):
-                seen += len(chunk)
-                self._check(seen)
-                chunks.append(chunk)
-        finally:
-            await response.aclose()
-        return with_content(response, b"".join(chunks))
 
-    def _check(self, seen: int) -> None:
-        check_size(self._response, seen, self._limit)
-        if self._deadline is not None and time.monotonic() > self._deadline:
-            from .adapter import overdue
+def read(response: RawResponse) -> RawResponse:
+    """The response with its body; a connection whose body cannot be read is given up."""
+    try:
+        response.read()
+    except BaseException:
+        response.close()
+        raise
+    return response
 
-            raise overdue()
+
+async def read_async(response: RawResponse) -> RawResponse:
+    """The response of the asynchronous client with its body; a connection whose body cannot be read is given up."""
+    try:
+        await response.aread()
+    except BaseException:
+        await response.aclose()
+        raise
+    return response

@@ -7,8 +7,9 @@ import time
 from collections.abc import Mapping
 from typing import Any, Final, TypeAlias, cast
 
-from ..base.transport import ImpliedHeader, public_url
-from .adapter import AnyClient, RawHeaders, SentHeaders, merged_headers
+from ..base.transport import URL_EXTENSION, ImpliedHeader, public_url
+from .adapter import AnyClient, RawHeaders, RawResponse, SentHeaders, guard_of, merged_headers
+from .limits import Guard
 from .redaction import check_values
 
 Headers: TypeAlias = dict[str, str]
@@ -25,11 +26,10 @@ def headers_in(init: Mapping[str, Any]) -> Headers:
 class Order:
     """What is to be sent, and how; `timeout` is in milliseconds, `sender` the one that carries it out.
 
-    `public` is the URL for messages, `shown` the same where it is another one than `url`, else None. `apart` says that
-    the body is read in a step of its own: streamed, or within limits.
+    `public` is the URL for messages, `shown` the same where it is another one than `url`, else None.
     """
 
-    __slots__ = ("apart", "deadline", "headers", "init", "public", "sender", "shown", "stream", "timeout", "url")
+    __slots__ = ("deadline", "headers", "init", "public", "sender", "shown", "stream", "timeout", "url")
 
     def __init__(
         self,
@@ -51,7 +51,18 @@ class Order:
         self.timeout = timeout
         self.stream = stream
         self.deadline = None if timeout is None else time.monotonic() + timeout / 1000
-        self.apart = stream or timeout is not None or sender.limit is not None
+
+    def guard(self, response: RawResponse, *, whole: bool = True) -> None:
+        """The body of this response is read within the limits of the order from now on, whoever reads it.
+
+        That goes for redirects, too, and for the responses that the auth of a client looks at.
+        """
+        present = guard_of(response)
+        if present is not None:
+            present.whole = whole
+            return
+        response.extensions.setdefault(URL_EXTENSION, self.public)
+        Guard(response, self.sender.limit, self.deadline, whole=whole)
 
     @property
     def method(self) -> str:

@@ -8,7 +8,7 @@ from ..base.errors import EndlessRedirectError, NetworkError
 from ..base.transport import URL_EXTENSION
 from .adapter import UNREACHABLE, auth_after_redirect, bad_redirect, send, send_async
 from .credentials import give_cookies, origin_of, redirect_headers
-from .limits import ReadWithin
+from .limits import Read
 from .refusals import became_a_read, leads_nowhere, refused
 
 if TYPE_CHECKING:
@@ -26,34 +26,18 @@ MAX_REDIRECTS: Final = 20
 class _Send:
     """A step: sends the request that a redirect led to."""
 
-    __slots__ = ("_auth", "_client", "_request", "_stream")
+    __slots__ = ("_auth", "_client", "_request")
 
-    def __init__(self, client: Any, request: RawRequest, auth: Any, *, stream: bool) -> None:
+    def __init__(self, client: Any, request: RawRequest, auth: Any) -> None:
         self._client = client
         self._request = request
         self._auth = auth
-        self._stream = stream
 
     def take(self, transport: object) -> RawResponse:
-        return send(self._client, self._request, self._auth, stream=self._stream)
+        return send(self._client, self._request, self._auth)
 
     async def take_async(self, transport: object) -> RawResponse:
-        return await send_async(self._client, self._request, self._auth, stream=self._stream)
-
-
-class _Close:
-    """A step: gives the connection of a response back, of which nothing more is read."""
-
-    __slots__ = ("_response",)
-
-    def __init__(self, response: RawResponse) -> None:
-        self._response = response
-
-    def take(self, transport: object) -> None:
-        self._response.close()
-
-    async def take_async(self, transport: object) -> None:
-        await self._response.aclose()
+        return await send_async(self._client, self._request, self._auth)
 
 
 def settled(client: AnyClient, order: Order, response: RawResponse) -> Generator[Step, Any, RawResponse]:
@@ -66,7 +50,8 @@ def settled(client: AnyClient, order: Order, response: RawResponse) -> Generator
         following = response.next_request
         if following is None or redirect == "manual":
             break
-        yield _Close(response)
+        order.guard(response)
+        yield Read(response)
         if redirect == "error":
             raise NetworkError(
                 f"{order.asked}: redirected, which request_init['redirect'] = 'error' refuses",
@@ -91,13 +76,15 @@ def settled(client: AnyClient, order: Order, response: RawResponse) -> Generator
         give_cookies(client, order, following, at_home=at_home)
         redirected = response
         try:
-            response = yield _Send(client, following, auth_after_redirect(same_origin=at_home), stream=order.apart)
+            auth = auth_after_redirect(client, following.url, order.guard, same_origin=at_home)
+            response = yield _Send(client, following, auth)
         except UNREACHABLE as error:
             raise leads_nowhere(order, bad_redirect(error) or redirected, error) from error
         response.extensions[URL_EXTENSION] = order.public
     accepted = 200 <= response.status_code < 300
-    if order.apart and not (accepted and order.stream):
-        response = yield ReadWithin(response, order.sender.limit, order.deadline)
+    order.guard(response, whole=not (accepted and order.stream))
+    if not (accepted and order.stream):
+        yield Read(response)
     if not accepted:
         raise refused(order, response)
     return response

@@ -27,6 +27,7 @@ from .adapter import (
 from .bodies import request_with
 from .cancellation import current_cancellation
 from .credentials import CREDENTIALS, forget_cookies, give_cookies, keep_cookies, own_cookies
+from .limits import read, read_async
 from .order import Sender
 from .redaction import hide_url, redacted, show_url
 from .redirects import REDIRECTS, settled
@@ -66,12 +67,12 @@ def _first_request(client: AnyClient, order: Order) -> RawRequest:
 
 
 def _is_settled(response: RawResponse, order: Order) -> bool:
-    """True for a response that is complete: nothing to follow, to read or to refuse."""
+    """True for a response of which nothing is to be followed, handed on unread, or refused."""
     response.extensions[URL_EXTENSION] = order.public
     if log.isEnabledFor(logging.DEBUG):
         method, headers = order.init.get("method"), redacted(response.request.headers)
         log.debug("%s %s: %d, sent with %s", method, order.public, response.status_code, headers)
-    return 200 <= response.status_code < 300 and not order.apart
+    return 200 <= response.status_code < 300 and not order.stream
 
 
 class SyncSender(Sender):
@@ -106,9 +107,10 @@ class SyncSender(Sender):
         hidden = hide_url(order.shown) if order.shown is not None else None
         try:
             request = _first_request(client, order)
-            response = send(client, request, auth_of(client, order.url), stream=order.apart)
+            response = send(client, request, auth_of(client, order.url, order.guard))
             if _is_settled(response, order):
-                return response
+                order.guard(response)
+                return read(response)
             return cast("RawResponse", drive(settled(client, order, response), transport))
         except FAILURES as error:
             raise failed(order, error) from error
@@ -167,19 +169,14 @@ class AsyncSender(Sender):
         hidden = hide_url(order.shown) if order.shown is not None else None
         try:
             request = _first_request(client, order)
-            auth = auth_of(client, order.url)
             cancellation = current_cancellation()
             if cancellation is None:
-                response = await send_async(client, request, auth, stream=order.apart)
-            else:
-                cancellation.enter(transport, request.extensions)
-                try:
-                    response = await send_async(client, request, auth, stream=order.apart)
-                finally:
-                    cancellation.leave()
-            if _is_settled(response, order):
-                return response
-            return cast("RawResponse", await drive_async(settled(client, order, response), transport))
+                return await self._answer(client, order, request, transport)
+            cancellation.enter(transport, request.extensions)
+            try:
+                return await self._answer(client, order, request, transport)
+            finally:
+                cancellation.leave()
         except FAILURES as error:
             raise failed(order, error) from error
         finally:
@@ -190,6 +187,15 @@ class AsyncSender(Sender):
                         forget_cookies(kept)
                     if hidden is not None:
                         show_url(hidden)
+
+    async def _answer(
+        self, client: AsyncClient, order: Order, request: RawRequest, transport: TracedTransport
+    ) -> RawResponse:
+        response = await send_async(client, request, auth_of(client, order.url, order.guard))
+        if _is_settled(response, order):
+            order.guard(response)
+            return await read_async(response)
+        return cast("RawResponse", await drive_async(settled(client, order, response), transport))
 
     async def aclose(self) -> None:
         """Closes the client if it was opened here; the next request opens another one."""

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from ..base.charset import charset_of, undecodable
 from ..base.transport import AwaitingTransport, BlockingTransport, Transport, reported, url_of
 from .abort import SIGNAL_EXTENSION, ends_when_aborted
-from .limits import check_size
 
 if TYPE_CHECKING:
     from typing import Self
@@ -27,12 +26,11 @@ class StreamedResponse:
     asynchronous iterators do not wait. `owner` is a transport that serves this call alone, and is closed with it.
     """
 
-    def __init__(self, response: RawResponse, limit: int | None = None, owner: Transport | None = None) -> None:
+    def __init__(self, response: RawResponse, owner: Transport | None = None) -> None:
         self.response = response
         self._owner = owner
         if owner is not None:
             owner.handed_over = True
-        self._limit = limit
         self._signal: AbortSignal | None = response.extensions.get(SIGNAL_EXTENSION)
 
     @property
@@ -48,12 +46,9 @@ class StreamedResponse:
     def iter_bytes(self, chunk_size: int | None = None) -> Iterator[bytes]:
         """The body, decompressed, in chunks. Raises NetworkError where the connection breaks or the limit is passed."""
         with _as_network_errors(self.response), contextlib.closing(self.response):
-            seen = 0
             for chunk in self.response.iter_bytes(chunk_size):
                 if self._signal is not None:
                     self._signal.raise_if_aborted()
-                seen += len(chunk)
-                check_size(self.response, seen, self._limit)
                 yield chunk
 
     def iter_lines(self) -> Iterator[str]:
@@ -71,15 +66,12 @@ class StreamedResponse:
         """
         with _as_network_errors(self.response):
             try:
-                seen = 0
                 chunks = aiter(self.response.aiter_bytes(chunk_size))
                 while True:
                     with ends_when_aborted(self._signal):
                         chunk = await anext(chunks, None)
                     if chunk is None:
                         return
-                    seen += len(chunk)
-                    check_size(self.response, seen, self._limit)
                     yield chunk
             finally:
                 await self.response.aclose()

@@ -65,7 +65,7 @@ class _HttpTransport(Transport):
         """The response as the user gets it whose body is still to be read."""
         from .streaming import StreamedResponse
 
-        return StreamedResponse(response, self.max_response_bytes, self if self._for_one_call else None)
+        return StreamedResponse(response, self if self._for_one_call else None)
 
 
 def _headers(init: Mapping[str, Any]) -> Headers:
@@ -75,9 +75,10 @@ def _headers(init: Mapping[str, Any]) -> Headers:
 class SyncTransport(_HttpTransport, BlockingTransport):
     """Sends requests through an `httpx.Client`: the user's, never closed here, or one opened at the first request.
 
-    `timeout` is in milliseconds, `max_response_bytes` limits a body after decompression. `prepare(url, headers)` gives
-    the URL and the headers that are really sent; what it adds never shows in errors and logs. Requests that can be
-    aborted run on threads of the `scheduler`. `for_one_call` says that no other call will use it.
+    `timeout` is in milliseconds, `max_response_bytes` limits a body after decompression (None: 256 MB for one that is
+    read whole). `prepare(url, headers)` gives the URL and the headers that are really sent; what it adds never shows in
+    errors and logs. Requests that can be aborted run on threads of the `scheduler`. `for_one_call` says that no other
+    call will use it.
     """
 
     def __init__(
@@ -147,7 +148,8 @@ class SyncTransport(_HttpTransport, BlockingTransport):
 class AsyncTransport(_HttpTransport, TracedTransport):
     """Sends requests through an `httpx.AsyncClient`: the user's, never closed here, or one opened for the running loop.
 
-    It runs on asyncio. `timeout` is in milliseconds, `max_response_bytes` limits a body after decompression.
+    It runs on asyncio. `timeout` is in milliseconds, `max_response_bytes` limits a body after decompression (None: 256
+    MB for one that is read whole).
     `prepare(url, headers)`, which may be a coroutine function, gives the URL and the headers that are really sent; what
     it adds never shows in errors and logs.
     """

@@ -1,0 +1,232 @@
+"""The memory that a response may take: bounded by the limit, whatever the body unfolds into."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import subprocess
+import sys
+import zlib
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from tests.runtime.servers import Arrived, Reply, Server
+
+from restencil import NetworkError
+from restencil.http.codings import Coding, accepted
+from restencil.http.transport import AsyncTransport, SyncTransport
+
+MEGABYTE = 1 << 20
+LIMIT = 16 * MEGABYTE
+UNFOLDED = 320 * MEGABYTE
+SLACK = 6 * MEGABYTE  # what the interpreter takes for itself while it works
+
+linux = pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the peak of memory is read from /proc")
+
+
+def packed(pack: Callable[[int], zlib._Compress], size: int) -> bytes:
+    packer = pack(9)
+    pieces = [packer.compress(bytes(MEGABYTE)) for _ in range(size // MEGABYTE)]
+    return b"".join(pieces) + packer.flush()
+
+
+def gzipped(level: int) -> zlib._Compress:
+    return zlib.compressobj(level, wbits=31)
+
+
+def deflated(level: int) -> zlib._Compress:
+    return zlib.compressobj(level)
+
+
+def raw(level: int) -> zlib._Compress:
+    return zlib.compressobj(level, wbits=-15)
+
+
+@cache
+def bomb(coding: str) -> bytes:
+    """A body that is packed so, and unfolds into more than any limit here."""
+    size = UNFOLDED
+    if coding == "deflate":
+        return packed(deflated, size)
+    if coding == "raw deflate":
+        return packed(raw, size)
+    once = packed(gzipped, size)
+    if coding == "gzip":
+        return once
+    return gzip.compress(once) if coding == "gzip, gzip" else zlib.compress(once)
+
+
+def measured(reply: Reply, *, limit: int, world: str, form: str) -> tuple[str, int]:
+    """What came, and how many bytes of memory a process took for it that asked within this limit."""
+
+    def handler(request: Arrived) -> Reply:
+        return reply if request.target == "/large" else Reply()
+
+    with Server(handler) as server:
+        program = str(Path(__file__).with_name("memory_of_a_body.py"))
+        run = subprocess.run(
+            [sys.executable, program, server.url, str(limit), world, form],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+    came, _, memory = run.stdout.strip().rpartition(" ")
+    return came, int(memory)
+
+
+BOMBS = [
+    ("gzip", "sync", "whole"),
+    ("gzip", "async", "whole"),
+    ("gzip", "sync", "stream"),
+    ("gzip", "async", "stream"),
+    ("deflate", "sync", "whole"),
+    ("raw deflate", "async", "whole"),
+    ("gzip, gzip", "sync", "whole"),
+    ("gzip, gzip", "async", "stream"),
+    ("gzip, deflate", "async", "whole"),
+]
+
+
+@linux
+@pytest.mark.parametrize(("coding", "world", "form"), BOMBS)
+def test_a_body_that_unfolds_takes_no_more_than_twice_the_limit(coding: str, world: str, form: str) -> None:
+    """Some kilobytes, or some hundreds of them, that unfold into hundreds of megabytes."""
+    reply = Reply(body=bomb(coding), headers={"Content-Encoding": coding.removeprefix("raw ")})
+    came, memory = measured(reply, limit=LIMIT, world=world, form=form)
+    assert came == "NetworkError"
+    assert memory < 2 * LIMIT + SLACK
+
+
+@linux
+@pytest.mark.parametrize(("world", "status"), [("sync", 200), ("async", 200), ("sync", 404), ("async", 404)])
+def test_a_body_as_large_as_the_limit_takes_no_more_than_twice_the_limit(world: str, status: int) -> None:
+    """Also that of an error."""
+    size = 32 * MEGABYTE
+    reply = Reply(status, body=packed(gzipped, size), headers={"Content-Encoding": "gzip"})
+    came, memory = measured(reply, limit=size, world=world, form="whole")
+    assert came == (str(size) if status == 200 else "NetworkError")
+    assert memory < 2 * size + SLACK
+
+
+@linux
+@pytest.mark.parametrize("world", ["sync", "async"])
+def test_without_a_limit_there_is_one_all_the_same(world: str) -> None:
+    """256 megabytes; a stream, of which little is in memory at a time, has none."""
+    reply = Reply(body=bomb("gzip"), headers={"Content-Encoding": "gzip"})
+    came, memory = measured(reply, limit=0, world=world, form="whole")
+    assert came == "NetworkError"
+    assert memory < 2 * 256 * MEGABYTE + SLACK
+    came, memory = measured(reply, limit=0, world=world, form="stream")
+    assert came == str(UNFOLDED)
+    assert memory < SLACK
+
+
+def answered(body: bytes, coding: str, **options: Any) -> httpx.Response:
+    """The response whose body is packed so, as the server says."""
+    reply = Reply(body=body, headers={"Content-Encoding": coding})
+    with Server(lambda request: reply) as server, SyncTransport(**options) as transport:
+        return transport.send(f"{server.url}/a", {})
+
+
+TEXT = bytes(range(256)) * 1000
+
+
+@pytest.mark.parametrize(
+    ("coding", "body"),
+    [
+        ("gzip", gzip.compress(TEXT)),
+        ("x-gzip", gzip.compress(TEXT)),
+        ("deflate", zlib.compress(TEXT)),
+        ("deflate", zlib.compress(TEXT, wbits=-15)),
+        ("gzip, gzip", gzip.compress(gzip.compress(TEXT))),
+        ("deflate, GZip", gzip.compress(zlib.compress(TEXT))),
+        ("gzip", gzip.compress(TEXT) + b"what follows is none of it" * 100_000),
+        ("identity", TEXT),
+        ("utf-8", TEXT),
+        ("", TEXT),
+        ("gzip", b""),
+        ("deflate", b""),
+    ],
+)
+def test_a_packed_body_is_unpacked(coding: str, body: bytes) -> None:
+    """What is no coding says nothing of the body, and the response no longer names what was undone."""
+    response = answered(body, coding)
+    assert response.content == (TEXT if body else b"")
+    assert response.headers.get("content-encoding", "") in ("", "identity", "utf-8")
+
+
+def test_a_packed_body_arrives_byte_by_byte() -> None:
+    """Where it is cut makes no difference."""
+    for coding, body in (
+        ("gzip", gzip.compress(TEXT)),
+        ("deflate", zlib.compress(TEXT)),
+        ("deflate", zlib.compress(TEXT, wbits=-15)),
+    ):
+        unpacker = Coding(coding)
+        assert b"".join(piece for byte in body for piece in unpacker.feed(bytes([byte]))) == TEXT
+
+
+@pytest.mark.parametrize(
+    ("coding", "problem"),
+    [
+        ("gzip, gzip, gzip", r"compressed 3 times over \(gzip, gzip, gzip\), which is refused"),
+        ("deflate, gzip, identity, x-gzip", "compressed 3 times over"),
+        ("br", "compressed as 'br', which is not unpacked here; ask for gzip or deflate"),
+        ("gzip, ZSTD", "compressed as 'zstd'"),
+    ],
+)
+def test_codings_that_cannot_be_unpacked_within_bounds_are_refused(coding: str, problem: str) -> None:
+    """Before anything of the body is read."""
+    with pytest.raises(NetworkError, match=problem):
+        answered(b"x", coding)
+
+
+def test_no_coding_is_asked_for_that_is_refused() -> None:
+    """Unless the request says so itself: some installations of the HTTP library ask for more."""
+    assert accepted("gzip, deflate, br;q=0.5, zstd") == "gzip, deflate"
+    with Server() as server, httpx.Client(headers={"Accept-Encoding": "gzip, deflate, br"}) as client:
+        transport = SyncTransport(client)
+        transport.send(f"{server.url}/a", {})
+        transport.send(f"{server.url}/a", {"headers": {"Accept-Encoding": "br"}})
+        assert [request.headers["accept-encoding"] for request in server.arrived] == ["gzip, deflate", "br"]
+
+
+@pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
+def test_responses_that_the_auth_of_a_client_reads_are_limited_too(asynchronous: bool) -> None:
+    """Digest reads the refusal that it answers; with and without it, streams stay streams."""
+
+    class Asking(httpx.Auth):
+        requires_response_body = True
+
+        def auth_flow(self, request: httpx.Request) -> Any:
+            response = yield request
+            if response.status_code == 401:
+                request.headers["Authorization"] = "later"
+                yield request
+
+    def handler(request: Arrived) -> Reply:
+        if request.target == "/large" and "authorization" not in request.headers:
+            return Reply(401, body=gzip.compress(bytes(MEGABYTE)), headers={"Content-Encoding": "gzip"})
+        return Reply(body=gzip.compress(b"{}"), headers={"Content-Encoding": "gzip"})
+
+    def ask(url: str, limit: int) -> bytes:
+        if not asynchronous:
+            with httpx.Client(auth=Asking()) as client:
+                return SyncTransport(client, max_response_bytes=limit).send(url, {}).content
+
+        async def run() -> bytes:
+            async with httpx.AsyncClient(auth=Asking()) as client:
+                return (await AsyncTransport(client, max_response_bytes=limit).send(url, {})).content
+
+        return asyncio.run(run())
+
+    with Server(handler) as server:
+        assert ask(f"{server.url}/small", 100) == b"{}"
+        assert ask(f"{server.url}/large", 2 * MEGABYTE) == b"{}"
+        with pytest.raises(NetworkError, match="larger than max_response_bytes"):
+            ask(f"{server.url}/large", 100)
