@@ -462,8 +462,46 @@ def test_a_required_relation_that_is_missing_raises_when_it_is_read() -> None:
         ) as caught:
             value.author  # noqa: B018
         assert (caught.value.owner, caught.value.pk, caught.value.field) == ("Post", pk, "author")
-        assert value.to_dict()["author"] is None
+        assert "author" not in value.to_dict() and "author" not in repr(value)
         assert value == pickle.loads(pickle.dumps(value))
+
+
+class Stop(Entity):
+    id: int = 0
+    name: str = field(required=True)
+    opened: datetime.datetime = field(required=True, wire="openedAt")
+
+
+def test_a_required_field_says_what_would_bring_it() -> None:
+    """The error names entity, field and its name in JSON; a reference says what it refers to."""
+    desk = Desk()
+    stop = desk.answer(RestEndpoint(path="/stops/:id", schema=Stop), {"id": 1, "name": "x"}, {"id": 1})
+    with pytest.raises(MissingFieldError) as caught:
+        stop.opened  # noqa: B018
+    assert str(caught.value) == (
+        "Stop '1' has no value for its required field 'opened': no answer so far had it ('openedAt' in JSON); one "
+        "with the whole record would bring it, as that of `get` is; declare it optional if the API may leave it out"
+    )
+    assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
+    with pytest.raises(MissingFieldError, match="'author': it is 'nobody', which is not in the store; an answer that"):
+        desk.answer(post, {"id": "2", "title": "x", "author": "nobody"}, {"id": "2"}).author  # noqa: B018
+
+
+@pytest.mark.parametrize("uses", [1, 40])
+def test_nothing_but_reading_an_absent_field_raises(uses: int) -> None:
+    """`repr`, equality, `to_dict` and a pattern leave an absent field out, in lists of any length."""
+    desk = Desk()
+    stops = desk.answer(RestEndpoint(path="/stops", schema=[Stop]), [{"id": n, "name": "x"} for n in range(uses)])
+    for stop in stops:
+        assert stop.to_dict() == {"id": stop.id, "name": "x"}
+        assert repr(stop) == f"Stop(id={stop.id}, name='x')"
+        assert stop == Stop.from_js({"id": stop.id, "name": "x"})
+        assert stop != Stop.from_js({"id": stop.id, "name": "x", "openedAt": "2026-11-21T10:00:00Z"})
+        match stop:
+            case Stop(opened=_):
+                raise AssertionError("it has no moment")
+            case Stop(name=name):
+                assert name == "x"
 
 
 def test_a_required_relation_that_is_invalid_makes_the_entity_invalid() -> None:
@@ -611,14 +649,38 @@ def test_every_hook_sees_wire_form() -> None:
 
 
 def test_a_value_that_does_not_decode_names_the_entity() -> None:
-    """The read that needs it raises ProcessingError with class, pk, field and value."""
+    """The fetch raises ProcessingError with class, pk, field and value; reads find nothing usable, and ask."""
     desk = Desk()
     with pytest.raises(ProcessingError, match="field 'made_at' of Part 'p1' does not decode: 'soon'"):
         desk.answer(part, {"partNo": "p1", "madeAt": "soon"}, {"partNo": "p1"})
-    with pytest.raises(ProcessingError, match="field 'made_at' of Part 'p1' does not decode: 'soon'"):
-        desk.data(part, {"partNo": "p1"})
+    reading = desk.read(part, {"partNo": "p1"})
+    assert (reading.found, reading.data, reading.suspends) == (False, None, True)
     desk.answer(part, {"partNo": "p1", "madeAt": None}, {"partNo": "p1"})
     assert desk.data(part, {"partNo": "p1"}).made_at is None
+
+
+@pytest.mark.parametrize("uses", [1, 40])
+def test_what_does_not_decode_is_left_out_of_lists(uses: int, caplog: pytest.LogCaptureFixture) -> None:
+    """The others of the list are there, in the fetch and in reads; the log says it once for each field of the class."""
+
+    class Slot(Entity):
+        id: int = 0
+        at: datetime.date | None = None
+
+    slots: Any = RestEndpoint(path="/slots", schema=[Slot])
+    slot: Any = RestEndpoint(path="/slots/:id", schema=Slot)
+    desk = Desk()
+    response = [{"id": n, "at": "2026-11-21" if n % 2 else ""} for n in range(2 * uses)]
+    kept = [n for n in range(2 * uses) if n % 2]
+    assert [found.id for found in desk.answer(slots, response)] == kept
+    assert [found.id for found in desk.data(slots)] == kept
+    assert not desk.read(slot, {"id": 0}).found and desk.read(slot, {"id": 1}).found
+    assert [found.id for found in desk.get(schema.All(Slot))] == kept
+    logged = [record.getMessage() for record in caplog.records]
+    assert len(logged) == 1
+    assert logged[0].startswith("Slot 0 is left out: field 'at' of Slot '0' does not decode: ''")
+    desk.answer(slots, [{"id": 0, "at": "2026-11-22"}])
+    assert desk.data(slot, {"id": 0}).at == datetime.date(2026, 11, 22)
 
 
 def test_a_local_class_converts_what_its_module_names() -> None:

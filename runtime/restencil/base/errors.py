@@ -98,7 +98,12 @@ class ProcessingError(RestencilError):
 
 
 class ConversionError(ProcessingError):
-    """A conversion of a schema failed on a stored value; its cause is what the conversion raised."""
+    """A stored value does not decode or convert; its cause, if any, is what the conversion raised.
+
+    What holds such a value is unusable to its readers: none of them raises this. `field` is the field of a record.
+    """
+
+    field = ""
 
 
 class AbortError(RestencilError):
@@ -129,20 +134,25 @@ class HookScopeError(RestencilError, RuntimeError):
 
 
 class MissingFieldError(RestencilError, AttributeError):
-    """A required field of a record has no value: the response lacked it, or its entity is not in the store."""
+    """A required field of a record has no value: no answer had it, or its entity is not in the store.
 
-    def __init__(self, owner: str, pk: str | None, field: str) -> None:
+    `reason` says which, and what would bring the value.
+    """
+
+    def __init__(self, owner: str, pk: str | None, field: str, reason: str = "") -> None:
         whose = owner if pk is None else f"{owner} {pk!r}"
+        reason = reason or "no answer so far had it, or its entity is not in the store"
         super().__init__(
-            f"{whose} has no value for its required field {field!r}: the server left it out or its entity is not in "
-            "the store; declare it optional if the API may leave it out"
+            f"{whose} has no value for its required field {field!r}: {reason}; declare it optional if the API may "
+            "leave it out"
         )
         self.owner = owner
         self.pk = pk
         self.field = field
+        self.reason = reason
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.owner, self.pk, self.field)
+        return type(self), (self.owner, self.pk, self.field, self.reason)
 
 
 def _restored(kind: type[RestencilError], args: tuple[Any, ...], members: dict[str, Any]) -> RestencilError:

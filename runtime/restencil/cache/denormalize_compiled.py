@@ -6,11 +6,12 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeAlias
 
 from ..base.code import Source
+from ..base.errors import ConversionError
 from ..base.values import INVALID, SCALARS, UNDEFINED, ReadOnlyDict, ReadOnlyList, kind_of, read_only
 from ..schema.collection import Collection
 from ..schema.containers import Choice, List, Object, Union, Values
 from ..schema.derived import Query
-from ..schema.entity import EntityModel, EntitySchema, Relation
+from ..schema.entity import EntityModel, EntitySchema, Relation, left_out
 from ..schema.notation import Conversion
 from ..schema.protocol import EntityNode, Schema, definitions
 from ..schema.record import new_instance, set_members, set_record
@@ -235,6 +236,7 @@ class _Statements:
         """The node that a call out of the function has to be told of, where the reader does not know it."""
         self._inside: list[Schema] = []
         source.scope.update(
+            ConversionError=ConversionError,
             EMPTY=EMPTY,
             INVALID=INVALID,
             Node=Node,
@@ -243,6 +245,7 @@ class _Statements:
             SCALARS=SCALARS,
             UNDEFINED=UNDEFINED,
             compile_entity=compile_entity,
+            left_out=left_out,
             linked=linked,
             new_instance=new_instance,
             read_only=read_only,
@@ -392,12 +395,19 @@ class _Statements:
             source.put("set_members(instance, {})")
             with source.block("if place is not None:"):
                 source.put("reader.register(place, node, instance)")
-        self._members(model)
-        # As in an object: what makes the entity unusable leaves the loop that runs once.
-        with source.block("while True:"):
-            for relation in model.relations:
-                self._relation(relation, model)
-            source.put("set_members(instance, members)", "break")
+        if not (model.codecs or model.relations):
+            self._members(model)
+            source.put("set_members(instance, members)")
+        else:
+            with source.block("try:"):
+                self._members(model)
+                # As in an object: what makes the entity unusable leaves the loop that runs once.
+                with source.block("while True:"):
+                    for relation in model.relations:
+                        self._relation(relation, model)
+                    source.put("set_members(instance, members)", "break")
+            with source.block("except ConversionError as error:"):
+                source.put(f"instance = left_out({cls}, pk, error)")
         if not cyclic:
             source.put("node.value = instance", "home[pk] = node")
         source.put("return instance")

@@ -75,7 +75,8 @@ def explain(store: Store, request: Request) -> Explanation:
     in_flight = request.identity in store.in_flight.joinable
     entities = tuple(sorted(store.paths(request)))
     expires_in = reading.expires_at - now
-    reasons = [*_origin(rules, reading, meta), *_freshness(reading, meta, expires_in)]
+    unanswered = None if reading.found else store.unanswered(request)
+    reasons = [*_origin(rules, reading, meta, unanswered), *_freshness(reading, meta, expires_in)]
     if rules.invalid_if_stale:
         reasons.append("invalid_if_stale: stale data is not shown while it is fetched anew")
     if rules.side_effect:
@@ -103,13 +104,15 @@ def explain(store: Store, request: Request) -> Explanation:
     )
 
 
-def _origin(rules: Rules, reading: Reading, meta: KeyMeta | None) -> list[str]:
+def _origin(rules: Rules, reading: Reading, meta: KeyMeta | None, unanswered: str | None) -> list[str]:
     """Where what a read finds comes from, or why there is nothing."""
     if meta is None:
         if reading.found:
             return ["it was never fetched; the data is assembled from entities that came with other responses"]
         if rules.schema is None:
             return ["it was never fetched"]
+        if unanswered is not None:
+            return [f"it was never fetched, and {unanswered}"]
         return ["it was never fetched, and the store has nothing usable to assemble it from"]
     if meta.invalidated:
         return ["it was invalidated, so the next read fetches it"]

@@ -14,11 +14,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from ..base.values import DICT, INVALID, UNDEFINED, kind_of
+from ..base.errors import ConversionError
+from ..base.lazy import logger
+from ..base.values import DICT, INVALID, UNDEFINED, Sentinel, kind_of
 from ..schema.collection import Collection
+from ..schema.containers import Union
 from ..schema.entity import UNUSABLE, EntitySchema, usable_pk
 from ..schema.notation import schema_of
 from ..schema.protocol import definitions, is_plain
+from ..schema.stored import record_of
 from .denormalize import Denormalization
 from .denormalize_compiled import reader_of
 from .memo import args_text
@@ -27,7 +31,7 @@ from .reading import INFINITE, Reading, inactive
 from .tables import EMPTY, WHOLE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from threading import RLock
 
     from ..schema.protocol import Schema
@@ -61,10 +65,7 @@ class Lookup:
     # -- the view ------------------------------------------------------------------------------------------------------
 
     def read(self, request: Request) -> Reading:
-        """What a reader of the endpoint finds now, in the view; it never fetches.
-
-        Raises ProcessingError where a stored value does not decode.
-        """
+        """What a reader of the endpoint finds now, in the view; it never fetches."""
         if request.inactive:
             return inactive()
         contents = self.contents
@@ -120,6 +121,16 @@ class Lookup:
             contents.refresh()
             return self.value_in(reader_of(contents.view, args, contents.memo), schema, args)
 
+    def unanswered(self, request: Request) -> str | None:
+        """Why an entity that came with other responses does not answer a request; None where there is none, or does."""
+        with self.lock:
+            self.contents.refresh()
+            state, schema = self.contents.view, request.rules.schema
+            if schema is None or state.result(request.key) is not UNDEFINED:
+                return None
+            found = schema.query_key(request.args, Denormalization(state, request.args))
+            return _unanswered(state, request, schema, found)
+
     def paths(self, request: Request) -> set[Cell]:
         """Every entity and collection that a read of the endpoint touches, nested ones included."""
         with self.lock:
@@ -174,7 +185,11 @@ class Lookup:
             if not _is_complete(stored):
                 return None
             slot = args_text(args)
-            data = reader.read(schema, stored, slot)
+            try:
+                data = reader.read(schema, stored, slot)
+            except ConversionError as error:
+                _warn_of(slot, error)
+                return None
             if retention.evicted:
                 cells = _cells(reader, schema, stored, slot)
                 if retention.misses(reader.state, [cell for cell in cells if cell[1] != WHOLE]):
@@ -237,8 +252,14 @@ class Lookup:
         is_complete = True
         if stored is UNDEFINED:
             stored = schema.query_key(request.args, reader)
+            if _unanswered(reader.state, request, schema, stored) is not None:
+                stored = UNDEFINED
             is_complete = _is_complete(stored)
-        data = reader.read(schema, stored, key)
+        try:
+            data = reader.read(schema, stored, key)
+        except ConversionError as error:
+            _warn_of(key, error)
+            return INVALID, BROKEN, 1 if meta is None else meta.expires_at
         cells: list[Cell] = []
         if is_complete and (uses or retention.evicted):
             cells = _cells(reader, schema, stored, key)
@@ -254,6 +275,16 @@ class Lookup:
         if not is_complete:  # what there is of it can be looked at
             return data, LACKING, expires_at
         return data, MISSING if data is UNDEFINED else USABLE, expires_at
+
+
+_warned: Final[set[str]] = set()
+
+
+def _warn_of(slot: str, error: ConversionError) -> None:
+    """Logs once for each key that its result holds a value which does not convert, so that reads ask anew."""
+    if slot not in _warned:
+        _warned.add(slot)
+        logger.warning("%s: what is stored is not usable: %s", slot, error)
 
 
 def _is_of(ready: Ready, request: Request) -> bool:
@@ -283,6 +314,8 @@ def _built(base: Tables, memo: Memo, request: Request) -> tuple[Any, Sequence[Ce
         if type(pk) is not str:
             return None
         data = base.entities.get(model.key, EMPTY).get(pk)
+        if stored is None and _demand(request, schema, data) is not None:
+            return None
         if type(data) is model.cls:
             return data, ((model.key, pk),)
         homes = memo.entities.get(model.key)
@@ -309,6 +342,41 @@ def _pk_of(schema: EntitySchema, args: tuple[Any, ...]) -> str | None:
         return None
     pk = params.get(name)
     return pk if type(pk) is str and pk not in UNUSABLE else usable_pk(pk)
+
+
+def _unanswered(state: State, request: Request, schema: Schema, query_key: Any) -> str | None:
+    """Why an entity that came with other responses does not answer a request, in words; None where it does."""
+    node: Schema | None = schema
+    attribute = None
+    if isinstance(schema, Union) and isinstance(query_key, DICT):
+        node, query_key = schema.choice.mapping.get(query_key.get("schema")), query_key.get("id")
+        attribute = schema.choice.attribute
+    if isinstance(node, EntitySchema) and type(query_key) is str:
+        return _demand(request, node, state.get(node.model.key, query_key), attribute)
+    return None
+
+
+def _demand(request: Request, schema: EntitySchema, stored: Any, attribute: Any = None) -> str | None:
+    """Why an entity does not answer a request, in words; None where it does, and where nothing usable is stored.
+
+    `attribute` is the parameter that tells the kind of entity, where there are several.
+    """
+    needed, telling = request.rules.demands(schema.model)
+    if needed and stored is not None and not isinstance(stored, Sentinel):
+        record: Mapping[str, Any] = record_of(stored)
+        if isinstance(record, dict) and not needed <= record.keys():
+            lacking = ", ".join(sorted(needed - record.keys()))
+            return f"the {schema.title} that came with other responses lacks what a call needs: {lacking}"
+    params: Any = request.args[0] if request.args else None
+    if telling is not None and kind_of(params) is dict and not params.keys() <= telling:
+        own = [
+            str(name)
+            for name, value in params.items()
+            if value is not None and name not in telling and name != attribute
+        ]
+        if own:
+            return f"the call has search parameters of its own: {', '.join(sorted(own))}"
+    return None
 
 
 def _is_complete(query_key: Any) -> bool:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from ..schema.notation import schema_of
 
 if TYPE_CHECKING:
+    from ..schema.entity import EntityModel
     from ..schema.protocol import Schema
 
 PAGE: Final = " page "
@@ -40,7 +41,8 @@ class Rules:
     """What holds for all requests of one endpoint, as far as the cache minds; lengths are in milliseconds.
 
     `raw_schema` is the schema as it was written; `adopts` says that a response was decoded for its call alone, so that
-    its objects may become records as they are.
+    its objects may become records as they are. `needs` are the fields that an entity which came with other responses
+    must have to answer, `path_params` the parameters that say which entity is meant; None: all do.
     """
 
     def __init__(
@@ -56,6 +58,8 @@ class Rules:
         update: Callable[..., Any] | None = None,
         adopts: bool = False,
         list_key: Callable[..., str] | None = None,
+        needs: Iterable[str] = (),
+        path_params: frozenset[str] | None = None,
     ) -> None:
         self.raw_schema = raw_schema
         self.side_effect = side_effect
@@ -70,11 +74,26 @@ class Rules:
         """Of an endpoint whose responses are pages of a list: the key of the list, from a page's arguments."""
         self.simulated = side_effect and get_optimistic_response is not None
         """Whether a fetch shows at once what it is expected to bring."""
+        self.needs = tuple(needs)
+        self.path_params = path_params
+        self._demands: dict[EntityModel, tuple[frozenset[str], frozenset[str] | None]] = {}
 
     @cached_property
     def schema(self) -> Schema | None:
         """The schema that `raw_schema` stands for, looked up at first use."""
         return schema_of(self.raw_schema)
+
+    def demands(self, model: EntityModel) -> tuple[frozenset[str], frozenset[str] | None]:
+        """What an entity that came with other responses has to fulfil to answer a request without asking.
+
+        The names in JSON that its record must have, and the parameters that say no more than which entity is meant.
+        """
+        found = self._demands.get(model)
+        if found is None:
+            needed = frozenset(model.to_json.get(name, name) for name in self.needs if name in model.fields)
+            telling = None if self.path_params is None else self.path_params | model.telling
+            found = self._demands[model] = needed, telling
+        return found
 
 
 class Request:

@@ -74,6 +74,7 @@ class Store:
         self.read_base = lookup.read_base
         self.query = lookup.query
         self.paths = lookup.paths
+        self.unanswered = lookup.unanswered
         self.gc = gc
         if gc is not None:
             gc.attach(self)

@@ -9,7 +9,7 @@ import contextlib
 import functools
 import sys
 import warnings
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, cast, overload
 
@@ -106,6 +106,7 @@ class Endpoint(Generic[P, R]):
     deprecated: str | None
     signature: Any
     signatures: Mapping[str, Any] | None
+    needs: Sequence[str] | None
     error_policy: Any
     get_optimistic_response: Any
     update: Any
@@ -215,6 +216,8 @@ class Endpoint(Generic[P, R]):
             update=self.update,
             adopts=self.plan.decodes,
             list_key=None if self.remove_cursor is None else cast("Endpoint[..., Any]", self).key,
+            needs=self.needs or (),
+            path_params=self.path_params,
         )
 
     def request(self, args: tuple[Any, ...], *, located: bool = False) -> Request:
@@ -234,6 +237,11 @@ class Endpoint(Generic[P, R]):
         return Request(self, self.rules, args, cast("Endpoint[..., Any]", self).key(*args))
 
     # -- arguments ---------------------------------------------------------------------------------------------------
+
+    @property
+    def path_params(self) -> frozenset[str] | None:
+        """The parameters that say what is meant, where others say more of the call; None where all do."""
+        return None
 
     @property
     def lasting_test(self) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from ..base.values import described
+from ..base.values import described, is_sequence
 
 Check: TypeAlias = Callable[[str, Any, Any], None]
 """Called with the name of an option, its value and the endpoint; raises for a value that cannot be."""
@@ -66,6 +66,13 @@ def _one_of(*choices: str) -> Check:
     return check
 
 
+def _names(name: str, value: Any, endpoint: Any) -> None:
+    if not is_sequence(value) or not all(isinstance(part, str) for part in value):
+        raise TypeError(
+            f"{name} of endpoint {endpoint.label} is {value!r:.80}; expected a list or tuple of field names"
+        )
+
+
 _VALUE: Final = Option()
 _HOOK: Final = Option("hook")
 _HTTP_HOOK: Final = Option("hook", http=True)
@@ -88,6 +95,7 @@ OPTIONS: Final[Mapping[str, Option]] = {
     "error_expiry_length": _LENGTH,
     "poll_frequency": _LENGTH,
     "invalid_if_stale": _VALUE,
+    "needs": Option(check=_names, http=True),
     "error_policy": _VALUE,
     "get_optimistic_response": _VALUE,
     "optimistic": _VALUE,
@@ -154,6 +162,7 @@ RESERVED: Final = frozenset(
         "move",
         "paginated",
         "perform",
+        "path_params",
         "perform_async",
         "plan",
         "push",

@@ -138,6 +138,11 @@ class RestEndpoint(Endpoint[P, R]):
     # -- arguments ----------------------------------------------------------------------------------------------------
 
     @property
+    def path_params(self) -> frozenset[str]:
+        """The parameters of the path; what else a call gives goes into the search string."""
+        return self._template.names
+
+    @property
     def has_body(self) -> bool:
         """False for GET, DELETE, HEAD and OPTIONS and where `body=None` is configured, else true; overridable."""
         return self._has_body

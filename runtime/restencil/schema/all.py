@@ -67,7 +67,7 @@ class All(Schema):
     def echo(self, value: Any, echo: Echo) -> Any:
         if not isinstance(value, (list, Mapping)):
             return value
-        found = (echo.visit(self.item, entry) for entry in items_of(value))
+        found = (echo.item(self.item, entry) for entry in items_of(value))
         return ReadOnlyList([entry for entry in found if entry is not UNDEFINED])
 
     def entities(self) -> list[EntitySchema]:

@@ -260,7 +260,7 @@ class List(ItemHolder):
         item = self.item
         if isinstance(item, EntitySchema):
             return ReadOnlyList(item.echo_each(items_of(value), echo))
-        found = (echo.visit(item, entry) for entry in items_of(value))
+        found = (echo.item(item, entry) for entry in items_of(value))
         return ReadOnlyList([entry for entry in found if entry is not UNDEFINED])
 
     @property
@@ -313,7 +313,7 @@ class Values(ItemHolder):
     def echo(self, value: Any, echo: Echo) -> Any:
         if not isinstance(value, MAPPING):
             return read_only(value)
-        found = {name: echo.visit(self.item, entry) for name, entry in value.items()}
+        found = {name: echo.item(self.item, entry) for name, entry in value.items()}
         return ReadOnlyDict({name: entry for name, entry in found.items() if entry is not UNDEFINED})
 
     @property

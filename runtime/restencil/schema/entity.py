@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Final, cast, dataclass_transform
 
 from ..base.errors import ConversionError, ProcessingError
-from ..base.lazy import inspect, json
+from ..base.lazy import inspect, json, logger
 from ..base.values import (
     DICT,
     INVALID,
@@ -208,6 +208,14 @@ class EntitySchema(EntityNode):
     def instance(
         self, record: Mapping[str, Any], pk: str | None, reader: Reader, begun: Callable[[Any], None] | None
     ) -> Any:
+        try:
+            return self._instance(record, pk, reader, begun)
+        except ConversionError as error:
+            return left_out(self.cls, pk, error)
+
+    def _instance(
+        self, record: Mapping[str, Any], pk: str | None, reader: Reader, begun: Callable[[Any], None] | None
+    ) -> Any:
         model = self.model
         instance, members = self._begun(record)
         if instance is None:
@@ -272,7 +280,7 @@ class EntitySchema(EntityNode):
                 if type(instance) is cls:
                     found.append(instance)
                     continue
-            instance = echo.visit(self, value)
+            instance = echo.item(self, value)
             if instance is not UNDEFINED:
                 found.append(instance)
         return found
@@ -289,7 +297,13 @@ class EntitySchema(EntityNode):
         members = dict(instance.__dict__)
         for relation in model.relations:
             if relation.in_json in record:
-                nested = echo.visit(relation.node, record[relation.in_json])
+                entry = record[relation.in_json]
+                try:
+                    nested = echo.visit(relation.node, entry)
+                except ConversionError as error:
+                    if not error.field:
+                        raise relation.failure(entry, self.cls, model.pk_in(record), error) from error.__cause__
+                    nested = UNDEFINED
                 members[relation.name] = None if nested is UNDEFINED else nested
         set_members(instance, members)
         return instance
@@ -382,6 +396,16 @@ class EntityModel(Model):
         return _pk_name(self)
 
     @cached_property
+    def telling(self) -> frozenset[str]:
+        """The parameters that say which entity is meant: those of the primary key and of the indexes."""
+        setting = self.setting("pk")
+        names = ["id"] if setting is None else [setting] if isinstance(setting, str) else setting
+        if callable(names):
+            names = self.fields  # which of them it looks at is its own business
+        known = {*cast("Iterable[str]", names)}
+        return frozenset(known | {self.to_json.get(name, name) for name in known} | {*self.indexes})
+
+    @cached_property
     def banned(self) -> frozenset[str]:
         """Names in JSON that no attribute can have: those of the class's members, and of fields with another name."""
         return self.members | self.to_json.keys()
@@ -406,6 +430,9 @@ class EntityModel(Model):
         if record is None:
             record = instance.__dict__ if self.direct else self.encoded(instance.__dict__)
         return self.pk(record, None, None, ())
+
+    def pk_in(self, record: Mapping[str, Any]) -> str | None:
+        return None if self.pk_name is None else usable_pk(record.get(self.pk_name))
 
     @property
     def relations(self) -> tuple[Relation, ...]:
@@ -488,15 +515,36 @@ class Relation:
     def shown(self, entry: Any, cls: type[Any], pk: str | None, reader: Reader) -> Any:
         """What an entity shows in the field; `UNDEFINED` for a missing and `INVALID` for an unusable object.
 
-        Raises ProcessingError where a value does not convert, naming class, pk, field and value.
+        Raises ConversionError where a value does not convert, naming class, pk, field and value.
         """
         try:
             return entry if entry is None else reader.visit(self.node, entry)
         except ConversionError as error:
-            raise ProcessingError(
-                f"field {self.name!r} of {cls.__name__} {pk!r} does not decode: {entry!r} ({error.__cause__}); "
-                "give the field the schema that fits what the server sends"
-            ) from error.__cause__
+            raise self.failure(entry, cls, pk, error) from error.__cause__ or error
+
+    def failure(self, entry: Any, cls: type[Any], pk: str | None, error: ConversionError) -> ConversionError:
+        """The error for a stored value of the field that its schema does not convert."""
+        failure = ConversionError(
+            f"field {self.name!r} of {cls.__name__} {pk!r} does not decode: {entry!r} ({error.__cause__ or error}); "
+            "give the field the schema that fits what the server sends"
+        )
+        failure.field = self.name
+        return failure
+
+
+_left_out: Final[set[tuple[type[Any], str]]] = set()
+
+
+def left_out(cls: type[Any], pk: str | None, error: ConversionError) -> Sentinel:
+    """A record with a value that does not decode is invalid for the class: lists leave it out, a `get` asks.
+
+    That is logged once for each field of the class.
+    """
+    kind = cls, error.field
+    if kind not in _left_out:
+        _left_out.add(kind)
+        logger.warning("%s %s is left out: %s", cls.__name__, pk, error)
+    return INVALID
 
 
 def is_falsy(value: Any) -> bool:

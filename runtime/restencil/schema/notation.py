@@ -34,8 +34,10 @@ class Conversion(Schema):
     def denormalize(self, stored: Any, reader: Reader) -> Any:
         try:
             return self.converted(stored)
-        except ProcessingError:
+        except ConversionError:
             raise
+        except ProcessingError as error:
+            raise ConversionError(str(error)) from error
         except Exception as error:
             raise ConversionError(
                 f"{stored!r:.100} does not convert by {self.title}: {error}; give the schema a conversion that fits "

@@ -13,6 +13,7 @@ from contextvars import ContextVar
 from typing import Any, ClassVar, Final, Protocol, TypeAlias
 from weakref import WeakSet
 
+from ..base.errors import ConversionError
 from ..base.values import SCALARS, TUPLE, UNDEFINED, Meta, ReadOnlyList, read_only
 from .stored import Growth
 
@@ -332,6 +333,13 @@ class Echo:
         if value is None:
             return None
         return schema.echo(list(value) if isinstance(value, TUPLE) else value, self)
+
+    def item(self, schema: Schema | None, value: Any) -> Any:
+        """The echo of one value among several; `UNDEFINED` for one that does not decode, which readers leave out."""
+        try:
+            return self.visit(schema, value)
+        except ConversionError:
+            return UNDEFINED
 
 
 class _Definitions:

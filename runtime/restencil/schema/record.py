@@ -13,7 +13,7 @@ import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar, dataclass_transform
 
-from ..base.errors import MissingFieldError, ProcessingError
+from ..base.errors import ConversionError, MissingFieldError, ProcessingError
 from ..base.values import LIST, MAPPING, SCALARS, SEQUENCE, UNDEFINED, is_dict, is_list, is_mapping, kind_of, read_only
 from .codec import Codec, codec_of, encode_any
 
@@ -146,7 +146,17 @@ class _Required:
     def __get__(self, instance: Record | None, owner: type[Record]) -> Any:
         if instance is None:
             raise AttributeError(f"required field {self._name!r} of {owner.__name__!r} has no default")
-        raise MissingFieldError(owner.__name__, identity_of(instance), self._name)
+        raise MissingFieldError(owner.__name__, identity_of(instance), self._name, self._reason(instance, owner))
+
+    def _reason(self, instance: Record, owner: type[Record]) -> str:
+        """Why there is no value, and what would bring it."""
+        json_name = owner.__model__.to_json.get(self._name, self._name)
+        record = stored_record(instance) or {}
+        stored = record.get(json_name)
+        if stored is not None:
+            return f"it is {stored!r:.100}, which is not in the store; an answer that holds that entity would bring it"
+        shown = "" if json_name == self._name else f" ({json_name!r} in JSON)"
+        return f"no answer so far had it{shown}; one with the whole record would bring it, as that of `get` is"
 
 
 class _Made:
@@ -250,6 +260,10 @@ class Model:
         """Plain records have no identity."""
         return None
 
+    def pk_in(self, record: Mapping[str, Any]) -> str | None:
+        """The primary key that stands in a record as it is, for messages."""
+        return None
+
     def attributes(self, record: Mapping[str, Any], pk: str | None = None) -> dict[str, Any]:
         """The instance members of a record in wire form: Python names, Python values, containers read-only.
 
@@ -267,21 +281,31 @@ class Model:
         for name, codec in self.codecs.items():
             value = members.get(name)
             if value is not None:
-                members[name] = self.decode(name, codec, value, pk)
+                members[name] = self.decode(name, codec, value, pk, record)
         return members
 
-    def decode(self, name: str, codec: Codec, value: Any, pk: str | None) -> Any:
+    def decode(
+        self, name: str, codec: Codec, value: Any, pk: str | None, record: Mapping[str, Any] | None = None
+    ) -> Any:
         """One value of a field in Python form. Raises ProcessingError naming class, pk, field and value."""
         try:
             return read_only(codec.decode(value))
-        except ProcessingError:
+        except ConversionError:
             raise
         except Exception as error:
-            whose = f"{self.cls.__name__} {pk!r}" if pk is not None else self.cls.__name__
-            raise ProcessingError(
-                f"field {name!r} of {whose} does not decode: {value!r} ({error}); "
-                "give the field the type that the server sends, or a decode function"
-            ) from error
+            if isinstance(error, ProcessingError):
+                text = str(error)  # a record inside has said where it is
+            else:
+                if pk is None and record is not None:
+                    pk = self.pk_in(record)
+                whose = f"{self.cls.__name__} {pk!r}" if pk is not None else self.cls.__name__
+                text = (
+                    f"field {name!r} of {whose} does not decode: {value!r} ({error}); "
+                    "give the field the type that the server sends, or a decode function"
+                )
+            failure = ConversionError(text)
+            failure.field = name
+            raise failure from error
 
     def encoded(self, members: Mapping[str, Any]) -> dict[str, Any]:
         """Members with Python names and values in wire form; what is in wire form already passes unchanged."""
@@ -520,19 +544,23 @@ class Record(metaclass=RecordMeta):
         return cls.from_js(props)
 
     def to_dict(self) -> dict[str, Any]:
-        """A plain dict of all members under their Python names, defaults filled in, undeclared members included."""
+        """A plain dict of the members under their Python names, defaults filled in, undeclared members included.
+
+        A required field that is absent is left out.
+        """
         model = type(self).__model__
         own = self.__dict__
         members: dict[str, Any] = {
-            name: own[name] if name in own else None if declared.required else getattr(self, name)
+            name: own[name] if name in own else getattr(self, name)
             for name, declared in model.fields.items()
+            if name in own or not declared.required
         }
         hidden = model.members  # values of cached properties lie among the members and are none
         members.update((name, value) for name, value in own.items() if name not in members and name not in hidden)
         record = stored_record(self)
         if record is not None and record is not self.__dict__:
             for json_name, value in record.items():
-                if json_name not in model.to_python and json_name not in members:
+                if json_name not in model.to_python and json_name not in members and json_name not in model.fields:
                     members[json_name] = read_only(value)
         return members
 
