@@ -289,10 +289,10 @@ class Field:
     `type` is an `Optional` where null or absence is allowed (also by `optional: true`).
 
     `default` is the resolved default as JSON under Python names (RFC 3339 text, a mapping for an object, …), or
-    `MISSING` where there is none: `required` says so too. For fields of entities and objects it is always filled in
-    from the table of types, except for entities, unions and object schemas. `written_default` tells a default that the
-    spec gives from one that follows from the type. Parameters, body fields and members of object schemas have a default
-    only where the spec writes it; they are required without `?` and without a default.
+    `MISSING` where there is none: `required` says so too. For fields of entities and objects it is filled in from the
+    table of types where that has an honest zero (`absent` of the spec says otherwise). `written_default` tells a
+    default that the spec gives from one that follows from the type. Parameters, body fields and members of object
+    schemas have a default only where the spec writes it; they are required without `?` and without a default.
     """
 
     name: str
@@ -524,7 +524,8 @@ class Endpoint:
     collection. `collection` is the first collection of the schema, what `push` and the like work on.
     `extenders` holds what exists of `push`, `unshift`, `assign`, `get_page` on this endpoint; they inherit from it.
 
-    `schema` None: no schema. `returns`: the type of the value where the spec gives one, else None.
+    `needs` are the fields, by their Python names, that a record which came with another answer must have to answer a
+    call. `schema` None: no schema. `returns`: the type of the value where the spec gives one, else None.
     `base` is the endpoint class to build on, None for the runtime's own. `headers` are all static headers, those of the
     spec and the resource included. `optimistic` says that the standard optimistic payload applies to it.
     """
@@ -554,6 +555,7 @@ class Endpoint:
     process: Reference | None = None
     update: Reference | None = None
     get_optimistic_response: Reference | None = None
+    needs: tuple[str, ...] = ()
     description: str = ""
     deprecated: str | None = None
     example: Example | None = None
@@ -615,6 +617,9 @@ class Resource:
 # ------------------------------------------------------------------------------------------------------------- the spec
 
 WireNames: TypeAlias = Literal["as_is", "snake_case", "camelCase", "PascalCase", "kebab-case"]
+
+Absent: TypeAlias = Literal["raise", "zero"]
+"""What fields without a default give where no answer had them, apart from what is usual."""
 
 
 AuthKind: TypeAlias = Literal["header", "bearer", "basic", "cookie", "query"]

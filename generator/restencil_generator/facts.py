@@ -67,6 +67,24 @@ def facts(type: d.Type) -> Facts:
             return dataclasses.replace(_OTHERS[type.__class__], bare=type)
 
 
+def absent_of(type: d.Type, enums: Mapping[str, d.Enum], absent: d.Absent | None) -> d.Json | d.Missing:
+    """The default of a field of an entity or object that writes none; MISSING where reading it while absent raises.
+
+    `absent` is what the spec says; None: only kinds with an honest zero have one.
+    """
+    if absent == "zero" or isinstance(type, d.Optional | d.Const):
+        return zero_of(type, enums)
+    if absent == "raise" or not _has_honest_zero(type):
+        return d.MISSING
+    return zero_of(type, enums)
+
+
+def _has_honest_zero(type: d.Type) -> bool:
+    if isinstance(type, d.Scalar):
+        return SCALARS[type.name].honest
+    return facts(type).shape in ("list", "mapping")
+
+
 def zero_of(type: d.Type, enums: Mapping[str, d.Enum]) -> d.Json | d.Missing:
     """The default that follows from a type; MISSING for entities, unions and object schemas."""
     if isinstance(type, d.EnumRef):

@@ -108,7 +108,8 @@ class Scalar:
     """A type that is one word.
 
     `zero` is the default that follows from it, `expected` what a value is called in messages, `python` the module
-    (None for what is built in) and the name of its type, `others` what other languages call it.
+    (None for what is built in) and the name of its type, `others` what other languages call it. A zero is `honest`
+    where nobody takes it for a value of the server's: an empty text is, a moment in 1970 is not.
     """
 
     zero: d.Json
@@ -120,15 +121,18 @@ class Scalar:
     """Whether a path parameter is one because the entity's field of its name is."""
     converted: bool = False
     """Whether what a read gives is something else than the JSON."""
+    honest: bool = False
     word: bool = True
     """Whether the word is a type in every position; `bytes` is one in a multipart body alone."""
 
 
 SCALARS: Final[Mapping[d.ScalarName, Scalar]] = {
-    "string": Scalar("", "a text", (None, "str"), "A text.", ("str", "text"), in_path=True),
-    "integer": Scalar(0, "a whole number", (None, "int"), "A whole number.", ("int", "long"), in_path=True),
-    "number": Scalar(0.0, "a number", (None, "float"), "A number.", ("float", "double"), in_path=True),
-    "boolean": Scalar(False, "true or false", (None, "bool"), "`true` or `false`.", ("bool",)),
+    "string": Scalar("", "a text", (None, "str"), "A text.", ("str", "text"), in_path=True, honest=True),
+    "integer": Scalar(
+        0, "a whole number", (None, "int"), "A whole number.", ("int", "long"), in_path=True, honest=True
+    ),
+    "number": Scalar(0.0, "a number", (None, "float"), "A number.", ("float", "double"), in_path=True, honest=True),
+    "boolean": Scalar(False, "true or false", (None, "bool"), "`true` or `false`.", ("bool",), honest=True),
     "datetime": Scalar(
         "1970-01-01T00:00:00Z",
         "a date with a time such as '2020-01-31T12:00:00Z'",
@@ -170,7 +174,7 @@ SCALARS: Final[Mapping[d.ScalarName, Scalar]] = {
         in_path=True,
         converted=True,
     ),
-    "any": Scalar(None, "any JSON", ("typing", "Any"), "Any JSON.", ("json",)),
+    "any": Scalar(None, "any JSON", ("typing", "Any"), "Any JSON.", ("json",), honest=True),
     "bytes": Scalar("", "a text", (None, "bytes"), "A file: a field of a multipart body.", word=False),
 }
 
@@ -578,6 +582,10 @@ ROWS: Final = (
         label="'{key}'"),
     Row("spec", "wire_names", Word(get_args(d.WireNames)), "How names look in JSON.", default="as_is",
         label="'{key}'"),
+    Row("spec", "absent", Word(get_args(d.Absent)),
+        "What a field without `default` gives where no answer had it: `raise` raises `MissingFieldError` for every "
+        "kind, `zero` makes up the zero of its kind.",
+        otherwise="texts, numbers, booleans, lists and maps give their zero, all else raises", label="'{key}'"),
     Row("spec", "auth", Section("auth", "write {header: NAME} or the like"), "How the client shows who asks.",
         label="'{key}'"),
     # ------------------------------------------------------------------------------------------------------------ auth
@@ -626,6 +634,9 @@ ROWS: Final = (
         "How the next page is found."),
     Row("resource", "optimistic", Flag(), "Whether changes show before the server has answered.", default=False),
     Row(_ALL, "options", Section("options"), "How answers are kept and asked for."),
+    Row("endpoint", "needs", Texts(noun="field"),
+        "The fields that a record which came with another answer must have to answer a call; `[]` for none.",
+        otherwise="for `get`, every field of its entity that has neither `?` nor `default`"),
     Row("endpoint", "process", Code(), "Makes the value of an answer."),
     Row("endpoint", "update", Code(), "Changes other cached answers after success."),
     Row("endpoint", "get_optimistic_response", Code(), "Makes up the answer before the server has given one."),

@@ -104,6 +104,7 @@ def endpoint_options(endpoint: d.Endpoint, resource: d.Resource) -> Options:
     found["process"] = endpoint.process
     found["update"] = endpoint.update
     found["get_optimistic_response"] = endpoint.get_optimistic_response
+    found["needs"] = endpoint.needs or None
     found["optimistic"] = any(one.optimistic for one in family) or None
     found["wire"] = {field.python: field.wire for field in _keywords(endpoint) if field.python != field.wire} or None
     found["deprecated"] = resource.deprecated if endpoint.deprecated is None else endpoint.deprecated

@@ -118,7 +118,12 @@ def _types() -> str:
     scalars = _table(
         ("written", "what it is", "in Python", "default"),
         (
-            (f"`{name}`", scalar.help, f"`{'.'.join(filter(None, scalar.python))}`", f"`{json.dumps(scalar.zero)}`")
+            (
+                f"`{name}`",
+                scalar.help,
+                f"`{'.'.join(filter(None, scalar.python))}`",
+                f"`{json.dumps(scalar.zero)}`" if scalar.honest else "none",
+            )
             for name, scalar in SCALARS.items()
         ),
     )

@@ -15,7 +15,7 @@ from restencil_generator.reading import Reader
 from restencil_generator.tree import MappingNode, Node, ScalarNode
 
 if TYPE_CHECKING:
-    from restencil_generator.declaration import WireNames
+    from restencil_generator.declaration import Absent, WireNames
 
 Kind: TypeAlias = Literal["enum", "object", "entity"]
 
@@ -59,6 +59,7 @@ class Declared(Reader):
     def __init__(self, problems: list[Problem]) -> None:
         super().__init__(problems)
         self.wire: WireNames = "as_is"
+        self.absent: Absent | None = None
         self.kinds: dict[str, Kind] = {}
         self.sources: dict[str, EntitySource] = {}
         self.enums: dict[str, d.Enum] = {}

@@ -329,6 +329,7 @@ class Family:
             process=given["process"] or base.process,
             update=given["update"] or base.update,
             get_optimistic_response=given["get_optimistic_response"] or base.get_optimistic_response,
+            needs=self._needs(own, base, schema),
             description=given["description"],
             deprecated=given["deprecated"],
             example=self.examples.get(name) if meant else None,
@@ -337,6 +338,22 @@ class Family:
         endpoint = self._paged(endpoint, own, base)
         self._check(endpoint, own)
         return endpoint
+
+    def _needs(self, own: Written, base: d.Endpoint, schema: d.Type | None) -> tuple[str, ...]:
+        """The fields that a record must have to answer a call without a request: as written, inherited, or of `get`."""
+        types, given = self.types, own.given
+        entities = _one_entity(schema, types.entities)
+        if "needs" in given:
+            if not entities:
+                message = f"the schema of {own.what} is not one entity, so nothing that the store has could answer it"
+                types.report("key-not-here", message, given.key("needs"), "remove it")
+            for name, node in given["needs"] or ():
+                if entities and not any(entity.field(name) for entity in entities):
+                    types.unknown_field(name, node, f"'needs' of {own.what}", entities[0].name)
+            return tuple(_python_names(entities, [name for name, _ in given["needs"] or ()]))
+        if own.name == "get":
+            return tuple(_needed(entities))
+        return base.needs if schema == base.schema else ()
 
     def _method(self, own: Written, base: d.Endpoint) -> tuple[str, bool]:
         """The method, and whether a call has a side effect.
@@ -489,6 +506,34 @@ def find_collection(schema: d.Type | None) -> d.CollectionOf | None:
             return next((found for member in members if (found := find_collection(member.type)) is not None), None)
         case _:
             return None
+
+
+def _one_entity(schema: d.Type | None, entities: Mapping[str, d.Entity]) -> list[d.Entity]:
+    """The entity that an answer is, or those that it may be one of; none for lists and objects."""
+    if isinstance(schema, d.Optional):
+        schema = schema.item
+    if not isinstance(schema, d.EntityRef | d.UnionOf):
+        return []
+    return [entities[name] for name in facts(schema).entities if name in entities]
+
+
+def _needed(entities: list[d.Entity]) -> list[str]:
+    """The fields that a whole record has: those with neither `?` nor a default, by their Python names.
+
+    What one entity of a union may lack, none of them needs.
+    """
+    needed: dict[str, bool] = {}
+    for entity in entities:
+        for field in entity.all_fields:
+            may_lack = isinstance(field.type, d.Optional | d.Const) or field.written_default or field.name in entity.pk
+            needed[field.python] = needed.get(field.python, True) and not may_lack
+    return [name for name, is_needed in needed.items() if is_needed]
+
+
+def _python_names(entities: list[d.Entity], names: list[str]) -> dict[str, None]:
+    """The Python names of fields, each once."""
+    found = (entity.field(name) for name in names for entity in entities)
+    return {field.python: None for field in found if field is not None}
 
 
 def _is_standard(name: str) -> bool:

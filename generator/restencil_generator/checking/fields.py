@@ -7,7 +7,7 @@ import dataclasses
 from restencil_generator import declaration as d
 from restencil_generator.checking.forms import Context
 from restencil_generator.checking.types import Types
-from restencil_generator.facts import zero_of
+from restencil_generator.facts import absent_of
 from restencil_generator.language import FORMS, POSITIONS, relatives, rows
 from restencil_generator.names import Use, pascal_case, python_name, wire_name
 from restencil_generator.problems import quoted
@@ -96,7 +96,7 @@ def _type(types: Types, given: Given, context: Context) -> d.Type | None:
 
 def _default(types: Types, type: d.Type, written: WithPlaces | None, context: Context) -> d.Json | d.Missing:
     if written is None:
-        return zero_of(type, types.enums) if POSITIONS[context.position].zero else d.MISSING
+        return absent_of(type, types.enums, types.absent) if POSITIONS[context.position].zero else d.MISSING
     if written.usable:
         types.later.append(lambda: _check_default(types, type, written, context.what))
     return written.value

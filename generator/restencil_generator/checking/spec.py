@@ -30,6 +30,7 @@ def check(root: MappingNode, file: str, problems: list[Problem]) -> d.Spec | Non
     begin = Place(root.file, root.line + 1, root.column + 1, root.line + 1, root.column + 2)
     given = types.section("spec", root, "the spec", begin)
     types.wire = given["wire_names"]
+    types.absent = given["absent"]
     client = _client(types, given)
     top = settings.settings(given)
     nodes = collect(types, given)

@@ -99,7 +99,28 @@ class Klass(
 ):
     """Ends with a quote " """
 
-    @restencil.rest()
+    @restencil.rest(
+        needs=(
+            "list",
+            "dict",
+            "str",
+            "int",
+            "float",
+            "bool",
+            "type",
+            "None_",
+            "from_",
+            "to_dict_",
+            "process_",
+            "validate_",
+            "merge_",
+            "classmethod",
+            "object",
+            "name",
+            "l",
+            "O",
+        ),
+    )
     def get(self, *, id: builtins.int) -> Class:
         """`GET /class/:id`
 

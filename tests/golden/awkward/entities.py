@@ -45,7 +45,9 @@ class Entities(
     url_prefix="https://awk.example/%7Bv%7D",
     request_init={"headers": {"X-Weird": "a\"b'c\\d {e} #f"}},
 ):
-    @restencil.rest()
+    @restencil.rest(
+        needs=("pk", "schema", "indexes", "wire", "abstract", "decode", "encode"),
+    )
     def get(self, *, key: str) -> Entity:
         """`GET /entities/:key`"""
         ...

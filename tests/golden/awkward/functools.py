@@ -25,7 +25,7 @@ class Functools(
     url_prefix="https://awk.example/%7Bv%7D",
     request_init={"headers": {"X-Weird": "a\"b'c\\d {e} #f"}},
 ):
-    @_restencil.rest()
+    @_restencil.rest(needs=("cls",))
     def get(self, *, id: int) -> Derived:
         """`GET /derived/:id`"""
         ...

@@ -27,7 +27,7 @@ class Callable(restencil.Entity):
     id: int = restencil.field(default=0, wire="Id")
     collections: str = restencil.field(default="", wire="Collections")
     builtins: Any = restencil.field(default="None", wire="Builtins")
-    Atlas: _Atlas = _Atlas()
+    Atlas: _Atlas = restencil.field(required=True)
     scores: list[int | None] | None = restencil.field(default=[1, None], wire="Scores")
     votes: _builtins.dict[str, int | None] | None = restencil.field(
         default={"up": 1},
@@ -84,7 +84,7 @@ class Getattr(
     url_prefix="https://awk.example/%7Bv%7D",
     request_init={"headers": {"X-Weird": "a\"b'c\\d {e} #f"}},
 ):
-    @restencil.rest()
+    @restencil.rest(needs=("collections", "Atlas", "others"))
     def get(self, *, id: int) -> _Callable:
         """`GET /getattr/:id`"""
         ...

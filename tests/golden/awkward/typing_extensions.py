@@ -27,23 +27,14 @@ class typing(_restencil.Entity):
     id: str = _restencil.field(default="", wire="Id")
     restencil: str = _restencil.field(default='"""', wire="Restencil")
     schema: str = _restencil.field(default="", wire="Schema")
-    datetime: _datetime.datetime = _restencil.field(
-        default=_datetime.datetime(1970, 1, 1, tzinfo=_datetime.UTC),
-        wire="Datetime",
-    )
-    date: _datetime.date = _restencil.field(
-        default=_datetime.date(1970, 1, 1),
-        wire="Date",
-    )
+    datetime: _datetime.datetime = _restencil.field(wire="Datetime", required=True)
+    date: _datetime.date = _restencil.field(wire="Date", required=True)
     time: _datetime.time | None = _restencil.field(default=None, wire="Time")
-    decimal: _decimal.Decimal = _restencil.field(
-        default=_decimal.Decimal(0),
-        wire="Decimal",
-    )
-    uuid: _uuid.UUID = _restencil.field(default=_uuid.UUID(int=0), wire="Uuid")
-    builtins: Any = _restencil.field(default="any", wire="Builtins")
+    decimal: _decimal.Decimal = _restencil.field(wire="Decimal", required=True)
+    uuid: _uuid.UUID = _restencil.field(wire="Uuid", required=True)
+    builtins: Any = _restencil.field(wire="Builtins", required=True)
     number: Decimal = _restencil.field(default=-1, wire="Number")
-    mapping: dict = _restencil.field(default=dict(), wire="Mapping")
+    mapping: dict = _restencil.field(wire="Mapping", required=True)
     errors: list[NotImplementedError] = _restencil.field(default=[], wire="Errors")
 
 
@@ -71,7 +62,18 @@ class TypingExtensions(
     url_prefix="https://awk.example/%7Bv%7D",
     request_init={"headers": {"X-Weird": "a\"b'c\\d {e} #f"}},
 ):
-    @_restencil.rest()
+    @_restencil.rest(
+        needs=(
+            "schema",
+            "datetime",
+            "date",
+            "decimal",
+            "uuid",
+            "builtins",
+            "mapping",
+            "errors",
+        ),
+    )
     def get(self, *, id: str) -> typing:
         """`GET /typing/:id`"""
         ...

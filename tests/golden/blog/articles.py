@@ -68,7 +68,7 @@ class Articles(
 ):
     """What is written."""
 
-    @restencil.rest()
+    @restencil.rest(needs=("author", "tags", "views", "comments"))
     def get(self, *, id: int) -> Article:
         """`GET /articles/:id`"""
         ...

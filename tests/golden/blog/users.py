@@ -25,10 +25,7 @@ class User(restencil.Entity):
     username: str = ""
     email: str | None = None
     address: Address | None = None
-    joined_at: datetime.datetime = restencil.field(
-        default=datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC),
-        wire="joinedAt",
-    )
+    joined_at: datetime.datetime = restencil.field(wire="joinedAt", required=True)
 
 
 class UserBody(typing.TypedDict, total=False):
@@ -50,7 +47,7 @@ class Users(
 ):
     """The people of the blog."""
 
-    @restencil.rest()
+    @restencil.rest(needs=("username", "joined_at"))
     def get(self, *, id: int) -> User:
         """`GET /users/:id`
 

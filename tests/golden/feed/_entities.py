@@ -60,10 +60,7 @@ class Item(restencil.Entity, abstract=True):
 
     id: str = ""
     type: str = ""
-    posted_at: datetime.datetime = restencil.field(
-        default=datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC),
-        wire="postedAt",
-    )
+    posted_at: datetime.datetime = restencil.field(wire="postedAt", required=True)
     author: Account = restencil.field(schema=Account, required=True)
     reactions: dict[str, Reaction] = restencil.field(default={})
 

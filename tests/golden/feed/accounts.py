@@ -22,7 +22,7 @@ class Accounts(
     schema=schema.Lazy("._entities:Account", __name__),
     url_prefix="https://feed.example",
 ):
-    @restencil.rest()
+    @restencil.rest(needs=("handle", "followers"))
     def get(self, *, id: int) -> Account:
         """`GET /accounts/:id`"""
         ...

@@ -50,7 +50,19 @@ class Items(
     ),
     url_prefix="https://feed.example",
 ):
-    @restencil.rest()
+    @restencil.rest(
+        needs=(
+            "posted_at",
+            "author",
+            "reactions",
+            "text",
+            "replies",
+            "url",
+            "question",
+            "options",
+            "votes",
+        ),
+    )
     def get(self, *, id: str) -> Post | Link | Poll:
         """`GET /items/:id`"""
         ...

@@ -23,10 +23,7 @@ class Session(restencil.Entity, pk="token"):
         schema=schema.Lazy("._entities:Account", __name__),
         required=True,
     )
-    expires_at: datetime.datetime = restencil.field(
-        default=datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC),
-        wire="exp",
-    )
+    expires_at: datetime.datetime = restencil.field(wire="exp", required=True)
 
 
 class SessionsLogInBody(typing.TypedDict):
@@ -42,7 +39,7 @@ class Sessions(
     schema=Session,
     url_prefix="https://feed.example",
 ):
-    @restencil.rest()
+    @restencil.rest(needs=("account", "expires_at"))
     def get(self, *, token: str) -> Session:
         """`GET /sessions/:token`"""
         ...

@@ -18,11 +18,11 @@ __all__ = ["OrderLine"]
 
 
 class OrderLine(restencil.Entity, pk=["order_id", "position"]):
-    order_id: uuid.UUID = uuid.UUID(int=0)
+    order_id: uuid.UUID = restencil.field(required=True)
     position: int = 0
     product: Product = restencil.field(
         schema=schema.Lazy(".products:Product", __name__),
         required=True,
     )
     quantity: int = 1
-    price: Money = Money()
+    price: Money = restencil.field(required=True)

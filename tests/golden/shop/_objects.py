@@ -28,7 +28,7 @@ class Dimensions(restencil.Record):
 
 
 class Money(restencil.Record):
-    amount: decimal.Decimal = decimal.Decimal(0)
+    amount: decimal.Decimal = restencil.field(required=True)
     currency: Currency = "EUR"
 
 

@@ -46,7 +46,7 @@ class Categories(
     timeout=10_000,
     retries=2,
 ):
-    @restencil.rest()
+    @restencil.rest(needs=("name",))
     def get(self, *, slug: str) -> Category:
         """`GET /categories/:slug`"""
         ...

@@ -34,9 +34,9 @@ __all__ = [
 
 
 class Order(restencil.Entity):
-    id: uuid.UUID = uuid.UUID(int=0)
+    id: uuid.UUID = restencil.field(required=True)
     state: OrderState = 10
-    placed_at: datetime.datetime = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
+    placed_at: datetime.datetime = restencil.field(required=True)
     lines: list[OrderLine] = restencil.field(
         default=[],
         schema=schema.Collection(
@@ -44,7 +44,7 @@ class Order(restencil.Entity):
             nest_key=lambda parent, key: {"order_id": parent.get("id")},
         ),
     )
-    total: Money = Money()
+    total: Money = restencil.field(required=True)
     notes: dict[str, str] = restencil.field(default={})
 
 
@@ -92,7 +92,7 @@ class Orders(
     optimistic=True,
     body=schema.Object({"state": None, "notes": None}),
 ):
-    @restencil.rest()
+    @restencil.rest(needs=("placed_at", "lines", "total", "notes"))
     def get(self, *, customer: int, id: uuid.UUID) -> Order:
         """`GET /customers/:customer/orders/:id`
 

@@ -40,15 +40,15 @@ class Product(restencil.Entity, indexes=("sku",)):
     sku: str = ""
     """Stock keeping unit, such as `AB-12`."""
     name: str = 'unnamed "product"'
-    price: Money = Money()
+    price: Money = restencil.field(required=True)
     category: Category | None = restencil.field(
         default=None,
         schema=schema.Lazy(".categories:Category", __name__),
     )
-    package: Package = Package()
-    released: datetime.date = datetime.date(1970, 1, 1)
+    package: Package = restencil.field(required=True)
+    released: datetime.date = restencil.field(required=True)
     opens_at: datetime.time = datetime.time(8, 30)
-    updated_at: datetime.datetime = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
+    updated_at: datetime.datetime = restencil.field(required=True)
     rating: float = restencil.field(
         default=0.0,
         decode=restencil.lazy_function("shop_hooks:decode_rating"),
@@ -135,7 +135,21 @@ class Products(
 ):
     """What the shop sells."""
 
-    @restencil.rest(invalid_if_stale=True, error_policy=restencil.always_soft)
+    @restencil.rest(
+        invalid_if_stale=True,
+        error_policy=restencil.always_soft,
+        needs=(
+            "sku",
+            "price",
+            "package",
+            "released",
+            "updated_at",
+            "rating",
+            "stock",
+            "related",
+            "extra",
+        ),
+    )
     def get(self, *, id: int) -> Product:
         """`GET /products/:id`
 

@@ -41,7 +41,7 @@ class Todos(
 ):
     """What there is to do."""
 
-    @restencil.rest()
+    @restencil.rest(needs=("title", "done", "labels"))
     def get(self, *, id: int) -> Todo:
         """`GET /todos/:id`"""
         ...
