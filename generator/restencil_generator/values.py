@@ -157,7 +157,7 @@ class _Fit:
             else:
                 given.add(field.name)
                 yield from self.check(field.type, part, (*at, key))
-        if self.example:
+        if self.example or len(given) < len(value):
             return
         for field in fields:
             if field.required and field.name not in given:

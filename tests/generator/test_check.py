@@ -60,19 +60,19 @@ def field(written: str, head: str = HEAD) -> d.Field:
         ("integer", INTEGER, 0),
         ("number", d.Scalar("number"), 0.0),
         ("boolean", d.Scalar("boolean"), False),
-        ("datetime", d.Scalar("datetime"), "1970-01-01T00:00:00Z"),
-        ("date", d.Scalar("date"), "1970-01-01"),
-        ("time", d.Scalar("time"), "00:00:00"),
-        ("decimal", d.Scalar("decimal"), "0"),
-        ("uuid", d.Scalar("uuid"), "00000000-0000-0000-0000-000000000000"),
+        ("datetime", d.Scalar("datetime"), d.MISSING),
+        ("date", d.Scalar("date"), d.MISSING),
+        ("time", d.Scalar("time"), d.MISSING),
+        ("decimal", d.Scalar("decimal"), d.MISSING),
+        ("uuid", d.Scalar("uuid"), d.MISSING),
         ("any", d.Scalar("any"), None),
         ("string?", d.Optional(STRING), None),
         ("[string]", d.ListOf(STRING), []),
         ("[string?]", d.ListOf(d.Optional(STRING)), []),
         ("{values: integer}", d.ValuesOf(INTEGER), {}),
-        ("Status", d.EnumRef("Status"), "open"),
-        ("Level", d.EnumRef("Level"), 1),
-        ("Money", d.ObjectRef("Money"), {}),
+        ("Status", d.EnumRef("Status"), d.MISSING),
+        ("Level", d.EnumRef("Level"), d.MISSING),
+        ("Money", d.ObjectRef("Money"), d.MISSING),
         ("Money?", d.Optional(d.ObjectRef("Money")), None),
         ("Item", d.EntityRef("Item"), d.MISSING),
         ("Item?", d.Optional(d.EntityRef("Item")), None),
@@ -95,12 +95,42 @@ def field(written: str, head: str = HEAD) -> d.Field:
     ],
 )
 def test_a_field_has_a_type_and_a_default(written: str, type: d.Type | None, default: d.Json | d.Missing) -> None:
-    """The default follows from the type unless it is written; entities and unions have none."""
+    """A default follows from a type with an honest zero unless it is written; moments, enums and entities have none."""
     found = field(written)
     assert type is None or found.type == type
     assert found.default == default
     assert found.required == (default is d.MISSING)
     assert found.written_default == ("default" in written)
+
+
+@pytest.mark.parametrize(
+    ("written", "zero"),
+    [
+        ("string", ""),
+        ("boolean", False),
+        ("any", None),
+        ("datetime", "1970-01-01T00:00:00Z"),
+        ("date", "1970-01-01"),
+        ("time", "00:00:00"),
+        ("decimal", "0"),
+        ("uuid", "00000000-0000-0000-0000-000000000000"),
+        ("[string]", []),
+        ("{values: integer}", {}),
+        ("{collection: [Item], nest: {owner: id}}", []),
+        ("Status", "open"),
+        ("Level", 1),
+        ("Money", {}),
+        ("Item", d.MISSING),
+    ],
+)
+def test_a_spec_may_say_what_absent_fields_give(written: str, zero: d.Json | d.Missing) -> None:
+    """`absent: zero` makes up the zero of every kind, `absent: raise` of none; defaults and `?` go before it."""
+    assert field(written, f"{HEAD}absent: zero\n").default == zero
+    assert field(written, f"{HEAD}absent: raise\n").default is d.MISSING
+    for absent in ("zero", "raise"):
+        assert field("string?", f"{HEAD}absent: {absent}\n").default is None
+        assert field("{type: decimal, default: 3}", f"{HEAD}absent: {absent}\n").default == 3
+        assert field("{const: link}", f"{HEAD}absent: {absent}\n").default == "link"
 
 
 def test_a_field_says_what_is_written_about_it() -> None:

@@ -187,7 +187,7 @@ def test_a_field_called_like_its_type_holds_values_of_it() -> None:
     assert record.Atlas.Zone.Inner is not None
     assert record.Atlas.Zone.Inner.x == 7
     assert (record.scores, record.votes) == ([1, None], {"up": 1})
-    default = awkward.Callable().Atlas
+    default = awkward.Atlas()
     assert default.Zone.Inner is not None
     assert (default.Zone.Inner.x, [zone.Inner for zone in default.zones]) == (1, [None])
 

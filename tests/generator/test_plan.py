@@ -209,7 +209,7 @@ def test_names_of_the_spec_go_before_those_of_modules() -> None:
         """)
     text = files["things.py"]
     assert "import datetime as _datetime\nimport typing as _typing\n\nimport restencil as _restencil\n" in text
-    assert "    datetime: _datetime.datetime = _datetime.datetime(1970, 1, 1, tzinfo=_datetime.UTC)\n" in text
+    assert "    datetime: _datetime.datetime = _restencil.field(required=True)\n" in text
     assert '    str: builtins.str = ""\n' in text
     assert "class Thing(_restencil.Entity):" in text
 
@@ -307,7 +307,7 @@ def test_defaults_are_python_values() -> None:
               day: {type: date, default: "2024-02-03"}
               hour: {type: time, default: "23:59:00"}
               price: {type: decimal, default: "1.50"}
-              whole: decimal
+              whole: {type: decimal, default: 0}
               uid: {type: uuid, default: 12345678-1234-5678-1234-567812345678}
               point: {type: Point, default: {x: 5}}
               points: {type: [Point], default: [{x: 1}, {}]}
@@ -333,7 +333,7 @@ def test_defaults_are_python_values() -> None:
 
 def test_objects_stand_behind_those_their_defaults_are_made_of() -> None:
     """A default that makes another object needs its class to be there."""
-    text = made("objects: {A: {b: B}, B: {c: C, n: integer}, C: {n: integer}}\n")["_objects.py"]
+    text = made("absent: zero\nobjects: {A: {b: B}, B: {c: C, n: integer}, C: {n: integer}}\n")["_objects.py"]
     assert [line for line in text.splitlines() if line.startswith("class ") and "Record" in line] == [
         "class C(restencil.Record):",
         "class B(restencil.Record):",
@@ -438,9 +438,43 @@ def test_a_default_inside_of_a_default_comes_first() -> None:
 def test_what_follows_from_the_resource_is_not_written() -> None:
     """A standard member without overrides is `rest()`."""
     text = resource("members: [get, get_list, push, unshift, update, partial_update, delete]\n")
-    assert text.count("@restencil.rest()\n") == 4
+    assert text.count("@restencil.rest()\n") == 3
+    assert '@restencil.rest(needs=("name", "other_name"))\n    def get(' in text
     assert "@restencil.rest_list(push=_push)\n" in text
     assert "    create = restencil.push_of(get_list)\n" in text
+
+
+def test_get_needs_what_a_whole_record_has() -> None:
+    """Neither what may be null or has a default, nor the pk; what the spec writes replaces it, `[]` with nothing."""
+    entity = """
+        entities:
+          Thing:
+            pk: no
+            fields:
+              no: integer
+              kind: {const: thing}
+              title: string
+              seen_at: datetime
+              note: string?
+              state: {type: string, default: new}
+              tags: [string]
+        resources:
+          things:
+            path: /t/:no
+            schema: Thing
+            members: [get, get_list]
+            endpoints:
+              current: {extends: get, path: /t/current}
+              other: {path: /o/:no}
+              found: {path: /f/:no, needs: [title, note]}
+              get: {options: {timeout: 1s}%s}
+        """
+    text = made(entity % "")["things.py"]
+    assert text.count('needs=("title", "seen_at", "tags")') == 1
+    assert '@restencil.rest(extends="get", path="/t/current")\n' in text
+    assert '@restencil.rest(path="/o/:no")\n' in text
+    assert '@restencil.rest(path="/f/:no", needs=("title", "note"))\n' in text
+    assert "@restencil.rest(timeout=1000)\n    def get(" in made(entity % ", needs: []")["things.py"]
 
 
 def test_overrides_are_written_where_they_differ() -> None:
@@ -453,7 +487,7 @@ def test_overrides_are_written_where_they_differ() -> None:
           delete: {options: {timeout: 5s}}
         """)
     assert "    error_policy=restencil.always_soft,\n    timeout=5000,\n" in text
-    assert "@restencil.rest(timeout=1000)\n    def get(" in text
+    assert '@restencil.rest(timeout=1000, needs=("name", "other_name"))\n    def get(' in text
     assert '@restencil.rest(method="POST", error_policy=None)\n    def update(' in text
     assert "@restencil.rest()\n    def delete(" in text
 

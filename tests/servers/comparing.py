@@ -340,6 +340,8 @@ def unlike(mine: Any, said: Json, server: Server, *, needed: Mapping[str, Json] 
         if name not in theirs:
             if value is not None:
                 yield f"shows {name} as {value!r}, of which the server says nothing"
+        elif value is None and name not in required:
+            pass  # what may be null reads so where no answer had it; where it is needed, None is not enough
         elif not same(value, theirs[name], server):
             yield f"shows {name} as {value!r}, the server says {theirs[name]!r}"
 

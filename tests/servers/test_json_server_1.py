@@ -67,7 +67,6 @@ async def test_reading_shows_what_the_server_has(suite: Suite) -> None:
     await suite.agrees()
 
 
-@pytest.mark.xfail(strict=True, reason="get with search parameters of its own asks, unless this very URL was asked")
 async def test_what_is_embedded_is_asked_for(suite: Suite) -> None:
     """A post that a list brought has no comments; asked for with them it has."""
     await suite.api.posts.get_list()

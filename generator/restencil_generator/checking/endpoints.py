@@ -329,7 +329,7 @@ class Family:
             process=given["process"] or base.process,
             update=given["update"] or base.update,
             get_optimistic_response=given["get_optimistic_response"] or base.get_optimistic_response,
-            needs=self._needs(own, base, schema),
+            needs=() if side_effect else self._needs(own, base, schema),
             description=given["description"],
             deprecated=given["deprecated"],
             example=self.examples.get(name) if meant else None,

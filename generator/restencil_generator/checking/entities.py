@@ -203,13 +203,18 @@ class Entities:
             )
 
 
+def _least(field: d.Field) -> d.Json | d.Missing:
+    """The least that every value of an object holds in a field."""
+    return {} if field.default is d.MISSING and isinstance(field.type, d.ObjectRef) else field.default
+
+
 def object_circles(types: Types) -> None:
-    """Reports objects that hold themselves in every value, so that their default has no end."""
+    """Reports objects that hold themselves in every value, so that a value has no end."""
     needs = {
         name: [
             (inner, field)
             for field in object.fields
-            for inner in dict.fromkeys(objects_in(types.objects, field.type, field.default))
+            for inner in dict.fromkeys(objects_in(types.objects, field.type, _least(field)))
         ]
         for name, object in types.objects.items()
     }
@@ -231,7 +236,7 @@ def object_circles(types: Types) -> None:
                         f"object {quoted(target)} holds itself in {quoted(field.name)} of object {quoted(current)}"
                     )
                     hint = "take its default away" if field.written_default else f"write {target}?"
-                    types.report("object-cycle", f"{message}, so it has no default", field.place, hint)
+                    types.report("object-cycle", f"{message}, so it has no end", field.place, hint)
                 else:
                     stack.append((target, 0))
             else:
