@@ -7,6 +7,7 @@ from collections.abc import Generator
 from typing import TYPE_CHECKING, Any, Final, Protocol
 from weakref import WeakSet
 
+from ..base.bodies import BodyStart, say_not_repeated
 from ..base.errors import AbortError, NetworkError, ResetError
 from ..base.lazy import asyncio, logger, logging, uuid
 from ..base.steps import drive, drive_async, enter, leave
@@ -306,21 +307,23 @@ class NetworkManager(Manager):
                 endpoint = _with_idempotency_key(endpoint)
             if retries.budget is not None:
                 retries.budget.earn()
+        args = in_flight.request.args
+        start = BodyStart(args[-1] if args else None)
         attempt = 0
         refreshed = refreshing.get()
         while True:
             started = store.next_id()
             try:
-                return (yield from endpoint.steps(in_flight.request.args))
+                return (yield from endpoint.steps(args))
             except NetworkError as error:
                 if error.status == 401 and endpoint.refresh is not None and not refreshed:
                     refreshed = True
                     renewed = yield from refresh_token(store, endpoint, error, started, blocking=core.is_blocking)
-                    if renewed and in_flight.is_wanted():
+                    if renewed and in_flight.is_wanted() and _rewound(start, error):
                         continue
                     raise
                 delay = None if retries is None else retries.delay(attempt, error, store.now())
-                if delay is None or not in_flight.is_wanted():
+                if delay is None or not in_flight.is_wanted() or not _rewound(start, error):
                     raise
                 attempt += 1
                 logger.info("%s: %s, retry %d in %d ms", in_flight.identity[0], type(error).__name__, attempt, delay)
@@ -352,6 +355,14 @@ def _drop(in_flight: InFlight) -> None:
         now = Meta(in_flight.fetched_at, store.now(), store.now())
         store.apply(SetError(in_flight.request, error, now, in_flight.fetch_id, DROPPED))
     in_flight.settle(error=error)
+
+
+def _rewound(start: BodyStart, error: NetworkError) -> bool:
+    """Puts the body of a request back to its start; where that cannot be, the error says that it is not repeated."""
+    obstacle = start.rewind()
+    if obstacle is not None:
+        say_not_repeated(error, obstacle)
+    return obstacle is None
 
 
 def _with_idempotency_key(endpoint: Endpoint[..., Any]) -> Endpoint[..., Any]:

@@ -18,6 +18,7 @@ from urllib.parse import urlencode
 
 import httpx
 
+from ..base.bodies import BodyStart, not_repeated
 from ..base.transport import ImpliedHeader
 from .codings import accepted
 
@@ -49,6 +50,8 @@ LOGGERS: Final = ("httpx",)
 #: How the HTTP library introduces itself to servers.
 USER_AGENT: Final = f"python-httpx/{httpx.__version__}"
 
+#: The extension of a response that holds why its request was not sent again.
+NOT_REPEATED: Final = "restencil_not_repeated"
 _CODING: Final = b"content-encoding"
 _GUARD: Final = "restencil_guard"
 _NO_CONTENT: Final = httpx.ByteStream(b"")
@@ -106,6 +109,8 @@ class _GuardedAuth(httpx.Auth):
                 response = yield request
                 self._guard(response)
                 request = flow.send(response)
+                if _cannot_repeat(request, response):
+                    return
 
     async def async_auth_flow(self, request: httpx.Request) -> AsyncGenerator[httpx.Request, httpx.Response]:
         flow = self._auth.async_auth_flow(request)
@@ -116,6 +121,16 @@ class _GuardedAuth(httpx.Auth):
                     response = yield request
                     self._guard(response)
                     request = await flow.asend(response)
+                    if _cannot_repeat(request, response):
+                        return
+
+
+def _cannot_repeat(request: httpx.Request, response: httpx.Response) -> bool:
+    """The response stands where the body of its request cannot be sent again, and says so."""
+    obstacle = rewind(request)
+    if obstacle is not None:
+        response.extensions[NOT_REPEATED] = not_repeated(obstacle)
+    return obstacle is not None
 
 
 def auth_of(client: AnyClient, url: str, guard: Callable[[RawResponse], object]) -> Any:
@@ -271,17 +286,28 @@ def streaming_request(
     client: AnyClient, method: str, url: Url, headers: RawHeaders, body: Any, extensions: dict[str, Any]
 ) -> RawRequest:
     """A request whose body is read while it is sent: an open file or an iterable of bytes."""
+    start = BodyStart(body)
+    if start.length is not None:
+        headers.setdefault("Content-Length", str(start.length))
     if hasattr(body, "read") and isinstance(client, httpx.AsyncClient):
-        body = _read_file(body)
-    return httpx.Request(method, url, headers=headers, content=body, extensions=extensions)
+        body = _File(body)
+    request = httpx.Request(method, url, headers=headers, content=body, extensions=extensions)
+    return _repeatable(client, request, start)
 
 
-async def _read_file(file: Any) -> AsyncIterator[bytes]:
-    while chunk := file.read(65_536):
-        yield chunk
+class _File:
+    """An open file as the asynchronous client takes it: each time it is iterated, it is read from where it stands."""
+
+    def __init__(self, file: Any) -> None:
+        self._file = file
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        while chunk := self._file.read(65_536):
+            yield chunk
 
 
 def multipart_request(
+    client: AnyClient,
     method: str,
     url: Url,
     headers: RawHeaders,
@@ -293,7 +319,51 @@ def multipart_request(
     # Without a file httpx would send a urlencoded form: a part without file name is a text field all the same.
     parts: Any = files or [(name, (None, text)) for name, texts in fields.items() for text in texts]
     data = fields if files else None
-    return httpx.Request(method, url, headers=headers, data=data, files=parts, extensions=extensions)
+    start = BodyStart({name: [file] for name, file in files})
+    request = httpx.Request(method, url, headers=headers, data=data, files=parts, extensions=extensions)
+    return _repeatable(client, request, start)
+
+
+def _repeatable(client: AnyClient, request: httpx.Request, start: BodyStart) -> httpx.Request:
+    """The request, whose body is put back to its start where the HTTP library sends it again."""
+    asynchronous = isinstance(client, httpx.AsyncClient)
+    wanted = httpx.AsyncByteStream if asynchronous else httpx.SyncByteStream
+    if isinstance(request.stream, wanted):  # else the HTTP library says what is wrong
+        request.stream = (_SentAsync if asynchronous else _Sent)(cast(Any, request.stream), start)
+    return request
+
+
+class _Sent(httpx.SyncByteStream):
+    """A body that is read while it is sent."""
+
+    def __init__(self, stream: httpx.SyncByteStream, start: BodyStart) -> None:
+        self._stream = stream
+        self.start = start
+        self.begun = False
+
+    def __iter__(self) -> Iterator[bytes]:
+        self.begun = True
+        yield from self._stream
+
+
+class _SentAsync(httpx.AsyncByteStream):
+    """A body that is read while the asynchronous client sends it."""
+
+    def __init__(self, stream: httpx.AsyncByteStream, start: BodyStart) -> None:
+        self._stream = stream
+        self.start = start
+        self.begun = False
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        self.begun = True
+        async for chunk in self._stream:
+            yield chunk
+
+
+def rewind(request: RawRequest) -> str | None:
+    """Puts the body of a request that was sent back to its start; what cannot be read again, in words, or None."""
+    stream = request.stream
+    return stream.start.rewind() if isinstance(stream, _Sent | _SentAsync) and stream.begun else None
 
 
 # --- sending and reading ---------------------------------------------------------------------------------------------

@@ -36,7 +36,7 @@ def request_with(
         content = body.encode()
         kind = "text/plain; charset=utf-8"
     elif isinstance(body, Multipart):
-        return multipart_request(method, url, headers, *_parts(body), extensions)
+        return multipart_request(client, method, url, headers, *_parts(body), extensions)
     else:
         return streaming_request(client, method, url, headers, body, extensions)
     if kind is not None:

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Final
 
 from ..base.errors import EndlessRedirectError, NetworkError
 from ..base.transport import URL_EXTENSION
-from .adapter import UNREACHABLE, auth_after_redirect, bad_redirect, send, send_async
+from .adapter import UNREACHABLE, auth_after_redirect, bad_redirect, rewind, send, send_async
 from .credentials import give_cookies, origin_of, redirect_headers
 from .limits import Read
-from .refusals import became_a_read, leads_nowhere, refused
+from .refusals import became_a_read, could_not_follow, leads_nowhere, refused
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -71,6 +71,9 @@ def settled(client: AnyClient, order: Order, response: RawResponse) -> Generator
             raise misled
         if following.method != response.request.method:
             following.headers.pop("content-type", None)  # it goes on without content
+        obstacle = rewind(following)
+        if obstacle is not None:
+            raise could_not_follow(order, response, obstacle)
         at_home = at_home and origin_of(following.url) == origin
         redirect_headers(following, order.headers, same_origin=at_home)
         give_cookies(client, order, following, at_home=at_home)

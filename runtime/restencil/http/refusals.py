@@ -6,9 +6,10 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qsl
 
+from ..base.bodies import not_repeated
 from ..base.errors import ConnectionFailedError, NetworkError, TimeoutExceededError
 from ..base.transport import public_url
-from .adapter import bad_redirect, is_broken_connection, overdue_step
+from .adapter import NOT_REPEATED, bad_redirect, is_broken_connection, overdue_step
 from .redaction import SHOWN_HEADERS
 
 if TYPE_CHECKING:
@@ -105,10 +106,23 @@ def became_a_read(order: Order, response: RawResponse, following: RawRequest) ->
     )
 
 
+def could_not_follow(order: Order, redirect: RawResponse, obstacle: str) -> NetworkError:
+    """What a redirect raises that asks for the body once more, which cannot be sent again."""
+    return NetworkError(
+        f"{order.asked}: {redirect.status_code} {redirect.reason_phrase}: redirected; {not_repeated(obstacle)}",
+        status=redirect.status_code,
+        response=redirect,
+        url=order.public,
+    )
+
+
 def refused(order: Order, response: RawResponse) -> NetworkError:
     """The error of a status outside 200–299: with what the server said, in its first line."""
     text = f"{order.asked}: {response.status_code} {response.reason_phrase}".rstrip()
     said = hide_sent(first_line(response), order)
-    return NetworkError(
-        f"{text}: {said}" if said else text, status=response.status_code, response=response, url=order.public
-    )
+    if said:
+        text = f"{text}: {said}"
+    unrepeated = response.extensions.get(NOT_REPEATED)
+    if unrepeated is not None:
+        text = f"{text}; {unrepeated}"
+    return NetworkError(text, status=response.status_code, response=response, url=order.public)
