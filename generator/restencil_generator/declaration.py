@@ -472,17 +472,25 @@ class PageSize:
     value: int
 
 
-PaginationStyle: TypeAlias = Literal["page", "offset", "cursor", "link"]
+PaginationStyle: TypeAlias = Literal["page", "offset", "cursor", "link", "url"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Pagination:
-    """How `iterate()` finds the next page. `next` is set for the style `cursor` alone."""
+    """How `iterate()` finds the next page. `next` is set for the styles `cursor` and `url` alone.
+
+    `more`, `total` and `length` are paths in the response: whether there is another page, how many items there are in
+    all, and how many a page has. `start` is the first page or offset.
+    """
 
     style: PaginationStyle
     next: Next | None = None
     size: PageSize | None = None
     remove_cursor: Reference | None = None
+    more: Next | None = None
+    total: Next | None = None
+    length: Next | None = None
+    start: int | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

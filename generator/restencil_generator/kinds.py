@@ -282,11 +282,14 @@ class OneOrMore:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class OnlyWith:
-    """A key is given where another has a value, and nowhere else; `need` and `hint` are said where it is missing."""
+    """A key is given where another has one of these values, and nowhere else.
+
+    `need` and `hint` are said where it is missing.
+    """
 
     key: str
     other: str
-    value: str
+    values: tuple[str, ...]
     need: str
     hint: str
 

@@ -365,7 +365,7 @@ PLACES: Final[Mapping[str, Place]] = {
             OnlyWith(
                 "next",
                 "style",
-                "cursor",
+                ("cursor", "url"),
                 "to find the next page's cursor",
                 "add 'next: …', a path in the response, header:NAME or last.<field>",
             ),
@@ -679,9 +679,16 @@ ROWS: Final = (
     # ------------------------------------------------------------------------------------- collections, pages, examples
     Row("pagination", "style", Word(get_args(d.PaginationStyle)), "How pages are asked for.", required=True),
     Row("pagination", "next", Text(empty=False, pattern=CURSOR),
-        "Where the next cursor is: a path in the answer, `header:NAME`, or `last.<field>` of the last item."),
-    Row("pagination", "size", Section("page_size", "write {param: limit, value: 50}"),
-        "How many items a page is asked to have."),
+        "Where the next cursor is: a path in the answer, `header:NAME`, or `last.<field>` of the last item. For the "
+        "style `url`, where the URL of the next page is in the answer."),
+    Row("pagination", "more", Text(empty=False),
+        "Where the answer says whether there are more pages: the run ends where that is false, null or absent."),
+    Row("pagination", "total", Text(empty=False),
+        "Where the answer says how many items there are in all pages; the number follows as items come and go."),
+    Row("pagination", "start", Whole(least=0), "The number of the first page, or the first offset.",
+        otherwise="1 for `page`, 0 for `offset`"),
+    Row("pagination", "size", Either((Section("page_size", "write {param: limit, value: 50}"), Text(empty=False))),
+        "How many items a page is asked to have; or where the answer says how many a page has that is not the last."),
     Row("pagination", "remove_cursor", Code(), "Takes the cursor out of the arguments of a list."),
     Row("page_size", "param", Name("{label}", keyword=True), "The search parameter.", required=True),
     Row("page_size", "value", Whole(least=1), "Its value.", required=True),

@@ -141,6 +141,14 @@ def _pagination(pagination: d.Pagination) -> Mapping[str, Value]:
         found["next"] = str(pagination.next)
     if pagination.size is not None:
         found["size"] = {"param": pagination.size.param.wire, "value": pagination.size.value}
+    elif pagination.length is not None:
+        found["size"] = str(pagination.length)
+    if pagination.more is not None:
+        found["more"] = str(pagination.more)
+    if pagination.total is not None:
+        found["total"] = str(pagination.total)
+    if pagination.start is not None:
+        found["start"] = pagination.start
     if pagination.remove_cursor is not None:
         found["remove_cursor"] = pagination.remove_cursor
     return found

@@ -538,11 +538,12 @@ def _one_or_more(reader: Reader, rule: kinds.OneOrMore, given: Given, what: str,
 def _only_with(reader: Reader, rule: kinds.OnlyWith, given: Given, what: str, at: Node | Place) -> None:
     value = given[rule.other]
     if rule.key not in given:
-        if value == rule.value:
+        if value in rule.values:
             reader.report("missing-key", f"{what} needs {quoted(rule.key)} {rule.need}", at, rule.hint)
-    elif value not in (None, rule.value):
-        named = f"{quoted(rule.key)} has a meaning for the {rule.other} {quoted(rule.value)} alone"
-        hint = f"remove it, or write '{rule.other}: {rule.value}'"
+    elif value is not None and value not in rule.values:
+        values = " or ".join(map(quoted, rule.values))
+        named = f"{quoted(rule.key)} has a meaning for the {rule.other} {values} alone"
+        hint = f"remove it, or write '{rule.other}: {rule.values[0]}'"
         node = given.key(rule.key)
         given.forget(rule.key)
         reader.report("key-not-here", f"{named}, {what} has {quoted(str(value))}", node, hint)

@@ -162,8 +162,8 @@ def _rule(rule: kinds.Rule) -> str:
             return f"Exactly one of {_codes(keys, 'and')} is given."
         case kinds.OneOrMore(keys):
             return f"{_codes(keys, 'or')} is given." if len(keys) > 1 else f"{_codes(keys, 'or')} is required."
-        case kinds.OnlyWith(key, other, value):
-            return f"`{key}` is given where `{other}` is `{value}`, and nowhere else."
+        case kinds.OnlyWith(key, other, values):
+            return f"`{key}` is given where `{other}` is {_codes(values, 'or')}, and nowhere else."
         case kinds.OnlyWithMapping(key, other):
             return f"`{key}` is given where `{other}` is a mapping, and nowhere else."
         case kinds.Excludes(key, others):

@@ -120,7 +120,7 @@ def _one_or_more(rule: kinds.OneOrMore) -> Schema:
 
 def _only_with(rule: kinds.OnlyWith) -> Schema:
     given: Schema = {"required": [rule.key]}
-    return {"if": {"properties": {rule.other: {"const": rule.value}}}, "then": given, "else": {"not": given}}
+    return {"if": {"properties": {rule.other: {"enum": [*rule.values]}}}, "then": given, "else": {"not": given}}
 
 
 def _only_with_mapping(rule: kinds.OnlyWithMapping) -> Schema:

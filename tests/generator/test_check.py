@@ -781,3 +781,31 @@ def test_all_mistakes_are_found_in_one_run() -> None:
         "unknown-value",
         "wrong-type",
     }
+
+
+def test_what_a_pagination_is_told_stands_in_wire_names() -> None:
+    """Paths in the response, by the names of the schema; `size` is one where it is a text."""
+    found = endpoint(
+        "get_list",
+        """
+        pagination_field: page
+        pagination: {style: url, next: links.next, more: page_info.has_more, total: total_count,
+                     size: page_size, start: 0}
+        endpoints:
+          get_list:
+            schema:
+              links: {object: {next: string?}}
+              page_info: {object: {has_more: boolean}}
+              total_count: integer
+              page_size: integer
+              items: {collection: [Item]}
+        """,
+        HEAD + "wire_names: camelCase\n",
+    ).pagination
+    assert found is not None
+    assert found.style == "url" and found.next == d.Next("response", ("links", "next"))
+    assert (found.more, found.total) == (
+        d.Next("response", ("pageInfo", "hasMore")),
+        d.Next("response", ("totalCount",)),
+    )
+    assert (found.length, found.size, found.start) == (d.Next("response", ("pageSize",)), None, 0)

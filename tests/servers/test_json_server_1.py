@@ -92,7 +92,6 @@ async def test_iterating_ends_where_there_is_no_next_page(suite: Suite, argument
     assert [post.id for post in found] == [str(n) for n in range(1, 11) if n % 3 or "done" not in arguments]
 
 
-@pytest.mark.xfail(strict=True, reason="a page that brings nothing new ends a run by numbers")
 async def test_a_run_by_numbers_ends_at_the_last_page(suite: Suite, package: ModuleType) -> None:
     """Without `next` in the spec the number of the page is all that there is; the last page comes again and again."""
     numbered = package.Posts.get_list.extend(pagination="page")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from restencil_generator import declaration as d
 from restencil_generator.checking.declared import Declared
@@ -16,13 +16,16 @@ from restencil_generator.tree import Node
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class WrittenPagination:
-    """A pagination before it meets a schema: `next` keeps its text, and its node."""
+    """A pagination before it meets a schema: paths in the response keep their text, and their node."""
 
     style: d.PaginationStyle
     next: str | None
     node: Node
     size: tuple[str, int] | None
     remove_cursor: d.Reference | None
+    told: Mapping[str, tuple[str, Node]]
+    """What else the answer tells by a path: `more`, `total`, `size`."""
+    start: int | None
 
 
 def written_pagination(given: Given) -> WrittenPagination | None:
@@ -30,14 +33,23 @@ def written_pagination(given: Given) -> WrittenPagination | None:
     written: Given | None = given["pagination"]
     if written is None or written["style"] is None:
         return None
-    size: Given | None = written["size"]
-    pair = (size["param"], size["value"]) if size is not None and None not in (size["param"], size["value"]) else None
+    size: Given | str | None = written["size"]
+    pair: tuple[str, int] | None = None
+    if isinstance(size, Given) and None not in (size["param"], size["value"]):
+        pair = size["param"], size["value"]
+    told = {
+        key: (written[key], written.node(key) or given.key("pagination"))
+        for key in ("more", "total", "size")
+        if isinstance(written[key], str)
+    }
     return WrittenPagination(
         written["style"],
         written["next"],
         written.node("next") or given.key("pagination"),
         pair,
         written["remove_cursor"],
+        told,
+        written["start"],
     )
 
 
@@ -58,7 +70,8 @@ def resolved_pagination(
     """How the next page of an endpoint is found. `strict` reports what does not fit its schema."""
     following: d.Next | None = None
     if written.next is not None:
-        following = _next(declared, written, endpoint, what, strict)
+        following = _next(declared, written.next, "next", written.node, endpoint, what, strict)
+    told = {key: _next(declared, text, key, node, endpoint, what, strict) for key, (text, node) in written.told.items()}
     size: d.PageSize | None = None
     if written.size is not None:
         name, value = written.size
@@ -70,28 +83,43 @@ def resolved_pagination(
             message = f"the size parameter {quoted(name)} of {what} is also a parameter of its path"
             declared.report("parameter-clash", message, written.node, "rename one of them")
         size = d.PageSize(param, value)
-    return d.Pagination(written.style, following, size, written.remove_cursor)
+    return d.Pagination(
+        written.style,
+        following,
+        size,
+        written.remove_cursor,
+        told.get("more"),
+        told.get("total"),
+        told.get("size"),
+        written.start,
+    )
 
 
-def _next(declared: Declared, written: WrittenPagination, endpoint: d.Endpoint, what: str, strict: bool) -> d.Next:
-    """Where the next page's cursor is, in wire names."""
-    text = written.next
-    assert text is not None
+def _next(declared: Declared, text: str, key: str, node: Node, endpoint: d.Endpoint, what: str, strict: bool) -> d.Next:
+    """Where the answer tells of its pages under this key of the pagination, in wire names."""
     assert endpoint.schema is not None
-    if text.startswith("header:"):
+    if key == "next" and text.startswith("header:"):
         return d.Next("header", (text.removeprefix("header:"),))
     names = text.split(".")
-    if names[0] == "last" and len(names) > 1:
+    path = _Path(f"'{key}' of {what} is {quoted(text)}", node, key)
+    if key == "next" and names[0] == "last" and len(names) > 1:
         collection = endpoint.collection
         start = [collection.of.item] if collection is not None else []
-        return d.Next("last", tuple(_step(declared, names[1:], start, written, what, strict)))
+        return d.Next("last", tuple(_step(declared, names[1:], start, path, strict)))
     schema = endpoint.schema.of if isinstance(endpoint.schema, d.PageOf) else endpoint.schema
-    return d.Next("response", tuple(_step(declared, names, [schema], written, what, strict)))
+    return d.Next("response", tuple(_step(declared, names, [schema], path, strict)))
 
 
-def _step(
-    declared: Declared, steps: list[str], stand: list[d.Type], written: WrittenPagination, what: str, strict: bool
-) -> Iterator[str]:
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Path:
+    """A path of the pagination, as messages name it."""
+
+    says: str
+    node: Node
+    key: str
+
+
+def _step(declared: Declared, steps: list[str], stand: list[d.Type], path: _Path, strict: bool) -> Iterator[str]:
     """The wire names of a path; `stand` are the types of what may stand at its beginning."""
     for name in steps:
         fields = _fields_of(declared, stand)
@@ -102,10 +130,10 @@ def _step(
         field = next((field for field in fields if field.name == name), None)
         if field is None:
             if strict:
-                message = f"'next' of {what} is {quoted(str(written.next))}, but there is no {quoted(name)}"
+                message = f"{path.says}, but there is no {quoted(name)}"
                 known = [field.name for field in fields]
-                hint = did_you_mean(name, known) or "write a path in the response, header:NAME or last.<field>"
-                declared.report("unknown-field", message, written.node, hint)
+                ways = "a path in the response" + (", header:NAME or last.<field>" if path.key == "next" else "")
+                declared.report("unknown-field", message, path.node, did_you_mean(name, known) or f"write {ways}")
                 strict = False
             yield wire_name(name, declared.wire)
             stand = [d.Scalar("any")]

@@ -45,7 +45,7 @@ def paging_of(endpoint: Endpoint) -> Paging:
         style = Pagination(
             "page" if field.name == "page" else "offset" if field.name in ("offset", "skip") else "cursor"
         )
-    default = "page" if style is None or style.style == "link" else style.style
+    default = "page" if style is None or style.style in ("link", "url") else style.style
     size = None if style is None or style.size is None else style.size.param.wire
     return Paging(style, default if field is None else field.wire, size)
 
@@ -130,22 +130,27 @@ class Pages:
             size = _whole(size_field, arguments[size_field], least=1)
         name = self.paging.field
         given = arguments.get(name)
+        first = style.start if style.start is not None else 0 if style.style == "offset" else 1
         if style.style == "cursor":
             start = 0 if given is None else self._after(rows, given)
         elif given is None:
             start = 0
         elif style.style == "offset":
-            start = _whole(name, given, least=0)
+            start = max(0, _whole(name, given, least=0) - first)
         else:
-            start = (_whole(name, given, least=1) - 1) * size
+            start = (_whole(name, given, least=first) - first) * size
         items = rows[start : start + size]
         more = start + size < len(rows)
-        number = start // size + 1
+        number = start // size + (1 if style.style == "offset" else first)
         next_: str | int | None = None
         if more and items:
-            offset = start + size if style.style == "offset" else number + 1
+            offset = first + start + size if style.style == "offset" else number + 1
             next_ = self._cursor(*items[-1]) if style.style == "cursor" else offset
-        previous = {"page": number - 1, "link": number - 1, "offset": max(0, start - size)}.get(style.style)
+            if style.style == "url":
+                next_ = self._url(number + 1)
+        previous: str | int | None = {"page": number - 1, "link": number - 1, "offset": max(0, start - size)}.get(
+            style.style
+        )
         page = Page(items, len(rows), size, number, start, next_, previous if start else None)
         self.first = self.first or page
         self._page_headers(style, page)
@@ -187,14 +192,17 @@ class Pages:
         if style.next is not None and style.next.kind == "header" and page.next is not None:
             self.headers[style.next.path[0]] = str(page.next)
         if style.style == "link":
-            kept = [pair for pair in self.call.query if pair[0] != self.paging.field]
-            holes = [(argument, self.call.params[name]) for argument, name in self.call.route.holes.items()]
-            before = [*self.call.route.literals, *holes, *kept]
             self.headers["Link"] = ", ".join(
-                f'<{self.call.url}?{urlencode([*before, (self.paging.field, value)])}>; rel="{relation}"'
+                f'<{self._url(value)}>; rel="{relation}"'
                 for relation, value in (("next", page.next), ("prev", page.previous), ("first", 1))
                 if value is not None
             )
+
+    def _url(self, value: str | int) -> str:
+        """Where the list has this page."""
+        kept = [pair for pair in self.call.query if pair[0] != self.paging.field]
+        holes = [(argument, self.call.params[name]) for argument, name in self.call.route.holes.items()]
+        return f"{self.call.url}?{urlencode([*self.call.route.literals, *holes, *kept, (self.paging.field, value)])}"
 
 
 def _whole(name: str, text: str, *, least: int) -> int:

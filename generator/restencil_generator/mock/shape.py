@@ -162,10 +162,12 @@ class Shape:
     def _put_next(self, content: Json) -> None:
         """Writes the next page's cursor where the pagination says that it stands in the response."""
         style, page = self.pages.paging.style, self.pages.first
-        if page is None or style is None or style.next is None or style.next.kind != "response":
+        if page is None or style is None or not isinstance(content, dict):
             return
-        if isinstance(content, dict):
-            _put(content, style.next.path, page.next)
+        told = ((style.next, page.next), (style.more, page.next is not None), (style.total, page.total))
+        for where, value in (*told, (style.length, page.size)):
+            if where is not None and where.kind == "response":
+                _put(content, where.path, value)
 
 
 def _put(target: dict[str, Json], path: Sequence[str], value: Json) -> None:
