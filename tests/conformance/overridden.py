@@ -6,5 +6,6 @@ from typing import Final
 
 OVERRIDDEN: Final = {
     "collection/v029": "a list that only pages have written is partial: it is asked, and shows nothing",
+    "url/v051": "one slash stands between prefix and path, whether one or both bring it",
 }
 """By the id of the case."""

@@ -575,3 +575,70 @@ def test_options_of_push_stay_with_the_list_that_they_are_written_at() -> None:
     assert [things.get_list.push.path, things.plain.push.path, things.own.push.path] == ["/a/new", "/b", "/c/new"]
     assert [things.get_list.get_page.timeout, things.plain.get_page.timeout] == [5, 7]
     assert things.get_list.extend(path="/d").push.path == "/a/new"
+
+
+@pytest.mark.parametrize("name", ["get", "get_list", "create", "update", "partial_update", "delete"])
+def test_members_are_whole_before_their_first_use(name: str) -> None:
+    """A class that sets method, path, schema or process hides nothing of a member."""
+
+    class Own(RestEndpoint):
+        method = "OPTIONS"
+        path = "/own"
+        schema = None
+
+        def process(self, value: Any, *args: Any) -> Any:
+            return "own"
+
+    def members(kind: type[RestEndpoint[..., Any]] | None) -> tuple[Any, ...]:
+        resource = create_resource(path="/things/:id", schema=User, Endpoint=kind)
+        first = getattr(resource, name)
+        return first.method, first.path, type(first.schema), first.key({"id": 1}, {}), first.process({}, {"id": 1})
+
+    class Plain(RestEndpoint):
+        def process(self, value: Any, *args: Any) -> Any:
+            return "own"
+
+    assert members(Own) == members(Plain)
+    for attribute in ("method", "path", "schema", "process"):
+        resource = create_resource(path="/things/:id", schema=User, Endpoint=Own)
+        one, other = (getattr(getattr(resource, name), attribute) for _ in range(2))
+        assert one == other
+
+
+def test_an_error_of_construction_is_that_of_the_member() -> None:
+    """It shows when the resource is made, whatever the class says."""
+
+    class Own(RestEndpoint):
+        method = "PUT"
+
+    with pytest.raises(ValueError, match="data_expiry_length"):
+        create_resource(path="/things/:id", schema=User, Endpoint=Own, data_expiry_length=-1)
+
+
+class Strict(Resource, path="/g/:group/things/:id", schema=User, strict_keywords=True):
+    """Its members know their keywords."""
+
+    @rest()
+    def get(self, *, group: str, id: int, tag: str | None = None) -> User: ...
+
+    def _push(self, *, group: str, body: Any) -> User: ...
+
+    @rest_list(push=_push)
+    def get_list(self, *, group: str, done: bool | None = None) -> list[User]: ...
+
+
+def test_an_unknown_keyword_is_told_with_what_looks_like_it() -> None:
+    """As Python does it, before any request; in reads, in keys, and in what is derived."""
+    with Controller() as controller:
+        things = Strict(controller)
+        with pytest.raises(TypeError, match="endpoint 'User.get_list' has no keyword 'don'; did you mean 'done'?"):
+            things.get_list(group="a", don=True)
+        with pytest.raises(TypeError, match="no keyword 'titel'; it takes group, id, tag"):
+            things.get.cached(group="a", id=1, titel="x")
+        with pytest.raises(TypeError, match="no keyword 'done'; it takes"):
+            things.get_list.push(group="a", done=True, body={})
+    assert Strict.get.key({"group": "a", "id": 1, "open": 2}) == "GET /g/a/things/1?open=2"
+    assert Strict.get.extend(path="/h/:host/:id").key(host="x", id=1) == "GET /h/x/1"
+    assert Strict.get.extend(strict_keywords=False).key(group="a", id=1, open=2) == "GET /g/a/things/1?open=2"
+    open_ended: Any = create_resource(path="/things/:id", schema=User, strict_keywords=True)
+    assert open_ended.get.key(id=1, open=2) == "GET /things/1?open=2"

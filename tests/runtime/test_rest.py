@@ -154,7 +154,7 @@ def test_options_that_cannot_be_are_refused_when_the_endpoint_is_built(options: 
         RestEndpoint(path="/a", **options)
 
 
-@pytest.mark.parametrize("length", ["5", True, datetime.timedelta(seconds=1)])
+@pytest.mark.parametrize("length", ["5", True, "5 days"])
 def test_lifetimes_are_numbers(length: Any) -> None:
     """In milliseconds."""
     with pytest.raises(
@@ -1009,3 +1009,28 @@ def test_options_of_derived_endpoints_can_be_given_on_the_list() -> None:
     )
     assert listing.push.key({}) == "POST /a/new"
     assert listing.get_page.data_expiry_length == 7
+
+
+@pytest.mark.parametrize(
+    ("prefix", "path", "url"),
+    [
+        ("http://h/", "/a/:id", "http://h/a/1"),
+        ("http://h/v1/", "/:id", "http://h/v1/1"),
+        ("http://h/v1", "/:id", "http://h/v1/1"),
+        ("http://h/", "a/:id", "http://h/a/1"),
+        ("http://h/", "/a/:id/", "http://h/a/1/"),
+    ],
+)
+def test_one_slash_stands_between_prefix_and_path(prefix: str, path: str, url: str) -> None:
+    """In URL, key and `test_key`, by option and by class, the first time and later."""
+
+    class Prefixed(RestEndpoint):
+        url_prefix = prefix
+
+    for endpoint in (RestEndpoint(path=path, url_prefix=prefix), Prefixed(path=path)):
+        for _ in range(2):
+            assert endpoint.url(id=1) == endpoint.request_url(({"id": 1},)) == url
+            assert endpoint.key(id=1) == f"GET {url}"
+            assert endpoint.key(id=1, q=2) == f"GET {url}?q=2"
+        assert endpoint.test_key(endpoint.key(id=1))
+        assert "//" not in endpoint.name.removeprefix("http://")

@@ -7,9 +7,11 @@ import weakref
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
+from ..base.durations import milliseconds
 from .actions import Collect
 
 if TYPE_CHECKING:
+    from ..base.durations import Duration
     from ..base.scheduler import Handle, Scheduler
     from .actions import Action
     from .tables import Cell
@@ -73,22 +75,24 @@ class ImmortalGCPolicy:
 class GCPolicy(ImmortalGCPolicy):
     """Collects what was held by a live read and is not any more, some time after it turned stale.
 
-    `interval`: between two sweeps, in milliseconds; the first one comes that long after something was let go. A
-    candidate is collected once `expiry_multiplier` times its lifetime, and at least two minutes, have passed since
-    `fetched_at`; `expires_at(times)` gives another moment for that. What no one ever held is never collected.
+    `interval`: between two sweeps, in milliseconds, as `"5m"` or a timedelta; the first one comes that long after
+    something was let go. A candidate is collected once `expiry_multiplier` times its lifetime, and at least two
+    minutes, have passed since `fetched_at`; `expires_at(times)` gives another moment for that. What no one ever held is
+    never collected.
     """
 
     def __init__(
         self,
-        interval: float = 300_000,
+        interval: Duration = 300_000,
         expiry_multiplier: float = 2,
         expires_at: Callable[[Times], float] | None = None,
     ) -> None:
-        if interval <= 0 or expiry_multiplier < 0:
+        every: float = milliseconds(interval, "interval of GCPolicy")
+        if every <= 0 or expiry_multiplier < 0:
             raise ValueError(
                 f"GCPolicy takes an interval above 0 and no negative expiry_multiplier: {interval}, {expiry_multiplier}"
             )
-        self.interval = interval
+        self.interval = every
         self.expiry_multiplier = expiry_multiplier
         self._end_of = expires_at or self._end_of_life
         self._store: Collected | None = None

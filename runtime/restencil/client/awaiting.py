@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
     from collections.abc import Coroutine, Sequence
 
+    from ..base.durations import Duration
     from ..base.scheduler import Handle
     from ..base.steps import Steps
     from ..cache.request import Request
@@ -43,7 +44,7 @@ class AwaitingCore(Core):
         *,
         client: AsyncClient | None,
         base_url: str,
-        timeout: float | None,
+        timeout: Duration | None,
         max_response_bytes: int | None,
     ) -> None:
         super().__init__(store, managers, retries, preparation)

@@ -17,6 +17,7 @@ from .in_flight import InFlight
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ..base.durations import Duration
     from ..base.scheduler import Handle, Scheduler
     from ..base.steps import Steps
     from ..cache.request import Request
@@ -41,7 +42,7 @@ class BlockingCore(Core):
         *,
         client: Client | None,
         base_url: str,
-        timeout: float | None,
+        timeout: Duration | None,
         max_response_bytes: int | None,
     ) -> None:
         super().__init__(store, managers, retries, preparation)

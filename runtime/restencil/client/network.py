@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from weakref import WeakSet
 
 from ..base.bodies import BodyStart, say_not_repeated
+from ..base.durations import milliseconds
 from ..base.errors import AbortError, NetworkError, ResetError
 from ..base.lazy import asyncio, logger, logging, uuid
 from ..base.steps import drive, drive_async, enter, leave
@@ -20,6 +21,7 @@ from .refresh import forget_refreshes, refresh_token, refreshing
 from .timers import Pause
 
 if TYPE_CHECKING:
+    from ..base.durations import Duration
     from ..base.steps import Step
     from ..base.transport import AwaitingTransport, BlockingTransport
     from ..cache.actions import Action
@@ -51,7 +53,7 @@ class _Core(Protocol):
 
 
 class NetworkManager(Manager):
-    """Runs fetches. Lifetimes, in milliseconds, hold for endpoints that set none of their own.
+    """Runs fetches. Lifetimes (milliseconds, `"5m"`, a timedelta) hold for endpoints that set none of their own.
 
         Controller(managers=[NetworkManager(data_expiry_length=300_000), SubscriptionManager()])
 
@@ -60,12 +62,12 @@ class NetworkManager(Manager):
     ValueError for a negative lifetime.
     """
 
-    def __init__(self, data_expiry_length: float = 60_000, error_expiry_length: float = 1_000) -> None:
-        for name, length in (("data_expiry_length", data_expiry_length), ("error_expiry_length", error_expiry_length)):
-            if not length >= 0:
-                raise ValueError(f"{name} of NetworkManager must not be negative: {length}")
-        self.data_expiry_length = data_expiry_length
-        self.error_expiry_length = error_expiry_length
+    def __init__(self, data_expiry_length: Duration = 60_000, error_expiry_length: Duration = 1_000) -> None:
+        self.data_expiry_length: float = milliseconds(data_expiry_length, "data_expiry_length of NetworkManager")
+        self.error_expiry_length: float = milliseconds(error_expiry_length, "error_expiry_length of NetworkManager")
+        for name in ("data_expiry_length", "error_expiry_length"):
+            if not getattr(self, name) >= 0:
+                raise ValueError(f"{name} of NetworkManager must not be negative: {getattr(self, name)}")
         self._core: _Core | None = None
         self._open = False
         self._policies: dict[int, Retries] = {}

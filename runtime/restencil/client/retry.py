@@ -12,8 +12,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC
 from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
+from ..base.durations import milliseconds
 from ..base.errors import (
     ConnectionFailedError,
     EndlessRedirectError,
@@ -23,6 +24,7 @@ from ..base.errors import (
 )
 
 if TYPE_CHECKING:
+    from ..base.durations import Duration
     from ..endpoint.endpoint import Endpoint
 
 #: Methods that a server may get twice without harm (RFC 9110, 9.2.2).
@@ -66,7 +68,7 @@ class RetryBudget:
 
 @dataclass(frozen=True)
 class Retries:
-    """How failed requests are tried again. All durations are milliseconds.
+    """How failed requests are tried again. All durations are milliseconds, as `"2s"` or a timedelta.
 
         Controller(retries=Retries(attempts=5, base_delay=100, mutations=True))
 
@@ -82,17 +84,19 @@ class Retries:
     """
 
     attempts: int = 3
-    base_delay: float = 200
+    base_delay: Duration = 200
     factor: float = 2
-    max_delay: float = 10_000
+    max_delay: Duration = 10_000
     jitter: float = 0.5
     statuses: frozenset[int] = RETRIED_STATUSES
-    max_retry_after: float = 60_000
+    max_retry_after: Duration = 60_000
     budget: RetryBudget | None = field(default_factory=RetryBudget)
     mutations: bool = False
     random: Callable[[], float] = field(default=random.random, repr=False)
 
     def __post_init__(self) -> None:
+        for name in ("base_delay", "max_delay", "max_retry_after"):
+            object.__setattr__(self, name, milliseconds(getattr(self, name), f"{name} of Retries"))
         for name in ("attempts", "base_delay", "factor", "max_delay", "max_retry_after"):
             if getattr(self, name) < 0:
                 raise ValueError(f"{name} of Retries must not be negative: {getattr(self, name)}")
@@ -114,8 +118,8 @@ class Retries:
             return None
         asked = retry_after(error, now)
         if asked is not None:
-            return min(asked, self.max_retry_after)
-        delay = min(self.max_delay, self.base_delay * self.factor**attempt)
+            return min(asked, cast("float", self.max_retry_after))
+        delay = min(cast("float", self.max_delay), cast("float", self.base_delay) * self.factor**attempt)
         return delay * (1 - self.jitter * self.random())
 
     def _passing(self, error: BaseException) -> bool:

@@ -22,7 +22,16 @@ from ..cache.request import PAGE, Request, Rules
 from ..schema.notation import check_shorthand
 from ..schema.record import to_wire
 from .direct import transport_for
-from .options import HOOKS, UNSET, check_options, keyword_defaults, refuse_reserved, side_effect_of
+from .options import (
+    HOOKS,
+    UNSET,
+    check_options,
+    keyword_defaults,
+    known_keywords,
+    refuse_keywords,
+    refuse_reserved,
+    side_effect_of,
+)
 from .plan import Plan
 from .typing import P, R, is_binder
 
@@ -107,6 +116,7 @@ class Endpoint(Generic[P, R]):
     signature: Any
     signatures: Mapping[str, Any] | None
     needs: Sequence[str] | None
+    strict_keywords: bool | None
     error_policy: Any
     get_optimistic_response: Any
     update: Any
@@ -118,6 +128,7 @@ class Endpoint(Generic[P, R]):
     _options: dict[str, Any]
     _derived: dict[str, Any]
     _defaults: dict[str, Any]
+    _keywords: frozenset[str] | None
     _unset: ClassVar[dict[str, Any]] = UNSET
 
     def __init__(self, fetch_function: Callable[..., Any] | None = None, /, **options: Any) -> None:
@@ -145,6 +156,7 @@ class Endpoint(Generic[P, R]):
         members["_options"] = options
         members["_derived"] = {}
         members["_defaults"] = keyword_defaults(self.signature)
+        members["_keywords"] = known_keywords(self.signature) if self.strict_keywords else None
         for name in ("key", "url"):
             if options.get(name) is not None:
                 members[name] = _option_with_keywords(self, name, options[name])
@@ -258,8 +270,11 @@ class Endpoint(Generic[P, R]):
 
         Keywords other than `body` are the first argument, None is absent; names are mapped by `wire`, and the defaults
         of a declared signature are filled in. Raises TypeError where both forms are mixed, and for a body where the
-        endpoint takes none. Warns of an endpoint that is declared `deprecated`.
+        endpoint takes none; with `strict_keywords`, also for a keyword that the declared signature does not have. Warns
+        of an endpoint that is declared `deprecated`.
         """
+        if self._keywords is not None and not self._keywords.issuperset(kwargs):
+            refuse_keywords(self.name, kwargs, self._keywords)
         if kwargs and not args and self.plan.keywords_are_params and "body" not in kwargs:
             for value in kwargs.values():
                 if type(value) not in _PLAIN:
@@ -369,6 +384,9 @@ class Endpoint(Generic[P, R]):
     @overload
     def __get__(self, instance: object, owner: Any, /) -> Self: ...
     def __get__(self, instance: Any, owner: Any = None, /) -> Any:
+        declaration = self.__dict__.get("_declaration")
+        if declaration is not None and declaration.is_hidden:
+            self._become_whole(declaration)
         if not is_binder(instance):
             return self
         bound = instance.controller.bind(self)
@@ -378,15 +396,18 @@ class Endpoint(Generic[P, R]):
             instance.__dict__[member] = bound
         return bound
 
+    def _become_whole(self, declaration: Any) -> None:
+        # What is built apart and then taken over whole is never seen half done by another thread.
+        built = declaration.build(self)
+        self.__dict__.update({**built.__dict__, "_declaration": None})
+
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
             declaration = self.__dict__.get("_declaration")
             if declaration is not None:
-                # Declared in the body of a resource and used for the first time. What is built apart and then taken
-                # over whole is never seen half done by another thread.
-                built = declaration.build(self)
-                self.__dict__.update({**built.__dict__, "_declaration": None})
+                # Declared in the body of a resource and used for the first time.
+                self._become_whole(declaration)
                 return getattr(self, name)
             if name == "name" and "_naming" in self.__dict__:
                 self.__dict__["name"] = made = self.__dict__["_naming"]()

@@ -9,10 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from ..base.durations import milliseconds, timeout_of
 from ..base.values import described, is_sequence
 
 Check: TypeAlias = Callable[[str, Any, Any], None]
-"""Called with the name of an option, its value and the endpoint; raises for a value that cannot be."""
+"""Called with the name of an option, its value and the endpoint; raises for a value that cannot be.
+
+A duration in another form than a number becomes one of milliseconds.
+"""
 
 
 class Marker:
@@ -29,6 +33,9 @@ class Marker:
 
 BODILESS: Final = frozenset({"HEAD", "OPTIONS"})
 """Methods that are read as having no body in their responses, and take none."""
+
+_TAKES_KEYWORDS: Final = 8
+"""The flag of code with a `**` parameter, as in `inspect.CO_VARKEYWORDS`."""
 
 ANY: Final = Marker("ANY")
 """The `body` of an endpoint that declares nothing about it."""
@@ -51,11 +58,20 @@ class Option(NamedTuple):
 def _length(name: str, value: Any, endpoint: Any) -> None:
     what = f"{name} of endpoint {endpoint.name!r} is"
     if not isinstance(value, int | float) or isinstance(value, bool):
-        raise TypeError(f"{what} {described(value)}; expected a number of milliseconds, or None")
+        given, value = value, milliseconds(value, what.removesuffix(" is"))
+        if given is value:
+            raise TypeError(f"{what} {described(value)}; expected a number of milliseconds, or None")
+        endpoint.__dict__[name] = value
     if value < 0:
         raise ValueError(f"{what} negative: {value!r} ms")
     if value != value or (value == 0 and name == "poll_frequency"):
         raise ValueError(f"{what} {value!r} ms; expected a positive number, or None")
+
+
+def _timeout(name: str, value: Any, endpoint: Any) -> None:
+    made = timeout_of(value, f"{name} of endpoint {endpoint.name!r}")
+    if made is not value:
+        endpoint.__dict__[name] = made
 
 
 def _one_of(*choices: str) -> Check:
@@ -86,6 +102,7 @@ OPTIONS: Final[Mapping[str, Option]] = {
     "schema": _VALUE,
     "signature": _VALUE,
     "signatures": _VALUE,
+    "strict_keywords": _VALUE,
     "deprecated": _VALUE,
     "fetch": _HOOK,
     "key": _HOOK,
@@ -112,7 +129,7 @@ OPTIONS: Final[Mapping[str, Option]] = {
     "client": _VALUE,
     "follow_see_other": _VALUE,
     "signal": _VALUE,
-    "timeout": _VALUE,
+    "timeout": Option(check=_timeout),
     "wire": _VALUE,
     "body": Option(default=ANY),
     "body_format": Option(check=_one_of("json", "form", "multipart", "bytes", "text"), http=True),
@@ -188,6 +205,26 @@ def keyword_defaults(signature: Any) -> dict[str, Any]:
     """Defaults in the signature that an endpoint was declared with, but for None, which is no parameter at all."""
     defaults: Mapping[str, Any] = getattr(signature, "__kwdefaults__", None) or {}
     return {name: value for name, value in defaults.items() if value is not None and name != "body"}
+
+
+def known_keywords(signature: Any) -> frozenset[str] | None:
+    """The keywords in the signature that an endpoint was declared with; None where it leaves them open."""
+    code = getattr(signature, "__code__", None)
+    if code is None or code.co_flags & _TAKES_KEYWORDS:
+        return None
+    return frozenset(code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount])
+
+
+def refuse_keywords(name: str, given: Mapping[str, Any], known: frozenset[str]) -> None:
+    """Raises TypeError for a keyword that an endpoint does not have, with those that look like it."""
+    unknown = next((keyword for keyword in given if keyword not in known), None)
+    if unknown is None:
+        return
+    from difflib import get_close_matches
+
+    near = get_close_matches(unknown, sorted(known), n=3)
+    hint = f"did you mean {' or '.join(map(repr, near))}?" if near else f"it takes {', '.join(sorted(known)) or 'none'}"
+    raise TypeError(f"endpoint {name!r} has no keyword {unknown!r}; {hint}")
 
 
 def side_effect_of(kind: type[Any], given: Mapping[str, Any], base: bool | None) -> bool:

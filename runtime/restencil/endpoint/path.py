@@ -175,6 +175,7 @@ class PathTemplate:
         "leads",
         "names",
         "parts",
+        "rooted",
         "template",
         "whole",
     )
@@ -185,6 +186,8 @@ class PathTemplate:
         self.names = frozenset(part.name for part in self.parts if isinstance(part, Param))
         self.has_query = any(isinstance(part, str) and "?" in part for part in self.parts)
         first, *others = self._segments()
+        self.rooted = template.startswith("/")
+        """Whether the path begins with a slash of its own."""
         self.leads = _has_param(first)
         """Whether the first segment, which goes on with what stands before the path, holds a parameter."""
         segments = [segment for segment in (first, *others) if _has_param(segment)]
@@ -203,6 +206,10 @@ class PathTemplate:
         self.filler: Filler | None = None
         """`fill` itself, once it was used."""
         self._matches: Callable[[str], object] | None = None
+
+    def place(self, prefix: str) -> str:
+        """A prefix as it stands before the path: one slash is between them, whether one or both bring it."""
+        return prefix[:-1] if self.rooted and prefix.endswith("/") else prefix
 
     def fill(self, params: Mapping[str, Any], head: str = "") -> str:
         """The path for these parameters; others are ignored. `head` is what stands before it in its first segment.

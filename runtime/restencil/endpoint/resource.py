@@ -81,12 +81,14 @@ _PAYLOADS: Final = {"update": "merged", "partial_update": "patched", "delete": "
 class Declaration:
     """What `rest` was given for a member, and the resource that it stands in."""
 
-    __slots__ = ("extends", "kind", "member", "options", "resource")
+    __slots__ = ("extends", "is_hidden", "kind", "member", "options", "resource")
 
     def __init__(self, options: dict[str, Any], kind: type[Any] | None) -> None:
         self.extends: str | None = options.pop("extends", None)
         self.options = options
         self.kind = kind
+        self.is_hidden = False
+        """Whether its class has attributes of its own, in whose place those of the member must stand from the start."""
         self.member = ""
         self.resource: type[Resource[Any]] | None = None
 
@@ -119,11 +121,12 @@ def _title(resource: type[Resource[Any]], endpoint: RestEndpoint[..., Any]) -> s
 def _member(resource: type[Resource[Any]], reference: str, user: str) -> RestEndpoint[..., Any]:
     """The member that another one extends, dotted for derived ones. Raises TypeError where there is none."""
     name, *derived = reference.split(".")
-    found = _rest_member(resource, name)
+    found = _as_declared(resource, name)
     declaration = found.__dict__.get("_declaration") if found is not None else None
     if found is None or (declaration is not None and _chain_returns(resource, declaration, user)):
         problem = "does not exist" if found is None else "extends it in turn"
         raise TypeError(f"{resource.__name__}.{user} extends {name!r}, which {problem}")
+    found = getattr(resource, name)
     for step in derived:
         found = getattr(found, step)
     return cast("RestEndpoint[..., Any]", found)
@@ -134,6 +137,17 @@ def _rest_member(resource: type[Resource[Any]], name: str) -> RestEndpoint[..., 
     return cast("RestEndpoint[..., Any]", found) if isinstance(found, RestEndpoint) else None
 
 
+def _as_declared(resource: type[Resource[Any]], name: str) -> RestEndpoint[..., Any] | None:
+    """A member as it stands in its class, built or not."""
+    for kind in resource.__mro__:
+        found = kind.__dict__.get(name)
+        if isinstance(found, RestEndpoint):
+            return cast("RestEndpoint[..., Any]", found)
+        if found is not None:
+            break
+    return _rest_member(resource, name)
+
+
 def _chain_returns(resource: type[Resource[Any]], declaration: Declaration, user: str) -> bool:
     seen: set[str] = set()
     step: Declaration | None = declaration
@@ -142,7 +156,7 @@ def _chain_returns(resource: type[Resource[Any]], declaration: Declaration, user
         if name == user or name in seen:
             return True
         seen.add(name)
-        following = _rest_member(resource, name)
+        following = _as_declared(resource, name)
         step = following.__dict__.get("_declaration") if following is not None else None
     return False
 
@@ -211,6 +225,7 @@ def _check_kind(kind: Any) -> None:
 def _unbuilt(kind: type[Any], declaration: Declaration, function: Callable[..., Any] | None) -> RestEndpoint[..., Any]:
     endpoint: RestEndpoint[..., Any] = object.__new__(kind)
     endpoint.__dict__["_declaration"] = declaration
+    declaration.is_hidden = kind not in (RestEndpoint, ListEndpoint)
     if function is not None:
         endpoint.__dict__["__doc__"] = function.__doc__
         endpoint.__dict__["__module__"] = function.__module__

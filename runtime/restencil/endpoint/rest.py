@@ -57,7 +57,7 @@ class RestEndpoint(Endpoint[P, R]):
 
     | option | meaning |
     |---|---|
-    | `path`, `url_prefix` | template, and the text put before it |
+    | `path`, `url_prefix` | template, and the text put before it, with one slash between them |
     | `method` | `GET` by default, `POST` where `side_effect=True` is given alone |
     | `schema` | where entities are in the response; None: no schema |
     | `body` | `None` disables the body; a record class or `schema.Object` gives the names and conversions of a body |
@@ -99,6 +99,8 @@ class RestEndpoint(Endpoint[P, R]):
         members["_template"] = path_template(path)
         members["_model"] = ANY
         super()._configure({**options, "path": path}, given, base)
+        if self._keywords is not None:
+            members["_keywords"] = self._keywords | self._template.names
         for name in ("url_prefix", "request_init"):
             if options.get(name) is None:
                 members.pop(name, None)
@@ -128,7 +130,8 @@ class RestEndpoint(Endpoint[P, R]):
 
     def _own_name(self, options: Mapping[str, Any]) -> str:
         prefix = options.get("url_prefix")
-        return str((getattr(type(self), "url_prefix", "") if prefix is None else prefix) + options["path"])
+        prefix = str(getattr(type(self), "url_prefix", "") if prefix is None else prefix)
+        return (prefix.removesuffix("/") if options["path"].startswith("/") else prefix) + str(options["path"])
 
     @property
     def label(self) -> str:
@@ -175,7 +178,7 @@ class RestEndpoint(Endpoint[P, R]):
                 "or as one dict"
             )
         template = self._template
-        prefix = self.url_prefix
+        prefix = self._template.place(self.url_prefix)
         url = prefix + (template.filler or template.fill)(params, prefix.rpartition("/")[2] if template.leads else "")
         names = template.names
         if len(params) != template.exact and not names.issuperset(params):
@@ -205,12 +208,12 @@ class RestEndpoint(Endpoint[P, R]):
         ):
             # Every parameter fills the template, and nobody overrides how: what `url` would come to. This is
             # "cached read of one entity".
-            return f"{self.method} {self.url_prefix}{template.filler(given, '')}"
+            return f"{self.method} {self._template.place(self.url_prefix)}{template.filler(given, '')}"
         return f"{self.method} {self.url({} if not given or (len(bound) == 1 and self.has_body) else given)}"
 
     def test_key(self, key: str) -> bool:
         """True when the key is this endpoint's for some arguments."""
-        start = f"{self.method} {self.url_prefix}"
+        start = f"{self.method} {self._template.place(self.url_prefix)}"
         key = key.partition(PAGE)[0]
         if not key.startswith(start):
             return False
@@ -230,7 +233,7 @@ class RestEndpoint(Endpoint[P, R]):
                 # As in `key`: what `url` would come to; for "direct call".
                 if template.whole:
                     template.refuse_empty(given)
-                return self.url_prefix + template.filler(given, "")
+                return self._template.place(self.url_prefix) + template.filler(given, "")
         if not params:
             params = {}
         if self._template.whole and is_mapping(params):

@@ -10,6 +10,7 @@ import threading
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
+from ..base.durations import milliseconds, refuse_other, timeout_of
 from ..base.steps import Outcome
 from ..base.transport import BlockingTransport, Transport, public_url
 from .abort import SIGNAL_EXTENSION, AbortableRequest, unless_aborted
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from ..base.abort import AbortSignal
+    from ..base.durations import Duration
     from ..base.scheduler import Scheduler
     from .adapter import AsyncClient, Client, RawResponse
     from .sending import AsyncSender, SyncSender
@@ -35,16 +37,19 @@ class _HttpTransport(Transport):
         self,
         *,
         base_url: str,
-        timeout: float | None,
+        timeout: Duration | None,
         max_response_bytes: int | None,
         prepare: Prepare | None,
     ) -> None:
-        if timeout is not None and timeout <= 0:
+        limit: float | None = timeout_of(timeout, "timeout")
+        if limit is not None:
+            refuse_other(limit, "timeout")
+        if limit is not None and limit <= 0:
             raise ValueError(f"timeout is a positive number of milliseconds, not {timeout!r}")
         if max_response_bytes is not None and max_response_bytes < 0:
             raise ValueError(f"max_response_bytes is not negative: {max_response_bytes!r}")
         self.base_url = str(base_url)
-        self.timeout = timeout
+        self.timeout = limit
         self.max_response_bytes = max_response_bytes
         self._prepare = prepare
         self._lock = threading.Lock()
@@ -52,7 +57,10 @@ class _HttpTransport(Transport):
 
     def _limit(self, init: Mapping[str, Any], timeout: float | None) -> float | None:
         """The timeout of a request: its own, that of the endpoint, or that of the transport."""
-        own: float | None = init.get("timeout")
+        own: Any = init.get("timeout")
+        if own is not None and type(own) not in (int, float):
+            own = milliseconds(own, "timeout of request_init")
+            refuse_other(own, "timeout of request_init")
         return own if own is not None else timeout if timeout is not None else self.timeout
 
     def read(self, response: Any, error: RuntimeError) -> bytes | Awaitable[bytes]:
@@ -86,7 +94,7 @@ class SyncTransport(_HttpTransport, BlockingTransport):
         client: Client | None = None,
         *,
         base_url: str = "",
-        timeout: float | None = None,
+        timeout: Duration | None = None,
         max_response_bytes: int | None = None,
         prepare: Prepare | None = None,
         scheduler: Scheduler | None = None,
@@ -159,7 +167,7 @@ class AsyncTransport(_HttpTransport, TracedTransport):
         client: AsyncClient | None = None,
         *,
         base_url: str = "",
-        timeout: float | None = None,
+        timeout: Duration | None = None,
         max_response_bytes: int | None = None,
         prepare: Prepare | None = None,
     ) -> None:

@@ -11,12 +11,14 @@ from collections.abc import Callable, Coroutine, Generator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar, TypeVarTuple, overload
 
+from ..base import durations
 from ..base.scheduler import sleep
 from ..cache.store import Store
 
 if TYPE_CHECKING:
     from contextvars import Context
 
+    from ..base.durations import Duration
     from ..cache.gc import ImmortalGCPolicy
 
 __all__ = ["FakeClock", "Task"]
@@ -207,9 +209,9 @@ class FakeClock:
         deadline = None if timeout is None else self._now + timeout
         return self._jump_until(event.is_set, deadline)
 
-    def sleep(self, delay: float) -> None:
-        """Lets `delay` virtual milliseconds pass, in whatever thread."""
-        sleep(self, delay)
+    def sleep(self, delay: Duration) -> None:
+        """Lets `delay` virtual milliseconds (or `"30s"`, or a timedelta) pass, in whatever thread."""
+        sleep(self, durations.milliseconds(delay, "delay"))
 
     # stepping
 
@@ -233,9 +235,12 @@ class FakeClock:
         """Does everything that is due now: threads, tasks, timers."""
         self.advance(0)
 
-    def advance(self, milliseconds: float) -> None:
-        """Lets time pass. What falls due happens in order, each at its own time, what is due at the end included."""
-        target = self._now + milliseconds
+    def advance(self, milliseconds: Duration) -> None:
+        """Lets time pass: milliseconds, `"30s"`, or a timedelta.
+
+        What falls due happens in order, each at its own time, what is due at the end included.
+        """
+        target = self._now + durations.milliseconds(milliseconds, "milliseconds")
         with self._driving():
             self._settle()
             while self._next_due() <= target:
