@@ -554,8 +554,16 @@ def schema(console: _Console) -> Exit:
     click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True, help="0 takes a free port."),
     click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on."),
     click.option("--no-auth", is_flag=True, help="Ask for no credential where the spec has `auth`."),
+    click.option(
+        "--max-body",
+        type=click.IntRange(0),
+        default=10_000_000,
+        show_default=True,
+        metavar="N",
+        help="The largest body of a request in bytes; a larger one is answered by 413.",
+    ),
 )
-def mock(console: _Console, project: Callable[[], Project], port: int, host: str, no_auth: bool) -> Exit:
+def mock(console: _Console, project: Callable[[], Project], port: int, host: str, no_auth: bool, max_body: int) -> Exit:
     """Serve the API that the specs describe, stateful, on loopback, until interrupted.
 
     \b
@@ -570,7 +578,7 @@ def mock(console: _Console, project: Callable[[], Project], port: int, host: str
     from restencil_generator.mock import CannotServe, serve  # only for specs without mistakes
 
     try:
-        serve(specs, host=host, port=port, auth=not no_auth, announce=console.say, log=console.note)
+        serve(specs, host=host, port=port, auth=not no_auth, max_body=max_body, announce=console.say, log=console.note)
     except CannotServe as error:
         raise Failure(str(error)) from error
     return YES

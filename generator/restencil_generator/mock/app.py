@@ -3,36 +3,39 @@
 from __future__ import annotations
 
 import base64
-import binascii
-import email.parser
-import email.policy
-import json
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable
 from http import HTTPStatus
-from urllib.parse import parse_qsl
+from typing import Final
+from urllib.parse import parse_qsl, quote
 
 from starlette.middleware.cors import CORSMiddleware
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from restencil_generator.declaration import MISSING, Auth, Body, Field, Json, ObjectType, Scalar, Spec
+from restencil_generator.declaration import MISSING, Auth, Json, Spec
 from restencil_generator.mock.answer import answer
-from restencil_generator.mock.call import Call, Reply, Sent
+from restencil_generator.mock.call import Call, Reply
 from restencil_generator.mock.errors import CannotServe, Refusal
-from restencil_generator.mock.kinds import bare
 from restencil_generator.mock.routes import Routes
 from restencil_generator.mock.seed import seeded
+from restencil_generator.mock.sent import parse
 
 Log = Callable[[str], None]
 
+MAX_BODY: Final = 10_000_000
+"""The largest body in bytes where nothing else is said."""
 
-def create_app(*specs: Spec, auth: bool = True, log: Log | None = None) -> ASGIApp:
+_HOST: Final = re.compile(r"[A-Za-z0-9._~:\[\]-]+")
+
+
+def create_app(*specs: Spec, auth: bool = True, log: Log | None = None, max_body: int = MAX_BODY) -> ASGIApp:
     """An ASGI application that serves what the specs declare, with data of its own that starts anew with each call.
 
     One spec is served at the root, several each under the name of its package. With `auth`, requests need the
     credential that the spec's `auth` names; any value that is not empty will do. `log` gets a line for each request:
-    method, path and status.
+    method, path and status. A body of more than `max_body` bytes is refused, and not read to its end.
 
     Raises `CannotServe` where two specs have one package, and where an example of a spec cannot be served.
     """
@@ -41,7 +44,7 @@ def create_app(*specs: Spec, auth: bool = True, log: Log | None = None) -> ASGIA
         prefix = "" if len(specs) == 1 else f"/{spec.package}"
         if prefix in mounts:
             raise CannotServe(f"{spec.file}: another spec has the package '{spec.package}' too; serve them one by one")
-        mounts[prefix] = _Api(spec, auth=auth)
+        mounts[prefix] = _Api(spec, auth=auth, max_body=max_body)
     app = _Root(mounts, log)
     return CORSMiddleware(
         app, allow_origins=["*"], allow_methods=["*"], allow_headers=["*"], expose_headers=["*"], max_age=600
@@ -59,9 +62,12 @@ class _Root:
         if scope["type"] != "http":
             return
         request = Request(scope, receive)
-        response = await self._respond(request)
+        try:
+            response = await self._respond(request)
+        except ClientDisconnect:  # gone, or told by the server already what was wrong with the body
+            return
         if self._log is not None:
-            query = f"?{request.url.query}" if request.url.query else ""
+            query = f"?{_query(request)}" if _query(request) else ""
             self._log(f"{request.method} {_raw_path(request)}{query} {response.status_code}")
         await response(scope, receive, send)
 
@@ -81,7 +87,8 @@ class _Root:
 class _Api:
     """One spec with its routes and its data."""
 
-    def __init__(self, spec: Spec, *, auth: bool) -> None:
+    def __init__(self, spec: Spec, *, auth: bool, max_body: int) -> None:
+        self._max_body = max_body
         self.title = spec.title or spec.package
         self._auth = spec.auth if auth else None
         self._routes = Routes(spec)
@@ -94,7 +101,7 @@ class _Api:
             return _refused(refusal, request.method)
 
     async def _reply(self, request: Request, path: str) -> Reply:
-        query = parse_qsl(request.url.query, keep_blank_values=True, errors="replace")
+        query = parse_qsl(_query(request), keep_blank_values=True, errors="replace")
         if self._auth is not None:
             query = _authorize(self._auth, request, query)
         found = self._routes.find(request.method, path, query)
@@ -107,9 +114,36 @@ class _Api:
             message = f"{path} answers {allowed}, not {request.method}"
             raise Refusal(HTTPStatus.METHOD_NOT_ALLOWED, message, headers={"Allow": allowed})
         endpoint = found.route.endpoint
-        body = _parse(endpoint.body, request, await request.body()) if endpoint.has_body else MISSING
-        call = Call(found.route, found.params, found.query, body, str(request.url.replace(query="")))
+        self._check_length(request)
+        body = (
+            parse(endpoint.body, request.headers.get("content-type", ""), await self._read(request))
+            if endpoint.has_body
+            else MISSING
+        )
+        call = Call(found.route, found.params, found.query, body, _address(request))
         return answer(self._tables, call)
+
+    def _check_length(self, request: Request) -> None:
+        """Refuses a body that says itself that it is too large, before a byte of it is read."""
+        length = request.headers.get("content-length", "")
+        if length.isdecimal() and (len(length) > 18 or int(length) > self._max_body):
+            raise self._too_large()
+
+    async def _read(self, request: Request) -> bytes:
+        """The bytes of a body, as far as they are allowed to go."""
+        raw = bytearray()
+        async for chunk in request.stream():
+            raw += chunk
+            if len(raw) > self._max_body:
+                raise self._too_large()
+        return bytes(raw)
+
+    def _too_large(self) -> Refusal:
+        return Refusal(
+            HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+            f"the body has more than {self._max_body:,} bytes; --max-body N allows more",
+            headers={"Connection": "close"},  # the rest is not read, so nothing can follow it
+        )
 
     def _index(self) -> list[Json]:
         return [*sorted({f"{route.endpoint.method} {route.endpoint.path.text}" for route in self._routes})]
@@ -119,6 +153,19 @@ def _raw_path(request: Request) -> str:
     """The path as it was sent, still percent-encoded."""
     raw = request.scope.get("raw_path")
     return raw.decode("ascii", "replace").partition("?")[0] if isinstance(raw, bytes) else request.url.path
+
+
+def _query(request: Request) -> str:
+    """The query as it was sent."""
+    raw = request.scope.get("query_string", b"")
+    return raw.decode("latin-1") if isinstance(raw, bytes) else ""
+
+
+def _address(request: Request) -> str:
+    """The address that was asked, without its query; with a host of our own where the one that was sent is none."""
+    host = request.headers.get("host", "")
+    path = quote(_raw_path(request), safe="/%:@!$&'()*+,;=~-._")
+    return f"{request.scope.get('scheme', 'http')}://{host if _HOST.fullmatch(host) else 'localhost'}{path}"
 
 
 def _refused(refusal: Refusal, method: str) -> Response:
@@ -174,63 +221,6 @@ def _scheme(request: Request) -> str:
     if scheme == "basic":
         try:
             return scheme if b":" in base64.b64decode(credential, validate=True) else ""
-        except binascii.Error:
+        except ValueError:
             return ""
     return scheme if credential else ""
-
-
-# ------------------------------------------------------------------------------------------------------------- bodies
-
-
-def _parse(body: Body | None, request: Request, raw: bytes) -> Sent:
-    """The body as the endpoint declares it: JSON, a form's fields under their types, or bytes."""
-    content_type = request.headers.get("content-type", "")
-    kind = content_type.partition(";")[0].strip().lower()
-    if not raw:
-        return MISSING
-    if kind == "application/x-www-form-urlencoded":
-        pairs: Sequence[tuple[str, str]] = parse_qsl(raw.decode("utf-8", "replace"), keep_blank_values=True)
-        return _form(body, pairs)
-    if kind == "multipart/form-data":
-        return _form(body, _multipart(content_type, raw))
-    if body is not None and (body.kind == "bytes" or (body.kind == "any" and "json" not in kind)):
-        return raw
-    try:
-        parsed: Json = json.loads(raw)
-    except (ValueError, RecursionError) as error:
-        raise Refusal(HTTPStatus.BAD_REQUEST, f"the body is no JSON: {error}") from error
-    return parsed
-
-
-def _multipart(content_type: str, raw: bytes) -> list[tuple[str, str]]:
-    """The parts of a form. Of a file its name is kept: the mock server stores no contents."""
-    head = b"Content-Type: " + content_type.encode("latin-1") + b"\r\n\r\n"
-    message = email.parser.BytesParser(policy=email.policy.HTTP).parsebytes(head + raw)
-    if not message.is_multipart():
-        raise Refusal(HTTPStatus.BAD_REQUEST, "the body is no multipart form: its Content-Type has no usable boundary")
-    pairs: list[tuple[str, str]] = []
-    for part in message.iter_parts():
-        disposition = part.get("content-disposition")
-        name = None if disposition is None else disposition.params.get("name")
-        if name is not None:
-            content = part.get_payload(decode=True)
-            text = content.decode("utf-8", "replace") if isinstance(content, bytes) else ""
-            pairs.append((name, part.get_filename() or text))
-    return pairs
-
-
-def _form(body: Body | None, pairs: Sequence[tuple[str, str]]) -> Json:
-    fields = {} if body is None or not isinstance(body.type, ObjectType) else {f.wire: f for f in body.type.members}
-    return {name: _value(fields.get(name), text) for name, text in pairs}
-
-
-def _value(field: Field | None, text: str) -> Json:
-    """A form's text as the JSON value that the field's type asks for; as it is where it is no such value."""
-    type_ = None if field is None else bare(field.type)
-    if isinstance(type_, Scalar) and type_.name in ("integer", "number", "boolean"):
-        try:
-            parsed: Json = json.loads(text)
-        except ValueError:
-            return text
-        return parsed
-    return text

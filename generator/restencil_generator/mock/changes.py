@@ -149,7 +149,9 @@ class Changes:
         """
         body = self.call.body
         field = argument_field(row.entity, self.call.endpoint.path.text.rpartition("/")[2])
-        if field is None or isinstance(body, Missing | bytes) or any(misfits(self.spec, field.type, body)):
+        if field is None or field.name in row.entity.pk or isinstance(body, Missing | bytes):
+            return
+        if any(misfits(self.spec, field.type, body)):
             return
         held = row.data.get(field.wire)
         adds = self.call.endpoint.method != "PUT" and isinstance(body, list) and isinstance(held, list)

@@ -34,5 +34,6 @@ _WORDS: Final[Mapping[int, str]] = {
     401: "unauthorized",
     404: "not_found",
     405: "method_not_allowed",
+    413: "content_too_large",
     422: "unprocessable_content",  # a name of its own in each Python, so it is fixed here
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import json
+import math
 from collections.abc import Mapping
 
 from restencil_generator.declaration import (
@@ -31,7 +32,7 @@ from restencil_generator.declaration import (
 from restencil_generator.mock import made_up
 from restencil_generator.mock.errors import Misfit
 from restencil_generator.mock.kinds import argument_field
-from restencil_generator.mock.tables import Ref, Row, Stored, Tables, pk_of, pk_part, text_of
+from restencil_generator.mock.tables import Ref, Row, Stored, Tables, pk_of, pk_part, text_of, whole
 from restencil_generator.mock.wire import to_wire
 
 
@@ -180,12 +181,13 @@ def _typed(type_: Type, text: str) -> Json:
         case Optional():
             return _typed(type_.item, text)
         case Scalar("integer"):
-            return int(text) if text.lstrip("-").isdecimal() else None
+            return whole(text)
         case Scalar("number"):
             try:
-                return float(text)
+                number = float(text)
             except ValueError:
                 return None
+            return number if math.isfinite(number) else None
         case Scalar("boolean"):
             return {"true": True, "false": False}.get(text)
         case ListOf() | ValuesOf() | ObjectRef() | ObjectType() | CollectionOf() | AllOf() | QueryOf():

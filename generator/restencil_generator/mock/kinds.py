@@ -86,8 +86,8 @@ def is_same(left: Json, right: Json) -> bool:
 def argument_field(entity: Entity, name: str) -> Field | None:
     """The field that an argument of a URL means.
 
-    It has that name, is a relation `author` for `author_id` or the other way round, a list `tags` for `tag`, or the pk
-    of an Article for `article_id`.
+    It has that name, is a relation `author` for `author_id` or the other way round, a list `tags` for `tag`, or the
+    field `id` or `slug` of an Article for `article_id` or `article_slug`; `article_id` may be a pk of any name.
     """
     wanted = made_up.words(name)
     for field in entity.all_fields:
@@ -98,6 +98,7 @@ def argument_field(entity: Entity, name: str) -> Field | None:
         related = entity_part(field.type) is not None
         if (related and wanted == f"{own} id") or own in (f"{wanted} id", f"{wanted}s"):
             return field
-    if len(entity.pk) == 1 and wanted == f"{made_up.words(entity.name)} id":
+    owner = made_up.words(entity.name)
+    if len(entity.pk) == 1 and wanted == f"{owner} id":
         return entity.field(entity.pk[0])
-    return None
+    return next((field for field in entity.all_fields if wanted == f"{owner} {made_up.words(field.name)}"), None)

@@ -26,6 +26,9 @@ from restencil_generator.declaration import (
 
 _START = datetime.datetime(2024, 1, 1, 9, tzinfo=datetime.UTC)
 
+_TURN = 2_000_000
+"""Numbers count up to here and begin anew where a value has a range: a pk that was sent may be as large as it likes."""
+
 
 def words(name: str) -> str:
     """A field's name as words: `createdAt` and `created_at` are "created at"."""
@@ -85,13 +88,13 @@ def scalar(type_: ScalarName, name: str, number: int) -> Json:
         case "integer":
             return (number * 7 + len(text)) % 100
         case "number":
-            return number * 1.5
+            return number % _TURN * 1.5
         case "boolean":
             return number % 2 == 0
         case "datetime":
-            return (_START + datetime.timedelta(days=number - 1)).strftime("%Y-%m-%dT%H:%M:%SZ")
+            return _day(number).strftime("%Y-%m-%dT%H:%M:%SZ")
         case "date":
-            return (_START + datetime.timedelta(days=number - 1)).strftime("%Y-%m-%d")
+            return _day(number).strftime("%Y-%m-%d")
         case "time":
             return f"{(8 + number) % 24:02}:30:00"
         case "decimal":
@@ -112,9 +115,13 @@ def day(text: str) -> int | None:
         return None
 
 
+def _day(number: int) -> datetime.datetime:
+    return _START + datetime.timedelta(days=number % _TURN - 1)
+
+
 def identifier(number: int) -> str:
     """A UUID of version 4 by its form, whose end tells the number."""
-    return str(uuid.UUID(int=(0x4000 << 64) | (0x8 << 60) | number))
+    return str(uuid.UUID(int=(0x4000 << 64) | (0x8 << 60) | number % _TURN))
 
 
 def _text(text: str, number: int) -> str:

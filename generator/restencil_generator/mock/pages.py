@@ -14,7 +14,7 @@ from restencil_generator.mock import made_up
 from restencil_generator.mock.call import Call
 from restencil_generator.mock.errors import Refusal
 from restencil_generator.mock.show import show
-from restencil_generator.mock.tables import Row, Tables, scalar_of, text_of
+from restencil_generator.mock.tables import Row, Tables, scalar_of, text_of, whole
 
 PAGE = 10
 """Items a page where the spec does not say."""
@@ -180,11 +180,11 @@ class Pages:
             last = decoded.removeprefix("after ")
             texts = [self.tables.pk(row) for _, row in rows]
         if (
-            last.isdecimal()
-            and all(text.isdecimal() for text in texts)
-            and (numbers := [*map(int, texts)]) == sorted(numbers)
+            (limit := whole(last)) is not None
+            and None not in (found := [*map(whole, texts)])
+            and (numbers := [number for number in found if number is not None]) == sorted(numbers)
         ):
-            return sum(number <= int(last) for number in numbers)
+            return sum(number <= limit for number in numbers)
         raise Refusal(HTTPStatus.BAD_REQUEST, f"{self.paging.field} names no item of this list: {cursor!r}")
 
     def _page_headers(self, style: Pagination, page: Page) -> None:
@@ -206,9 +206,11 @@ class Pages:
 
 
 def _whole(name: str, text: str, *, least: int) -> int:
-    if not (text.isascii() and text.isdecimal()) or int(text) < least:
-        raise Refusal(HTTPStatus.BAD_REQUEST, f"{name} is a whole number from {least} on, not {text!r}")
-    return int(text)
+    number = whole(text)
+    if number is None or number < least:
+        shown = text if len(text) <= 40 else f"{text[:39]}…"
+        raise Refusal(HTTPStatus.BAD_REQUEST, f"{name} is a whole number from {least} on, not {shown!r}")
+    return number
 
 
 def _at(value: Json, path: Sequence[str]) -> Json:

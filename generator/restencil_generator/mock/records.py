@@ -29,9 +29,13 @@ class Records:
         if names[-1] not in self.call.params:
             return None
         wanted = {name: text for name, text in self.call.params.items() if name in names}
-        for _, row in self.tables.rows(of):
+        rows = [row for _, row in self.tables.rows(of)]
+        for row in rows:
             if self._is_named(row, wanted, last=names[-1]):
                 return row
+        told = [row for row in rows if self._is_told(row, wanted, last=names[-1])]
+        if len(told) == 1:
+            return told[0]
         kind = " or ".join(entity.name for entity in self.tables.entities(of))
         said = ", ".join(f"{name}={text!r}" for name, text in wanted.items())
         raise Refusal(HTTPStatus.NOT_FOUND, f"there is no {kind} with {said}")
@@ -40,11 +44,23 @@ class Records:
         for name, text in wanted.items():
             agrees = self.tables.agrees(row, name, text)
             if agrees is None:
-                # No field of that name: the last parameter is the pk, one before it a place that the row was put in.
-                agrees = self.tables.pk(row) == text if name == last else row.scope.get(name, text) == text
+                # No field of that name: the last parameter is the pk, or one that the row was first shown under; one
+                # before it is a place that the row was put in.
+                usual = self.tables.pk(row) if name == last else text
+                agrees = row.scope.get(name, usual) == text
             if not agrees:
                 return False
         return True
+
+    def _is_told(self, row: Row, wanted: Mapping[str, str], last: str) -> bool:
+        """Whether a text of the row is that of the last parameter, where no field of that name says what it means.
+
+        `/repos/:owner/:repo` names a repository by its `name`: if one row alone has that text, it is the one meant.
+        """
+        if self.tables.agrees(row, last, wanted[last]) is not None:
+            return False
+        others = {name: text for name, text in wanted.items() if name != last}
+        return self._is_named(row, others, last) and any(value == wanted[last] for value in row.data.values())
 
     def single(self, of: EntityRef | UnionOf) -> Row:
         """The one row that a single answer is about."""

@@ -24,7 +24,7 @@ from restencil_generator.mock import made_up
 from restencil_generator.mock.errors import CannotServe, Misfit
 from restencil_generator.mock.intake import Intake
 from restencil_generator.mock.kinds import argument_field, bare, entity_part
-from restencil_generator.mock.tables import Ref, Row, Stored, Tables, pk_part
+from restencil_generator.mock.tables import Ref, Row, Stored, Tables, pk_part, scalar_of, text_of
 from restencil_generator.mock.wire import to_wire
 
 MANY = 25
@@ -42,11 +42,18 @@ def seeded(spec: Spec) -> Tables:
         if example is None or example.response is MISSING or endpoint.side_effect or endpoint.schema is None:
             continue
         try:
-            Intake(tables).absorb(endpoint.schema, to_wire(spec, endpoint.schema, example.response))
+            held = Intake(tables).absorb(endpoint.schema, to_wire(spec, endpoint.schema, example.response))
         except Misfit as misfit:
             raise CannotServe(
                 f"the example response of {name} cannot be served: {misfit}; `restencil lint` shows where it stands"
             ) from misfit
+        row = tables.follow(held) if isinstance(held, Ref) else None
+        if row is not None:
+            # A last parameter that is no field names the record of the example all the same.
+            for name in [parameter.name for parameter in endpoint.path.parameters][-1:]:
+                text = text_of(scalar_of(example.params.get(name)))
+                if text is not None and argument_field(row.entity, name) is None:
+                    row.scope = {**row.scope, name: text}
     _Invention(tables).fill()
     return tables
 

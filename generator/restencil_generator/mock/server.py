@@ -7,14 +7,16 @@ import errno
 import os
 import signal
 import socket
+import sys
 import threading
 from collections.abc import Callable, Generator, Sequence
 from types import FrameType
 
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from restencil_generator.declaration import Spec
-from restencil_generator.mock.app import create_app
+from restencil_generator.mock.app import MAX_BODY, create_app
 from restencil_generator.mock.errors import CannotServe
 
 LOOPBACK = "127.0.0.1"
@@ -26,25 +28,48 @@ def serve(
     host: str = LOOPBACK,
     port: int = 8000,
     auth: bool = True,
+    max_body: int = MAX_BODY,
     announce: Callable[[str], None],
     log: Callable[[str], None],
 ) -> None:
     """Serves the specs until SIGINT or SIGTERM; requests that are being answered then are finished.
+
+    A body of more than `max_body` bytes is refused. What is no HTTP is answered by 400 with the reason.
 
     Port 0 takes a free one. `announce` is called once, when connections are accepted, with `http://HOST:PORT`; `log`
     gets a line for each request.
 
     Raises `CannotServe` where the address cannot be bound or an example cannot be served.
     """
-    app = create_app(*specs, auth=auth, log=log)
+    app = create_app(*specs, auth=auth, log=log, max_body=max_body)
     config = uvicorn.Config(
-        app, log_config=None, access_log=False, lifespan="off", server_header=False, timeout_graceful_shutdown=5
+        app,
+        http=_Protocol,
+        ws="none",
+        log_config=None,
+        log_level="error",
+        access_log=False,
+        lifespan="off",
+        server_header=False,
+        timeout_graceful_shutdown=5,
     )
     with _listen(host, port) as listener, _stoppable():
         bound = listener.getsockname()
         shown = f"[{bound[0]}]" if listener.family == socket.AF_INET6 else bound[0]
         announce(f"http://{shown}:{bound[1]}")
         uvicorn.Server(config).run(sockets=[listener])
+
+
+class _Protocol(H11Protocol):
+    """HTTP that says what is wrong with a request that is none: a broken chunk, a header without a colon."""
+
+    def send_400_response(self, msg: str) -> None:
+        """Answers 400 with what the parser found, unless an answer is on its way already."""
+        if str(self.conn.our_state) not in ("IDLE", "SEND_RESPONSE"):
+            self.transport.close()
+            return
+        reason = sys.exception() or ""  # of the parser, which is being handled
+        super().send_400_response(f"{msg} {reason}".rstrip().encode("ascii", "backslashreplace").decode() + "\n")
 
 
 def _listen(host: str, port: int) -> socket.socket:

@@ -71,6 +71,12 @@ def text_of(value: Stored) -> str | None:
             return None
 
 
+def whole(text: str) -> int | None:
+    """The whole number that a text is; None for anything else, and for one so long that no computer counts to it."""
+    digits = text.removeprefix("-")
+    return int(text) if digits.isascii() and digits.isdecimal() and len(digits) <= 300 else None
+
+
 def scalar_of(value: Json) -> str | int | float | bool | None:
     """A JSON value where it is a text, a number, true or false; else None."""
     return value if isinstance(value, str | int | float) else None
@@ -305,6 +311,9 @@ def _number(value: Stored) -> int:
     if (day := made_up.day(text)) is not None:
         return max(0, day)
     if len(text) == 36 and text.count("-") == 4:  # a UUID: made-up ones end with their number in hexadecimal
-        number = int(text[-12:], 16)
+        try:
+            number = int(text[-12:], 16)
+        except ValueError:
+            return 0
         return number if text == made_up.identifier(number) else 0
-    return int(digits or "0")
+    return whole(digits) or 0
