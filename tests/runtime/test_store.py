@@ -198,26 +198,26 @@ def test_invalid_always_waits(desk: Desk) -> None:
     assert (reading.needs_fetch, reading.suspends) == (True, True)
 
 
-def test_the_worked_example_of_expiry(desk: Desk) -> None:
+def test_the_worked_example_of_expiry() -> None:
     """Fresh up to and including its moment; a soft error keeps stale data for its own length; a hard one is raised."""
 
-    def looks(endpoint: AnyEndpoint, now: float) -> tuple[Any, bool, bool]:
+    def looks(desk: Desk, endpoint: AnyEndpoint, now: float) -> tuple[Any, bool, bool]:
         desk.now = now
         reading = desk.read(endpoint, ONE)
         assert reading.found
         return reading.error, reading.needs_fetch, reading.suspends
 
     for endpoint, error in ((soft, None), (Articles.get, BROKEN)):
-        desk.now = 1_000
+        desk = Desk(1_000)
         desk.answer(endpoint, {"id": "1"}, ONE, length=5_000)
-        assert looks(endpoint, 3_000) == (None, False, False)
-        assert looks(endpoint, 6_000) == (None, False, False)
-        assert looks(endpoint, 6_001) == (None, True, False)
+        assert looks(desk, endpoint, 3_000) == (None, False, False)
+        assert looks(desk, endpoint, 6_000) == (None, False, False)
+        assert looks(desk, endpoint, 6_001) == (None, True, False)
         desk.now = 6_050
         desk.fail(endpoint, BROKEN, ONE)
         assert desk.read(endpoint, ONE).expires_at == 7_050
-        assert looks(endpoint, 6_500) == (error, False, False)
-        assert looks(endpoint, 7_100) == (error, True, False)
+        assert looks(desk, endpoint, 6_500) == (error, False, False)
+        assert looks(desk, endpoint, 7_100) == (error, True, False)
 
 
 # -- get_error ---------------------------------------------------------------------------------------------------------

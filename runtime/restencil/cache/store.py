@@ -8,7 +8,6 @@ optimistic updates laid over it.
 from __future__ import annotations
 
 import threading
-import time
 from collections import deque
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
@@ -22,6 +21,7 @@ from .lookup import Lookup
 from .picture import picture
 from .retention import Retention
 from .snapshot import Snapshot
+from .timeline import timeline
 
 if TYPE_CHECKING:
     from ..base.scheduler import Scheduler
@@ -31,16 +31,12 @@ if TYPE_CHECKING:
     from .tables import Cell, Change, KeyMeta, State
 
 
-def _system_clock() -> float:
-    return time.time() * 1000
-
-
 class Store:
     """Holds what was fetched; shared by any number of controllers, sync and async, in any threads.
 
-    `clock` gives the time in ms (default: the system's), `scheduler` runs background work, `max_entities` bounds the
-    number of entities (default: unbounded), `gc` is the policy that collects what no one holds (default: nothing).
-    A store belongs to one principal.
+    `clock` gives the time in ms (default: the system's); where it steps back, the store's time goes on from where it
+    was. `scheduler` runs background work, `max_entities` bounds the number of entities (default: unbounded), `gc` is
+    the policy that collects what no one holds (default: nothing). A store belongs to one principal.
     """
 
     def __init__(
@@ -57,7 +53,7 @@ class Store:
         def respond(action: Fetch, below: State) -> Change:
             return reduce.respond(lookup, action, below)
 
-        self.clock = clock or _system_clock
+        self.clock = timeline(clock)
         self.scheduler: Scheduler = scheduler or ThreadScheduler()
         self.lock = threading.RLock()
         self._contents = contents = Contents(self.clock, Retention(max_entities), respond)
@@ -93,7 +89,7 @@ class Store:
         return self._contents.last_reset
 
     def now(self) -> float:
-        """The moment by the store's clock, in ms."""
+        """The moment by the store's clock, in ms; it never goes back, whatever the clock does."""
         return self.clock()
 
     def next_id(self) -> int:

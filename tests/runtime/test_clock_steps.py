@@ -1,0 +1,130 @@
+"""A clock that is set back, or far ahead: order, freshness and timers go on as if it had run all along."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from tests.runtime.clients import Asked, as_json
+from tests.runtime.doubles import Desk
+
+from restencil import Controller, Entity, RestEndpoint, Store, create_resource
+from restencil.cache import timeline as timeline_module
+
+YEAR = 365 * 24 * 3_600_000.0
+
+STEPS = pytest.mark.parametrize("step", [-YEAR, -1.0, 50 * YEAR], ids=["a year back", "a blink back", "50 years on"])
+
+
+class Page(Entity, key="Page"):
+    id: str = ""
+    text: str = ""
+
+
+Pages: Any = create_resource(url_prefix="http://case.test", path="/pages/:id", schema=Page)
+ONE = {"id": "1"}
+
+
+@STEPS
+@pytest.mark.parametrize("member", ["get", "partial_update", "delete"])
+def test_what_is_asked_later_wins(step: float, member: str) -> None:
+    """An answer to a question of after the step lies over one of before, in whatever order they come."""
+    for later_comes_first in (False, True):
+        desk = Desk(100 * YEAR)
+        first = desk.store.now()
+        desk.now += step
+        second = desk.store.now()
+        endpoint: RestEndpoint[..., Any] = getattr(Pages, member)
+        before = lambda desk=desk, first=first: desk.answer(Pages.get, {"id": "1", "text": "old"}, ONE, started=first)
+        after = lambda desk=desk, second=second, endpoint=endpoint: desk.answer(
+            endpoint, {"id": "1", "text": "new"}, ONE, *([{}] if member == "partial_update" else []), started=second
+        )
+        for come in (after, before) if later_comes_first else (before, after):
+            come()
+        page = desk.store.query(Page, (ONE,))
+        assert (page is None) if member == "delete" else (page.text == "new")
+
+
+@STEPS
+def test_a_list_of_later_wins(step: float) -> None:
+    """Of lists as of records."""
+    desk = Desk(100 * YEAR)
+    first = desk.store.now()
+    desk.now += step
+    desk.answer(Pages.get_list, [{"id": "2"}], {}, started=desk.store.now())
+    desk.answer(Pages.get_list, [{"id": "1"}], {}, started=first)
+    found = desk.store.query(Pages.get_list.schema, ({},))
+    assert [page.id for page in found] == ["2"]
+
+
+@STEPS
+def test_nothing_is_fresh_for_ever(step: float) -> None:
+    """What was fetched before or after the step is stale after its time, errors too; and the clock may step again."""
+    desk = Desk(100 * YEAR)
+    asked = Asked(as_json({"id": "1", "text": "a"}))
+    with Controller(desk.store, client=asked.sync) as controller:
+        for _ in range(3):
+            controller.fetch(Pages.get, **ONE)
+            controller.set_error(Pages.get, ValueError(), id="2")
+            desk.now += step
+            assert controller.get_response(Pages.get, **ONE).needs_fetch is (step > 0)
+            desk.now += 60_002
+            assert controller.get_response(Pages.get, **ONE).needs_fetch
+            assert controller.get_response(Pages.get, id="2").needs_fetch
+            controller.fetch(Pages.get, **ONE)
+            assert not controller.get_response(Pages.get, **ONE).needs_fetch
+            desk.now -= step
+
+
+@pytest.fixture
+def system_time(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[float]]:
+    """The system's clock, in seconds."""
+    now = [1e9]
+    monkeypatch.setattr(timeline_module.time, "time", lambda: now[0])
+    yield now
+
+
+def test_the_systems_clock_may_step(system_time: list[float]) -> None:
+    """The default clock is no better than one of the user's own."""
+    store = Store()
+    before = store.now()
+    assert before == 1e12
+    system_time[0] -= 1e7
+    assert before < store.now() < before + 10
+    system_time[0] += 5
+    assert before + 5_000 < store.now() < before + 5_010
+    system_time[0] += 1e9
+    assert store.now() > before + 1e12 - 1e10
+
+
+def test_a_look_of_another_thread_is_no_step() -> None:
+    """A moment that is a little older than the last, because a thread was slow with it, does not set time ahead."""
+    moments = iter([10.0, 9.9, 10.1, 10.2])
+    now = timeline_module.timeline(lambda: next(moments))
+    assert [now(), now(), now()] == [10.0, 10.1, 10.2]
+
+
+def test_polling_goes_on_after_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The next poll is due after its interval, not when the clock has made up for its step."""
+    delays: list[float] = []
+
+    class Timers:
+        def spawn(self, work: Any, /) -> None:
+            work()
+
+        def call_later(self, delay: float, work: Any, /) -> Any:
+            delays.append(delay)
+            return type("Handle", (), {"cancel": lambda self: None})()
+
+    desk = Desk(100 * YEAR, scheduler=Timers())
+    asked = Asked(as_json({"id": "1"}))
+    polled = Pages.get.extend(poll_frequency=5_000)
+    with Controller(desk.store, client=asked.sync) as controller:
+        controller.fetch(polled, **ONE)
+        desk.now -= YEAR
+        controller.subscribe(polled, **ONE)
+        controller.unsubscribe(polled, **ONE)
+        desk.now += 51 * YEAR
+        controller.subscribe(polled, **ONE)
+    assert delays and max(delays) <= 5_001
