@@ -147,8 +147,7 @@ KINDS: Final = {
     ),
     "overlaps": Kind(
         _steps(("plain",), ("get_list", "overlap", "get"), patch=TITLE),
-        "where one cannot know what came last to the server, what shows is stale",
-        (
+        witness=(
             Step("plain", "get_list"),
             Step("plain", "overlap", 1, body=(("title", "a"),), then=Step("plain", "fetch_list")),
         ),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import time
 from typing import Any
 
 import pytest
@@ -10,7 +10,7 @@ from tests.runtime.clients import Asked, as_json
 from tests.runtime.doubles import Desk
 
 from restencil import Controller, Entity, RestEndpoint, Store, create_resource
-from restencil.cache import timeline as timeline_module
+from restencil.cache.timeline import timeline
 
 YEAR = 365 * 24 * 3_600_000.0
 
@@ -36,12 +36,11 @@ def test_what_is_asked_later_wins(step: float, member: str) -> None:
         desk.now += step
         second = desk.store.now()
         endpoint: RestEndpoint[..., Any] = getattr(Pages, member)
-        before = lambda desk=desk, first=first: desk.answer(Pages.get, {"id": "1", "text": "old"}, ONE, started=first)
-        after = lambda desk=desk, second=second, endpoint=endpoint: desk.answer(
-            endpoint, {"id": "1", "text": "new"}, ONE, *([{}] if member == "partial_update" else []), started=second
-        )
-        for come in (after, before) if later_comes_first else (before, after):
-            come()
+        args = (ONE, {}) if member == "partial_update" else (ONE,)
+        before = (Pages.get, {"id": "1", "text": "old"}, (ONE,), first)
+        after = (endpoint, {"id": "1", "text": "new"}, args, second)
+        for asked, response, given, started in (after, before) if later_comes_first else (before, after):
+            desk.answer(asked, response, *given, started=started)
         page = desk.store.query(Page, (ONE,))
         assert (page is None) if member == "delete" else (page.text == "new")
 
@@ -78,11 +77,11 @@ def test_nothing_is_fresh_for_ever(step: float) -> None:
 
 
 @pytest.fixture
-def system_time(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[float]]:
+def system_time(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """The system's clock, in seconds."""
     now = [1e9]
-    monkeypatch.setattr(timeline_module.time, "time", lambda: now[0])
-    yield now
+    monkeypatch.setattr(time, "time", lambda: now[0])
+    return now
 
 
 def test_the_systems_clock_may_step(system_time: list[float]) -> None:
@@ -101,7 +100,7 @@ def test_the_systems_clock_may_step(system_time: list[float]) -> None:
 def test_a_look_of_another_thread_is_no_step() -> None:
     """A moment that is a little older than the last, because a thread was slow with it, does not set time ahead."""
     moments = iter([10.0, 9.9, 10.1, 10.2])
-    now = timeline_module.timeline(lambda: next(moments))
+    now = timeline(lambda: next(moments))
     assert [now(), now(), now()] == [10.0, 10.1, 10.2]
 
 

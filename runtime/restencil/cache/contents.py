@@ -8,15 +8,16 @@ of users and cannot fail, so an action happens as a whole or not at all.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Container, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from ..base.values import UNDEFINED
+from ..base.values import INVALID, UNDEFINED
 from .aside import Asides
 from .hooks import Hooks
 from .in_flight import RequestsInFlight
 from .memo import Memo
 from .optimistic import OptimisticUpdates, Respond, tokens_of
+from .overlaps import Arrival, Overlaps
 from .tables import EMPTY, Cell, Change, KeyMeta, Stamp, State, Tables
 
 if TYPE_CHECKING:
@@ -59,6 +60,10 @@ class Effects:
     """The response whose value the action gives, as it is in the view once all that is done."""
     value: Any = None
     """What it gives where no response is echoed."""
+    arrival: Arrival | None = None
+    """The answer that it is, where another request may have overlapped with its."""
+    doubtful: Collection[Cell] = ()
+    """What it brings that is in doubt, because another request did overlap."""
     failure: Exception | None = None
     """What it raises instead."""
 
@@ -73,6 +78,8 @@ class Contents:
         self.clock = clock
         self.hooks = Hooks()
         self.in_flight = RequestsInFlight()
+        self.overlaps = Overlaps(self.in_flight)
+        """What answers brought whose requests overlapped."""
         self.retention = retention
         self.resets = 0
         """How often the store started over."""
@@ -122,10 +129,24 @@ class Contents:
             for table in tables:
                 self.memo.drop_table(table)
 
-    def _expected(self) -> Container[Cell]:
-        """The entities that pending optimistic updates write in the view."""
+    def _needed(self) -> Callable[[Cell], bool]:
+        """Tells what a bound does not touch: what pending optimistic updates write in the view, and marks of deletion.
+
+        These are needed where a request is in flight that began before the deletion, whose answer must not undo it.
+        """
         self.refresh()
-        return self.optimistic.cells
+        base, expected = self.base, self.optimistic.cells
+        oldest = min((request.fetched_at for request in self.in_flight.by_id.values()), default=None)
+
+        def is_needed(cell: Cell) -> bool:
+            if cell in expected:
+                return True
+            if oldest is None or base.get(*cell) is not INVALID:
+                return False
+            meta = base.meta(*cell)
+            return meta is not None and meta.fetched_at > oldest
+
+        return is_needed
 
     @property
     def is_watched(self) -> bool:
@@ -141,6 +162,9 @@ class Contents:
             is_told = True
         if effects.change is not None:
             self._write(effects.change)
+            self.overlaps.settled(effects.change, effects.doubtful)
+            if effects.arrival is not None:
+                self.overlaps.note(effects.arrival)
         elif effects.begun is not None:
             self.optimistic.push(effects.begun)
         elif effects.keys:
@@ -159,6 +183,7 @@ class Contents:
         self.last_reset = self.clock()
         self.asides.clear()  # snapshots taken before keep the tables of before
         self.retention.reset()
+        self.overlaps.clear()
         self._hold_nothing()
 
     def _write(self, change: Change) -> None:
@@ -178,7 +203,7 @@ class Contents:
         if optimistic.updates:
             optimistic.base_changed(tokens_of(change, grown))
         if retention.active or retention.evicted:
-            cells, keys = retention.written(change, self._expected)
+            cells, keys = retention.written(change, self._needed)
             if cells or keys:
                 self._remove(cells, keys)
             retention.listed(change.listed)
@@ -218,6 +243,7 @@ class Contents:
             aside.keep_removed(gone)
         self.asides.keep_results(keys)
         base.remove(gone)
+        self.overlaps.doubtful.difference_update(gone)
         for key in keys:
             base.results.pop(key, None)
             base.key_metas.pop(key, None)

@@ -76,7 +76,8 @@ def explain(store: Store, request: Request) -> Explanation:
     entities = tuple(sorted(store.paths(request)))
     expires_in = reading.expires_at - now
     unanswered = None if reading.found else store.unanswered(request)
-    reasons = [*_origin(rules, reading, meta, unanswered), *_freshness(reading, meta, expires_in)]
+    freshness = _freshness(reading, meta, expires_in, store.in_doubt(entities))
+    reasons = [*_origin(rules, reading, meta, unanswered), *freshness]
     if rules.invalid_if_stale:
         reasons.append("invalid_if_stale: stale data is not shown while it is fetched anew")
     if rules.side_effect:
@@ -129,10 +130,12 @@ def _origin(rules: Rules, reading: Reading, meta: KeyMeta | None, unanswered: st
     return []
 
 
-def _freshness(reading: Reading, meta: KeyMeta | None, expires_in: float) -> list[str]:
+def _freshness(reading: Reading, meta: KeyMeta | None, expires_in: float, in_doubt: bool) -> list[str]:
     """How long that holds; nothing where a read fetches in any case."""
     if reading.expiry_status is ExpiryStatus.Invalid:
         return []
+    if in_doubt:
+        return ["a change overlapped with another request for the same, so it counts as stale until it is fetched anew"]
     if reading.expires_at <= 1:
         # Not a time but a mark: nothing was fetched, or what was is expired by order.
         return ["so it counts as stale" if meta is None else "it was expired, so it counts as stale"]

@@ -11,12 +11,14 @@ class RequestsInFlight:
     They stand in the store because a reset by any of its controllers ends them all. The store's lock guards them.
     """
 
-    __slots__ = ("by_id", "joinable", "refreshes")
+    __slots__ = ("by_id", "joinable", "mutations", "refreshes")
 
     def __init__(self) -> None:
         self.joinable: dict[tuple[str, str], Any] = {}
         """Those that another fetch can join, by key and URL."""
         self.by_id: dict[int, Any] = {}
         """All of them, by the id of their fetch."""
+        self.mutations: set[int] = set()
+        """The ids of those that may change something on the server."""
         self.refreshes: dict[Any, Any] = {}
         """Token refreshes under way, by what they refresh."""

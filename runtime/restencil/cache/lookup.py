@@ -224,6 +224,9 @@ class Lookup:
         if built is None:
             return None
         data, cells = built
+        doubtful = contents.overlaps.doubtful
+        if doubtful and (cells is None or not doubtful.isdisjoint(cells)):
+            return data, None
         if meta is not None and meta.expires_at:
             expires_at: float = meta.expires_at
         elif cells is None:
@@ -261,7 +264,8 @@ class Lookup:
             _warn_of(key, error)
             return INVALID, BROKEN, 1 if meta is None else meta.expires_at
         cells: list[Cell] = []
-        if is_complete and (uses or retention.evicted):
+        doubtful = self.contents.overlaps.doubtful
+        if is_complete and (uses or retention.evicted or doubtful):
             cells = _cells(reader, schema, stored, key)
         if uses:
             retention.used(key, cells)
@@ -270,6 +274,8 @@ class Lookup:
         expires_at: float = 1 if meta is None else meta.expires_at
         if meta is None or not meta.expires_at:
             expires_at = _age(reader, schema, stored, key) if is_complete else 1
+        if doubtful and not doubtful.isdisjoint(cells):
+            expires_at = min(expires_at, 1)
         if data is INVALID:
             return data, BROKEN, expires_at
         if not is_complete:  # what there is of it can be looked at

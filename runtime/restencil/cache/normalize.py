@@ -220,6 +220,7 @@ class Normalization:
 
     def write_collection(self, table: str, pk: str, items: Any) -> None:
         """Replaces a collection, unless the stored one was fetched later."""
+        self.change.collections.add(table)
         before = self.below.get(table, pk)
         meta = self.meta
         old_meta = self.below.meta(table, pk)
@@ -243,6 +244,7 @@ class Normalization:
 
     def change_collection(self, table: str, pk: str, changed: Any) -> None:
         """Stores a collection that something was added to or taken from; its times become this action's."""
+        self.change.collections.add(table)
         self.change.write(table, pk, changed, self._times_of_collection(table, pk))
 
     def is_base(self, table: str, pk: str, stored: Any) -> bool:
@@ -251,6 +253,7 @@ class Normalization:
 
     def grow_collection(self, table: str, pk: str, stored: Any, growth: Growth) -> None:
         """Lets a list of the tables grow by items once the whole response is taken in."""
+        self.change.collections.add(table)
         self.change.grow(table, pk, stored, growth, self._times_of_collection(table, pk))
 
     def _times_of_collection(self, table: str, pk: str) -> Meta:

@@ -20,10 +20,13 @@ from ..schema.protocol import Echo, is_plain
 from ..schema.record import Record
 from . import actions
 from .contents import Effects
+from .denormalize import Denormalization
 from .denormalize_compiled import reader_of
 from .normalize_compiled import CompiledNormalization, normalization
+from .overlaps import Arrival
+from .reading import INFINITE
 from .snapshot import Snapshot
-from .tables import Change, KeyMeta, Stamp
+from .tables import Change, KeyMeta, Stamp, Tables
 
 if TYPE_CHECKING:
     from ..schema.protocol import Schema
@@ -48,7 +51,8 @@ def fetch(lookup: Lookup, action: actions.Fetch) -> Effects:
 def set_response(lookup: Lookup, action: actions.SetResponse) -> Effects:
     """The response goes into the tables and its result under its key; a response that does not fit is an error.
 
-    It gives the value of the fetch. Where the store started over meanwhile, only that: nothing is stored.
+    It gives the value of the fetch. Where the store started over meanwhile, only that, made of the response alone:
+    nothing is stored.
     """
     contents, request = lookup.contents, action.request
     key, schema = request.key, request.rules.schema
@@ -60,7 +64,7 @@ def set_response(lookup: Lookup, action: actions.SetResponse) -> Effects:
     try:
         with contents.hooks:
             writer = _normalized(
-                contents.base,
+                contents.base if is_current else Tables(),
                 request,
                 response,
                 action.meta,
@@ -79,7 +83,8 @@ def set_response(lookup: Lookup, action: actions.SetResponse) -> Effects:
         return effects
     if not is_current:
         effects.is_told = False
-        effects.echoed = request, writer, response
+        with contents.hooks:
+            effects.value = _own_value(request, writer, response)
         return effects
     before = contents.base.key_meta(key)
     effects.change = writer.change
@@ -88,7 +93,30 @@ def set_response(lookup: Lookup, action: actions.SetResponse) -> Effects:
         effects.value = writer.change.results[key]
     elif is_fetched or action.wanted or contents.in_flight.joinable or not schema.inert:
         effects.echoed = request, writer, response
+    if action.fetch_id is not None and contents.overlaps.matters(action.fetch_id, is_change=request.rules.side_effect):
+        _overlap(contents, action, action.fetch_id, effects, writer.change)
     return effects
+
+
+def _overlap(contents: Contents, action: actions.SetResponse, fetch_id: int, effects: Effects, change: Change) -> None:
+    """What this answer and another brought, one of them a mutation's, whose requests overlapped is in doubt.
+
+    The value of a mutation is what its own answer says, also where that is the older one to the store.
+    """
+    request, base = action.request, contents.base
+    is_change = request.rules.side_effect
+    effects.arrival = Arrival(fetch_id, contents.next_id(), is_change=is_change, change=change)
+    effects.doubtful = contents.overlaps.met(effects.arrival)
+    if not is_change or effects.echoed is None:
+        return
+    times = [base.meta(*cell) for cell in effects.doubtful]
+    if any(meta is not None and meta.fetched_at > action.meta.fetched_at for meta in times):
+        latest = Meta(INFINITE, action.meta.date, action.meta.expires_at)
+        with contents.hooks:
+            writer = normalization(base)(base, request.args, latest, placeholder_id=fetch_id, where=f" ({request.key})")
+            writer.write(cast("Schema", request.rules.schema), action.response)
+            effects.value = _own_value(request, writer, action.response)
+        effects.echoed = None
 
 
 def set_error(lookup: Lookup, action: actions.SetError) -> Effects:
@@ -272,6 +300,14 @@ def echo(lookup: Lookup, request: Request, writer: Normalization, response: Any)
     reader = reader_of(view, request.args, contents.memo)
     with contents.hooks:
         value = Echo(writer, reader).visit(schema, response)
+    return None if isinstance(value, Sentinel) else value
+
+
+def _own_value(request: Request, writer: Normalization, response: Any) -> Any:
+    """The value of a fetch as it would be were this response the last that came."""
+    if request.rules.schema is None:
+        return read_only(response)
+    value = Echo(writer, Denormalization(writer.change, request.args)).visit(request.rules.schema, response)
     return None if isinstance(value, Sentinel) else value
 
 

@@ -77,10 +77,10 @@ class Retention:
         self._keys.update(fresh)
         return self._past(fresh, self._max)
 
-    def written(self, change: Change, pending: Callable[[], Container[Cell]]) -> tuple[list[Cell], list[str]]:
+    def written(self, change: Change, needed: Callable[[], Callable[[Cell], bool]]) -> tuple[list[Cell], list[str]]:
         """A change was committed: what it wrote was used last; returns the entities and keys that are over the bound.
 
-        `pending()` are the entities that pending optimistic updates write; they stay.
+        `needed()` tells which entities have to stay all the same.
         """
         if self.evicted:
             partial = {cell for cell in change.cells() if is_partial(change.get(*cell))}
@@ -99,8 +99,8 @@ class Retention:
             keys[key] = None
         over: list[Cell] = []
         if len(order) > maximum:
-            expected = pending()
-            free = (cell for cell in order if cell not in fresh and cell not in expected)
+            is_needed = needed()
+            free = (cell for cell in order if cell not in fresh and not is_needed(cell))
             over = _first(len(order) - maximum, free, self._held)
         return over, self._past(named, maximum)
 

@@ -36,7 +36,10 @@ class Store:
 
     `clock` gives the time in ms (default: the system's); where it steps back, the store's time goes on from where it
     was. `scheduler` runs background work, `max_entities` bounds the number of entities (default: unbounded), `gc` is
-    the policy that collects what no one holds (default: nothing). A store belongs to one principal.
+    the policy that collects what no one holds (default: nothing). With `watch_overlaps`, which generated clients
+    turn on, what a change and another request brought that were under way together counts as stale, and the call of the
+    change gives its own answer; without, the answer of the request that began later counts. A store belongs to one
+    principal.
     """
 
     def __init__(
@@ -46,6 +49,7 @@ class Store:
         scheduler: Scheduler | None = None,
         max_entities: int | None = None,
         gc: ImmortalGCPolicy | None = None,
+        watch_overlaps: bool = False,
     ) -> None:
         if max_entities is not None and max_entities < 1:
             raise ValueError(f"max_entities is {max_entities}; expected a positive number, or None for no bound")
@@ -71,6 +75,8 @@ class Store:
         self.query = lookup.query
         self.paths = lookup.paths
         self.unanswered = lookup.unanswered
+        if watch_overlaps:
+            self.watch_overlaps()
         self.gc = gc
         if gc is not None:
             gc.attach(self)
@@ -144,6 +150,15 @@ class Store:
         """What is built from an entity now, nearest first (for explanations)."""
         with self.lock:
             return self._contents.memo.dependents(table, pk)
+
+    def in_doubt(self, cells: Iterable[Cell]) -> bool:
+        """Whether answers brought one of these entities and lists of which it cannot be told which is the later."""
+        with self.lock:
+            return not self._contents.overlaps.doubtful.isdisjoint(cells)
+
+    def watch_overlaps(self) -> None:
+        """From now on what answers bring whose requests overlapped, one of them a mutation's, counts as stale."""
+        self._contents.overlaps.are_watched = True
 
     def snapshot(self, fetched_at: float | None = None) -> Snapshot:
         """The view as it is now; it stays so for as long as it is held."""

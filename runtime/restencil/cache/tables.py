@@ -389,6 +389,7 @@ class Change:
     __slots__ = (
         "answered",
         "below",
+        "collections",
         "entities",
         "extended",
         "growing",
@@ -410,6 +411,8 @@ class Change:
         self.key_metas: dict[str, KeyMeta] = {}
         self.indexes: dict[tuple[str, str], dict[str, str | None]] = {}
         self.listed: set[str] = set()
+        self.collections: set[str] = set()
+        """The tables that it writes lists or maps of primary keys to, and no records."""
         self.kept: set[str] = set()
         """Tables of which all that it writes is what is stored there, the same objects.
 

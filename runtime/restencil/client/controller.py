@@ -67,6 +67,8 @@ class AnyController:
     def __init__(self, core: Core) -> None:
         self._core = core
         self.store = core.store
+        if self._api is not None:
+            core.store.watch_overlaps()
         if type(self).dispatch is not AnyController.dispatch:
             core.override_dispatch(self.dispatch)
         core.open(self)

@@ -212,12 +212,13 @@ class Core(ABC):
                 raise  # the store was emptied meanwhile, by a logout say, and holds the error no more
             failure = error
         reading = self.store.read(request)
+        if self.store.resets != resets:
+            # Whatever is there now is not what was asked for: another user may have logged in.
+            raise ResetError(f"the store was reset while {request.key!r} was being read")
         if reading.error is not None:
             raise recorded(reading)
         if reading.found:
             return reading.data
-        if self.store.resets != resets:
-            raise ResetError(f"the store was reset while {request.key!r} was being read")
         if failure is None and self.was_overtaken(request, reading):
             return value
         raise failure or unusable_data(request)

@@ -105,6 +105,7 @@ class InFlight(Promise[Any]):
             if store.in_flight.joinable.get(self.identity) is self:
                 del store.in_flight.joinable[self.identity]
             store.in_flight.by_id.pop(self.fetch_id, None)
+            store.in_flight.mutations.discard(self.fetch_id)
 
     @property
     def alive(self) -> bool:

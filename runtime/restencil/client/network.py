@@ -191,6 +191,8 @@ class NetworkManager(Manager):
                 joined_by_others = other is None or not other.alive
             started = InFlight(self, store, request, identity, fetch_id, fetched_at)
             store.in_flight.by_id[fetch_id] = started
+            if mutation:
+                store.in_flight.mutations.add(fetch_id)
             if joined_by_others:
                 store.in_flight.joinable[identity] = started
         return started

@@ -1,0 +1,92 @@
+"""What was answered while something else was under way: which of two answers is the later one cannot always be told.
+
+A request tells when it was sent and when it was answered, and not when the server dealt with it. So of a mutation and
+a read, or of two mutations, that were under way at the same time no one here knows which the server did last. What
+both of them brought is *in doubt*: it shows, and counts as stale, until an answer comes that overlapped with nothing.
+
+A mutation adds to a list or takes from it, so it does no harm to one that was read before its answer came. But where a
+read replaces the list that it was answered into, what it added may be lost.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from .in_flight import RequestsInFlight
+    from .tables import Cell, Change
+
+
+class Arrival:
+    """An answer of the network, numbered among the starts of fetches, and the entities and lists that it brought."""
+
+    __slots__ = ("cells", "collections", "is_change", "number", "started")
+
+    def __init__(self, started: int, number: int, *, is_change: bool, change: Change) -> None:
+        self.started = started
+        self.number = number
+        self.is_change = is_change
+        self.cells = set(change.cells())
+        self.collections = change.collections
+
+
+class Overlaps:
+    """When what was last answered, as far as a request is in flight that overlapped with it (locked)."""
+
+    def __init__(self, in_flight: RequestsInFlight) -> None:
+        self._in_flight = in_flight
+        self.are_watched = False
+        """Whether what overlapped is in doubt; else the answer of the later request counts, whatever the server did."""
+        self._changed: dict[Cell, Arrival] = {}
+        """The last answer of a mutation that brought an entity or a list."""
+        self._read: dict[Cell, int] = {}
+        """When an answer of a read did so while a mutation was in flight."""
+        self.doubtful: set[Cell] = set()
+        """What is in doubt."""
+
+    def matters(self, started: int, *, is_change: bool) -> bool:
+        """Whether it has to be known what an answer to this fetch brings; as a rule nothing else is in flight."""
+        if not self.are_watched:
+            return False
+        if self._changed or (is_change and self._read):
+            return True
+        others = self._in_flight.by_id if is_change else self._in_flight.mutations
+        return len(others) > (started in others)
+
+    def clear(self) -> None:
+        """The store starts over."""
+        for kept in (self._changed, self._read, self.doubtful):
+            kept.clear()
+
+    def met(self, arrival: Arrival) -> set[Cell]:
+        """What this answer brings, and one brought that came while this one was under way."""
+        started, read = arrival.started, self._read if arrival.is_change else {}
+        found: set[Cell] = set()
+        for cell in arrival.cells:
+            change = self._changed.get(cell)
+            overlaps = change is not None and change.number > started
+            if cell[0] not in arrival.collections:
+                if overlaps or read.get(cell, 0) > started:
+                    found.add(cell)
+            elif overlaps and change is not None and change.started < started and not arrival.is_change:
+                found.add(cell)
+        return found
+
+    def note(self, arrival: Arrival) -> None:
+        """The answer came."""
+        in_flight = self._in_flight
+        if len(in_flight.by_id) <= (arrival.started in in_flight.by_id):
+            self._changed.clear()
+            self._read.clear()
+        elif arrival.is_change:
+            self._changed.update(dict.fromkeys(arrival.cells, arrival))
+        else:
+            self._read.update(dict.fromkeys(arrival.cells, arrival.number))
+
+    def settled(self, change: Change, doubtful: Iterable[Cell]) -> None:
+        """A change was written: what it wrote is in doubt no more, except for this."""
+        if self.doubtful:
+            self.doubtful.difference_update(change.cells())
+        self.doubtful.update(doubtful)
