@@ -26,6 +26,13 @@ DATA = 60_000.0
 ERROR = 1_000.0
 
 
+def same_error(kept: BaseException | None, raised: BaseException) -> bool:
+    """Whether the store keeps what was raised, as an error of its own that holds no frame."""
+    assert kept is not None and kept is not raised
+    assert kept.__traceback__ is None
+    return type(kept) is type(raised) and kept.args == raised.args and vars(kept) == vars(raised)
+
+
 class Desk:
     """One store, driven by hand: what starts when, and what comes back."""
 

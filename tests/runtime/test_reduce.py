@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, get_args
 
 import pytest
-from tests.runtime.doubles import AnyEndpoint, Desk
+from tests.runtime.doubles import AnyEndpoint, Desk, same_error
 
 from restencil import Entity, NetworkError, ProcessingError, RestEndpoint
 from restencil.cache import actions
@@ -72,4 +72,4 @@ def test_a_misfit_is_raised_once_it_is_recorded() -> None:
     desk = Desk()
     effects = REDUCERS[actions.SetResponse](desk.store._lookup, MADE["misfit"]())  # pyright: ignore[reportPrivateUsage]
     assert isinstance(effects.failure, ProcessingError) and effects.change is not None
-    assert effects.change.key_metas[user.key(ONE)].error is effects.failure
+    assert same_error(effects.change.key_metas[user.key(ONE)].error, effects.failure)

@@ -11,6 +11,7 @@ from typing import Any
 
 from ..base.errors import AbortOptimistic, ProcessingError
 from ..base.lazy import logger
+from ..base.twins import kept
 from ..base.values import UNDEFINED, Meta, Sentinel, same_json
 from ..schema.stored import is_partial, record_of
 from .actions import Fetch
@@ -229,7 +230,7 @@ class OptimisticUpdates:
                 failure = ProcessingError(f"{action.key}: the optimistic response failed: {error}")
                 failure.__cause__ = error
             change = Change(below, action.meta)
-            change.key_metas[action.key] = KeyMeta(action.meta, error=failure)
+            change.key_metas[action.key] = KeyMeta(action.meta, error=kept(failure))
         change.below = below
         update.reads |= tokens_of(change)
         if old is not None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from ..base.errors import AbortError, ProcessingError
 from ..base.lazy import logger
+from ..base.twins import kept
 from ..base.values import UNDEFINED, Meta, Sentinel, copy_in, read_only, same_json
 from ..schema.collection import list_result
 from ..schema.derived import Invalidate
@@ -361,7 +362,7 @@ def _failed(contents: Contents, request: Request, error: Exception, meta: Meta) 
         except Exception:
             logger.exception("%s: error_policy failed; the error counts as hard", key)
     change = Change(contents.base, meta)
-    change.key_metas[key] = KeyMeta(meta, error=error, error_policy=policy)
+    change.key_metas[key] = KeyMeta(meta, error=kept(error), error_policy=policy)
     return change
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
 
 from ..base.errors import AbortError, InvalidDataError, ResetError
 from ..base.lazy import logger
+from ..base.twins import twin_of
 from ..cache.actions import Action, Fetch, Meta
 from ..cache.reading import Decision, EndpointState
 from ..cache.store import Store
@@ -246,10 +247,10 @@ def refuse_empty(endpoint: Asker, args: tuple[Any, ...]) -> None:
 
 
 def recorded(reading: Reading) -> BaseException:
-    """The error that a reading shows, ready to be raised once more: without the traceback of the last time."""
+    """The error that a reading shows as one to be raised: what the store keeps is never raised itself."""
     if reading.error is None:
         raise AssertionError("the store reported neither data nor an error")
-    return reading.error.with_traceback(None)
+    return twin_of(reading.error)
 
 
 def unusable_data(request: Request) -> InvalidDataError:

@@ -141,7 +141,7 @@ class NetworkManager(Manager):
                 response = endpoint.perform(in_flight.request.args, transport, in_flight.identity[1])
             except BaseException as error:
                 if self._write_error(in_flight, error):
-                    raise
+                    raise in_flight.told(error)  # noqa: B904 - itself or its twin
                 return in_flight.result()
             return self._write(in_flight, response)
         finally:
@@ -296,7 +296,7 @@ class NetworkManager(Manager):
             response = yield from self._attempts(in_flight, self._attached())
         except BaseException as error:
             if self._write_error(in_flight, error):
-                raise
+                raise in_flight.told(error)  # noqa: B904 - itself or its twin
             return in_flight.result()
         return in_flight.result() if response is _SETTLED else self._write(in_flight, response)
 

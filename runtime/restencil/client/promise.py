@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from ..base.errors import AbortError
 from ..base.lazy import asyncio
 from ..base.scheduler import block
+from ..base.twins import told_apart
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop, Future
@@ -28,7 +29,7 @@ class Promise(Generic[T]):
     The store's lock guards it, so that settling and joining exclude each other.
     """
 
-    __slots__ = ("_event", "_futures", "done", "error", "loop", "store", "thread", "value")
+    __slots__ = ("_event", "_futures", "_told", "done", "error", "loop", "store", "thread", "value")
 
     def __init__(self, store: Store) -> None:
         self.store = store
@@ -39,6 +40,7 @@ class Promise(Generic[T]):
         self.thread: int | None = None
         self._event: threading.Event | None = None
         self._futures: list[Future[None]] | None = None
+        self._told = False
 
     def settle(self, value: Any = None, error: BaseException | None = None) -> bool:
         """Hand the outcome to all who wait; False when there was one already."""
@@ -57,10 +59,16 @@ class Promise(Generic[T]):
         return True
 
     def result(self) -> T:
-        """The value of a settled promise; raises its error."""
+        """The value of a settled promise; raises its error, to each caller one of their own."""
         if self.error is not None:
-            raise self.error
+            raise self.told(self.error)
         return self.value  # type: ignore[return-value]  # set together with `done`
+
+    def told(self, error: BaseException) -> BaseException:
+        """What is raised to one caller for an error of this promise: itself to the first one, then its twins."""
+        with self.store.lock:
+            first, self._told = not self._told, True
+        return error if first else told_apart(error)
 
     def own(self, *, blocking: bool) -> None:
         """This thread, or its running loop, owes the outcome from now on."""
