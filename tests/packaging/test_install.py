@@ -98,7 +98,14 @@ def test_the_sdist_holds_what_the_tests_need(built: tuple[Path, Path]) -> None:
     """Whoever packages the project can run its tests from the sdist."""
     with tarfile.open(built[1]) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
-    assert {"README.md", "LICENSE", "Makefile", "pyproject.toml", "specs/blog.yaml", "tests/house/test_house.py"} <= names
+    assert {
+        "README.md",
+        "LICENSE",
+        "Makefile",
+        "pyproject.toml",
+        "specs/blog.yaml",
+        "tests/house/test_house.py",
+    } <= names
 
 
 def test_a_user_of_a_generated_package_installs_httpx_alone(plain: Installed) -> None:
