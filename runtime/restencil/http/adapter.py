@@ -9,7 +9,17 @@ from __future__ import annotations
 import contextlib
 import inspect
 import io
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Generator, Iterator, KeysView, Mapping
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Container,
+    Generator,
+    Iterator,
+    KeysView,
+    Mapping,
+)
 from dataclasses import dataclass, field
 from functools import lru_cache
 from http.cookiejar import CookieJar
@@ -45,8 +55,17 @@ _TIMEOUTS: Final[Mapping[type[Exception], str]] = {
     httpx.WriteTimeout: "write",
     httpx.PoolTimeout: "pool",
 }
-#: Loggers that show the URL of each request.
-LOGGERS: Final = ("httpx",)
+#: Loggers that show the URL of each request, or the headers of each response.
+LOGGERS: Final = (
+    "httpx",
+    "httpcore.connection",
+    "httpcore.http11",
+    "httpcore.http2",
+    "httpcore.proxy",
+    "httpcore.socks",
+    "hpack.hpack",
+    "hpack.table",
+)
 #: How the HTTP library introduces itself to servers.
 USER_AGENT: Final = f"python-httpx/{httpx.__version__}"
 
@@ -268,6 +287,22 @@ class _CompleteRequest(httpx.Request):
     @property
     def content(self) -> bytes:
         return self.read()
+
+
+def shown_request(request: RawRequest, url: Url, shown: Container[str]) -> RawRequest:
+    """A request that stands for one that was sent, at this URL; only these headers have kept their value."""
+    headers = httpx.Headers(request.headers)
+    for raw, _ in request.headers.raw:
+        name = raw.decode("latin-1").lower()
+        if name not in shown:
+            headers[name] = "[redacted]"
+    stream: Any = request.stream
+    return _CompleteRequest(request.method, url, headers, stream, {})
+
+
+def request_of_failure(error: BaseException) -> RawRequest | None:
+    """The request that a failure of the HTTP library is about, where it knows one."""
+    return getattr(error, "_request", None) if isinstance(error, httpx.RequestError) else None
 
 
 def request_extensions(timeout: float | None) -> dict[str, Any]:

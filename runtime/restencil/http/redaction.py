@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Mapping
 from contextvars import ContextVar, Token
 from typing import Any, Final
@@ -46,29 +47,57 @@ def check_values(headers: Mapping[str, Any]) -> None:
         raise ValueError(f"the header {name!r} cannot be sent: its value, not shown here, has {found}; remove it")
 
 
-_shown_url: Final[ContextVar[str | None]] = ContextVar("restencil_shown_url", default=None)
+_HARMLESS_HEADERS: Final = SHOWN_HEADERS | {
+    "age",
+    "cache-control",
+    "content-encoding",
+    "date",
+    "etag",
+    "expires",
+    "last-modified",
+    "retry-after",
+    "server",
+    "vary",
+}
+"""Headers of responses whose values hold no secret; a Location may repeat one, a Set-Cookie is one."""
+
+_LOGGED_HEADER: Final = re.compile(r"""\(b(['"])([^'"]*)\1, b('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")\)""")
+"""A header as the HTTP library logs it: name and value as pair of bytes."""
+
+_sending: Final[ContextVar[str | None]] = ContextVar("restencil_sending", default=None)
 
 
-class _ShownUrls(logging.Filter):
-    """The HTTP library logs the URL of each request: one that holds a secret is shown without it."""
+def _logged(header: re.Match[str]) -> str:
+    kept = header[2].lower() in _HARMLESS_HEADERS
+    return header[0] if kept else f"(b{header[1]}{header[2]}{header[1]}, b'[redacted]')"
+
+
+class _ShownRequests(logging.Filter):
+    """What the HTTP library logs of a request: no URL that holds a secret, and no header that may repeat one."""
 
     def filter(self, record: logging.LogRecord) -> bool:
-        shown = _shown_url.get()
-        if shown is not None and isinstance(record.args, tuple):
+        shown = _sending.get()
+        if shown is None:
+            return True
+        if record.name.startswith("hpack"):
+            return False  # it shows each header as it is packed
+        if shown and isinstance(record.args, tuple):
             record.args = tuple(shown if isinstance(argument, Url) else argument for argument in record.args)
+        if isinstance(record.msg, str) and "headers" in record.msg:
+            record.msg = _LOGGED_HEADER.sub(_logged, record.msg)
         return True
 
 
-_filter: Final = _ShownUrls()
+_filter: Final = _ShownRequests()
+for _name in LOGGERS:
+    logging.getLogger(_name).addFilter(_filter)
 
 
-def hide_url(shown: str) -> Token[str | None]:
-    """Logs show this URL for what is sent from now on, until `show_url`."""
-    for name in LOGGERS:
-        logging.getLogger(name).addFilter(_filter)  # the logger keeps one, however often it is added
-    return _shown_url.set(shown)
+def hide_url(shown: str | None) -> Token[str | None]:
+    """What is logged from now on, until `show_url`, holds no secret; `shown` stands for URLs that do."""
+    return _sending.set(shown or "")
 
 
 def show_url(token: Token[str | None]) -> None:
     """Ends what `hide_url` began."""
-    _shown_url.reset(token)
+    _sending.reset(token)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import parse_qsl
 
 from ..base.bodies import not_repeated
 from ..base.errors import ConnectionFailedError, NetworkError, TimeoutExceededError
 from ..base.transport import public_url
 from .adapter import NOT_REPEATED, bad_redirect, is_broken_connection, overdue_step
-from .redaction import SHOWN_HEADERS
+from .disclosure import hide_sent
 
 if TYPE_CHECKING:
     from .adapter import RawRequest, RawResponse
@@ -21,8 +20,6 @@ _SEE_OTHER: Final = 303
 _REWRITING: Final = (301, 302, _SEE_OTHER)
 """Redirects that clients follow with a GET: some always, some by method; nobody can know what the server means."""
 _LINE_LENGTH: Final = 200
-_SECRET_LENGTH: Final = 6
-"""A shorter word in a header of one's own is taken for no secret."""
 _TITLE: Final = re.compile(r"<title[^>]*>(.*?)</title>", re.IGNORECASE | re.DOTALL).search
 
 
@@ -39,20 +36,6 @@ def first_line(response: Any) -> str:
     lines = (" ".join(line.split()) for line in text.splitlines())
     line = next((line for line in lines if any(map(str.isalnum, line))), "")
     return "".join(character for character in line if character.isprintable())[:_LINE_LENGTH]
-
-
-def hide_sent(text: str, order: Order) -> str:
-    """A text of the server without the credentials that were sent to it."""
-    secrets: set[str] = set()
-    for name, value in order.headers.items():
-        if name.lower() not in SHOWN_HEADERS:
-            secrets.update((value, *value.replace("=", " ").replace(";", " ").split()))
-    if order.shown is not None:
-        secrets.update(value for _, value in parse_qsl(order.url.partition("?")[2]))
-    for secret in sorted(secrets, key=len, reverse=True):
-        if len(secret) >= _SECRET_LENGTH:
-            text = text.replace(secret, "[redacted]")
-    return text
 
 
 def failure(asked: str, url: str, limit: float | None, error: BaseException) -> NetworkError:

@@ -7,9 +7,10 @@ import contextlib
 import logging
 import os
 import threading
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 from weakref import WeakKeyDictionary, WeakSet
 
+from ..base.errors import NetworkError
 from ..base.steps import drive, drive_async
 from ..base.transport import URL_EXTENSION
 from .adapter import (
@@ -27,6 +28,7 @@ from .adapter import (
 from .bodies import request_with
 from .cancellation import current_cancellation
 from .credentials import CREDENTIALS, forget_cookies, give_cookies, keep_cookies, own_cookies
+from .disclosure import disclose, disclose_failure
 from .limits import read, read_async
 from .order import Sender
 from .redaction import hide_url, redacted, show_url
@@ -75,6 +77,18 @@ def _is_settled(response: RawResponse, order: Order) -> bool:
     return 200 <= response.status_code < 300 and not order.stream
 
 
+def _disclosed(order: Order, error: BaseException) -> NetworkError:
+    """The error of an order, with what may be shown of its request."""
+    for failure in (error, error.__cause__, error.__context__):
+        if failure is not None:
+            disclose_failure(order, failure)
+    raised = error if isinstance(error, NetworkError) else failed(order, error)
+    response: Any = raised.response
+    if response is not None:
+        disclose(order, response)
+    return raised
+
+
 class SyncSender(Sender):
     """Carries orders out for blocking code: through the given client, never closed here, or one opened when needed."""
 
@@ -104,21 +118,23 @@ class SyncSender(Sender):
         """The response to an order of this transport. Raises NetworkError, ValueError."""
         client = self._client or self.client
         kept = keep_cookies() if self.owns else None
-        hidden = hide_url(order.shown) if order.shown is not None else None
+        hidden = hide_url(order.shown)
         try:
             request = _first_request(client, order)
             response = send(client, request, auth_of(client, order.url, order.guard))
             if _is_settled(response, order):
                 order.guard(response)
-                return read(response)
-            return cast("RawResponse", drive(settled(client, order, response), transport))
-        except FAILURES as error:
-            raise failed(order, error) from error
+                read(response)
+            else:
+                response = cast("RawResponse", drive(settled(client, order, response), transport))
+            disclose(order, response)
+            return response
+        except (NetworkError, *FAILURES) as error:
+            raise _disclosed(order, error) from error.__cause__ if isinstance(error, NetworkError) else error
         finally:
             if kept is not None:
                 forget_cookies(kept)
-            if hidden is not None:
-                show_url(hidden)
+            show_url(hidden)
 
     def close(self) -> None:
         """Closes the client if it was opened here; the next request opens another one."""
@@ -166,27 +182,28 @@ class AsyncSender(Sender):
         """The response to an order of this transport. Raises NetworkError, ValueError."""
         client = self._client or self.client
         kept = keep_cookies() if self.owns else None
-        hidden = hide_url(order.shown) if order.shown is not None else None
+        hidden = hide_url(order.shown)
         try:
             request = _first_request(client, order)
             cancellation = current_cancellation()
             if cancellation is None:
-                return await self._answer(client, order, request, transport)
-            cancellation.enter(transport, request.extensions)
-            try:
-                return await self._answer(client, order, request, transport)
-            finally:
-                cancellation.leave()
-        except FAILURES as error:
-            raise failed(order, error) from error
+                response = await self._answer(client, order, request, transport)
+            else:
+                cancellation.enter(transport, request.extensions)
+                try:
+                    response = await self._answer(client, order, request, transport)
+                finally:
+                    cancellation.leave()
+            disclose(order, response)
+            return response
+        except (NetworkError, *FAILURES) as error:
+            raise _disclosed(order, error) from error.__cause__ if isinstance(error, NetworkError) else error
         finally:
-            if kept is not None or hidden is not None:
-                # A coroutine that was given up is closed in another context, where there is nothing to restore.
-                with contextlib.suppress(ValueError):
-                    if kept is not None:
-                        forget_cookies(kept)
-                    if hidden is not None:
-                        show_url(hidden)
+            # A coroutine that was given up is closed in another context, where there is nothing to restore.
+            with contextlib.suppress(ValueError):
+                if kept is not None:
+                    forget_cookies(kept)
+                show_url(hidden)
 
     async def _answer(
         self, client: AsyncClient, order: Order, request: RawRequest, transport: TracedTransport

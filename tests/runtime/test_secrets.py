@@ -1,0 +1,203 @@
+"""Credentials show nowhere: not in a log, a message, a repr, a key, a pickle, nor in what an error leads to."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import logging
+import pickle
+import traceback
+from collections.abc import Callable, Iterator
+from typing import Any
+from urllib.parse import quote, quote_plus
+
+import httpx
+import pytest
+from tests.runtime.servers import Arrived, Reply, Server
+
+from restencil import Api, AsyncController, Auth, Controller, RestEndpoint
+
+CANARY = "canary+7/ x&=é"
+USER = "user:canary-7-of-basic"
+FORMS = {
+    CANARY,
+    quote(CANARY, safe=""),
+    quote_plus(CANARY),
+    "canary",
+    base64.b64encode(USER.encode()).decode(),
+    quote(base64.b64encode(USER.encode()).decode()),
+}
+
+AUTHS = {
+    "bearer": (Auth.bearer(), "canary-7-of-bearer"),
+    "header": (Auth.header("X-Api-Key"), "canary-7-of-header"),
+    "cookie": (Auth.cookie("sid"), "canary-7-of-cookie"),
+    "query": (Auth.query("api_key"), CANARY),
+    "basic": (Auth.basic(), USER),
+}
+
+
+def echoed(request: Arrived) -> str:
+    """The query of a request, which servers take along when they redirect."""
+    return request.target.partition("?")[2]
+
+
+def answers(other: Callable[[], str]) -> Callable[[Arrived], Reply]:
+    def answer(request: Arrived) -> Reply:
+        path = request.target.partition("?")[0]
+        match path.strip("/"):
+            case "here":
+                return Reply(302, headers={"Location": f"/refused?{echoed(request)}"})
+            case "there":
+                return Reply(307, headers={"Location": f"{other()}/refused?{echoed(request)}"})
+            case "well":
+                return Reply(302, headers={"Location": f"/broken?{echoed(request)}"})
+            case "endless":
+                return Reply(302, headers={"Location": f"/endless?{echoed(request)}"})
+            case "nowhere":
+                return Reply(302, headers={"Location": f"mailto:{echoed(request)}"})
+            case "refused":
+                return Reply(403, b'{"detail":"no"}')
+            case "unknown":
+                return Reply(401, b"{}", {"WWW-Authenticate": "Digest"})
+            case "broken":
+                return Reply(200, b"{", {"Content-Location": f"/broken?{echoed(request)}"})
+            case "text":
+                return Reply(200, b"text", {"Content-Type": "text/plain"})
+            case "cut":
+                return Reply(raw=b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{")
+            case "large":
+                return Reply(200, b"x" * 5000)
+            case "garbage":
+                return Reply(raw=b"SSH-2.0\r\n\r\n")
+            case "held":
+                return Reply(held=True)
+            case _:
+                return Reply()
+
+    return answer
+
+
+SCENARIOS: dict[str, dict[str, Any]] = {
+    "here": {},
+    "there": {},
+    "well": {},
+    "endless": {},
+    "nowhere": {},
+    "refused": {},
+    "unknown": {},
+    "broken": {},
+    "text": {"schema": [dict]},
+    "cut": {},
+    "large": {},
+    "garbage": {},
+    "held": {"timeout": 300},
+    "stream": {"path": "/cut", "content": "stream"},
+    "refused redirect": {"path": "/here", "request_init": {"redirect": "error"}},
+    "shown redirect": {"path": "/here", "request_init": {"redirect": "manual"}},
+    "refused change": {"path": "/here", "method": "POST"},
+}
+
+
+class Kept:
+    """The response of the last request, as a hook sees it."""
+
+    response: Any = None
+
+
+def endpoint_of(scenario: str, kept: Kept) -> RestEndpoint[..., Any]:
+    class Keeping(RestEndpoint):
+        def parse_response(self, response: Any) -> Any:
+            kept.response = response
+            return super().parse_response(response)
+
+    return Keeping(**{"path": f"/{scenario}", "url_prefix": "https://spec.test", **SCENARIOS[scenario]})
+
+
+def shown_of(error: BaseException | None) -> Iterator[str]:
+    """All that an error says, and that it leads to."""
+    while error is not None:
+        yield f"{error!s} {error!r} {error.args!r} {vars(error)!r}"
+        yield from traceback.format_exception_only(error)
+        yield repr(pickle.dumps(error))
+        for owner in (error, getattr(error, "response", None)):
+            yield from shown_of_request(getattr(owner, "request", None) if owner is not None else None)
+        yield from shown_of_response(getattr(error, "response", None))
+        if hasattr(error, "to_dict"):
+            yield repr(error.to_dict())
+        error = error.__cause__ or error.__context__
+
+
+def shown_of_request(request: Any) -> Iterator[str]:
+    if request is not None:
+        yield f"{request!r} {request.url!s} {request.url!r} {request.url.raw_path!r} {request.headers.raw!r}"
+        yield repr(pickle.dumps(request))
+
+
+def shown_of_response(response: Any) -> Iterator[str]:
+    if isinstance(response, httpx.Response):
+        yield f"{response!r} {response.url!s} {response.headers.raw!r} {vars(response)!r}"
+        yield from shown_of_request(response.request)
+        yield from shown_of_request(response.next_request)
+        yield repr(pickle.dumps(response))
+
+
+def client_of(auth: Auth, kind: type[Any]) -> type[Any]:
+    return type("Client", (kind,), {"_api": Api("https://spec.test", auth)})
+
+
+def tried(auth: Auth, token: str, url: str, asynchronous: bool, scenario: str) -> list[str]:
+    """All that is to be seen of a call that carries this token."""
+    shown: list[str] = []
+    kept = Kept()
+    endpoint = endpoint_of(scenario, kept)
+    options: dict[str, Any] = {"token": token, "url_prefix": url, "max_response_bytes": 2000}
+
+    def note(controller: Any, error: BaseException | None) -> None:
+        shown.extend(shown_of(error))
+        shown.extend(shown_of_response(kept.response))
+        shown.append(repr(controller) + repr(controller.store.state))
+        shown.append(str(controller.bind(endpoint).explain()) + repr(endpoint) + endpoint.key())
+
+    def call() -> None:
+        with client_of(auth, Controller)(**options) as controller:
+            failed: BaseException | None = None
+            try:
+                value = controller.fetch(endpoint)
+                if hasattr(value, "read"):
+                    value.read()
+            except Exception as error:
+                failed = error
+            note(controller, failed)
+
+    async def call_async() -> None:
+        async with client_of(auth, AsyncController)(**options) as controller:
+            failed: BaseException | None = None
+            try:
+                value = await controller.fetch(endpoint)
+                if hasattr(value, "aread"):
+                    await value.aread()
+            except Exception as error:
+                failed = error
+            note(controller, failed)
+
+    asyncio.run(call_async()) if asynchronous else call()
+    return shown
+
+
+@pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
+@pytest.mark.parametrize("scenario", SCENARIOS)
+@pytest.mark.parametrize("kind", AUTHS)
+def test_a_credential_shows_nowhere(
+    kind: str, scenario: str, asynchronous: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Whatever becomes of the request; the server says again, in its redirects, what it was sent."""
+    caplog.set_level(logging.DEBUG)
+    auth, token = AUTHS[kind]
+    with Server() as other, Server(answers(lambda: other.url)) as server:
+        shown = tried(auth, token, server.url, asynchronous, scenario)
+        assert any(form in f"{request.target} {request.headers}" for request in server.arrived for form in FORMS)
+    records = [record for record in caplog.records if record.name != "asyncio"]
+    shown += [record.getMessage() + repr(vars(record)) for record in records]
+    found = [f"{form!r} in {text[:2000]}" for text in shown for form in FORMS if form in text]
+    assert found == []
