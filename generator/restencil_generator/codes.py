@@ -11,6 +11,7 @@ ERRORS: Final = {
     "not-utf8": "A spec is UTF-8.",
     "empty-spec": "A spec is not empty.",
     "merge-conflict": "A merge was finished: no marker of a conflict is left.",
+    "openapi-document": "A spec is written in the spec language.",
     "yaml-syntax": "A spec is YAML that parses.",
     "yaml-documents": "A file holds one YAML document.",
     "yaml-tag": "A spec uses no YAML tags.",

@@ -111,12 +111,14 @@ class Reason(Kind):
 class Name(Kind):
     """A name that Python code can use as it is, or with an underscore where `keyword` allows words of Python.
 
-    `what` is what messages call its bearer.
+    `what` is what messages call its bearer, `otherwise` the way to a name that is none in Python, as a hint with the
+    places `name` and `suggested`.
     """
 
     what: str
     keyword: bool = False
     taken: tuple[str, ...] = ()
+    otherwise: str = ""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -100,6 +100,28 @@ CURSOR: Final = Pattern(
 )
 
 
+OF_OTHERS: Final[Mapping[str, str]] = {
+    "$ref": "write the name of the entity, object or enum in its place",
+    "nullable": "write '?' behind the type, such as string?",
+    "required": "a field or parameter is one unless its type ends with '?': write string or string?",
+    "properties": "write 'fields: {…}' in an entity, {object: {…}} elsewhere",
+    "items": "write a list as [X], with the type of its items",
+    "oneOf": "write {union: {…}, attribute: …} for entities that a field tells apart",
+    "anyOf": "write {union: {…}, attribute: …} for entities that a field tells apart",
+    "allOf": "write 'extends: …' with the name of the entity whose fields it has too",
+    "format": "the type says it: write integer, number, datetime, date, time, decimal or uuid",
+    "additionalProperties": "write {values: X} for a mapping from any keys to X",
+}
+"""Keys of JSON Schema and OpenAPI, and what to write here."""
+
+DOCUMENTS: Final = ("openapi", "swagger")
+"""Keys that an OpenAPI document begins with."""
+
+_PAGED: Final = (
+    "name a search parameter with 'wire: {name}': search_params: "
+    "{{{suggested}: {{type: integer?, wire: {name}}}}}, pagination_field: {suggested}"
+)
+
 # ---------------------------------------------------------------------------------------------------------------- types
 
 
@@ -628,7 +650,7 @@ ROWS: Final = (
     Row("resource", "collection",
         Either((Section("collection"), Code())),
         "How its lists are told apart: in words, or by a class."),
-    Row("resource endpoint", "pagination_field", Name("the pagination field of {owner}", keyword=True),
+    Row("resource endpoint", "pagination_field", Name("the pagination field of {owner}", keyword=True, otherwise=_PAGED),
         "The parameter that names a page.", others=("page_param", "cursor_param")),
     Row("resource endpoint", "pagination", Section("pagination", "write {style: …}"),
         "How the next page is found."),

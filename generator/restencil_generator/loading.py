@@ -407,17 +407,24 @@ def _first_line(place: Place) -> Place:
 
 def _syntax_problem(error: Any, file: str) -> Problem:
     """The problem for a text that does not parse, at the place where the parser stopped."""
-    mark = error.problem_mark or error.context_mark
-    place = Place(file, mark.line + 1, mark.column + 1, mark.line + 1, mark.column + 2) if mark else Place(file)
     what = visible(str(error.problem or error))
     context = f" {visible(str(error.context))}" if error.context else ""
+    mark, other, note = error.problem_mark or error.context_mark, error.context_mark, "it begins here"
+    if _is_unclosed(what) and other is not None:  # what follows the bracket is right, as a rule
+        mark, other, note = other, mark, "here it is still open"
     related: tuple[Related, ...] = ()
-    if error.context_mark is not None and error.context_mark.line != (mark.line if mark else -1):
-        begun = error.context_mark
-        related = (
-            Related(Place(file, begun.line + 1, begun.column + 1, begun.line + 1, begun.column + 2), "it begins here"),
-        )
+    if mark is not None and other is not None and other.line != mark.line:
+        related = (Related(_marked(other, file), note),)
+    place = Place(file) if mark is None else _marked(mark, file)
     return Problem("yaml-syntax", f"the YAML does not parse: {what}{context}", place, _syntax_hint(what), related)
+
+
+def _marked(mark: Any, file: str) -> Place:
+    return Place(file, mark.line + 1, mark.column + 1, mark.line + 1, mark.column + 2)
+
+
+def _is_unclosed(what: str) -> bool:
+    return "did not find expected ',' or" in what
 
 
 def _syntax_hint(what: str) -> str:
@@ -427,7 +434,7 @@ def _syntax_hint(what: str) -> str:
         return "put quotes around a text that holds ': ', or indent this line as its neighbours are"
     if "expected <block end>" in what:
         return "check the indentation and the quotes of this line and the one before"
-    if "did not find expected ',' or" in what:
+    if _is_unclosed(what):
         return "close the bracket, and put quotes around a text that holds ',' or a bracket"
     return ""
 

@@ -177,7 +177,9 @@ class Reader:
     def key_hint(self, place: str, word: str) -> str:
         """The key that an unknown one is most likely meant to be, as a hint; empty where none is near."""
         meant = language.also(place).get(word)
-        return f"did you mean {quoted(meant)}?" if meant else did_you_mean(word, language.rows(place))
+        if meant:
+            return f"did you mean {quoted(meant)}?"
+        return language.OF_OTHERS.get(word) or did_you_mean(word, language.rows(place))
 
     def _deprecated_key(self, row: language.Row, key: ScalarNode, what: str) -> None:
         message = f"the key {quoted(row.key)} of {what} is deprecated"
@@ -243,15 +245,19 @@ class Reader:
                 found[text] = item
         return list(found.items())
 
-    def name(self, node: ScalarNode, what: str, *, keyword: bool = True) -> bool:
-        """Whether a key is a name that Python code can use; `keyword` allows keywords, which get an underscore."""
+    def name(self, node: ScalarNode, what: str, *, keyword: bool = True, otherwise: str = "") -> bool:
+        """Whether a key is a name that Python code can use; `keyword` allows keywords, which get an underscore.
+
+        `otherwise` is a hint for a name that no change of its letters mends; it has places as in `kinds.Name`.
+        """
         name = node.text
+        suggested = suggested_identifier(name)
+        hint = otherwise.format(name=visible(name), suggested=suggested) if suggested else ""
+        hint = hint or _name_hint(name)
         if name.startswith("_"):
-            self.report(
-                "bad-name", f"the name {quoted(name)} of {what} begins with an underscore", node, _name_hint(name)
-            )
+            self.report("bad-name", f"the name {quoted(name)} of {what} begins with an underscore", node, hint)
         elif not is_identifier(name):
-            self.report("bad-name", f"the name {quoted(name)} of {what} is no Python name", node, _name_hint(name))
+            self.report("bad-name", f"the name {quoted(name)} of {what} is no Python name", node, hint)
         elif not keyword and name in KEYWORDS:
             self.report(
                 "bad-name", f"the name {quoted(name)} of {what} is a word of Python itself", node, "choose another"
@@ -419,7 +425,7 @@ def _name(reader: Reader, kind: kinds.Name, spot: Spot) -> str | None:
     if text is None or not isinstance(spot.node, ScalarNode):
         return None
     what = kind.what.format(label=spot.label, owner=spot.owner)
-    return text if reader.name(spot.node, what, keyword=kind.keyword) else None
+    return text if reader.name(spot.node, what, keyword=kind.keyword, otherwise=kind.otherwise) else None
 
 
 def _texts(reader: Reader, kind: kinds.Texts, spot: Spot) -> list[tuple[str, Node]]:

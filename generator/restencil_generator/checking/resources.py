@@ -181,6 +181,8 @@ class _Resource:
         return None
 
     def _schema_problem(self, node: Node) -> None:
+        if self.types.is_pointer(node, f"the schema of {self.what}"):
+            return
         self.types.report(
             "resource-schema",
             f"the schema of {self.what} is an entity, declared in place or by name, or a union of entities",

@@ -16,7 +16,7 @@ from restencil_generator.checking.fields import read_fields
 from restencil_generator.checking.resources import Resources
 from restencil_generator.checking.types import Types
 from restencil_generator.digest import digest
-from restencil_generator.language import VERSION
+from restencil_generator.language import DOCUMENTS, VERSION
 from restencil_generator.names import constant_name, is_identifier, pascal_case
 from restencil_generator.problems import Place, Problem, Related, has_errors, quoted
 from restencil_generator.reading import Given
@@ -27,6 +27,15 @@ from restencil_generator.values import shown
 def check(root: MappingNode, file: str, problems: list[Problem]) -> d.Spec | None:
     """The declaration of a spec's tree. None, or something incomplete, once a problem was noted."""
     types = Types(problems)
+    if (key := next((key for key in DOCUMENTS if key in root.entries), None)) and "restencil" not in root.entries:
+        types.report(
+            "openapi-document",
+            "this is an OpenAPI document, and no spec",
+            root.entries[key].key,
+            "write a spec for the resources that you use (`restencil init` begins one); no document is read yet: "
+            "that will be `restencil import`, in a version to come",
+        )
+        return None
     begin = Place(root.file, root.line + 1, root.column + 1, root.line + 1, root.column + 2)
     given = types.section("spec", root, "the spec", begin)
     types.wire = given["wire_names"]

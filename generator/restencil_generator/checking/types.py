@@ -8,7 +8,8 @@ from typing import Final, cast
 
 from restencil_generator import declaration as d
 from restencil_generator.checking.forms import Context, Nested, object_type, read_form
-from restencil_generator.language import ABBREVIATED, FORMS, POSITIONS, SCALAR_WORDS, form_place, rows
+from restencil_generator.language import ABBREVIATED, FORMS, OF_OTHERS, POSITIONS, SCALAR_WORDS, form_place, rows
+from restencil_generator.names import is_identifier
 from restencil_generator.problems import quoted
 from restencil_generator.reading import known_here
 from restencil_generator.tree import MappingNode, Node, ScalarNode, SequenceNode, described
@@ -41,6 +42,8 @@ class Types(Nested):
         text = node.value
         if not isinstance(text, str):
             hint = "write 'any' for any JSON" if node.text else "write a type such as 'string'"
+            if not node.text and context.position == "schema":
+                hint = "write 'schema: Post', an entity, or declare one: {entity: Post, fields: {id: integer}}"
             self.report("wrong-type", f"a type is expected for {context.what}, this is {described(node)}", node, hint)
             return None
         optional = text.endswith("?")
@@ -108,6 +111,8 @@ class Types(Nested):
     def _form(self, node: MappingNode, context: Context) -> d.Type | None:
         position = POSITIONS[context.position]
         word = next((key for key in node.entries if key in FORMS), None)
+        if word is None and self.is_pointer(node, context.what):
+            return None
         if word is None:
             return self._bare_object(node, context)
         place = form_place(word)
@@ -125,6 +130,16 @@ class Types(Nested):
             self.not_here(node.entries[word].key, f"the form '{word}'", context)
             return None
         return read_form(self, word, node, context)
+
+    def is_pointer(self, node: Node, what: str) -> bool:
+        """Whether a mapping points somewhere as JSON Schema does, which is reported."""
+        pointer = node.entries.get("$ref") if isinstance(node, MappingNode) else None
+        if pointer is None:
+            return False
+        target = pointer.value.text.rpartition("/")[2] if isinstance(pointer.value, ScalarNode) else ""
+        hint = f"write {quoted(target)}, the name, in its place" if is_identifier(target) else OF_OTHERS["$ref"]
+        self.report("unknown-key", f"'$ref' has no meaning in {what}", pointer.key, hint)
+        return True
 
     def _bare_object(self, node: MappingNode, context: Context) -> d.ObjectType | None:
         if POSITIONS[context.position].bare:
