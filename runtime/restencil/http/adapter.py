@@ -22,7 +22,7 @@ from collections.abc import (
 )
 from dataclasses import dataclass, field
 from functools import lru_cache
-from http.cookiejar import CookieJar
+from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Any, Final, Protocol, TypeAlias, cast
 from urllib.parse import urlencode
 
@@ -90,14 +90,21 @@ def is_asynchronous(client: object) -> bool:
     raise TypeError(f"client is an httpx.Client or an httpx.AsyncClient, not {type(client).__name__}")
 
 
-def open_client(cookies: CookieJar) -> Client:
-    """A client for blocking code that keeps its cookies in this jar."""
-    return httpx.Client(cookies=cookies)
+class _Nothing(DefaultCookiePolicy):
+    """The policy of a jar that stores nothing."""
+
+    def set_ok(self, cookie: Any, request: Any) -> bool:
+        return False
 
 
-def open_async_client(cookies: CookieJar) -> AsyncClient:
-    """A client for asyncio that keeps its cookies in this jar."""
-    return httpx.AsyncClient(cookies=cookies)
+def open_client() -> Client:
+    """A client for blocking code that keeps no cookies."""
+    return httpx.Client(cookies=CookieJar(_Nothing()))
+
+
+def open_async_client() -> AsyncClient:
+    """A client for asyncio that keeps no cookies."""
+    return httpx.AsyncClient(cookies=CookieJar(_Nothing()))
 
 
 class _NoAuth(httpx.Auth):
@@ -265,6 +272,16 @@ def add_cookies(request: RawRequest, jar: CookieJar) -> None:
     if given is not None:
         added = request.headers.get("cookie")
         request.headers["cookie"] = f"{given}; {added}" if added else given
+
+
+def sets_cookies(response: RawResponse) -> bool:
+    """True for a response with cookies to be kept."""
+    return any(name.lower() == b"set-cookie" for name, _ in response.headers.raw)
+
+
+def take_cookies(response: RawResponse, jar: CookieJar) -> None:
+    """Puts the cookies of a response into the jar."""
+    httpx.Cookies(jar).extract_cookies(response)
 
 
 # --- requests --------------------------------------------------------------------------------------------------------

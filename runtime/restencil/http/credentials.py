@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 from contextvars import ContextVar, Token
-from http.cookiejar import CookieJar, DefaultCookiePolicy
+from http.cookiejar import CookieJar
 from typing import Any, Final, TypeAlias
 
-from .adapter import USER_AGENT, AnyClient, RawRequest, Url, add_cookies, parsed_url
+from .adapter import (
+    USER_AGENT,
+    AnyClient,
+    RawRequest,
+    RawResponse,
+    Url,
+    add_cookies,
+    parsed_url,
+    sets_cookies,
+    take_cookies,
+)
 from .order import Headers, Order
 from .redaction import CONNECTION_HEADERS
 
@@ -20,61 +30,79 @@ def origin_of(url: Url) -> Origin:
     return url.scheme, url.host, url.port or {"http": 80, "https": 443}.get(url.scheme)
 
 
-_with_cookies: Final[ContextVar[bool]] = ContextVar("restencil_with_cookies", default=True)
+_elsewhere: Final[ContextVar[bool]] = ContextVar("restencil_cookies_elsewhere", default=False)
 
 
-class _CookiePolicy(DefaultCookiePolicy):
-    """Stores no cookie of a response to a request that went without credentials."""
+class _UsersOwn:
+    """The policy of the jar of a user's client: stores nothing of responses whose cookies are kept elsewhere.
+
+    For what the user asks through that client without this library, it is the policy that the jar had before.
+    """
+
+    def __init__(self, policy: Any) -> None:
+        self.__dict__["_policy"] = policy
 
     def set_ok(self, cookie: Any, request: Any) -> bool:
-        return _with_cookies.get() and super().set_ok(cookie, request)
+        return not _elsewhere.get() and bool(self._policy.set_ok(cookie, request))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.__dict__["_policy"], name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(self._policy, name, value)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _UsersOwn, (self._policy,)
 
 
-def own_cookies() -> CookieJar:
-    """The jar of a client that is opened here."""
-    return CookieJar(_CookiePolicy())
+def cookies_elsewhere(client: AnyClient) -> Token[bool]:
+    """The jar of the client stores nothing from now on, in this thread or task; `cookies_as_before` ends it."""
+    jar: Any = client.cookies.jar
+    if type(jar._policy) is not _UsersOwn:  # a jar shows its policy nowhere else
+        jar.set_policy(_UsersOwn(jar._policy))
+    return _elsewhere.set(True)
 
 
-def keep_cookies() -> Token[bool]:
-    """The jar keeps the cookies of responses from now on, as `give_cookies` decides; `forget_cookies` ends it."""
-    return _with_cookies.set(True)
-
-
-def forget_cookies(token: Token[bool]) -> None:
-    """Ends what `keep_cookies` began."""
-    _with_cookies.reset(token)
+def cookies_as_before(token: Token[bool]) -> None:
+    """Ends what `cookies_elsewhere` began."""
+    _elsewhere.reset(token)
 
 
 def give_cookies(client: AnyClient, order: Order, request: RawRequest, *, at_home: bool) -> None:
-    """Adds the cookies that this request may carry, and tells the jar whether to keep those of its response.
+    """Adds the cookies that this request may carry: what the user put into the jar of the client, and what was kept.
 
     `at_home` is false away from the first origin: there, only cookies are sent that belong to a domain, as one that a
     user put into the jar without a domain would otherwise go to every host.
     """
-    has_cookies = next(iter(client.cookies.jar), None) is not None
-    owns = order.sender.owns
-    if not has_cookies and not owns:
+    given, kept = client.cookies.jar, order.sender.jar
+    if _is_empty(given) and (kept is None or _is_empty(kept)):
         return
-    use_jar = _uses_cookies(order.init.get("credentials") or "same-origin", order.sender.base, request.url)
-    if owns:
-        _with_cookies.set(use_jar)
-    if use_jar and has_cookies:
-        add_cookies(request, client.cookies.jar if at_home else _of_domains(client.cookies.jar))
+    if not _uses_cookies(order.init.get("credentials") or "same-origin", order.sender.base, request.url):
+        return
+    sent = CookieJar()
+    for cookie in (*given, *(kept or ())):
+        if at_home or cookie.domain:
+            sent.set_cookie(cookie)
+    add_cookies(request, sent)
+
+
+def keep_cookies(order: Order, response: RawResponse) -> None:
+    """Keeps the cookies of a response in the jar of the sender, if it has one and its request went with cookies."""
+    jar = order.sender.jar
+    if jar is None or not sets_cookies(response):
+        return
+    if _uses_cookies(order.init.get("credentials") or "same-origin", order.sender.base, response.request.url):
+        take_cookies(response, jar)
+
+
+def _is_empty(jar: CookieJar) -> bool:
+    return next(iter(jar), None) is None
 
 
 def _uses_cookies(credentials: str, base: str, url: Url) -> bool:
     if credentials == "same-origin":
         return not base or origin_of(url) == origin_of(parsed_url(base))
     return credentials == "include"
-
-
-def _of_domains(jar: CookieJar) -> CookieJar:
-    """The cookies that belong to a domain."""
-    bound = CookieJar()
-    for cookie in jar:
-        if cookie.domain:
-            bound.set_cookie(cookie)
-    return bound
 
 
 def redirect_headers(request: RawRequest, given: Headers, *, same_origin: bool) -> None:

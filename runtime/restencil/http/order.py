@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Mapping
+from http.cookiejar import CookieJar
 from typing import Any, Final, TypeAlias, cast
 
 from ..base.transport import URL_EXTENSION, ImpliedHeader, public_url
@@ -76,10 +77,15 @@ class Order:
 
 
 class Sender:
-    """What senders of both kinds know: who opened the client, where relative URLs lead, the limit of a body's size."""
+    """What senders of both kinds know: who opened the client, where relative URLs lead, the limit of a body's size.
 
-    def __init__(self, given: AnyClient | None, base: str, limit: int | None) -> None:
+    `jar` has the cookies of the responses that came through this sender: those who share a client share none of them.
+    It is None where the user's client keeps them itself.
+    """
+
+    def __init__(self, given: AnyClient | None, base: str, limit: int | None, *, keeps_cookies: bool) -> None:
         self.owns = given is None
+        self.jar = CookieJar() if keeps_cookies else None
         self.limit = limit
         self._given = given
         self._base = base

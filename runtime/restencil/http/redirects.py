@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from ..base.errors import EndlessRedirectError, NetworkError
 from ..base.transport import URL_EXTENSION
 from .adapter import UNREACHABLE, auth_after_redirect, bad_redirect, rewind, send, send_async
-from .credentials import give_cookies, origin_of, redirect_headers
+from .credentials import give_cookies, keep_cookies, origin_of, redirect_headers
 from .limits import Read
 from .refusals import became_a_read, could_not_follow, leads_nowhere, refused
 
@@ -84,6 +84,7 @@ def settled(client: AnyClient, order: Order, response: RawResponse) -> Generator
         except UNREACHABLE as error:
             raise leads_nowhere(order, bad_redirect(error) or redirected, error) from error
         response.extensions[URL_EXTENSION] = order.public
+        keep_cookies(order, response)
     accepted = 200 <= response.status_code < 300
     order.guard(response, whole=not (accepted and order.stream))
     if not (accepted and order.stream):

@@ -27,7 +27,7 @@ from .adapter import (
 )
 from .bodies import request_with
 from .cancellation import current_cancellation
-from .credentials import CREDENTIALS, forget_cookies, give_cookies, keep_cookies, own_cookies
+from .credentials import CREDENTIALS, cookies_as_before, cookies_elsewhere, give_cookies, keep_cookies
 from .disclosure import disclose, disclose_failure
 from .limits import read, read_async
 from .order import Sender
@@ -71,6 +71,7 @@ def _first_request(client: AnyClient, order: Order) -> RawRequest:
 def _is_settled(response: RawResponse, order: Order) -> bool:
     """True for a response of which nothing is to be followed, handed on unread, or refused."""
     response.extensions[URL_EXTENSION] = order.public
+    keep_cookies(order, response)
     if log.isEnabledFor(logging.DEBUG):
         method, headers = order.init.get("method"), redacted(response.request.headers)
         log.debug("%s %s: %d, sent with %s", method, order.public, response.status_code, headers)
@@ -92,10 +93,9 @@ def _disclosed(order: Order, error: BaseException) -> NetworkError:
 class SyncSender(Sender):
     """Carries orders out for blocking code: through the given client, never closed here, or one opened when needed."""
 
-    def __init__(self, given: Client | None, base: str, limit: int | None) -> None:
-        super().__init__(given, base, limit)
+    def __init__(self, given: Client | None, base: str, limit: int | None, *, keeps_cookies: bool) -> None:
+        super().__init__(given, base, limit, keeps_cookies=keeps_cookies)
         self._client = given
-        self._jar = own_cookies()
         self._lock = threading.Lock()
         _sync_senders.add(self)
 
@@ -111,13 +111,13 @@ class SyncSender(Sender):
         """The client that requests go through."""
         with self._lock:
             if self._client is None:
-                self._client = open_client(self._jar)
+                self._client = open_client()
             return self._client
 
     def carry_out(self, order: Order, transport: BlockingTransport) -> RawResponse:
         """The response to an order of this transport. Raises NetworkError, ValueError."""
         client = self._client or self.client
-        kept = keep_cookies() if self.owns else None
+        elsewhere = None if self.owns or self.jar is None else cookies_elsewhere(client)
         hidden = hide_url(order.shown)
         try:
             request = _first_request(client, order)
@@ -132,8 +132,8 @@ class SyncSender(Sender):
         except (NetworkError, *FAILURES) as error:
             raise _disclosed(order, error) from error.__cause__ if isinstance(error, NetworkError) else error
         finally:
-            if kept is not None:
-                forget_cookies(kept)
+            if elsewhere is not None:
+                cookies_as_before(elsewhere)
             show_url(hidden)
 
     def close(self) -> None:
@@ -161,11 +161,10 @@ if hasattr(os, "register_at_fork"):
 class AsyncSender(Sender):
     """Carries orders out for asyncio: through the given client, or one for each loop, as connections belong to one."""
 
-    def __init__(self, given: AsyncClient | None, base: str, limit: int | None) -> None:
-        super().__init__(given, base, limit)
+    def __init__(self, given: AsyncClient | None, base: str, limit: int | None, *, keeps_cookies: bool) -> None:
+        super().__init__(given, base, limit, keeps_cookies=keeps_cookies)
         self._client = given
         self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, AsyncClient] = WeakKeyDictionary()
-        self._jar = own_cookies()
 
     @property
     def client(self) -> AsyncClient:
@@ -175,13 +174,13 @@ class AsyncSender(Sender):
         loop = asyncio.get_running_loop()
         own = self._clients.get(loop)
         if own is None:
-            own = self._clients[loop] = open_async_client(self._jar)
+            own = self._clients[loop] = open_async_client()
         return own
 
     async def carry_out(self, order: Order, transport: TracedTransport) -> RawResponse:
         """The response to an order of this transport. Raises NetworkError, ValueError."""
         client = self._client or self.client
-        kept = keep_cookies() if self.owns else None
+        elsewhere = None if self.owns or self.jar is None else cookies_elsewhere(client)
         hidden = hide_url(order.shown)
         try:
             request = _first_request(client, order)
@@ -201,8 +200,8 @@ class AsyncSender(Sender):
         finally:
             # A coroutine that was given up is closed in another context, where there is nothing to restore.
             with contextlib.suppress(ValueError):
-                if kept is not None:
-                    forget_cookies(kept)
+                if elsewhere is not None:
+                    cookies_as_before(elsewhere)
                 show_url(hidden)
 
     async def _answer(

@@ -33,6 +33,9 @@ Prepare: TypeAlias = Callable[[str, Headers], Any]
 class _HttpTransport(Transport):
     """What transports of both kinds share: base URL, timeout (ms), limit of size, and reading what comes back."""
 
+    keeps_cookies = True
+    """Cookies of responses are kept here, so that those who share a client share none; else the client keeps them."""
+
     def __init__(
         self,
         *,
@@ -116,7 +119,9 @@ class SyncTransport(_HttpTransport, BlockingTransport):
 
         with self._lock:
             if self._sender is None:
-                self._sender = SyncSender(self._given, self.base_url, self.max_response_bytes)
+                self._sender = SyncSender(
+                    self._given, self.base_url, self.max_response_bytes, keeps_cookies=self.keeps_cookies
+                )
             return self._sender
 
     def send(
@@ -185,7 +190,9 @@ class AsyncTransport(_HttpTransport, TracedTransport):
 
         with self._lock:
             if self._sender is None:
-                self._sender = AsyncSender(self._given, self.base_url, self.max_response_bytes)
+                self._sender = AsyncSender(
+                    self._given, self.base_url, self.max_response_bytes, keeps_cookies=self.keeps_cookies
+                )
             return self._sender
 
     def send(
@@ -239,8 +246,10 @@ def transport_for(client: object) -> SyncTransport | AsyncTransport:
         return SyncTransport(for_one_call=True)
     from .adapter import is_asynchronous
 
-    return (
+    transport = (
         AsyncTransport(cast("AsyncClient", client))
         if is_asynchronous(client)
         else SyncTransport(cast("Client", client))
     )
+    transport.keeps_cookies = False  # several endpoints that are called directly are one user's, as the client is
+    return transport

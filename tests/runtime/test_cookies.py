@@ -1,0 +1,95 @@
+"""Cookies of principals that share an HTTP client: each controller has a jar of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import pickle
+from typing import Any
+
+import httpx
+import pytest
+from tests.patience import PATIENCE
+from tests.runtime.servers import Arrived, Reply, Server
+
+from restencil import AsyncController, Controller, RestEndpoint
+
+BOTH = pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
+
+
+def logging_in(request: Arrived) -> Reply:
+    """`/login/NAME` gives a cookie; `/away/NAME` does so in a redirect."""
+    _, what, *name = request.target.split("/")
+    if what == "login":
+        return Reply(headers={"Set-Cookie": f"sid={name[0]}; Path=/"})
+    if what == "away":
+        return Reply(302, headers={"Set-Cookie": f"sid={name[0]}; Path=/", "Location": "/arrived"})
+    return Reply()
+
+
+def visited(server: Server, visits: list[tuple[int, str]], asynchronous: bool) -> tuple[list[str], dict[str, str]]:
+    """The cookies of these visits by two controllers that share a client, and what the client's own jar has then."""
+    cookies = {"given": "1"}
+
+    def at(path: str) -> RestEndpoint[..., Any]:
+        return RestEndpoint(path=path, url_prefix=server.url)
+
+    def shown() -> list[str]:
+        return [request.headers.get("cookie", "") for request in server.arrived]
+
+    if not asynchronous:
+        with httpx.Client(cookies=cookies, timeout=PATIENCE) as client:
+            with Controller(client=client) as first, Controller(client=client) as second:
+                for who, path in visits:
+                    (first, second)[who].fetch(at(path))
+            return shown(), dict(client.cookies)
+
+    async def run() -> tuple[list[str], dict[str, str]]:
+        async with httpx.AsyncClient(cookies=cookies, timeout=PATIENCE) as client:
+            async with AsyncController(client=client) as first, AsyncController(client=client) as second:
+                for who, path in visits:
+                    await (first, second)[who].fetch(at(path))
+            return shown(), dict(client.cookies)
+
+    return asyncio.run(run())
+
+
+@BOTH
+def test_controllers_that_share_a_client_share_no_cookies(asynchronous: bool) -> None:
+    """What the user put into the client goes with all; what a server set, with the controller that it was set for."""
+    visits = [(0, "/login/ann"), (1, "/a"), (1, "/login/bob"), (0, "/b"), (1, "/c")]
+    with Server(logging_in) as server:
+        sent, left = visited(server, visits, asynchronous)
+    assert sent == ["given=1", "given=1", "given=1", "given=1; sid=ann", "given=1; sid=bob"]
+    assert left == {"given": "1"}
+
+
+@BOTH
+def test_cookies_of_a_redirect_are_kept_and_go_on(asynchronous: bool) -> None:
+    """A server that logs in by a redirect finds its cookie where it redirects to."""
+    with Server(logging_in) as server:
+        sent, left = visited(server, [(0, "/away/ann"), (0, "/a"), (1, "/b")], asynchronous)
+    assert sent == ["given=1", "given=1; sid=ann", "given=1; sid=ann", "given=1"]
+    assert left == {"given": "1"}
+
+
+def test_what_the_user_asks_through_the_client_is_kept_by_it() -> None:
+    """Outside of controllers the client's jar is as it was, and its policy can be copied and changed as before."""
+    with Server(logging_in) as server, httpx.Client() as client, Controller(client=client) as controller:
+        controller.fetch(RestEndpoint(path="/login/ann", url_prefix=server.url))
+        client.get(f"{server.url}/login/carol")
+        assert dict(client.cookies) == {"sid": "carol"}
+        jar: Any = client.cookies.jar
+        policy = jar._policy
+        assert pickle.loads(pickle.dumps(policy)).netscape is True
+        policy.set_blocked_domains(["127.0.0.1"])
+        client.get(f"{server.url}/login/dora")
+        assert dict(client.cookies) == {"sid": "carol"}
+
+
+def test_direct_calls_keep_cookies_in_the_client_that_they_were_given() -> None:
+    """They are one user's, as the client is."""
+    with Server(logging_in) as server, httpx.Client() as client:
+        RestEndpoint(path="/login/ann", url_prefix=server.url, client=client)()
+        RestEndpoint(path="/a", url_prefix=server.url, client=client)()
+        assert server.arrived[1].headers["cookie"] == "sid=ann"
+        assert dict(client.cookies) == {"sid": "ann"}
