@@ -93,6 +93,48 @@ def test_the_token_may_come_from_the_environment(monkeypatch: pytest.MonkeyPatch
     assert [request.headers.get("access-token") for request in server.requests] == [None, "from-env"]
 
 
+def test_a_request_without_its_credential_says_so_once_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    """By what the client lacks, and what would help; with a token nothing is said."""
+    with Blog(client=Server().client()) as blog:
+        blog.users.get(id="1")
+        blog.users.get(id="2")
+    assert caplog.messages == [
+        f"{PREFIX}/users/1: the request went out without the credential that its API asks for (header): "
+        "give the client its token=…, or set the environment variable BLOG_TOKEN (said once)"
+    ]
+    caplog.clear()
+    with Blog(client=Server().client(), token="s3cret") as blog:
+        blog.users.get(id="1")
+    assert caplog.messages == []
+
+
+@pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
+def test_a_401_of_a_request_without_its_credential_says_so(asynchronous: bool) -> None:
+    """In the text of the error; other errors, and a 401 that a credential got, say nothing of it."""
+
+    def refusal(status: int, token: Any) -> str:
+        server = Server(status)
+
+        async def ask_async() -> None:
+            async with AsyncBlog(client=server.async_client(), token=token) as blog:
+                await blog.users.get(id="1")
+
+        def ask() -> None:
+            with Blog(client=server.client(), token=token) as blog:
+                blog.users.get(id="1")
+
+        with pytest.raises(NetworkError) as caught:
+            asyncio.run(ask_async()) if asynchronous else ask()
+        assert caught.value.status == status
+        return str(caught.value)
+
+    lacking = "; the request went out without the credential that its API asks for (header): "
+    helping = "" if asynchronous else ", or set the environment variable BLOG_TOKEN"
+    assert refusal(401, None).endswith(f"{lacking}give the client its token=…{helping}")
+    assert refusal(401, lambda: None).endswith(f"{lacking}its token function gave none{helping}")
+    assert "credential" not in refusal(403, None) + refusal(401, "s3cret")
+
+
 @pytest.mark.parametrize(
     ("auth", "token", "sent"),
     [

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Awaitable, Callable
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
-from ..base.lazy import base64, inspect, urls
+from ..base.lazy import base64, inspect, logger, urls
 from ..base.struct import Struct
+from ..base.transport import public_url
 
 __all__ = ["Api", "Auth", "Preparation", "Token"]
 
@@ -81,22 +82,31 @@ class Api(Struct):
     auth: Auth | None = None
 
 
+class Unsigned(NamedTuple):
+    """A request as it goes out without the credential that its API asks for; `lacking` says so, and what would help."""
+
+    url: str
+    headers: dict[str, str]
+    lacking: str
+
+
 class Preparation:
     """Gives each request of a client its token, and the place where the client was told to look for the API.
 
     Called with (url, headers) just before a request is sent; gives both as they go out, or an awaitable of them where
-    the token comes from a coroutine function.
+    the token comes from a coroutine function. The first request without a token is told in the log.
     """
 
-    __slots__ = ("_api", "_blocking", "_token", "_url_prefix")
+    __slots__ = ("_api", "_blocking", "_token", "_url_prefix", "_warned")
 
     def __init__(self, api: Api, token: Token | None, url_prefix: str | None, *, blocking: bool) -> None:
         self._api = api
         self._token = token
         self._url_prefix = url_prefix
         self._blocking = blocking
+        self._warned = False
 
-    def __call__(self, url: str, headers: dict[str, str]) -> Prepared | Awaitable[Prepared]:
+    def __call__(self, url: str, headers: dict[str, str]) -> Prepared | Unsigned | Awaitable[Prepared | Unsigned]:
         url = self.locate(url)
         if self._api.auth is None:
             return url, headers
@@ -125,17 +135,30 @@ class Preparation:
             return _joined(given, rest)
         return url
 
-    async def _signed_later(self, token: Awaitable[str | None], url: str, headers: dict[str, str]) -> Prepared:
+    async def _signed_later(
+        self, token: Awaitable[str | None], url: str, headers: dict[str, str]
+    ) -> Prepared | Unsigned:
         return self._signed(await token, url, headers)
 
-    def _signed(self, token: str | None, url: str, headers: dict[str, str]) -> Prepared:
+    def _signed(self, token: str | None, url: str, headers: dict[str, str]) -> Prepared | Unsigned:
         auth = self._api.auth
-        if auth is not None and not token and auth.env is not None:
-            token = os.environ.get(auth.env)
-        if auth is None or not token:
+        if auth is None:
             return url, headers
+        if not token and auth.env is not None:
+            token = os.environ.get(auth.env)
+        if not token:
+            lacking = self._lacking(auth)
+            if not self._warned:
+                self._warned = True
+                logger.warning("%s: %s (said once)", public_url(url).partition("?")[0], lacking)
+            return Unsigned(url, headers, lacking)
         _check_text(token)
         return auth.apply(token, url, headers)
+
+    def _lacking(self, auth: Auth) -> str:
+        text = f"the request went out without the credential that its API asks for ({auth.kind}): "
+        text += "its token function gave none" if callable(self._token) else "give the client its token=…"
+        return text if auth.env is None else f"{text}, or set the environment variable {auth.env}"
 
 
 def _check_text(token: Any) -> None:

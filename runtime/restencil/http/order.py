@@ -10,6 +10,7 @@ from typing import Any, Final, TypeAlias, cast
 
 from ..base.transport import URL_EXTENSION, ImpliedHeader, public_url
 from .adapter import AnyClient, RawHeaders, RawResponse, SentHeaders, guard_of, merged_headers
+from .auth import Unsigned
 from .limits import Guard
 from .redaction import check_values
 
@@ -27,10 +28,11 @@ def headers_in(init: Mapping[str, Any]) -> Headers:
 class Order:
     """What is to be sent, and how; `timeout` is in milliseconds, `sender` the one that carries it out.
 
-    `public` is the URL for messages, `shown` the same where it is another one than `url`, else None.
+    `public` is the URL for messages, `shown` the same where it is another one than `url`, else None. `lacking` says
+    that it goes without the credential that its API asks for.
     """
 
-    __slots__ = ("deadline", "headers", "init", "public", "sender", "shown", "stream", "timeout", "url")
+    __slots__ = ("deadline", "headers", "init", "lacking", "public", "sender", "shown", "stream", "timeout", "url")
 
     def __init__(
         self,
@@ -51,6 +53,7 @@ class Order:
         self.headers = headers
         self.timeout = timeout
         self.stream = stream
+        self.lacking = ""
         self.deadline = None if timeout is None else time.monotonic() + timeout / 1000
 
     def guard(self, response: RawResponse, *, whole: bool = True) -> None:
@@ -100,7 +103,7 @@ class Sender:
         self,
         url: str,
         init: Mapping[str, Any],
-        prepared: tuple[str, Headers] | None,
+        prepared: tuple[str, Headers] | Unsigned | None,
         timeout: float | None,
         stream: bool,
     ) -> Order:
@@ -109,7 +112,7 @@ class Sender:
         Raises ValueError for a relative URL without a base.
         """
         if prepared is not None:
-            address, headers = prepared
+            address, headers = prepared[0], prepared[1]
         else:
             address, headers = url, headers_in(init)
         absolute = public = address if _SCHEME(address) else _resolved(address, self.base)
@@ -122,7 +125,10 @@ class Sender:
         if "@" in public:
             public = public_url(public)
         shown = None if prepared is None or public == absolute else public
-        return Order(self, absolute, public, shown, init, headers, timeout, stream)
+        order = Order(self, absolute, public, shown, init, headers, timeout, stream)
+        if isinstance(prepared, Unsigned):
+            order.lacking = prepared.lacking
+        return order
 
     def headers(self, client: AnyClient, own: Headers, host: bytes) -> RawHeaders:
         """The client's headers with an endpoint's over them, for one request. Raises ValueError for one that cannot be.

@@ -19,6 +19,7 @@ _CHANGES: Final = ("POST", "PUT", "PATCH", "DELETE")
 _SEE_OTHER: Final = 303
 _REWRITING: Final = (301, 302, _SEE_OTHER)
 """Redirects that clients follow with a GET: some always, some by method; nobody can know what the server means."""
+_UNAUTHORIZED: Final = 401
 _LINE_LENGTH: Final = 200
 _TITLE: Final = re.compile(r"<title[^>]*>(.*?)</title>", re.IGNORECASE | re.DOTALL).search
 
@@ -105,6 +106,8 @@ def refused(order: Order, response: RawResponse) -> NetworkError:
     said = hide_sent(first_line(response), order)
     if said:
         text = f"{text}: {said}"
+    if order.lacking and response.status_code == _UNAUTHORIZED:
+        text = f"{text}; {order.lacking}"
     unrepeated = response.extensions.get(NOT_REPEATED)
     if unrepeated is not None:
         text = f"{text}; {unrepeated}"

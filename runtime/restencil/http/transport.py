@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ..base.durations import Duration
     from ..base.scheduler import Scheduler
     from .adapter import AsyncClient, Client, RawResponse
+    from .auth import Unsigned
     from .sending import AsyncSender, SyncSender
     from .streaming import StreamedResponse
 
@@ -135,7 +136,7 @@ class SyncTransport(_HttpTransport, BlockingTransport):
         signal = cast("AbortSignal | None", init.get("signal"))
         if signal is not None:
             signal.raise_if_aborted()
-        prepared: tuple[str, Headers] | None = None
+        prepared: tuple[str, Headers] | Unsigned | None = None
         if self._prepare is not None:
             prepared = Outcome(public_url(url), "prepare", self._prepare(url, _headers(init))).take(self)
         sender = self._sender or self._sending()
@@ -214,7 +215,7 @@ class AsyncTransport(_HttpTransport, TracedTransport):
     async def _send_prepared(
         self, url: str, init: Mapping[str, Any], limit: float | None, stream: bool, signal: AbortSignal | None
     ) -> RawResponse:
-        prepared: tuple[str, Headers] | None = None
+        prepared: tuple[str, Headers] | Unsigned | None = None
         if self._prepare is not None:
             prepared = await Outcome(public_url(url), "prepare", self._prepare(url, _headers(init))).take_async(self)
         sender = self._sender or self._sending()
