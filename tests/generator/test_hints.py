@@ -19,7 +19,7 @@ def only(text: str) -> tuple[str, str, int, int]:
 
 @pytest.mark.parametrize("text", ["openapi: 3.0.3\ninfo: {title: X}\npaths: {}\n", '{"swagger": "2.0", "paths": {}}'])
 def test_an_openapi_document_is_named_as_one(text: str) -> None:
-    """One problem and the way out, rather than one for each of its keys; the hint promises nothing that is not there."""
+    """One problem and the way out, rather than one for each of its keys; the hint promises only what is there."""
     code, hint, line, _ = only(text)
     assert (code, line) == ("openapi-document", 1)
     assert hint == (

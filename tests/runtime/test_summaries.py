@@ -84,7 +84,7 @@ def test_a_call_with_search_parameters_of_its_own_is_another_answer() -> None:
 
 
 def test_a_union_needs_what_its_entities_have() -> None:
-    """Each entity needs those of the fields that it has; the attribute that tells the kinds is no parameter of its own."""
+    """Each entity needs those of the fields that it has; the attribute that tells the kinds is no parameter."""
 
     class Link(Entity):
         id: int = 0
