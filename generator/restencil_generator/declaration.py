@@ -162,13 +162,16 @@ class CollectionOf:
     """`{collection: [X] or {values: X}, nest: …, non_filter_arguments: …}`, and the schema of a resource's `get_list`.
 
     `nest` pairs the wire name of an argument with a field of the surrounding entity; `non_filter_arguments` are wire
-    names; `custom` is the collection class of the resource's `collection: python:…`.
+    names; `custom` is the collection class of the resource's `collection: python:…`. With `follow` entities leave and
+    join it as they change; `apart` is its path, where another list has the same arguments.
     """
 
     of: ListOf | ValuesOf
     nest: tuple[Nest, ...] = ()
     non_filter_arguments: tuple[str, ...] = ()
     custom: Reference | None = None
+    follow: bool = True
+    apart: str = ""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -374,7 +374,7 @@ PLACES: Final[Mapping[str, Place]] = {
         search_params: {order_by: string?}
         collection: {non_filter_arguments: [order_by]}
         """,
-        rules=(OneOrMore(("non_filter_arguments",), "add 'non_filter_arguments: …'"),),
+        rules=(OneOrMore(("non_filter_arguments", "follow"), "add 'non_filter_arguments: …'"),),
     ),
     "pagination": Place(
         "`pagination`",
@@ -740,6 +740,8 @@ ROWS: Final = (
         "Whose it is: arguments of the list, each with the field that has its value.", position="entity_field"),
     Row("collection collection_form", "non_filter_arguments", Texts(),
         "Arguments that do not decide which entities are in a list, such as its order."),
+    Row("collection collection_form", "follow", Flag(),
+        "Whether entities leave and join its lists as they change.", default=True),
     Row("all_form", "all", EntityOrChoices(), "An entity, or the entities of a union.", required=True),
     Row("union_form", "attribute", Either((Code(), Text(empty=False))),
         "The field that tells the entities apart, or a function.", required=True, label="the attribute of {owner}",

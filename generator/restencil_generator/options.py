@@ -82,6 +82,7 @@ def list_options(resource: d.Resource) -> Options:
     return {
         "collection": None if custom is None else HandWritten(custom),
         "non_filter_argument_keys": listed.schema.non_filter_arguments or None,
+        "follow": (custom is None and listed.schema.follow) or None,
     }
 
 

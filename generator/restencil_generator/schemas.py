@@ -100,7 +100,8 @@ def _written(type: d.Type, scope: Scope, entity: d.Entity | None) -> Expression:
         case d.CollectionOf():
             return _collection(type, scope, entity)
         case d.AdderOf(of, how):
-            return dataclasses.replace(_collection(of, scope, None), after=f".{how}")
+            # What is stored says whether it follows.
+            return dataclasses.replace(_collection(dataclasses.replace(of, follow=False), scope, None), after=f".{how}")
         case _:
             return _derived(type, scope)
 
@@ -157,5 +158,10 @@ def _collection(type: d.CollectionOf, scope: Scope, entity: d.Entity | None) -> 
         keywords.append(("nest_key", Lambda(Table(pairs), "parent, key")))
     if type.non_filter_arguments:
         keywords.append(("non_filter_argument_keys", pair(list(map(string, type.non_filter_arguments)))))
+    if type.custom is None:
+        if type.follow:
+            keywords.append(("follow", "True"))
+        if type.apart:
+            keywords.append(("apart", string(type.apart)))
     name = scope.schema("Collection") if type.custom is None else scope.hand_written(type.custom)
     return Call(name, (_inner(type.of, scope, None),), tuple(keywords))

@@ -793,7 +793,8 @@ def test_nothing_repeats_a_name() -> None:
     assert "class Thing(restencil.Entity):\n    id: int = 0\n" in files["_entities.py"]
     assert "class Other(Thing):\n    pass\n" in files["_entities.py"]
     assert "class Point(restencil.Record):\n    x: int = 0\n" in files["_objects.py"]
-    assert '    schema=schema.Lazy("._entities:Thing", __name__),\n):\n    @restencil.rest()\n' in files["things.py"]
+    lines = '    schema=schema.Lazy("._entities:Thing", __name__),\n    follow=True,\n):\n    @restencil.rest()\n'
+    assert lines in files["things.py"]
     assert "AsyncController):\n    _api = _API\n" in files["_client.py"]
     assert files["__init__.py"].split("\n")[2:4] == ["", "from __future__ import annotations"]
 

@@ -176,7 +176,6 @@ async def test_what_is_created_is_there_and_in_its_lists(suite: Suite) -> None:
     await suite.agrees()
 
 
-@pytest.mark.xfail(strict=True, reason="totals that the spec declares follow by one with each join and leave")
 async def test_totals_follow(suite: Suite, tmp_path_factory: pytest.TempPathFactory) -> None:
     """With `total: count` in the spec `count` of each list is the server's after a book left it and one joined."""
     package = generated("library_told", tmp_path_factory.mktemp("library_told"))
@@ -196,7 +195,6 @@ async def test_totals_follow(suite: Suite, tmp_path_factory: pytest.TempPathFact
         await told.close()
 
 
-@pytest.mark.xfail(strict=True, reason="lists follow their members: they leave what they no longer match, and join")
 async def test_what_is_updated_changes_its_lists(suite: Suite) -> None:
     """A book that is done leaves the list of those that are not, and joins that of those that are."""
     for arguments in ({}, {"done": False}, {"done": True}, {"author": 2, "done": True}):

@@ -86,7 +86,6 @@ async def test_a_summary_is_no_answer(suite: Suite) -> None:
     await suite.agrees()
 
 
-@pytest.mark.xfail(strict=True, reason="lists at different paths are different lists, though they hold the same kind")
 async def test_two_lists_of_one_kind_are_two_lists(suite: Suite) -> None:
     """`/tasks/recent` does not take the place of `/tasks/`."""
     await suite.api.tasks.get_list(limit=100)
@@ -98,7 +97,6 @@ async def test_two_lists_of_one_kind_are_two_lists(suite: Suite) -> None:
     await suite.agrees()
 
 
-@pytest.mark.xfail(strict=True, reason="get_page always asks, and a list that only pages have written shows nothing")
 @pytest.mark.parametrize("first", [True, False])
 async def test_pages_by_skip(suite: Suite, first: bool) -> None:
     """Each page gives its items; the list is whole only after it was asked itself."""

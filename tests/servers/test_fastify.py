@@ -141,7 +141,6 @@ async def test_what_is_patched_shows_everywhere(suite: Suite) -> None:
     await suite.agrees()
 
 
-@pytest.mark.xfail(strict=True, reason="lists follow their members: they leave what they no longer match, and join")
 async def test_what_is_pinned_moves_between_lists(suite: Suite) -> None:
     """A note that is pinned leaves the list of those that are not, and joins the other."""
     await suite.api.notes.get_list(is_pinned=True)

@@ -118,7 +118,6 @@ async def test_what_is_created_joins_its_lists(suite: Suite) -> None:
     await suite.agrees()
 
 
-@pytest.mark.xfail(strict=True, reason="a list with an argument that no field decides is stale after a create")
 @pytest.mark.parametrize("arguments", [{"views_gte": 8}, {"q": "Post"}, {"limit": 20}])
 async def test_a_list_that_cannot_know_is_stale(suite: Suite, arguments: dict[str, Any]) -> None:
     """A condition that only the server understands: the list may have a new member, and admits it."""
@@ -136,7 +135,6 @@ async def test_an_ordered_list_has_what_is_created(suite: Suite) -> None:
     await suite.agrees()
 
 
-@pytest.mark.xfail(strict=True, reason="what joins a list at one path joins those at others, or they are stale")
 @pytest.mark.parametrize("nested", [True, False])
 async def test_lists_at_two_paths(suite: Suite, nested: bool) -> None:
     """`/posts/1/comments` and `/comments?postId=1` have the same comments, whichever of them a comment is put into."""
@@ -160,7 +158,6 @@ async def test_what_put_leaves_out_is_gone(suite: Suite) -> None:
     await suite.agrees()
 
 
-@pytest.mark.xfail(strict=True, reason="lists follow their members: they leave what they no longer match, and join")
 async def test_what_is_done_moves_between_lists(suite: Suite) -> None:
     """A post that is done leaves the list of those that are not, and joins the other."""
     await suite.api.posts.get_list(done=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Final, Protocol, cast
+from typing import Any, Final, Protocol, cast
 
 from restencil_generator import declaration as d
 from restencil_generator.checking.paging import WrittenPagination, page_field, resolved_pagination
@@ -52,6 +52,7 @@ class Owner(Protocol):
     class_name: str
     given: Given
     custom_collection: d.Reference | None
+    follow: bool
     non_filter: list[tuple[str, Node]]
 
     def non_filter_wires(self) -> tuple[str, ...]:
@@ -95,6 +96,9 @@ class Family:
         for name, own in self.written.items():
             if name not in standard and name not in added and _is_standard(name):
                 self._left_out(own)
+        listing = standard.get("get_list")
+        if listing is not None:
+            added = {name: _kept_apart(endpoint, listing) for name, endpoint in added.items()}
         self._unknown_examples({*standard, *added})
         found = {name: standard[name] for name in d.STANDARD if name in standard}
         return found | {name: added[name] for name in self.written if name in added}
@@ -130,7 +134,9 @@ class Family:
     def _lists(self, found: dict[str, d.Endpoint]) -> None:
         """Adds `get_list`, what hangs on it, and `create`."""
         resource = self.resource
-        collection = d.CollectionOf(d.ListOf(self.schema), (), resource.non_filter_wires(), resource.custom_collection)
+        collection = d.CollectionOf(
+            d.ListOf(self.schema), (), resource.non_filter_wires(), resource.custom_collection, follow=resource.follow
+        )
         base = dataclasses.replace(
             self.root,
             name="get_list",
@@ -491,6 +497,35 @@ class Family:
 
 
 _ANY_PATH_TYPE: Final = d.AnyOf((d.Scalar("string"), d.Scalar("integer")))
+
+
+def _kept_apart(endpoint: d.Endpoint, listing: d.Endpoint) -> d.Endpoint:
+    """An endpoint whose list is another one than the resource's, which has the same arguments at another path."""
+    names = {parameter.name for parameter in endpoint.path.parameters}
+    same = names == {parameter.name for parameter in listing.path.parameters}
+    if endpoint.collection is None or not same or endpoint.path.text == listing.path.text or endpoint.side_effect:
+        return endpoint
+    place = endpoint.path.text
+    extenders = {
+        name: dataclasses.replace(one, schema=_apart(one.schema, place)) for name, one in endpoint.extenders.items()
+    }
+    return dataclasses.replace(endpoint, schema=_apart(endpoint.schema, place), extenders=extenders)
+
+
+def _apart(schema: d.Type | None, place: str) -> Any:
+    """A schema whose lists are kept apart from others by a place."""
+    match schema:
+        case d.CollectionOf():
+            return dataclasses.replace(schema, apart=place)
+        case d.Optional(item) | d.PageOf(item):
+            return type(schema)(_apart(item, place))
+        case d.AdderOf(of):
+            return dataclasses.replace(schema, of=_apart(of, place))
+        case d.ObjectType(members):
+            inner = tuple(dataclasses.replace(member, type=_apart(member.type, place)) for member in members)
+            return dataclasses.replace(schema, members=inner)
+        case _:
+            return schema
 
 
 def find_collection(schema: d.Type | None) -> d.CollectionOf | None:

@@ -142,7 +142,7 @@ def _collection(types: Nested, node: MappingNode, context: Context) -> d.Collect
         message = f"{what} holds entities: it is written {{collection: [Entity]}} or {{collection: {{values: Entity}}}}"
         types.report("collection-items", message, of)
         return None
-    return d.CollectionOf(type, nest, tuple(arguments))
+    return d.CollectionOf(type, nest, tuple(arguments), follow=given["follow"] is not False)
 
 
 def _nest(types: Nested, given: Given, type: d.Type | None, context: Context) -> tuple[d.Nest, ...]:

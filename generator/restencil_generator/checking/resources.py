@@ -68,6 +68,7 @@ class _Resource:
         self.settings = settings(self.given)
         self.class_name = self._class_name()
         self.custom_collection: d.Reference | None = None
+        self.follow = True
         self.non_filter: list[tuple[str, Node]] = []
 
     # ---------------------------------------------------------------------------------------------- the resource's keys
@@ -226,6 +227,7 @@ class _Resource:
             self.custom_collection = collection
         elif collection is not None:
             self.non_filter = collection["non_filter_arguments"] or []
+            self.follow = collection["follow"] is not False
 
     def _params(self, given: Given, what: str, title: str) -> tuple[tuple[d.Field, ...], tuple[d.Field, ...]]:
         """The path parameters and the search parameters that a level writes."""
@@ -354,7 +356,13 @@ class _Resource:
         """A schema whose collections of this resource filter as the resource's `collection` says."""
         match type:
             case d.CollectionOf(of, nest, arguments):
-                return d.CollectionOf(of, nest, arguments or self.non_filter_wires(), self.custom_collection)
+                return d.CollectionOf(
+                    of,
+                    nest,
+                    arguments or self.non_filter_wires(),
+                    self.custom_collection,
+                    follow=self.follow and type.follow,
+                )
             case d.QueryOf(of, process, returns):
                 return d.QueryOf(cast("d.CollectionOf | d.AllOf", self._collected(of)), process, returns)
             case d.ObjectType(members, name):

@@ -6,7 +6,7 @@ import weakref
 from typing import TYPE_CHECKING, Any
 
 from ..base.values import UNDEFINED, Meta
-from .tables import Cell, Change, KeyMeta, State, Tables
+from .tables import Cell, Change, KeyMeta, Listing, State, Tables
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
@@ -54,6 +54,9 @@ class Aside:
         if table in self.tables:
             return self.tables[table] is not None
         return self.base.has_table(table)
+
+    def listings(self, entity: str) -> list[Listing]:
+        return self.base.listings(entity)
 
     # -- keeping -------------------------------------------------------------------------------------------------------
 

@@ -218,7 +218,7 @@ class Normalization:
         found = [(pk, self.stored_collection(table, pk)) for pk in self.change.pks(table)]
         return [(pk, stored) for pk, stored in found if stored is not None]
 
-    def write_collection(self, table: str, pk: str, items: Any) -> None:
+    def write_collection(self, table: str, pk: str, items: Any, schema: Schema | None = None) -> None:
         """Replaces a collection, unless the stored one was fetched later."""
         self.change.collections.add(table)
         before = self.below.get(table, pk)
@@ -235,12 +235,12 @@ class Normalization:
             elif same_json(before, items):
                 stored = before
         if stored is not before or meta is self.meta:
-            (self.change.extended if is_partial(items) else self.change.answered).add((table, pk))
+            (self.change.extended if is_partial(items) else self.change.answered)[table, pk] = schema
         self.change.write(table, pk, stored, meta)
 
-    def note_page(self, table: str, pk: str) -> None:
+    def note_page(self, table: str, pk: str, schema: Schema) -> None:
         """What is added to this collection is a page of it."""
-        self.change.extended.add((table, pk))
+        self.change.extended[table, pk] = schema
 
     def change_collection(self, table: str, pk: str, changed: Any) -> None:
         """Stores a collection that something was added to or taken from; its times become this action's."""

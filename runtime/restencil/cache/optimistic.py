@@ -15,7 +15,7 @@ from ..base.twins import kept
 from ..base.values import UNDEFINED, Meta, Sentinel, same_json
 from ..schema.stored import is_partial, record_of
 from .actions import Fetch
-from .tables import Cell, Change, KeyMeta, State, Tables
+from .tables import Cell, Change, KeyMeta, Listing, State, Tables
 
 Token = tuple[str, ...]
 """Something an update can depend on: a cell, a table's membership, an entry of an index, or a key's result."""
@@ -55,6 +55,11 @@ class Recorder:
     def has_table(self, table: str) -> bool:
         self._tokens.add(("table", table))
         return self._state.has_table(table)
+
+    def listings(self, entity: str) -> list[Listing]:
+        found = self._state.listings(entity)
+        self._tokens.update(("table", table) for table in {f"[{entity}]", *(listing.cell[0] for listing in found)})
+        return found
 
 
 def tokens_of(change: Change, grown: Iterable[str] = ()) -> set[Token]:

@@ -23,6 +23,7 @@ from . import actions
 from .contents import Effects
 from .denormalize import Denormalization
 from .denormalize_compiled import reader_of
+from .following import follow, note_lists
 from .normalize_compiled import CompiledNormalization, normalization
 from .overlaps import Arrival
 from .reading import INFINITE
@@ -266,6 +267,10 @@ def _normalized(
     if result is not UNDEFINED:
         stored = below.result(key)
         writer.change.results[key] = stored if stored is not UNDEFINED and same_json(stored, result) else result
+    if writer.change.answered or writer.change.extended:
+        note_lists(writer, request)
+    if request.rules.side_effect:
+        follow(writer, request, schema, result)
     if request.rules.list_key is not None:
         _extend_list(request, schema, result, request.rules.list_key(*args), writer.change)
     if update is not None:

@@ -58,6 +58,7 @@ class Rules:
         update: Callable[..., Any] | None = None,
         adopts: bool = False,
         list_key: Callable[..., str] | None = None,
+        total: tuple[str, ...] = (),
         needs: Iterable[str] = (),
         path_params: frozenset[str] | None = None,
     ) -> None:
@@ -70,6 +71,8 @@ class Rules:
         self.get_optimistic_response = get_optimistic_response
         self.update = update
         self.adopts = adopts
+        self.total = total
+        """Where a response says how many items its list has in all, if it does: names in JSON."""
         self.list_key = list_key
         """Of an endpoint whose responses are pages of a list: the key of the list, from a page's arguments."""
         self.simulated = side_effect and get_optimistic_response is not None

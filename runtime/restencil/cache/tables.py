@@ -125,6 +125,19 @@ class State(Protocol):
         """Whether anything was ever written to the table."""
         ...
 
+    def listings(self, entity: str) -> list[Listing]:
+        """The keys that hold lists of the entities of a table."""
+        ...
+
+
+class Listing(NamedTuple):
+    """A key whose result holds a list, or a page of one: where it says how many there are in all, if it does."""
+
+    cell: Cell
+    collection: Any
+    key: str
+    total: tuple[str, ...]
+
 
 class Stamp(NamedTuple):
     """A change of all keys that match a test. (Benchmarks: `invalidate_all` and `expire_all` over 10,000 keys.)"""
@@ -138,6 +151,9 @@ _NAMES: Final = 1_000
 
 _RECORDS: Final = 20_000
 """Nor has one with more records than this: to look through them would be felt."""
+
+_LISTINGS: Final = 64
+"""A list that is held under more keys than this is looked through for those that are gone."""
 
 _STAMPS: Final = 32
 """After so many stamps they are carried out, so that a look at a key costs little."""
@@ -159,6 +175,8 @@ class Tables:
         self.indexes: dict[str, dict[str, dict[str, str]]] = {}
         self.whole: dict[Cell, tuple[Any, int, bool]] = {}
         """Lists as they were answered: what was stored, its length, and whether pages extended it since."""
+        self._listings: dict[str, dict[Cell, dict[str, Listing]]] = {}
+        """Under which keys the lists of a table's entities are held."""
         self.stamps: list[Stamp] = []
         self.stamped = 0
         """How many stamps there ever were."""
@@ -237,6 +255,20 @@ class Tables:
     def has_table(self, table: str) -> bool:
         return table in self.entities
 
+    def listings(self, entity: str) -> list[Listing]:
+        found = self._listings.get(entity)
+        if not found:
+            return []
+        return [listing for keys in found.values() for listing in keys.values()]
+
+    def _note_listing(self, listing: Listing) -> None:
+        entity: str = getattr(listing.collection.item, "table_key", "")
+        keys = self._listings.setdefault(entity, {}).setdefault(listing.cell, {})
+        if listing.key not in keys and len(keys) >= _LISTINGS:
+            for key in [key for key in keys if key not in self.key_metas]:
+                del keys[key]
+        keys[listing.key] = listing
+
     def shape(self, table: str, looks: int) -> Shape | None:
         """The shape of a table that so many records are looked at of; None where that is not known yet, or too much."""
         shape = self._shapes.get(table)
@@ -301,6 +333,8 @@ class Tables:
             self._note_whole(cell, is_extended=False)
         for cell in extended:
             self._note_whole(cell, is_extended=True)
+        for listing in change.noted:
+            self._note_listing(listing)
         self._commit_keys(change)
         for (table, name), entries in change.indexes.items():
             index = self.indexes.setdefault(table, {}).setdefault(name, {})
@@ -365,6 +399,9 @@ class Tables:
                 del self.indexes[table][name][text]
             del self.entities[table][pk]
             self.whole.pop((table, pk), None)
+            if table[:1] in ("[", "{"):
+                for lists in self._listings.values():
+                    lists.pop((table, pk), None)
             self.metas[table].pop(pk, None)
 
     def indexed(self, table: str, pk: str) -> list[tuple[str, str]]:
@@ -398,6 +435,7 @@ class Change:
         "key_metas",
         "listed",
         "metas",
+        "noted",
         "results",
         "times",
     )
@@ -418,10 +456,12 @@ class Change:
 
         Benchmark: merging into a full store.
         """
-        self.answered: set[Cell] = set()
-        """Collections that the response is the whole of."""
-        self.extended: set[Cell] = set()
-        """Collections that the response is a page of."""
+        self.answered: dict[Cell, Any] = {}
+        """Collections that the response is the whole of, with their schemas."""
+        self.extended: dict[Cell, Any] = {}
+        """Collections that the response is a page of, with their schemas."""
+        self.noted: list[Listing] = []
+        """What it says of keys that hold lists."""
         self.growing: dict[Cell, Growth] = {}
         """What lists of the base, which it writes as they are, grow by when it is taken over.
 
@@ -482,6 +522,9 @@ class Change:
 
     def has_table(self, table: str) -> bool:
         return table in self.entities or self.below.has_table(table)
+
+    def listings(self, entity: str) -> list[Listing]:
+        return self.below.listings(entity)
 
     def cells(self) -> Iterable[Cell]:
         """The entities and collections that it writes."""

@@ -227,6 +227,7 @@ class Endpoint(Generic[P, R]):
             get_optimistic_response=self.get_optimistic_response,
             update=self.update,
             adopts=self.plan.decodes,
+            total=_total_of(self.pagination),
             list_key=None if self.remove_cursor is None else cast("Endpoint[..., Any]", self).key,
             needs=self.needs or (),
             path_params=self.path_params,
@@ -475,6 +476,12 @@ def _with_keywords(function: Callable[..., Any], name: str) -> Callable[..., Any
         return text_from(self, name, function(self, *self.bind_for(name, args, kwargs)))
 
     return call
+
+
+def _total_of(pagination: Any) -> tuple[str, ...]:
+    """Where a response says how many items there are in all, as the option `pagination` has it."""
+    total: Any = cast("Mapping[str, Any]", pagination).get("total") if isinstance(pagination, Mapping) else None
+    return tuple(total.split(".")) if isinstance(total, str) and total else ()
 
 
 def _key_of_list(endpoint: Any, remove_cursor: Callable[..., Any]) -> Callable[..., str]:

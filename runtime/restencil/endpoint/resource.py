@@ -58,6 +58,7 @@ _SHARED_APART: Final = frozenset(
         "Endpoint",
         "collection",
         "endpoint",
+        "follow",
         "non_filter_argument_keys",
         "pagination",
         "pagination_field",
@@ -192,8 +193,8 @@ def _member_schema(member: str, schema: Any, shared: Mapping[str, Any]) -> Any:
         kind: Any = shared.get("Collection") or shared.get("collection") or Collection
         if not (isinstance(kind, type) and issubclass(kind, Collection)):
             raise TypeError(f"the class of a list's schema is Collection or a subclass of it, not {kind!r}")
-        keys = shared.get("non_filter_argument_keys")
-        return kind([schema]) if keys is None else kind([schema], non_filter_argument_keys=keys)
+        given = {name: shared[name] for name in ("non_filter_argument_keys", "follow") if shared.get(name) is not None}
+        return kind([schema], **given)
     if member == "delete" and isinstance(schema_of(schema), EntitySchema | Union):
         return Invalidate(schema)
     return schema

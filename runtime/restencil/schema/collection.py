@@ -58,6 +58,8 @@ class Collection(CollectionNode):
     `args_key(*args)` gives its identity from the endpoint's arguments, `nest_key(parent, key)` from the entity that it
     is nested in; `non_filter_argument_keys` (a function, names, or a compiled expression) tells which arguments do not
     influence what is in it, and `create_collection_filter(*args)` decides alone which collections an addition joins.
+    With `follow` entities leave and join it as mutations change them; `apart`, such as the path of its endpoint, keeps
+    it apart from other collections of the same entity with the same arguments.
     """
 
     many = True
@@ -70,6 +72,8 @@ class Collection(CollectionNode):
         args_key: Callable[..., Mapping[str, Any]] | None = None,
         non_filter_argument_keys: NonFilter | None = None,
         create_collection_filter: Filter | None = None,
+        follow: bool = False,
+        apart: str = "",
     ) -> None:
         inner = schema_of(schema)
         if not isinstance(inner, (List, Values)):
@@ -83,6 +87,8 @@ class Collection(CollectionNode):
         self._args_key = args_key
         self._non_filter = non_filter_argument_keys
         self._filter = create_collection_filter
+        self.follows = follow
+        self.apart = apart
 
     @property
     def item(self) -> Schema | None:
@@ -102,7 +108,7 @@ class Collection(CollectionNode):
         keys = ";".join(
             schema.table_key if isinstance(schema, EntitySchema) else self._no_entity(schema) for schema in inner
         )
-        return f"{{{keys}}}" if self.is_map else f"[{keys}]"
+        return (f"{{{keys}}}" if self.is_map else f"[{keys}]") + self.apart
 
     def _no_entity(self, schema: Schema | None) -> NoReturn:
         found = "nothing" if schema is None else schema.title
@@ -177,11 +183,38 @@ class Collection(CollectionNode):
 
         return accepts
 
+    def decides(
+        self,
+        schema: EntitySchema,
+        name: str,
+        value: Any,
+        record: Mapping[str, Any] | None,
+        params: Mapping[str, Any],
+    ) -> bool | None:
+        """Whether a record matches an argument of the list; None where that cannot be told.
+
+        An argument is compared with the field of its name in Python or in JSON, else with the parameter of the call.
+        """
+        model = schema.model
+        field = model.fields.get(model.to_python.get(name, name))
+        if field is None:
+            return search_text(params[name]) == value if params.get(name) is not None else None
+        if record is None:
+            return False
+        found = record.get(field.in_json, UNDEFINED)
+        if found is UNDEFINED:
+            return None
+        if found is not None and search_text(found) == value:
+            return True
+        is_told = found is None or type(found) in (str, int, float, bool)
+        is_plain = isinstance(value, str) and "," not in value and field.name not in model.codecs
+        return False if is_told and is_plain else None
+
     # -- the three operations ------------------------------------------------------------------------------------
 
     def normalize(self, value: Any, parent: Any, key: str | None, writer: Writer) -> Any:
         pk = self.pk(writer)
-        writer.write_collection(self.table_key, pk, self.normalize_items(value, parent, key, writer))
+        writer.write_collection(self.table_key, pk, self.normalize_items(value, parent, key, writer), self)
         return pk
 
     def normalize_items(self, value: Any, parent: Any, key: str | None, writer: Writer) -> Any:
@@ -409,7 +442,7 @@ class PagedCollection(Collection):
     """The collection of a list as its pages see it: what arrives is appended."""
 
     def __init__(self, base: Collection, remove_cursor: Callable[..., Iterable[Any]]) -> None:
-        super().__init__(base.schema)
+        super().__init__(base.schema, follow=base.follows, apart=base.apart)
         self.base = base
         self.remove_cursor = remove_cursor
 
@@ -442,7 +475,7 @@ class PagedCollection(Collection):
             writer.change_collection(table, pk, overlay(existing, new))
         else:
             append.into(writer, table, pk, existing, new)
-        writer.note_page(table, pk)
+        writer.note_page(table, pk, self)
         return new
 
     def echo(self, value: Any, echo: Echo) -> Any:

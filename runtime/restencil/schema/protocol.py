@@ -93,11 +93,11 @@ class Writer(Protocol):
         """Every stored collection of a table, with its primary key."""
         ...
 
-    def write_collection(self, table: str, pk: str, items: Any) -> None:
+    def write_collection(self, table: str, pk: str, items: Any, schema: Schema | None = None) -> None:
         """Replaces a collection, unless the stored one was fetched later."""
         ...
 
-    def note_page(self, table: str, pk: str) -> None:
+    def note_page(self, table: str, pk: str, schema: Schema) -> None:
         """Notes that what is added to this collection is a page of it."""
         ...
 

@@ -83,6 +83,7 @@ class Getattr(
     schema=schema.Lazy(lambda: Callable),
     url_prefix="https://awk.example/%7Bv%7D",
     request_init={"headers": {"X-Weird": "a\"b'c\\d {e} #f"}},
+    follow=True,
 ):
     @restencil.rest(needs=("collections", "Atlas", "others"))
     def get(self, *, id: int) -> _Callable:
@@ -159,7 +160,7 @@ class Getattr(
     @restencil.rest_list(
         push=_more_push,
         path="/getattr/:id/more",
-        schema=schema.Collection([schema.Lazy(".importlib:C", __name__)]),
+        schema=schema.Collection([schema.Lazy(".importlib:C", __name__)], follow=True),
         wire={"tags": "Tags"},
     )
     def more(self, *, id: int, tags: list[str] = _DEFAULT_TAGS_OF_MORE) -> list[C]:

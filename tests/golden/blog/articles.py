@@ -65,6 +65,7 @@ class Articles(
     error_policy=restencil.soft_on_server_error,
     optimistic=True,
     non_filter_argument_keys=("orderBy",),
+    follow=True,
 ):
     """What is written."""
 

@@ -44,6 +44,7 @@ class Users(
     url_prefix="https://api.blog.example/v1",
     data_expiry_length=60_000,
     error_policy=restencil.soft_on_server_error,
+    follow=True,
 ):
     """The people of the blog."""
 

@@ -98,6 +98,7 @@ class Post(Item):
         schema=schema.Collection(
             [schema.Lazy(lambda: Post)],
             nest_key=lambda parent, key: {"replyTo": parent.get("id")},
+            follow=True,
         ),
     )
 

@@ -28,7 +28,10 @@ class Accounts(
         ...
 
     @restencil.rest_list(
-        schema=schema.Collection([schema.Lazy("._entities:AccountSummary", __name__)]),
+        schema=schema.Collection(
+            [schema.Lazy("._entities:AccountSummary", __name__)],
+            follow=True,
+        ),
     )
     def get_list(self) -> list[AccountSummary]:
         """`GET /accounts`"""

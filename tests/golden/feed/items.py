@@ -49,6 +49,7 @@ class Items(
         "type",
     ),
     url_prefix="https://feed.example",
+    follow=True,
 ):
     @restencil.rest(
         needs=(
@@ -211,6 +212,8 @@ class Items(
                         "type",
                     ),
                 ],
+                follow=True,
+                apart="/timeline",
             ),
             "unread": None,
         },

@@ -45,6 +45,7 @@ class Categories(
     error_expiry_length=2000,
     timeout=10_000,
     retries=2,
+    follow=True,
 ):
     @restencil.rest(needs=("name",))
     def get(self, *, slug: str) -> Category:

@@ -42,6 +42,7 @@ class Order(restencil.Entity):
         schema=schema.Collection(
             [schema.Lazy("._entities:OrderLine", __name__)],
             nest_key=lambda parent, key: {"order_id": parent.get("id")},
+            follow=True,
         ),
     )
     total: Money = restencil.field(required=True)
@@ -91,6 +92,7 @@ class Orders(
     retries=2,
     optimistic=True,
     body=schema.Object({"state": None, "notes": None}),
+    follow=True,
 ):
     @restencil.rest(needs=("placed_at", "lines", "total", "notes"))
     def get(self, *, customer: int, id: uuid.UUID) -> Order:

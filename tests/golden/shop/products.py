@@ -132,6 +132,7 @@ class Products(
     timeout=10_000,
     retries=2,
     non_filter_argument_keys=("order_by", "page_size"),
+    follow=True,
 ):
     """What the shop sells."""
 
@@ -345,6 +346,7 @@ class Products(
             "hits": schema.Collection(
                 [Product],
                 non_filter_argument_keys=("order_by", "page_size"),
+                follow=True,
             ),
             "total": None,
             "facets": None,

@@ -38,6 +38,7 @@ class Todos(
     schema=Todo,
     url_prefix="https://todo.example/api",
     optimistic=True,
+    follow=True,
 ):
     """What there is to do."""
 

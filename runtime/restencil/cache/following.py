@@ -1,0 +1,160 @@
+"""Lists follow their members: what a mutation means for the lists that are known of an entity.
+
+Each list says by its arguments what belongs into it. Arguments that are fields of the entity, or parameters of the
+mutation itself, decide; a list with any other argument cannot be decided for: it is left as it is, and expired. Lists
+that an entity joins or leaves take their totals along, and their pages turn stale, as what stands on them moved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ..base.values import INVALID, UNDEFINED, is_dict, is_mapping, same_json
+from ..schema.collection import Adder, Collection, PagedCollection, append, identity_of_text, without
+from ..schema.containers import Object
+from ..schema.derived import Invalidate
+from ..schema.entity import EntitySchema
+from .tables import Change, Listing, State, Tables
+
+if TYPE_CHECKING:
+    from ..schema.protocol import Schema
+    from .normalize import Normalization
+    from .request import Request
+
+
+class Subject(NamedTuple):
+    """An entity that a mutation created, changed or deleted."""
+
+    schema: EntitySchema
+    pk: str
+    is_new: bool
+
+
+def note_lists(writer: Normalization, request: Request) -> None:
+    """Notes under which key a response put lists, so that what becomes of them can be told to the key."""
+    change = writer.change
+    for cell, collection in change.answered.items():
+        change.noted.append(Listing(cell, collection, request.key, request.rules.total))
+    for cell, collection in change.extended.items():
+        if isinstance(collection, PagedCollection):
+            change.noted.append(Listing(cell, collection, request.key, request.rules.total))
+
+
+def follow(writer: Normalization, request: Request, schema: Schema | None, result: Any) -> None:
+    """Lets the lists that follow their members follow what this response of a mutation says."""
+    for subject in _subjects(schema, result):
+        _Following(writer, request, subject).carry_out()
+
+
+def _subjects(schema: Schema | None, result: Any) -> Iterator[Subject]:
+    """The entities that a response is about, not those that are nested in them."""
+    if isinstance(schema, EntitySchema):
+        if isinstance(result, str):
+            yield Subject(schema, result, is_new=False)
+    elif isinstance(schema, Invalidate):
+        if isinstance(schema.item, EntitySchema) and isinstance(result, str):
+            yield Subject(schema.item, result, is_new=False)
+    elif isinstance(schema, Adder):
+        item = schema.collection.item
+        if isinstance(item, EntitySchema) and isinstance(result, list):
+            yield from (Subject(item, entry, is_new=True) for entry in result if isinstance(entry, str))
+    elif isinstance(schema, Object) and is_dict(result):
+        for name, member in schema.members.items():
+            yield from _subjects(member, result.get(name))
+
+
+class _Following:
+    """What one entity's change means for the lists of its kind."""
+
+    def __init__(self, writer: Normalization, request: Request, subject: Subject) -> None:
+        self.writer = writer
+        self.change: Change = writer.change
+        self.below: State = writer.below
+        self.args = request.args
+        self.subject = subject
+        table, pk = subject.schema.table_key, subject.pk
+        self.was = writer.record_before(table, pk)
+        self.now = writer.stored_record(table, pk)
+
+    def carry_out(self) -> None:
+        """Asks each list that follows whether the entity belongs into it."""
+        if self.now is None and self.was is None and self.below.get(self._table, self.subject.pk) is INVALID:
+            return
+        if self.was is not None and self.now is not None and same_json(self.was, self.now):
+            return
+        by_cell: dict[Any, list[Listing]] = {}
+        for listing in self.below.listings(self._table):
+            by_cell.setdefault(listing.cell, []).append(listing)
+        for cell, listings in by_cell.items():
+            if listings[0].collection.follows:
+                self._ask(cell, listings)
+
+    @property
+    def _table(self) -> str:
+        return self.subject.schema.table_key
+
+    def _ask(self, cell: tuple[str, str], listings: list[Listing]) -> None:
+        writer, pk = self.writer, self.subject.pk
+        existing = writer.stored_collection(*cell)
+        if existing is None:
+            return
+        collection = listings[0].collection
+        was, now = self._fits(collection, cell[1], self.was), self._fits(collection, cell[1], self.now)
+        before = self.below.get(*cell)
+        held, holds = before is not UNDEFINED and pk in before, pk in existing
+        if now is None or was is None:
+            # Nobody here knows whether it belongs there, or where it stands.
+            self._tell(listings, int(holds) - int(held), expires=True)
+            return
+        if self.now is not None and now and not was and not holds and not collection.is_map:
+            writer.change_collection(*cell, append(existing, [pk]))
+        elif self.now is not None and holds and not now:
+            writer.change_collection(*cell, without(existing, [pk]))
+        if self.was is None and not self.subject.is_new:
+            # It was not known before: whether it stood on the list of the server, only the server knows.
+            self._tell(listings, -1 if held and not now else 0, expires=(now and not held) or self.now is None)
+            return
+        moved = int(now) - int(was)
+        if moved:
+            self._tell(listings, moved, expires=False)
+
+    def _fits(self, collection: Collection, pk: str, record: Mapping[str, Any] | None) -> bool | None:
+        """Whether a record belongs into a list; None where the list has an argument that does not decide."""
+        if collection.apart:
+            return None  # its endpoint has a say that its arguments do not tell
+        params = self.args[0] if self.args and is_mapping(self.args[0]) else {}
+        fits: bool | None = True
+        for name, value in identity_of_text(pk).items():
+            if collection.non_filter_argument_keys(name):
+                return None
+            one = collection.decides(self.subject.schema, name, value, record, params)
+            if one is None:
+                return None
+            fits = fits and one
+        return fits and record is not None
+
+    def _tell(self, listings: list[Listing], moved: int, *, expires: bool) -> None:
+        """Lets totals follow; pages are stale from now on, with `expires` the lists are as well."""
+        change = self.change
+        for listing in listings:
+            key = listing.key
+            meta = change.key_meta(key)
+            if meta is None or meta.invalidated:
+                continue
+            if moved and listing.total:
+                result = change.result(key)
+                if result is not UNDEFINED:
+                    change.results[key] = _counted(result, listing.total, moved)
+            is_page = isinstance(listing.collection, PagedCollection)
+            if (expires or is_page) and type(self.below) is Tables and meta.expires_at > 1:
+                change.key_metas[key] = meta.with_expiry(1)
+
+
+def _counted(result: Any, path: tuple[str, ...], moved: int) -> Any:
+    """A result in which the number at a path is another by so much."""
+    if not path:
+        return max(0, result + moved) if type(result) is int else result
+    if not is_dict(result) or path[0] not in result:
+        return result
+    return {**result, path[0]: _counted(result[path[0]], path[1:], moved)}

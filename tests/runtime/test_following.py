@@ -1,0 +1,153 @@
+"""Lists follow their members: what updates, creations and deletions mean for the lists that are known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from restencil import Controller, Entity, Resource, rest, rest_list
+from restencil.endpoint.typing import ControllerType
+from restencil.schema import Collection
+from restencil.testing import Answer, FakeClock, MockServer
+
+
+class Task(Entity, key="FollowingTask"):
+    id: int = 0
+    title: str = ""
+    done: bool = False
+    owner: str | None = None
+
+
+class Tasks(
+    Resource[ControllerType],
+    path="/tasks/:id",
+    schema=Task,
+    optimistic=True,
+    pagination_field="page",
+    pagination={"style": "page", "total": "total"},
+):
+    @rest_list(schema={"items": Collection([Task], follow=True, non_filter_argument_keys=("sort",)), "total": None})
+    def get_list(self, **filters: Any) -> Any: ...
+
+    @rest()
+    def update(self, *, id: int, body: Any) -> Any: ...
+
+    @rest()
+    def partial_update(self, *, id: int, body: Any) -> Any: ...
+
+    @rest()
+    def delete(self, *, id: int) -> Any: ...
+
+
+LISTED: Any = Tasks.get_list
+
+
+class Desk:
+    """A controller, and lists as they were answered."""
+
+    def __init__(self) -> None:
+        self.clock = FakeClock()
+        self.server = MockServer(self.clock)
+        self.controller = Controller(self.clock.store(), client=self.server.client(), base_url="http://mock")
+
+    def answered(self, *ids: int, total: int, done: bool = False, **arguments: Any) -> None:
+        rows = [{"id": pk, "title": f"t{pk}", "done": done} for pk in ids]
+        self.controller.set_response(LISTED, {"items": rows, "total": total}, arguments)
+
+    def shows(self, **arguments: Any) -> tuple[list[int], int]:
+        found = self.controller.cached(LISTED, arguments)
+        return [task.id for task in found["items"]], found["total"]
+
+    def is_stale(self, **arguments: Any) -> bool:
+        return self.controller.explain(LISTED, arguments).needs_fetch
+
+
+@pytest.fixture
+def desk() -> Iterator[Desk]:
+    desk = Desk()
+    desk.answered(1, 2, 3, total=3)
+    desk.answered(1, 2, 3, total=3, done=False)
+    desk.controller.set_response(
+        LISTED, {"items": [{"id": 1, "done": False}], "total": 9}, {"done": False, "title": "t1"}
+    )
+    desk.controller.set_response(LISTED, {"items": [], "total": 0}, {"done": True})
+    desk.controller.set_response(LISTED, {"items": [{"id": 1}], "total": 1}, {"q": "1"})
+    desk.controller.set_response(LISTED, {"items": [{"id": 1}, {"id": 2}], "total": 3}, {"sort": "title"})
+    yield desk
+    desk.clock.close()
+
+
+def test_an_entity_leaves_and_joins_lists_with_its_fields(desk: Desk) -> None:
+    desk.controller.set_response(Tasks.partial_update, {"id": 1, "title": "t1", "done": True}, {"id": 1}, {})
+    assert desk.shows() == ([1, 2, 3], 3) and not desk.is_stale()
+    assert desk.shows(done=True) == ([1], 1) and not desk.is_stale(done=True)
+    assert desk.shows(done=False, title="t1") == ([], 8) and not desk.is_stale(done=False, title="t1")
+
+
+def test_lists_that_cannot_be_decided_for_are_left_and_stale(desk: Desk) -> None:
+    """Arguments that are no fields, and those that order."""
+    desk.controller.set_response(Tasks.partial_update, {"id": 1, "title": "t1", "done": True}, {"id": 1}, {})
+    for arguments, ids in (({"q": "1"}, [1]), ({"sort": "title"}, [1, 2])):
+        assert desk.shows(**arguments)[0] == ids and desk.is_stale(**arguments)
+
+
+def test_nothing_follows_an_answer_that_changes_nothing(desk: Desk) -> None:
+    desk.controller.set_response(Tasks.partial_update, {"id": 1, "title": "t1", "done": False}, {"id": 1}, {})
+    assert not desk.is_stale(q="1") and not desk.is_stale(sort="title")
+
+
+def test_what_is_created_and_deleted_counts(desk: Desk) -> None:
+    """Also in lists that an addition joins by itself, and in those that cannot be decided for."""
+    desk.controller.set_response(LISTED.push, {"id": 4, "title": "n", "done": True}, {}, {"done": True})
+    assert desk.shows() == ([1, 2, 3, 4], 4)
+    assert desk.shows(done=True) == ([4], 1)
+    assert desk.shows(sort="title") == ([1, 2, 4], 4) and desk.is_stale(sort="title") and desk.is_stale(q="1")
+    desk.controller.set_response(Tasks.delete, {"id": 4}, {"id": 4})
+    assert desk.shows() == ([1, 2, 3], 3)
+    assert desk.shows(done=True) == ([], 0)
+
+
+def test_pages_are_stale_once_their_list_has_other_members(desk: Desk) -> None:
+    page = LISTED.get_page
+    desk.controller.set_response(page, {"items": [{"id": 5}], "total": 4}, {"page": 2})
+    desk.controller.set_response(page, {"items": [{"id": 9}], "total": 1}, {"done": True, "page": 2})
+    assert not desk.controller.explain(page, {"page": 2}).expires_in < 0
+    desk.controller.set_response(Tasks.delete, {"id": 2}, {"id": 2})
+    assert desk.controller.explain(page, {"page": 2}).expires_in < 0
+    assert not desk.controller.explain(page, {"done": True, "page": 2}).expires_in < 0
+
+
+def test_what_was_expected_is_undone(desk: Desk) -> None:
+    """A change that is refused leaves every list as it was, totals included."""
+    desk.server.respond = lambda request: Answer(status=400, json={}, delay=10)
+    task = desk.clock.start(lambda: desk.controller.fetch(Tasks.partial_update, {"id": 1}, {"done": True}))
+    desk.clock.settle()
+    assert desk.shows(done=True) == ([1], 1)
+    assert desk.shows(done=False, title="t1") == ([], 8)
+    desk.clock.advance(10)
+    assert task.state == "rejected"
+    assert desk.shows(done=True) == ([], 0)
+    assert desk.shows(done=False, title="t1") == ([1], 9)
+    assert not desk.is_stale(done=True) and not desk.is_stale(q="1")
+
+
+def test_lists_without_the_option_are_left(desk: Desk) -> None:
+    plain: Any = LISTED.extend(schema={"items": Collection([Task]), "total": None}, path="/others")
+    desk.controller.set_response(plain, {"items": [], "total": 0}, {"owner": "a"})
+    desk.controller.set_response(Tasks.partial_update, {"id": 1, "owner": "a"}, {"id": 1}, {})
+    assert list(desk.controller.cached(plain, {"owner": "a"})["items"]) == []
+
+
+def test_a_collection_apart_is_another_list(desk: Desk) -> None:
+    """Two endpoints with the same arguments share no list; what is created makes the other one stale."""
+    recent: Any = LISTED.extend(
+        path="/tasks/recent", schema=Collection([Task], follow=True, apart="/tasks/recent"), pagination=None
+    )
+    desk.controller.set_response(recent, [{"id": 3}])
+    assert desk.shows() == ([1, 2, 3], 3)
+    assert [task.id for task in desk.controller.cached(recent)] == [3]
+    assert not desk.controller.explain(recent).needs_fetch
+    desk.controller.set_response(LISTED.push, {"id": 4, "title": "n"}, {}, {})
+    assert [task.id for task in desk.controller.cached(recent)] == [3] and desk.controller.explain(recent).needs_fetch
