@@ -222,6 +222,7 @@ def _glued(resource: d.Resource) -> Iterator[Problem]:
 def _resources(spec: d.Spec) -> Iterator[Problem]:
     for resource in spec.resources.values():
         yield from _glued(resource)
+        yield from _search_params(spec, resource)
         for name, endpoint in resource.all_endpoints():
             inherited = _parent_options(resource, name, endpoint)
             yield from _endpoint(f"{quoted(name)} of resource {quoted(resource.name)}", endpoint, inherited)
@@ -251,6 +252,47 @@ def _resources(spec: d.Spec) -> Iterator[Problem]:
             )
 
 
+def _search_params(spec: d.Spec, resource: d.Resource) -> Iterator[Problem]:
+    """Search parameters that are never sent, and those by which no list can be told to hold a record."""
+    listing = resource.endpoints.get("get_list")
+    in_path = set() if listing is None else {parameter.name for parameter in listing.path.parameters}
+    for param in resource.search_params:
+        if param.wire in in_path:
+            message = (
+                f"the search parameter {quoted(param.name)} of resource {quoted(resource.name)} is never sent with "
+                f"'get_list': its path has a parameter of that name"
+            )
+            yield _advice("shadowed-parameter", message, param.place, "remove it, or rename one of them")
+    told: set[Place] = set()
+    for name, endpoint in resource.all_endpoints():
+        collection = endpoint.collection
+        if collection is None or endpoint.side_effect or collection.custom is not None:
+            continue
+        entities = [spec.entities[entity] for entity in dict.fromkeys(d.entities_in(collection))]
+        fields = {text for entity in entities for field in entity.all_fields for text in (field.name, field.wire)}
+        size = None if endpoint.pagination is None else endpoint.pagination.size
+        silent = {
+            field.wire for field in (endpoint.pagination_field, size and size.param) if isinstance(field, d.Field)
+        }
+        silent.update(collection.non_filter_arguments)
+        for param in endpoint.search_params:
+            if {param.name, param.wire} & (silent | fields) or param.place in told or _has_no_text(param):
+                continue
+            told.add(param.place)
+            kinds = " or ".join(quoted(entity.name) for entity in entities)
+            yield _advice(
+                "search-no-field",
+                f"the search parameter {quoted(param.name)} of {quoted(name)} of resource {quoted(resource.name)} "
+                f"names no field of {kinds}: a list asked for with it cannot tell what it holds and is fetched anew",
+                param.place,
+                "name it as the field that it filters by, or in 'collection: {non_filter_arguments: […]}' if by none",
+            )
+
+
+def _has_no_text(param: d.Field) -> bool:
+    return bool(_parts_of(param.type, (d.ObjectRef, d.ObjectType, d.ValuesOf)))
+
+
 def _paged(resource: d.Resource) -> bool:
     return any(endpoint.pagination_field is not None for _, endpoint in resource.all_endpoints())
 
@@ -267,6 +309,15 @@ def _parent_options(resource: d.Resource, name: str, endpoint: d.Endpoint) -> d.
 
 
 def _endpoint(what: str, endpoint: d.Endpoint, inherited: d.Options) -> Iterator[Problem]:
+    retries = endpoint.options.retries
+    if endpoint.method in ("POST", "PATCH") and retries and retries != inherited.retries:
+        yield _advice(
+            "retries-no-effect",
+            f"{what} has 'retries', which has no effect: a {endpoint.method} is not sent again, since it may have been "
+            "carried out",
+            endpoint.place,
+            "remove it; where the server honours Idempotency-Key, give the client Retries(mutations=True)",
+        )
     if endpoint.side_effect:
         if endpoint.options.poll_frequency not in (None, inherited.poll_frequency):
             yield _advice(
@@ -293,7 +344,7 @@ def _endpoint(what: str, endpoint: d.Endpoint, inherited: d.Options) -> Iterator
             "add 'pagination: {style: …}'",
         )
     for param in endpoint.search_params:
-        if endpoint.base is None and _parts_of(param.type, (d.ObjectRef, d.ObjectType, d.ValuesOf)):
+        if endpoint.base is None and _has_no_text(param):
             yield _advice(
                 "search-type",
                 f"the search parameter {quoted(param.name)} of {what} has no text in a URL",

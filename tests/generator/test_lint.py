@@ -230,6 +230,55 @@ def test_a_search_parameter_should_have_a_text() -> None:
     assert of_resource(keys + "endpoint: python:m:Base\n") == []
 
 
+def test_a_post_is_not_sent_again() -> None:
+    """Retries of one endpoint that may not be repeated say nothing; those of a whole resource speak of its reads."""
+    assert of_resource("endpoints: {create: {options: {retries: 2}}, partial_update: {options: {retries: 1}}}") == [
+        (
+            "retries-no-effect",
+            "'create' of resource 'items' has 'retries', which has no effect: a POST is not sent again, since it may "
+            "have been carried out",
+        ),
+        (
+            "retries-no-effect",
+            "'partial_update' of resource 'items' has 'retries', which has no effect: a PATCH is not sent again, since "
+            "it may have been carried out",
+        ),
+    ]
+    assert (
+        of_resource("options: {retries: 2}\nendpoints: {get: {options: {retries: 3}}, create: {deprecated: x}}") == []
+    )
+    assert of_resource("endpoints: {create: {options: {retries: 0}}, update: {options: {retries: 2}}}") == []
+
+
+def test_a_search_parameter_should_be_none_of_the_path() -> None:
+    """That of a resource which its list's path has as well is never sent."""
+    text = (
+        "resources:\n  items:\n    path: /shops/:shop_id/items/:id\n    search_params: {shop_id: integer?}\n"
+        "    schema: {entity: Item, fields: {id: integer, shop_id: integer}}\n"
+    )
+    assert advice(text) == [
+        (
+            "shadowed-parameter",
+            "the search parameter 'shop_id' of resource 'items' is never sent with 'get_list': its path has a "
+            "parameter of that name",
+        )
+    ]
+
+
+def test_a_search_parameter_of_a_list_should_name_a_field() -> None:
+    """By its own name or that on the wire; pages, their size and what filters nothing are no fields."""
+    assert of_resource("search_params: {title: string?, heading: string?, by: {type: string?, wire: order_by}}") == [
+        (
+            "search-no-field",
+            "the search parameter 'heading' of 'get_list' of resource 'items' names no field of 'Item': a list asked "
+            "for with it cannot tell what it holds and is fetched anew",
+        )
+    ]
+    keys = "search_params: {sort: {type: string?, wire: _sort}, page: integer?, limit: integer?}\n"
+    pages = "pagination_field: page\npagination: {style: page, size: {param: limit, value: 5}}\n"
+    assert of_resource(keys + pages + "collection: {non_filter_arguments: [sort]}\n") == []
+
+
 def test_what_is_deprecated_should_not_be_used() -> None:
     """By entities, resources and endpoints that are not deprecated themselves."""
     text = """
@@ -280,7 +329,8 @@ def test_what_is_deprecated_should_not_be_used() -> None:
 )
 def test_an_example_should_fit(examples: str, messages: list[str]) -> None:
     """Parameters, body and response, under Python or wire names, each part at its place."""
-    keys = f"search_params: {{sort_key: string?}}\nexamples: {{{examples}}}\n"
+    told = "collection: {non_filter_arguments: [sort_key]}\n"
+    keys = f"search_params: {{sort_key: string?}}\n{told}examples: {{{examples}}}\n"
     found = of_resource(keys, HEAD + "wire_names: camelCase\n")
     assert [code for code, _ in found] == ["example-misfit"] * len(messages)
     assert [message.partition("does not fit: ")[2] for _, message in found] == messages
