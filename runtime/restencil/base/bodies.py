@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from .errors import NetworkError
-from .values import described, is_mapping, is_sequence
+from .values import TUPLE, described, is_mapping, is_sequence
 
 
 class Form(dict[str, Any]):
@@ -77,7 +77,7 @@ def _streams_in(body: Any) -> Iterator[Any]:
     elif is_mapping(body):
         for value in body.values():
             for item in value if is_sequence(value) else (value,):
-                for part in item if isinstance(item, tuple) else (item,):
+                for part in item if isinstance(item, TUPLE) else (item,):
                     if _is_stream(part):
                         yield part
 

@@ -10,8 +10,8 @@ from .transport import reported, url_of
 
 def charset_of(response: Any) -> str:
     """The charset in which a body is text: the one that the response names where Python knows it, else UTF-8."""
+    charset: str = response.charset_encoding or "utf-8"
     try:
-        charset: str = response.charset_encoding or "utf-8"
         b"a".decode(charset, "replace")
     except UnicodeError:
         return charset  # known, but not for these bytes; whoever decodes the body tells

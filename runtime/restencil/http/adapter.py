@@ -380,8 +380,9 @@ def _repeatable(client: AnyClient, request: httpx.Request, start: BodyStart) -> 
     """The request, whose body is put back to its start where the HTTP library sends it again."""
     asynchronous = isinstance(client, httpx.AsyncClient)
     wanted = httpx.AsyncByteStream if asynchronous else httpx.SyncByteStream
-    if isinstance(request.stream, wanted):  # else the HTTP library says what is wrong
-        request.stream = (_SentAsync if asynchronous else _Sent)(cast(Any, request.stream), start)
+    stream: Any = request.stream
+    if isinstance(stream, wanted):  # else the HTTP library says what is wrong
+        request.stream = (_SentAsync if asynchronous else _Sent)(cast(Any, stream), start)
     return request
 
 
