@@ -188,7 +188,7 @@ if hasattr(os, "register_at_fork"):
 def _logged(work: Work) -> None:
     try:
         work()
-    except Exception:
+    except BaseException:  # there is no one to tell: the thread is the library's, and goes on with other work
         logger.exception("background work failed")
 
 

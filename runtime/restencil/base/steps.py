@@ -8,7 +8,7 @@ is open.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
-from contextvars import ContextVar, Token
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, cast
 
 from .lazy import inspect
@@ -33,22 +33,13 @@ class Step(Protocol):
 
 Steps: TypeAlias = "Generator[Step, Any, Any]"
 
-_transport: Final[ContextVar[Any]] = ContextVar("restencil_transport", default=None)
+in_use: Final[ContextVar[Any]] = ContextVar("restencil_transport", default=None)
+"""The transport of the request whose steps are taken now, also of one that is sent without a driver."""
 
 
 def current_transport() -> AnyTransport | None:
     """The transport of the request whose steps are taken now; None outside of one."""
-    return cast("AnyTransport | None", _transport.get())
-
-
-def enter(transport: AnyTransport) -> Token[Any]:
-    """What follows belongs to a request through this transport, without a driver; `leave` ends it."""
-    return _transport.set(transport)
-
-
-def leave(token: Token[Any]) -> None:
-    """Ends what `enter` began."""
-    _transport.reset(token)
+    return cast("AnyTransport | None", in_use.get())
 
 
 class Outcome:
@@ -108,7 +99,7 @@ def is_awaitable(value: Any) -> bool:
 
 def drive(steps: Steps, transport: BlockingTransport) -> Any:
     """Takes steps to their end and returns the generator's value; blocks where a step waits."""
-    token = _transport.set(transport)
+    token = in_use.set(transport)
     try:
         step = next(steps)
         while True:
@@ -121,12 +112,12 @@ def drive(steps: Steps, transport: BlockingTransport) -> Any:
     except StopIteration as stop:
         return stop.value
     finally:
-        _transport.reset(token)
+        in_use.reset(token)
 
 
 async def drive_async(steps: Steps, transport: AwaitingTransport) -> Any:
     """Takes steps to their end and returns the generator's value; awaits where a step waits."""
-    token = _transport.set(transport)
+    token = in_use.set(transport)
     try:
         step = next(steps)
         while True:
@@ -140,6 +131,6 @@ async def drive_async(steps: Steps, transport: AwaitingTransport) -> Any:
         return stop.value
     finally:
         try:
-            _transport.reset(token)
+            in_use.reset(token)
         except ValueError:
             pass  # a coroutine that was given up is closed in another context, where there is nothing to restore

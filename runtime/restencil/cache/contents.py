@@ -3,7 +3,8 @@
 *Effects* are what an action brings about, worked out by `reduce` while nothing changes yet. `Contents.commit` carries
 them out: it writes the tables, drops what was built from what it changes, keeps aside what a snapshot needs, tells the
 optimistic updates what they may have to be computed from anew, and lets go of what is over the bound. It runs no code
-of users and cannot fail, so an action happens as a whole or not at all.
+of users and cannot fail. Only an interruption can come between, as by Ctrl-C: then all is done once more from its
+beginning, and each step is such that this makes no difference. So an action happens as a whole or not at all.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from ..base.values import INVALID, UNDEFINED
 from .aside import Asides
-from .hooks import Hooks
+from .hooks import hook_marker
 from .in_flight import RequestsInFlight
 from .memo import Memo
 from .optimistic import OptimisticUpdates, Respond, tokens_of
@@ -76,7 +77,8 @@ class Contents:
 
     def __init__(self, clock: Callable[[], float], retention: Retention, respond: Respond) -> None:
         self.clock = clock
-        self.hooks = Hooks()
+        self.hooks = hook_marker()
+        """Marks where functions of users run."""
         self.in_flight = RequestsInFlight()
         self.overlaps = Overlaps(self.in_flight)
         """What answers brought whose requests overlapped."""
@@ -90,14 +92,18 @@ class Contents:
         self._ids = 0
         self.ready: dict[str, Ready] = {}
         """What was handed out by key since the last change; only where a read shows the base as it is."""
+        self._unfinished: list[Cell] = []
+        """What is being taken out of the tables."""
         self._hold_nothing()
 
     def _hold_nothing(self) -> None:
-        self.base = Tables()
+        base, memo = Tables(), Memo()
+        optimistic = OptimisticUpdates(base, self._respond)
+        self.base = base
         """What responses brought, and nothing else."""
-        self.memo = Memo()
+        self.memo = memo
         """What was built for reads."""
-        self.optimistic = OptimisticUpdates(self.base, self._respond)
+        self.optimistic = optimistic
 
     def next_id(self) -> int:
         """An id that was never given before."""
@@ -123,11 +129,25 @@ class Contents:
             try:
                 with self.hooks:
                     cells, tables = self.optimistic.refresh()
+                self.memo.drop_cells(cells)
+                for table in tables:
+                    self.memo.drop_table(table)
+            except BaseException:
+                self._forget_built()
+                raise
             finally:
                 self.ready.clear()  # optimistic responses may have read the base meanwhile
-            self.memo.drop_cells(cells)
-            for table in tables:
-                self.memo.drop_table(table)
+
+    def interrupted(self, error: BaseException) -> None:
+        """A read ended so: after an interruption what it had begun to build is not to be trusted."""
+        if not isinstance(error, Exception):
+            self._forget_built()
+
+    def _forget_built(self) -> None:
+        """All that is built from the tables is built anew."""
+        self.memo.clear()
+        self.optimistic.begin_anew()
+        self.ready.clear()
 
     def _needed(self) -> Callable[[Cell], bool]:
         """Tells what a bound does not touch: what pending optimistic updates write in the view, and marks of deletion.
@@ -155,11 +175,18 @@ class Contents:
 
     # -- changing ------------------------------------------------------------------------------------------------------
 
-    def commit(self, effects: Effects) -> bool:
-        """Carries out what an action brings about; tells whether listeners are to hear of it."""
-        is_told = effects.is_told
+    def commit(self, effects: Effects) -> None:
+        """Carries out what an action brings about; where it is interrupted, to its end."""
+        try:
+            self._carry_out(effects)
+        except BaseException:
+            self._forget_built()
+            self._carry_out(effects)
+            raise
+
+    def _carry_out(self, effects: Effects) -> None:
         if effects.ended is not None and self.optimistic.updates and self.optimistic.remove(effects.ended):
-            is_told = True
+            effects.is_told = True
         if effects.change is not None:
             self._write(effects.change)
             self.overlaps.settled(effects.change, effects.doubtful)
@@ -176,15 +203,15 @@ class Contents:
         elif effects.starts_over:
             self._start_over()
         self.ready.clear()
-        return is_told
 
     def _start_over(self) -> None:
-        self.resets += 1
-        self.last_reset = self.clock()
-        self.asides.clear()  # snapshots taken before keep the tables of before
+        moment = self.clock()
         self.retention.reset()
         self.overlaps.clear()
+        self.asides.clear()  # snapshots taken before keep the tables of before
         self._hold_nothing()
+        self.resets += 1
+        self.last_reset = moment
 
     def _write(self, change: Change) -> None:
         """Writes a change into the tables, and drops what was built from what it changes."""
@@ -238,6 +265,7 @@ class Contents:
         """Takes entities and keys out of the tables; no one is told."""
         base, memo = self.base, self.memo
         gone = [cell for cell in dict.fromkeys(cells) if base.get(*cell) is not UNDEFINED]
+        self._unfinished = gone = [*self._unfinished, *gone]
         tables = {table for table, _ in gone}
         for aside in self.asides.held():
             aside.keep_removed(gone)
@@ -255,3 +283,4 @@ class Contents:
         lost.update(("table", table) for table in tables)
         lost.update(("key", key) for key in keys)
         self.optimistic.base_changed(lost)
+        self._unfinished = []

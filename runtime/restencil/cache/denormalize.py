@@ -232,9 +232,10 @@ class Denormalization:
 
     def _taken(self, shared: Memo, schema: Schema, home: dict[str, Node], pk: str) -> Any:
         """The view's object; it stays what this state has, also when the view goes on."""
-        node = home[pk] = Node(home, pk)
+        node = Node(home, pk)
         node.parents = self.current
         node.value = value = Denormalization(self.state, self.args, shared).read(schema, pk)
+        home[pk] = node
         return value
 
     def _build(self, schema: EntityNode, pk: str, stored: Any, home: dict[str, Node], place: Any) -> Any:

@@ -3,34 +3,27 @@
 from __future__ import annotations
 
 import sys
-from threading import get_ident
+from threading import RLock
+from typing import Any, TypeAlias
+
+Hooks: TypeAlias = Any
+"""Marks the thread in which hooks run: `with hooks: …`, under the store's lock, and inside each other as it comes."""
 
 
-class Hooks:
-    """Marks the thread in which hooks run: `with hooks: …`, under the lock, and inside each other as it comes."""
+def hook_marker() -> Hooks:
+    """It is a lock, of which nothing is wanted but that it knows its thread, and that nothing can come between it and
+    its end: a marker that an interruption left behind would keep the thread from the store for ever.
+    """
+    return RLock()
 
-    __slots__ = ("_depth", "_thread")
 
-    def __init__(self) -> None:
-        self._depth = 0
-        self._thread: int | None = None
-
-    def __enter__(self) -> None:
-        self._depth += 1
-        self._thread = get_ident()
-
-    def __exit__(self, *error: object) -> None:
-        self._depth -= 1
-        if not self._depth:
-            self._thread = None
-
-    def refuse(self, operation: str) -> None:
-        """Raises RuntimeError where the caller is a hook."""
-        if self._thread == get_ident():
-            raise RuntimeError(
-                f"{_calling_hook()} called {operation}: a hook may read the store, but not change it or fetch; "
-                "do it where the fetch was started, or in a listener"
-            )
+def refuse_hook(hooks: Hooks, operation: str) -> None:
+    """Raises RuntimeError where the caller is a hook."""
+    if hooks._is_owned():
+        raise RuntimeError(
+            f"{_calling_hook()} called {operation}: a hook may read the store, but not change it or fetch; "
+            "do it where the fetch was started, or in a listener"
+        )
 
 
 def _calling_hook() -> str:

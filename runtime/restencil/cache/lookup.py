@@ -179,6 +179,13 @@ class Lookup:
         schema = schema_of(raw)
         if schema is None:
             return None
+        try:
+            return self._value(reader, schema, args)
+        except BaseException as error:
+            self.contents.interrupted(error)
+            raise
+
+    def _value(self, reader: Denormalization, schema: Schema, args: tuple[Any, ...]) -> Any:
         retention = self.contents.retention
         with self.contents.hooks:
             stored = schema.query_key(args, reader)
@@ -204,8 +211,12 @@ class Lookup:
         if schema is None or is_plain(schema):
             found = BROKEN if stored is UNDEFINED else USABLE
             return _reading(request, meta, (stored, found, 0 if meta is None else meta.expires_at), now)
-        with self.contents.hooks:
-            assembled = self._assembled(reader, schema, stored, meta, request, uses=uses)
+        try:
+            with self.contents.hooks:
+                assembled = self._assembled(reader, schema, stored, meta, request, uses=uses)
+        except BaseException as error:
+            self.contents.interrupted(error)
+            raise
         return _reading(request, meta, assembled, now)
 
     # -- steps ---------------------------------------------------------------------------------------------------------

@@ -123,19 +123,27 @@ class OptimisticUpdates:
 
     def push(self, action: Fetch) -> None:
         """A mutation starts."""
-        self.updates.append(OptimisticUpdate(action))
+        update = OptimisticUpdate(action)
         self.stale = True
+        if not (self.updates and self.updates[-1].action is action):
+            self.updates.append(update)
 
     def remove(self, fetch_id: int | None) -> bool:
         """A mutation ended; only its own action goes."""
         for position, update in enumerate(self.updates):
             if update.action.fetch_id == fetch_id:
-                del self.updates[position]
                 if update.change is not None:
                     self._changed |= tokens_of(update.change, _grown(update.change))
                 self.stale = True
+                del self.updates[position]
                 return True
         return False
+
+    def begin_anew(self) -> None:
+        """An interruption left it open what has been computed: all updates are computed anew."""
+        self.stale = True
+        for update in self.updates:
+            update.change = None
 
     def base_changed(self, tokens: Iterable[Token]) -> None:
         """The base state changed."""

@@ -17,6 +17,7 @@ from ..base.scheduler import ThreadScheduler
 from ..base.values import INVALID, UNDEFINED
 from . import fork, reduce
 from .contents import Contents
+from .hooks import refuse_hook
 from .lookup import Lookup
 from .picture import picture
 from .retention import Retention
@@ -180,24 +181,31 @@ class Store:
         cannot be normalized (a response's is recorded first), RuntimeError when called from a hook.
         """
         contents = self._contents
-        contents.hooks.refuse(type(action).__name__)
+        refuse_hook(contents.hooks, type(action).__name__)
         try:
             with self.lock:
                 effects = reduce.REDUCERS[type(action)](self._lookup, action)
-                if contents.commit(effects) and self._listeners:
-                    self._notifications.append(None)
+                try:
+                    contents.commit(effects)
+                finally:  # it was carried out, also where it was interrupted
+                    if effects.is_told and self._listeners:
+                        self._notifications.append(None)
                 if effects.failure is not None:
                     raise effects.failure
                 if effects.echoed is None:
                     return effects.value
                 return reduce.echo(self._lookup, *effects.echoed)
+        except BaseException as error:
+            with self.lock:
+                contents.interrupted(error)
+            raise
         finally:
             if self._notifications:
                 self._notify()
 
     def check_hook(self, operation: str) -> None:
         """Raises RuntimeError where a hook, which may run under the lock, tries to change the store."""
-        self._contents.hooks.refuse(operation)
+        refuse_hook(self._contents.hooks, operation)
 
     def add_listener(self, listener: Callable[[], object]) -> Callable[[], None]:
         """Calls the function after every change, in order, outside the lock; returns what removes it."""
@@ -219,12 +227,17 @@ class Store:
                 self._notifications.popleft()
                 self._notifying = True
                 listeners = list(self._listeners.values())
+            interruption: BaseException | None = None
             try:
                 for listener in listeners:
                     try:
                         listener()
                     except Exception:
                         logger.exception("a listener of the store failed; the others still run")
+                    except BaseException as error:  # the others are told first
+                        interruption = interruption or error
+                if interruption is not None:
+                    raise interruption
             finally:
                 with self.lock:
                     self._notifying = False

@@ -216,8 +216,9 @@ class Tables:
         """Invalidates or expires all keys that match, whose test must always say the same."""
         if len(self.stamps) >= _STAMPS:
             self.settle()
-        self.stamps.append(stamp)
-        self.stamped += 1
+        if not (self.stamps and self.stamps[-1] is stamp):
+            self.stamps.append(stamp)
+            self.stamped += 1
 
     def _settle(self, key: str) -> None:
         meta = self.key_metas.get(key)
@@ -327,8 +328,10 @@ class Tables:
         """Takes a change over, whose dicts may become tables; returns those that are new or have more members."""
         extended = [cell for cell in change.extended if self.as_answered(cell, self.get(*cell)) is not None]
         grown = [table for table, written in change.entities.items() if self._commit_table(table, written, change)]
-        for (table, pk), growth in change.growing.items():
-            self.entities[table][pk].grow(growth)
+        while change.growing:  # each once, whatever comes between
+            table, pk = cell = next(iter(change.growing))
+            self.entities[table][pk].grow(change.growing[cell])
+            del change.growing[cell]
         for cell in change.answered:
             self._note_whole(cell, is_extended=False)
         for cell in extended:
@@ -396,8 +399,8 @@ class Tables:
         """Takes entities and collections out, with their times and what leads to them."""
         for table, pk in cells:
             for name, text in self.indexed(table, pk):
-                del self.indexes[table][name][text]
-            del self.entities[table][pk]
+                self.indexes[table][name].pop(text, None)
+            self.entities[table].pop(pk, None)
             self.whole.pop((table, pk), None)
             if table[:1] in ("[", "{"):
                 for lists in self._listings.values():
@@ -552,10 +555,12 @@ class Change:
 
     def spread(self, cell: Cell) -> None:
         """Writes a list that was to grow as one of its own, because someone looks at it, or at the one in the base."""
-        growth = self.growing.pop(cell, None)
+        growth = self.growing.get(cell)
         if growth is not None:
             table, pk = cell
-            self.entities[table][pk] = self.entities[table][pk].grown(growth)
+            longer = self.entities[table][pk].grown(growth)
+            self.entities[table][pk] = longer
+            del self.growing[cell]
 
     def open_table(self, table: str) -> None:
         """Makes the table known, whether or not anything is in it: the response was a list of all that it holds."""

@@ -98,7 +98,12 @@ class AwaitingCore(Core):
                 else:
                     self._send_in_task(in_flight, loop)
                 raise
-            self._begin(in_flight, loop)
+            try:
+                self._begin(in_flight, loop)
+            except BaseException:
+                if in_flight.task is None:
+                    in_flight.sender.abandon(in_flight)
+                raise
         if in_flight.done:
             return in_flight.result()
         try:
@@ -144,7 +149,13 @@ class AwaitingCore(Core):
     def _begin(self, in_flight: InFlight, loop: AbstractEventLoop) -> None:
         """Sends the request in a task of its own, its first step now."""
         if not in_flight.done:
-            task = start_task(in_flight.sender.send_async(in_flight, self._transport), loop)
+            work = in_flight.sender.send_async(in_flight, self._transport)
+            try:
+                task = start_task(work, loop)
+            except BaseException:
+                if in_flight.task is None:
+                    work.close()
+                raise
             if task is not None:
                 task.add_done_callback(in_flight.task_ended)
             elif not in_flight.done:

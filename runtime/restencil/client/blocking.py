@@ -82,14 +82,23 @@ class BlockingCore(Core):
         """Sends the request, unless that was done; the value of the fetch, once it is in the store."""
         if not isinstance(in_flight, InFlight):
             return in_flight  # a manager answered the fetch itself
-        if in_flight.sender is self.network and not in_flight.claimed:
-            if not in_flight.mutation and threading.active_count() > 1:
-                # Another thread may reset the store, or answer in the network's place: the caller then goes on at once.
-                self._send_elsewhere(in_flight)
-            elif in_flight.claim():
-                in_flight.own(blocking=True)
-                return in_flight.sender.send(in_flight, self._transport)
-        return in_flight.wait()
+        is_mine = False
+        try:
+            if in_flight.sender is self.network and not in_flight.claimed:
+                if not in_flight.mutation and threading.active_count() > 1:
+                    # Another thread may reset the store, or answer in the network's place: then the caller goes on.
+                    self._send_elsewhere(in_flight)
+                else:
+                    is_mine = True
+                    if in_flight.claim():
+                        in_flight.own(blocking=True)
+                        return in_flight.sender.send(in_flight, self._transport)
+                    is_mine = False
+            return in_flight.wait()
+        except BaseException:
+            if is_mine and not in_flight.done:
+                in_flight.sender.abandon(in_flight)
+            raise
 
     def complete_in_background(self, in_flight: Any) -> None:
         """Sends the request of a fetch that nobody waits for, on a thread of the scheduler."""
@@ -108,22 +117,30 @@ class BlockingCore(Core):
 
     def _send_elsewhere(self, in_flight: InFlight) -> None:
         """Sends the request on another thread, unless it is on its way to one."""
-        if in_flight.claim_thread():
-            self._spawn(in_flight, self._threads)
+        try:
+            if in_flight.claim_thread():
+                self._spawn(in_flight, self._threads)
+        except BaseException:
+            if not in_flight.claimed:
+                in_flight.sender.abandon(in_flight)
+            raise
 
     def _spawn(self, in_flight: InFlight, scheduler: Scheduler) -> None:
         context = copy_context()
         try:
             scheduler.spawn(lambda: context.run(self._send, in_flight))
-        except RuntimeError:  # no thread can be started
+        except BaseException:  # no thread can be started, say
             in_flight.sender.abandon(in_flight)
             raise
 
     def _send(self, in_flight: InFlight) -> None:
         if not in_flight.claim():
             return  # a caller who did not want to wait for this thread sent it
-        in_flight.own(blocking=True)
         try:
+            in_flight.own(blocking=True)
             in_flight.sender.send(in_flight, self._transport)
         except Exception as error:
             in_flight.fail(error)
+        except BaseException:
+            in_flight.sender.abandon(in_flight)
+            raise

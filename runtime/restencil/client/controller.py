@@ -342,7 +342,12 @@ class Controller(AnyController, Blocking):
         """
         core = self._core
         request = endpoint.request(endpoint.bind_args(args, kwargs), located=True)
-        result: R = core.complete(core.start(request))
+        in_flight = core.start(request)
+        try:
+            result: R = core.complete(in_flight)
+        except BaseException:
+            core.forsake(in_flight)
+            raise
         return result
 
     def fetch_if_stale(self, endpoint: Endpoint[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -350,10 +355,11 @@ class Controller(AnyController, Blocking):
 
         What is shown optimistically does not count as stored.
         """
-        core, request = self._core, _request(endpoint, args, kwargs)
-        reading = self.store.read_base(request)
-        result: R = core.complete(core.start(request)) if reading.needs_fetch else reading.data
-        return result
+        reading = self.store.read_base(_request(endpoint, args, kwargs))
+        if not reading.needs_fetch:
+            data: R = reading.data
+            return data
+        return self.fetch(endpoint, *args, **kwargs)
 
     def read(self, endpoint: Endpoint[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
         """Reads through the cache: fresh data at once, stale data while it is fetched anew, else waits for it.
@@ -470,7 +476,12 @@ class AsyncController(AnyController, Awaiting):
         """
         core = self._core
         request = endpoint.request(endpoint.bind_args(args, kwargs), located=True)
-        result: R = await core.complete(core.start(request))
+        in_flight = core.start(request)
+        try:
+            result: R = await core.complete(in_flight)
+        except BaseException:
+            core.forsake(in_flight)
+            raise
         return result
 
     async def fetch_if_stale(self, endpoint: Endpoint[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -478,10 +489,11 @@ class AsyncController(AnyController, Awaiting):
 
         What is shown optimistically does not count as stored.
         """
-        core, request = self._core, _request(endpoint, args, kwargs)
-        reading = self.store.read_base(request)
-        result: R = await core.complete(core.start(request)) if reading.needs_fetch else reading.data
-        return result
+        reading = self.store.read_base(_request(endpoint, args, kwargs))
+        if not reading.needs_fetch:
+            data: R = reading.data
+            return data
+        return await self.fetch(endpoint, *args, **kwargs)
 
     async def read(self, endpoint: Endpoint[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
         """Reads through the cache: fresh data at once, stale data while it is fetched anew, else waits for it.

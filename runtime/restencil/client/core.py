@@ -13,7 +13,7 @@ from ..base.twins import twin_of
 from ..cache.actions import Action, Fetch, Meta
 from ..cache.reading import Decision, EndpointState
 from ..cache.store import Store
-from .in_flight import Completion
+from .in_flight import Completion, InFlight
 from .logout import LogoutManager
 from .network import NetworkManager
 from .subscription import SubscriptionManager
@@ -127,15 +127,24 @@ class Core(ABC):
         """
         store = self.store
         store.check_hook("fetch")
-        network = self.network
-        if self.is_direct and network is not None and not request.rules.simulated:
-            return network.start(request, store.next_id(), store.clock())
-        now = store.clock()
-        meta = Meta(now, now, now + self.lifetimes.data_length(request))
-        in_flight = self.chain(Fetch(request, store.next_id(), meta, store.resets))
+        network, fetch_id = self.network, store.next_id()
+        try:
+            if self.is_direct and network is not None and not request.rules.simulated:
+                return network.start(request, fetch_id, store.clock())
+            now = store.clock()
+            meta = Meta(now, now, now + self.lifetimes.data_length(request))
+            in_flight = self.chain(Fetch(request, fetch_id, meta, store.resets))
+        except BaseException:
+            self.forsake(store.in_flight.by_id.get(fetch_id))
+            raise
         if in_flight is None and network is None:
             raise RuntimeError("no manager took the fetch; put NetworkManager() into managers=[…]")
         return in_flight
+
+    def forsake(self, in_flight: Any) -> None:
+        """Who was to send this has been interrupted: where no one else does, it fails, so that no one waits for it."""
+        if isinstance(in_flight, InFlight) and not in_flight.is_sent and not in_flight.done:
+            in_flight.sender.abandon(in_flight)
 
     def refetch(self, request: Request, /) -> None:
         """Fetches in the background; errors are recorded in the store and logged, never raised."""
@@ -151,7 +160,12 @@ class Core(ABC):
             present = store.in_flight.joinable.get(request.identity)
             if present is not None and present.alive:
                 return
-        self.complete_in_background(self.start(request))
+        in_flight = self.start(request)
+        try:
+            self.complete_in_background(in_flight)
+        except BaseException:
+            self.forsake(in_flight)
+            raise
 
     @abstractmethod
     def complete(self, in_flight: Any, /) -> Any:
@@ -204,14 +218,19 @@ class Core(ABC):
         resets = self.store.resets
         failure: Exception | None = None
         value: Any = None
+        in_flight: Any = None
         try:
-            value = yield Completion(self, self.start(request))
+            in_flight = self.start(request)
+            value = yield Completion(self, in_flight)
         except (AbortError, ResetError):
             raise
         except Exception as error:
             if self.store.resets != resets:
                 raise  # the store was emptied meanwhile, by a logout say, and holds the error no more
             failure = error
+        except BaseException:
+            self.forsake(in_flight)
+            raise
         reading = self.store.read(request)
         if self.store.resets != resets:
             # Whatever is there now is not what was asked for: another user may have logged in.

@@ -112,6 +112,11 @@ class InFlight(Promise[Any]):
         """It will still be answered, and the response counts."""
         return not self.done and self.resets == self.store.resets and not self.orphaned
 
+    @property
+    def is_sent(self) -> bool:
+        """Someone has taken it upon themselves to send it."""
+        return self.claimed or self._has_thread
+
     def is_wanted(self) -> bool:
         """No one has settled it in the network's place: a response from elsewhere, a reset, the end."""
         return not self.done

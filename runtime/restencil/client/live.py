@@ -178,8 +178,10 @@ class WatchedRead(AnyLiveRead[R]):
         """Steps: a fetch, and what is found after it; None where that calls for another look."""
         core, request = self._core, self._request
         failure: Exception | None = None
+        in_flight: Any = None
         try:
-            yield Completion(core, core.start(request))
+            in_flight = core.start(request)
+            yield Completion(core, in_flight)
         except ResetError:
             return None
         except AbortError:
@@ -189,6 +191,9 @@ class WatchedRead(AnyLiveRead[R]):
             raise
         except Exception as error:
             failure = error
+        except BaseException:
+            core.forsake(in_flight)
+            raise
         reading = self._read()
         if reading.error is None and not reading.found:
             if failure is None and core.was_overtaken(request, reading):

@@ -9,9 +9,9 @@ from weakref import WeakSet
 
 from ..base.bodies import BodyStart, say_not_repeated
 from ..base.durations import milliseconds
-from ..base.errors import AbortError, NetworkError, ResetError
+from ..base.errors import AbortError, NetworkError, ResetError, RestencilError
 from ..base.lazy import asyncio, logger, logging, uuid
-from ..base.steps import drive, drive_async, enter, leave
+from ..base.steps import drive, drive_async, in_use
 from ..cache.actions import Fetch, Meta, Reset, SetError, SetResponse
 from ..http.cancellation import cancellable
 from .in_flight import InFlight
@@ -135,7 +135,7 @@ class NetworkManager(Manager):
         endpoint = in_flight.endpoint
         if self._may_repeat(endpoint):
             return drive(self._sending(in_flight), transport)
-        token = enter(transport)
+        token = in_use.set(transport)
         try:
             try:
                 response = endpoint.perform(in_flight.request.args, transport, in_flight.identity[1])
@@ -145,18 +145,18 @@ class NetworkManager(Manager):
                 return in_flight.result()
             return self._write(in_flight, response)
         finally:
-            leave(token)
+            in_use.reset(token)
 
     async def send_async(self, in_flight: InFlight, transport: AwaitingTransport, /) -> None:
         """The request until its response is in the store, as a task; no error is raised but those that end a task."""
-        in_flight.task = asyncio.current_task()
-        in_flight.cancellation = cancellable()
         endpoint = in_flight.endpoint
         try:
+            in_flight.task = asyncio.current_task()
+            in_flight.cancellation = cancellable()
             if self._may_repeat(endpoint):
                 await drive_async(self._sending(in_flight), transport)
                 return
-            enter(transport)
+            in_use.set(transport)
             try:
                 response = await endpoint.perform_async(in_flight.request.args, transport, in_flight.identity[1])
             except BaseException as error:
@@ -166,6 +166,9 @@ class NetworkManager(Manager):
                 self._write(in_flight, response)
         except Exception as error:
             in_flight.fail(error)
+        except BaseException:
+            self.abandon(in_flight)
+            raise
 
     def abandon(self, in_flight: InFlight, /) -> None:
         """The request is not wanted any more: it fails as if it had been aborted at this moment."""
@@ -219,20 +222,22 @@ class NetworkManager(Manager):
             value = next(action)
         except BaseException as error:
             if completed is not None:
-                completed.settle(error=error)
+                completed.settle(error=_for_others(error))
             raise
         if completed is not None:
             completed.settle(value, action.error if isinstance(action, SetError) else None)
         return value
 
     def _reset(self, action: Action, next: Next) -> Any:
-        result = next(action)
         store = self._attached().store
-        with store.lock:
-            rejected = [f for f in store.in_flight.by_id.values() if not f.mutation and f.resets != store.resets]
-        for in_flight in rejected:
-            in_flight.settle(error=ResetError(f"the store was reset while {in_flight.identity[0]!r} was being fetched"))
-        return result
+        try:
+            return next(action)
+        finally:
+            with store.lock:
+                rejected = [f for f in store.in_flight.by_id.values() if not f.mutation and f.resets != store.resets]
+            for in_flight in rejected:
+                key = in_flight.identity[0]
+                in_flight.settle(error=ResetError(f"the store was reset while {key!r} was being fetched"))
 
     # what becomes of a request
 
@@ -255,14 +260,16 @@ class NetworkManager(Manager):
             date + self.error_length(request),
         )
         settled = in_flight.done
-        if settled or not core.is_direct:
-            value = core.dispatch(action)
-            return in_flight.result() if settled else value
-        # As the action would go through the managers, none of which has anything to do with it.
         try:
+            if settled or not core.is_direct:
+                value = core.dispatch(action)
+                return in_flight.result() if settled else value
+            # As the action would go through the managers, none of which has anything to do with it.
             value = store.apply(action)
         except BaseException as error:
-            in_flight.settle(error=error)
+            if not isinstance(error, RestencilError):  # it may not have come to the store
+                self._dispatch_error(in_flight, AbortError("the request was cancelled"))
+            in_flight.settle(error=_for_others(error))
             raise
         in_flight.settle(value)
         return value
@@ -275,9 +282,7 @@ class NetworkManager(Manager):
         return not (settled and isinstance(error, Exception))
 
     def _dispatch_error(self, in_flight: InFlight, error: BaseException) -> None:
-        if not isinstance(error, Exception):
-            cause, error = error, AbortError("the request was cancelled")
-            error.__cause__ = cause
+        error = _for_others(error)
         date = in_flight.store.now()
         meta = Meta(in_flight.fetched_at, date, date + self.error_length(in_flight.request))
         key = in_flight.identity[0]
@@ -349,6 +354,15 @@ class NetworkManager(Manager):
                 policy = self._policies[asked] = Retries(asked)
             asked = policy
         return asked if asked.applies_to(endpoint) else None
+
+
+def _for_others(error: BaseException) -> Exception:
+    """What others get, who wait for the same, for an error that ends the thread or task of the request."""
+    if isinstance(error, Exception):
+        return error
+    aborted = AbortError("the request was cancelled")
+    aborted.__cause__ = error
+    return aborted
 
 
 def _drop(in_flight: InFlight) -> None:

@@ -50,13 +50,21 @@ class Promise(Generic[T]):
             self.value = value
             self.error = error
             self.done = True
-            event, self._event = self._event, None
-            futures, self._futures = self._futures, None
+        try:
+            self._wake()
+        except BaseException:  # whatever comes between: who waits would wait for ever
+            self._wake()
+            raise
+        return True
+
+    def _wake(self) -> None:
+        with self.store.lock:
+            event, futures = self._event, self._futures
         if event is not None:
             event.set()
         for future in futures or ():
             wake_future(future)
-        return True
+        self._event = self._futures = None
 
     def result(self) -> T:
         """The value of a settled promise; raises its error, to each caller one of their own."""

@@ -70,8 +70,12 @@ def refresh_token(
         raise
     finally:
         refreshing.set(outer)
-        mine.finished = store.next_id()
-        mine.settle()
+        try:
+            mine.finished = store.next_id()
+            mine.settle()
+        except BaseException:  # whatever comes between: who waits would wait for ever
+            mine.settle()
+            raise
     return mine.renewed
 
 
