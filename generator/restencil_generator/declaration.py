@@ -566,6 +566,7 @@ class Endpoint:
     process: Reference | None = None
     update: Reference | None = None
     get_optimistic_response: Reference | None = None
+    follow_see_other: bool = False
     needs: tuple[str, ...] = ()
     description: str = ""
     deprecated: str | None = None
@@ -576,7 +577,7 @@ class Endpoint:
     @property
     def has_body(self) -> bool:
         """Whether a call takes a body: one is declared, and the method sends one."""
-        return self.body is not None and self.method not in ("GET", "DELETE")
+        return self.body is not None and self.method not in ("GET", "DELETE", "HEAD", "OPTIONS")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

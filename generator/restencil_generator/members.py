@@ -237,7 +237,7 @@ class _Resource:
 
         It names a body's members in JSON, or disables it.
         """
-        if endpoint.method in ("GET", "DELETE"):
+        if endpoint.method in ("GET", "DELETE", "HEAD", "OPTIONS"):
             return {}
         wanted = body_value(sent_body(endpoint))
         if wanted is d.MISSING:

@@ -102,6 +102,7 @@ def endpoint_options(endpoint: d.Endpoint, resource: d.Resource) -> Options:
     page = next((one.pagination_field for one in family if one.pagination_field is not None), None)
     found["pagination_field"] = None if page is None or endpoint.collection is None else page.wire
     found["pagination"] = None if endpoint.pagination is None else _pagination(endpoint.pagination)
+    found["follow_see_other"] = endpoint.follow_see_other or None
     found["process"] = endpoint.process
     found["update"] = endpoint.update
     found["get_optimistic_response"] = endpoint.get_optimistic_response
@@ -124,6 +125,7 @@ def _given_alike(owner: d.Resource | d.Endpoint) -> Options:
         "url_prefix": owner.url_prefix or None,
         "endpoint": None if owner.base is None else HandWritten(owner.base),
         "request_init": {"headers": dict(owner.headers)} if owner.headers else None,
+        "strict_keywords": True,
     }
     for field in dataclasses.fields(owner.options):
         value: Value = getattr(owner.options, field.name)

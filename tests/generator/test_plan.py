@@ -417,7 +417,8 @@ def test_defaults_that_calls_would_share_have_a_name() -> None:
           search: {extends: get_list, path: /s, search_params: {tags: {type: [string], default: [b]}}}
         """)
     assert '_DEFAULT_TAGS: list[str] = ["a"]\n_DEFAULT_TAGS_OF_SEARCH: list[str] = ["b"]\n' in text
-    assert text.count("tags: list[str] = _DEFAULT_TAGS,") == 2
+    assert text.count("tags: list[str] = _DEFAULT_TAGS,") == 1
+    assert text.count("tags: list[str] | None = None,") == 2
     assert "day: datetime.date = datetime.date(2020, 1, 1)," in text
 
 
@@ -793,7 +794,8 @@ def test_nothing_repeats_a_name() -> None:
     assert "class Thing(restencil.Entity):\n    id: int = 0\n" in files["_entities.py"]
     assert "class Other(Thing):\n    pass\n" in files["_entities.py"]
     assert "class Point(restencil.Record):\n    x: int = 0\n" in files["_objects.py"]
-    lines = '    schema=schema.Lazy("._entities:Thing", __name__),\n    follow=True,\n):\n    @restencil.rest()\n'
+    own = "    strict_keywords=True,\n    follow=True,\n"
+    lines = f'    schema=schema.Lazy("._entities:Thing", __name__),\n{own}):\n    @restencil.rest()\n'
     assert lines in files["things.py"]
     assert "AsyncController):\n    _api = _API\n" in files["_client.py"]
     assert files["__init__.py"].split("\n")[2:4] == ["", "from __future__ import annotations"]
@@ -823,3 +825,33 @@ def test_hand_written_code_is_named_and_not_imported() -> None:
     ):
         assert piece in text, text
     assert "import my.hooks" not in text
+
+
+def test_what_changes_a_list_asks_for_nothing_by_default() -> None:
+    """Defaults, the page and what does not filter are the list's; non-filter arguments are named by Python name."""
+    text = resource("""
+        search_params:
+          done: {type: boolean, default: false}
+          order_by: {type: string, optional: true, wire: _sort}
+          author: string
+          page: {type: integer, default: 1, wire: _page}
+        pagination_field: page
+        collection: {non_filter_arguments: [order_by]}
+        """)
+    push = text[text.index("def _push(") : text.index("-> Thing: ...")]
+    assert "author: str" in push and "done: bool | None = None" in push
+    assert "order_by" not in push and "page" not in push
+    assert 'non_filter_argument_keys=("_sort",)' in text
+
+
+def test_a_change_may_follow_see_other() -> None:
+    """It is an option of the endpoint."""
+    text = resource("endpoints: {publish: {side_effect: true, path: /p, follow_see_other: true}}\n")
+    assert "follow_see_other=True" in text
+
+
+@pytest.mark.parametrize("level", ["url_prefix: api.shop.example\n", "url_prefix: /api\n"])
+def test_a_prefix_without_scheme_is_a_mistake(level: str) -> None:
+    """No request could be sent."""
+    with pytest.raises(Exception, match="which has no scheme"):
+        made(level + 'resources: {things: {path: "/t/:id", schema: {entity: Thing, fields: {id: integer}}}}')

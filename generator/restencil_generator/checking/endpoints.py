@@ -55,7 +55,7 @@ class Owner(Protocol):
     follow: bool
     non_filter: list[tuple[str, Node]]
 
-    def non_filter_wires(self) -> tuple[str, ...]:
+    def non_filter_wires(self, search_params: tuple[d.Field, ...]) -> tuple[str, ...]:
         """The wire names of its non-filter arguments."""
         ...
 
@@ -135,7 +135,11 @@ class Family:
         """Adds `get_list`, what hangs on it, and `create`."""
         resource = self.resource
         collection = d.CollectionOf(
-            d.ListOf(self.schema), (), resource.non_filter_wires(), resource.custom_collection, follow=resource.follow
+            d.ListOf(self.schema),
+            (),
+            resource.non_filter_wires(self.search_params),
+            resource.custom_collection,
+            follow=resource.follow,
         )
         base = dataclasses.replace(
             self.root,
@@ -147,6 +151,12 @@ class Family:
         )
         self.paginations["get_list"] = self.pagination
         listing = self._build("get_list", base)
+        if listing.schema == collection:
+            # The list's own search parameters say how non-filter arguments are called in JSON.
+            told = dataclasses.replace(
+                collection, non_filter_arguments=resource.non_filter_wires(listing.search_params)
+            )
+            listing = dataclasses.replace(listing, schema=told, collection=told)
         fitting = _fitting(listing)
         extenders: dict[str, d.Endpoint] = {}
         for name in d.EXTENDERS:
@@ -172,6 +182,7 @@ class Family:
                 method="POST",
                 side_effect=True,
                 schema=adder,
+                search_params=self._asked_for(listing),
                 body=self._item_body(listing),
                 returns=None,
                 pagination_field=None,
@@ -179,6 +190,25 @@ class Family:
                 optimistic=self.optimistic and listing.standard and name != "assign",
             )
         return self._build(name, base)
+
+    def _asked_for(self, listing: d.Endpoint) -> tuple[d.Field, ...]:
+        """The search parameters of what changes a list: those that filter it, sent only where a call gives them."""
+        apart = set(self.resource.non_filter_wires(listing.search_params))
+        if listing.pagination_field is not None:
+            apart.add(listing.pagination_field.wire)
+        kept = (field for field in listing.search_params if field.wire not in apart)
+        return tuple(
+            (
+                field
+                if field.default is d.MISSING
+                else dataclasses.replace(
+                    field,
+                    type=field.type if isinstance(field.type, d.Optional) else d.Optional(field.type),
+                    default=d.MISSING,
+                )
+            )
+            for field in kept
+        )
 
     def _item_body(self, listing: d.Endpoint) -> d.Body | None:
         """What is added to a list: where nothing is written, an item of its collection, whatever the resource is of."""
@@ -210,7 +240,8 @@ class Family:
         types.report("member-left-out", message, own.key, hint)
 
     def _check_non_filter(self, listing: d.Endpoint) -> None:
-        known = {field.name for field in (*listing.params, *listing.search_params)}
+        fields = (*listing.params, *listing.search_params)
+        known = {field.name for field in fields} | {field.python for field in fields}
         for name, node in self.resource.non_filter:
             if name not in known:
                 hint = did_you_mean(name, known) or "declare it under 'search_params'"
@@ -332,6 +363,7 @@ class Family:
             options=dataclasses.replace(base.options, **(own.settings.options or {})),
             optimistic=base.optimistic,
             base=base.base,
+            follow_see_other=base.follow_see_other if given["follow_see_other"] is None else given["follow_see_other"],
             process=given["process"] or base.process,
             update=given["update"] or base.update,
             get_optimistic_response=given["get_optimistic_response"] or base.get_optimistic_response,

@@ -65,11 +65,12 @@ class _Resource:
         self.key = key
         self.what = f"resource {quoted(name)}"
         self.given = types.section("resource", node, self.what, key)
-        self.settings = settings(self.given)
+        self.settings = settings(self.given, types, self.what)
         self.class_name = self._class_name()
         self.custom_collection: d.Reference | None = None
         self.follow = True
         self.non_filter: list[tuple[str, Node]] = []
+        self.search_params: tuple[d.Field, ...] = ()
 
     # ---------------------------------------------------------------------------------------------- the resource's keys
 
@@ -81,6 +82,7 @@ class _Resource:
         schema = self._schema(schema_node) if schema_node is not None else None
         self._collection()
         params, search_params = self._params(given, what, self.class_name)
+        self.search_params = search_params
         body = d.Body("json", schema) if schema is not None else None
         if (body_node := given.node("body")) is not None:
             body = read_body(types, body_node, what, f"{self.class_name}Body")
@@ -316,7 +318,7 @@ class _Resource:
         types = self.types
         given = types.section("endpoint", node, what, key)
         title = self.class_name + pascal_case(name)
-        own = Written(name, what, key, given, settings(given), pagination=written_pagination(given))
+        own = Written(name, what, key, given, settings(given, self.types, what), pagination=written_pagination(given))
         own.params, own.search_params = self._params(given, what, title)
         if (path := given.node("path")) is not None:
             own.path = self._path(path, f"'path' of {what}")
@@ -359,7 +361,7 @@ class _Resource:
                 return d.CollectionOf(
                     of,
                     nest,
-                    arguments or self.non_filter_wires(),
+                    arguments or self.non_filter_wires(self.search_params),
                     self.custom_collection,
                     follow=self.follow and type.follow,
                 )
@@ -371,7 +373,13 @@ class _Resource:
             case _:
                 return type
 
-    def non_filter_wires(self) -> tuple[str, ...]:
+    def non_filter_wires(self, search_params: tuple[d.Field, ...]) -> tuple[str, ...]:
         """The wire names of the resource's non-filter arguments; path parameters keep their name."""
+        wires = {field.name: field.wire for field in search_params} | {
+            field.python: field.wire for field in search_params
+        }
         in_path = self.types.path_names(self.given.node("path"))
-        return tuple(name if name in in_path else wire_name(name, self.types.wire) for name, _ in self.non_filter)
+        return tuple(
+            name if name in in_path else wires.get(name) or wire_name(name, self.types.wire)
+            for name, _ in self.non_filter
+        )

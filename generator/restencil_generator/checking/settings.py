@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final
 
 from restencil_generator import declaration as d
 from restencil_generator.language import AUTH_KINDS
-from restencil_generator.problems import Place
+from restencil_generator.problems import Place, quoted
 from restencil_generator.reading import Given
+
+if TYPE_CHECKING:
+    from restencil_generator.checking.types import Types
+
+_HAS_SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://").match
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -23,9 +29,13 @@ class Settings:
     base: d.Reference | None = None
 
 
-def settings(given: Given) -> Settings:
+def settings(given: Given, types: Types, what: str) -> Settings:
     """The url_prefix, headers, options and endpoint class that a level writes."""
     prefix = given.node("url_prefix")
+    if prefix is not None and given["url_prefix"] and not _HAS_SCHEME(given["url_prefix"]):
+        text = quoted(given["url_prefix"])
+        message = f"'url_prefix' of {what} is {text}, which has no scheme, so that no request could be sent"
+        types.report("bad-url", message, prefix, f"write https://{given['url_prefix'].lstrip('/')}")
     options: Given | None = given["options"]
     return Settings(
         given["url_prefix"],

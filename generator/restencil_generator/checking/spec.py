@@ -41,7 +41,7 @@ def check(root: MappingNode, file: str, problems: list[Problem]) -> d.Spec | Non
     types.wire = given["wire_names"]
     types.absent = given["absent"]
     client = _client(types, given)
-    top = settings.settings(given)
+    top = settings.settings(given, types, "the spec")
     nodes = collect(types, given)
     for name, entry in table(given, "enums"):
         types.enums[name] = _enum(types, name, entry)

@@ -83,6 +83,7 @@ class Getattr(
     schema=schema.Lazy(lambda: Callable),
     url_prefix="https://awk.example/%7Bv%7D",
     request_init={"headers": {"X-Weird": "a\"b'c\\d {e} #f"}},
+    strict_keywords=True,
     follow=True,
 ):
     @restencil.rest(needs=("collections", "Atlas", "others"))
@@ -94,8 +95,8 @@ class Getattr(
         self,
         *,
         body: GetattrPushBody,
-        tags: list[str] = _DEFAULT_TAGS,
-        who: uuid.UUID = _DEFAULT_WHO,
+        tags: list[str] | None = None,
+        who: uuid.UUID | None = None,
         builtins: str | None = None,
         NotImplementedError: str | None = None,
     ) -> _Callable: ...
@@ -104,8 +105,8 @@ class Getattr(
         self,
         *,
         body: CallableBody,
-        tags: list[str] = _DEFAULT_TAGS,
-        who: uuid.UUID = _DEFAULT_WHO,
+        tags: list[str] | None = None,
+        who: uuid.UUID | None = None,
         builtins: str | None = None,
         NotImplementedError: str | None = None,
     ) -> _Callable: ...
@@ -154,7 +155,7 @@ class Getattr(
         *,
         id: int,
         body: CBody,
-        tags: list[str] = _DEFAULT_TAGS_OF_MORE,
+        tags: list[str] | None = None,
     ) -> C: ...
 
     @restencil.rest_list(

@@ -41,6 +41,7 @@ class Importlib(
     schema=schema.Lazy(lambda: C),
     url_prefix="https://awk.example/%7Bv%7D",
     request_init={"headers": {"X-Weird": "a\"b'c\\d {e} #f"}},
+    strict_keywords=True,
     deprecated="",
     follow=True,
 ):

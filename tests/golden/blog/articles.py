@@ -61,6 +61,7 @@ class Articles(
     path="/articles/:id",
     schema=Article,
     url_prefix="https://api.blog.example/v1",
+    strict_keywords=True,
     data_expiry_length=60_000,
     error_policy=restencil.soft_on_server_error,
     optimistic=True,
@@ -74,13 +75,7 @@ class Articles(
         """`GET /articles/:id`"""
         ...
 
-    def _push(
-        self,
-        *,
-        body: ArticleBody,
-        author: str | None = None,
-        order_by: str | None = None,
-    ) -> Article: ...
+    def _push(self, *, body: ArticleBody, author: str | None = None) -> Article: ...
 
     def _get_page(
         self,

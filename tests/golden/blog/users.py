@@ -42,6 +42,7 @@ class Users(
     path="/users/:id",
     schema=User,
     url_prefix="https://api.blog.example/v1",
+    strict_keywords=True,
     data_expiry_length=60_000,
     error_policy=restencil.soft_on_server_error,
     follow=True,

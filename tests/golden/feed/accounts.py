@@ -21,6 +21,7 @@ class Accounts(
     path="/accounts/:id",
     schema=schema.Lazy("._entities:Account", __name__),
     url_prefix="https://feed.example",
+    strict_keywords=True,
 ):
     @restencil.rest(needs=("handle", "followers"))
     def get(self, *, id: int) -> Account:

@@ -49,6 +49,7 @@ class Items(
         "type",
     ),
     url_prefix="https://feed.example",
+    strict_keywords=True,
     follow=True,
 ):
     @restencil.rest(
@@ -73,7 +74,7 @@ class Items(
         *,
         body: PostBody | LinkBody | PollBody,
         author: int | None = None,
-        order_by: str = "newest",
+        order_by: str | None = None,
     ) -> Post | Link | Poll: ...
 
     def _get_page(

@@ -38,6 +38,7 @@ class Sessions(
     path="/sessions/:token",
     schema=Session,
     url_prefix="https://feed.example",
+    strict_keywords=True,
 ):
     @restencil.rest(needs=("account", "expires_at"))
     def get(self, *, token: str) -> Session:

@@ -127,6 +127,7 @@ class Products(
     url_prefix="https://shop.example/v2",
     endpoint=shop_hooks.ShopEndpoint,
     request_init={"headers": {"X-Client": "restencil"}},
+    strict_keywords=True,
     data_expiry_length=300_000,
     error_expiry_length=2000,
     timeout=10_000,
@@ -178,10 +179,8 @@ class Products(
         *,
         body: ProductBody,
         category: str | None = None,
-        in_stock: bool = True,
+        in_stock: bool | None = None,
         currencies: list[Currency] | None = None,
-        order_by: str | None = None,
-        page_size: int | None = None,
     ) -> Product:
         """Offer a new product. `POST /products/new`
 
@@ -319,10 +318,8 @@ class Products(
         words: int | str,
         body: ProductBody,
         category: str | None = None,
-        in_stock: bool = True,
+        in_stock: bool | None = None,
         currencies: list[Currency] | None = None,
-        order_by: str | None = None,
-        page_size: int | None = None,
     ) -> Product: ...
 
     def _search_get_page(

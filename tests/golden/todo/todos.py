@@ -37,6 +37,7 @@ class Todos(
     path="/todos/:id",
     schema=Todo,
     url_prefix="https://todo.example/api",
+    strict_keywords=True,
     optimistic=True,
     follow=True,
 ):
