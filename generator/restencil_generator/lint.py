@@ -255,7 +255,7 @@ def _resources(spec: d.Spec) -> Iterator[Problem]:
 def _search_params(spec: d.Spec, resource: d.Resource) -> Iterator[Problem]:
     """Search parameters that are never sent, and those by which no list can be told to hold a record."""
     listing = resource.endpoints.get("get_list")
-    in_path = set() if listing is None else {parameter.name for parameter in listing.path.parameters}
+    in_path = set[str]() if listing is None else {parameter.name for parameter in listing.path.parameters}
     for param in resource.search_params:
         if param.wire in in_path:
             message = (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from pathlib import Path
 
 import pytest
@@ -218,3 +219,24 @@ def test_the_way_out_of_a_conflict_is_force() -> None:
     from restencil_generator.api import check
 
     assert way_out(check("specs/blog.yaml", "src")) == "`restencil generate --force` writes them"
+
+
+# ---------------------------------------------------------------------------------------------------------------- fuzz
+
+
+def test_check_answers_whatever_stands_in_the_package(capsys: pytest.CaptureFixture[str]) -> None:
+    """Files that are cut, doubled, joined or noise, the manifest among them: a cause for each, and never a crash."""
+    package = Path("src/blog")
+    right = {path.name: path.read_bytes() for path in package.iterdir()}
+    chance = random.Random(11)
+    for _ in range(60):
+        for name, content in right.items():
+            cut = chance.randrange(len(content) + 1)
+            noise = chance.randbytes(chance.randrange(9))
+            marks = b"<<<<<<< a\n" + content[:cut] + b"\n>>>>>>> b\n"
+            shapes = [content, content, content[:cut], content[:cut] + noise + content[cut:], noise, content * 2, marks]
+            (package / name).write_bytes(chance.choice([*shapes, content.replace(b"\n", b"\r\n")]))
+        same = all((package / name).read_bytes() == content for name, content in right.items())
+        assert run(["check"]) == (0 if same else 1)
+        assert "internal error" not in capsys.readouterr().err
+    assert run(["generate", "--force"]) in (0, 2)
