@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from restencil import Controller, Entity, Store, create_resource
+from restencil import Controller, Entity, Resource, Store, create_resource, rest_list
+from restencil.endpoint.typing import ControllerType
 from restencil.testing import Answer, FakeClock, MockServer
 
 
@@ -52,3 +53,21 @@ def test_a_page_after_its_list_was_evicted_leaves_the_list_partial() -> None:
 
 class Other(Entity, key="PagesOther"):
     id: str = ""
+
+
+class Numbered(Resource[ControllerType], path="/numbered/:id", schema=Other, pagination_field="_page"):
+    @rest_list(wire={"page": "_page"})
+    def get_list(self, *, page: int = 0) -> list[Other]: ...
+
+
+def test_a_default_of_the_page_is_part_of_no_key_and_no_identity() -> None:
+    """So pages extend the list that was asked without saying a page; runs are counted from it."""
+    controller = Controller()
+    listed: Any = Numbered.get_list
+    assert listed.key() == "GET /numbered"
+    controller.set_response(listed, [{"id": "1"}, {"id": "2"}])
+    controller.set_response(listed.get_page, [{"id": "3"}], page=1)
+    found = controller.cached(listed)
+    assert found is not None and [other.id for other in found] == ["1", "2", "3"]
+    assert listed.request(({},), located=True).key == listed.key()
+    assert listed.first_page == 0 and listed.request_url(()) == "/numbered?_page=0"

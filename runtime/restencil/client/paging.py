@@ -145,7 +145,7 @@ class Pages:
         self._started = False
         self._ended = False
         self._last: Any = None
-        given = params.get(self._field) if self._field is not None else None
+        given = params.get(self._field, endpoint.first_page) if self._field is not None else None
         self._position: int = _number(given, self._pagination.first) if self._pagination.is_counted else 0
         self._sent = 0
         """How many items the server sent with the current page, whether they show or not."""

@@ -106,6 +106,8 @@ class Endpoint(Generic[P, R]):
     pagination_field: str | None
     pagination: Any
     remove_cursor: Callable[..., Any] | None
+    first_page: Any
+    """The default that the signature of a list gives the parameter of the page."""
     retries: Any
     wire: Mapping[str, str] | None
     body_format: str | None
@@ -155,7 +157,12 @@ class Endpoint(Generic[P, R]):
         members.update(options)
         members["_options"] = options
         members["_derived"] = {}
-        members["_defaults"] = keyword_defaults(self.signature)
+        members["_defaults"] = defaults = keyword_defaults(self.signature)
+        members["first_page"] = None
+        if self.pagination_field is not None:
+            # The first page of a list is the list: what asks for it stands in no key and in no identity.
+            for name in [name for name in defaults if (self.wire or {}).get(name, name) == self.pagination_field]:
+                members["first_page"] = defaults.pop(name)
         members["_keywords"] = known_keywords(self.signature) if self.strict_keywords else None
         for name in ("key", "url"):
             if options.get(name) is not None:
