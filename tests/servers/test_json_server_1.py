@@ -102,7 +102,6 @@ async def test_a_run_by_numbers_ends_at_the_last_page(suite: Suite, package: Mod
 # --- changing --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.xfail(strict=True, reason="the page and its size are the list's: what is created joins whatever they are")
 async def test_what_is_created_is_sent_to_the_plain_path(suite: Suite) -> None:
     """A POST has no page; the new post joins the lists that it matches."""
     for arguments in ({"per_page": 100}, {"per_page": 100, "done": True}, {"per_page": 100, "done": False}):
