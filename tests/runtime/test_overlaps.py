@@ -170,7 +170,7 @@ def test_a_mark_of_deletion_outlives_what_began_before(talk: Talk) -> None:
     talk.store = talk.controller.store
     bounded = talk.clock.store(max_entities=3)
     kind = type(talk.controller)
-    client = talk.server.client() if kind is Controller else talk.server.async_client()
+    client: Any = talk.server.client() if kind is Controller else talk.server.async_client()
     talk.controller = kind(bounded, client=client)
     talk.will("GET", "/1", {"id": "1", "text": "old"}, 500)
     talk.will("DELETE", "/1", {"id": "1"}, 1)

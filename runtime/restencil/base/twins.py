@@ -44,11 +44,12 @@ def _twin(error: BaseException, made: dict[int, BaseException] | None) -> BaseEx
     built_in: Any = next(base for base in cls.__mro__ if base.__module__ == _BUILT_IN)
     arguments: tuple[Any, ...] = built_in.__reduce__(error)[1]
     if isinstance(error, BaseExceptionGroup):
-        inner = error.exceptions if made is None else [_once(one, made) for one in error.exceptions]
-        arguments = (error.message, inner)
+        group: BaseExceptionGroup[BaseException] = cast(Any, error)
+        inner = group.exceptions if made is None else [_once(one, made) for one in group.exceptions]
+        arguments = (group.message, inner)
     twin: BaseException = built_in.__new__(cls, *arguments)
     if made is not None:
-        made[id(error)] = twin
+        made[id(cast(object, error))] = twin
     built_in.__init__(twin, *arguments)
     if not isinstance(error, BaseExceptionGroup):
         twin.args = error.args
