@@ -508,6 +508,25 @@ def test_an_index_follows_the_value_of_its_record() -> None:
     assert desk.data(by_slug, {"slug": "a"}) is None
 
 
+def test_an_index_entry_goes_where_a_deleted_record_comes_back_without_the_field() -> None:
+    """A deleted record keeps its entries; one that is written again has those of its own fields alone."""
+
+    class Person(Entity, indexes=("mail",)):
+        id: str = ""
+        mail: str = ""
+
+    person: Any = RestEndpoint(path="/persons", schema=Person)
+    gone: Any = RestEndpoint(path="/gone", method="DELETE", schema=schema.Invalidate(Person))
+    desk = Desk()
+    desk.answer(person, {"id": "1", "mail": "a"})
+    desk.answer(gone, "1")
+    assert desk.store.state["indexes"]["Person"]["mail"] == {"a": "1"}
+    desk.now += 1
+    desk.answer(person, {"id": "1"})
+    assert desk.store.state["indexes"]["Person"]["mail"] == {}
+    assert not desk.read(person, {"mail": "a"}).found
+
+
 def test_an_index_follows_a_record_that_comes_twice_in_a_response() -> None:
     """Only the last value of the pass leads to the record."""
     desk = Desk()

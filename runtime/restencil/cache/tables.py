@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple, Protocol
 
-from ..base.values import UNDEFINED, Meta, Sentinel, text_of
+from ..base.values import INVALID, UNDEFINED, Meta, Sentinel, text_of
 from ..schema.stored import Growth, record_of
 
 Cell = tuple[str, str]
@@ -115,6 +115,10 @@ class State(Protocol):
 
     def by_index(self, table: str, field: str, value: str) -> str | None:
         """The primary key that an index holds for a value."""
+        ...
+
+    def indexed_as(self, table: str, field: str, pk: str) -> Iterator[str]:
+        """The values for which an index holds this primary key."""
         ...
 
     def pks(self, table: str) -> Iterator[str]:
@@ -249,6 +253,10 @@ class Tables:
 
     def by_index(self, table: str, field: str, value: str) -> str | None:
         return self.indexes.get(table, EMPTY).get(field, EMPTY).get(value)
+
+    def indexed_as(self, table: str, field: str, pk: str) -> Iterator[str]:
+        entries = self.indexes.get(table, EMPTY).get(field, EMPTY)
+        return (value for value, found in entries.items() if found == pk)
 
     def pks(self, table: str) -> Iterator[str]:
         return iter(self.entities.get(table, EMPTY))
@@ -509,6 +517,11 @@ class Change:
             return found
         return self.below.by_index(table, field, value)
 
+    def indexed_as(self, table: str, field: str, pk: str) -> Iterator[str]:
+        written = self.indexes.get((table, field), EMPTY)
+        yield from (value for value, found in written.items() if found == pk)
+        yield from (value for value in self.below.indexed_as(table, field, pk) if value not in written)
+
     def pks(self, table: str) -> Iterator[str]:
         below = self.below
         written = self.entities.get(table)
@@ -576,6 +589,8 @@ class Change:
         for name in names:
             before, after = was.get(name), comes.get(name)
             entries = self.indexes.setdefault((table, name), {})
+            if old is INVALID:  # what was deleted kept its entries, so that who looks for it learns that it is gone
+                entries.update(dict.fromkeys([*self.indexed_as(table, name, pk)]))
             if before is not None and before != after and self.by_index(table, name, text_of(before)) == pk:
                 entries[text_of(before)] = None
             if after is None:

@@ -102,12 +102,14 @@ class Collection(CollectionNode):
 
     @property
     def table_key(self) -> str:
-        """The table: `[Key]` for lists, `{Key}` for maps; several types joined by `;`."""
+        """The table: `[Key]` for lists, `{Key}` for maps; several types joined by `;`, and one of a union is `Key;`."""
         item = self.item
-        inner = item.children() if isinstance(item, Choice) else (item,)
+        inner = [*item.children()] if isinstance(item, Choice) else [item]
         keys = ";".join(
             schema.table_key if isinstance(schema, EntitySchema) else self._no_entity(schema) for schema in inner
         )
+        if len(inner) == 1 and isinstance(item, Choice):
+            keys += ";"  # its items are stored in another form than those of the plain list
         return (f"{{{keys}}}" if self.is_map else f"[{keys}]") + self.apart
 
     def _no_entity(self, schema: Schema | None) -> NoReturn:
