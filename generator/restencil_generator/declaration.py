@@ -420,6 +420,7 @@ class Path:
 
 
 ErrorPolicy: TypeAlias = Literal["soft", "hard", "soft_on_server_error"]
+Validate: TypeAlias = Literal["strict", "warn", "off"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -431,6 +432,7 @@ class Options:
     poll_frequency: int | None = None
     invalid_if_stale: bool | None = None
     error_policy: ErrorPolicy | Reference | None = None
+    validate: Validate | None = None
     timeout: int | None = None
     retries: int | None = None
 

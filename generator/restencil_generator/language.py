@@ -700,6 +700,9 @@ ROWS: Final = (
         otherwise="false"),
     Row("options", "error_policy", OrNull(Either((Code(), Word(get_args(d.ErrorPolicy))))),
         "Whether what is cached is still shown after an error.", otherwise="hard"),
+    Row("options", "validate", OrNull(Word(get_args(d.Validate))),
+        "What becomes of answers that do not fit the declared types: `strict` makes them errors, `warn` logs each kind "
+        "once.", otherwise="off"),
     Row("options", "timeout", OrNull(Duration(least=1)), "How long an answer is waited for."),
     Row("options", "retries", OrNull(Whole()), "How often a request that failed is sent again."),
     # ------------------------------------------------------------------------------------- collections, pages, examples

@@ -129,7 +129,7 @@ def _given_alike(owner: d.Resource | d.Endpoint) -> Options:
     }
     for field in dataclasses.fields(owner.options):
         value: Value = getattr(owner.options, field.name)
-        found[field.name] = _POLICIES[value] if isinstance(value, str) else value
+        found[field.name] = _POLICIES.get(value, value) if isinstance(value, str) else value
     return found
 
 

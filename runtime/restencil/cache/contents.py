@@ -83,6 +83,7 @@ class Contents:
         self.overlaps = Overlaps(self.in_flight)
         """What answers brought whose requests overlapped."""
         self.retention = retention
+        self.validate = "off"
         self.resets = 0
         """How often the store started over."""
         self.last_reset: float = 0

@@ -65,6 +65,11 @@ def set_response(lookup: Lookup, action: actions.SetResponse) -> Effects:
     effects.ended = action.fetch_id
     try:
         with contents.hooks:
+            mode = request.rules.validate or contents.validate
+            if mode != "off" and schema is not None:
+                from ..schema.validation import validate
+
+                validate(schema, response, mode, key)
             writer = _normalized(
                 contents.base if is_current else Tables(),
                 request,

@@ -61,6 +61,7 @@ class Rules:
         total: tuple[str, ...] = (),
         needs: Iterable[str] = (),
         path_params: frozenset[str] | None = None,
+        validate: str | None = None,
     ) -> None:
         self.raw_schema = raw_schema
         self.side_effect = side_effect
@@ -79,6 +80,8 @@ class Rules:
         """Whether a fetch shows at once what it is expected to bring."""
         self.needs = tuple(needs)
         self.path_params = path_params
+        self.validate = validate
+        """What becomes of answers that do not fit what is declared; None: what the store says."""
         self._demands: dict[EntityModel, tuple[frozenset[str], frozenset[str] | None]] = {}
 
     @cached_property

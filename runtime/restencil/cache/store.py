@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from ..base.lazy import logger
 from ..base.scheduler import ThreadScheduler
 from ..base.values import INVALID, UNDEFINED
+from ..schema.protocol import MODES
 from . import fork, reduce
 from .contents import Contents
 from .hooks import refuse_hook
@@ -41,6 +42,9 @@ class Store:
     turn on, what a change and another request brought that were under way together counts as stale, and the call of the
     change gives its own answer; without, the answer of the request that began later counts. A store belongs to one
     principal.
+
+    `validate` says what becomes of answers that do not fit what is declared, where their endpoint says nothing:
+    `strict` makes them errors, `warn` logs each kind of misfit once, `off` takes them.
     """
 
     def __init__(
@@ -51,7 +55,10 @@ class Store:
         max_entities: int | None = None,
         gc: ImmortalGCPolicy | None = None,
         watch_overlaps: bool = False,
+        validate: str = "off",
     ) -> None:
+        if validate not in MODES:
+            raise ValueError(f"validate is one of {', '.join(MODES)}, not {validate!r}")
         if max_entities is not None and max_entities < 1:
             raise ValueError(f"max_entities is {max_entities}; expected a positive number, or None for no bound")
 
@@ -62,6 +69,7 @@ class Store:
         self.scheduler: Scheduler = scheduler or ThreadScheduler()
         self.lock = threading.RLock()
         self._contents = contents = Contents(self.clock, Retention(max_entities), respond)
+        contents.validate = validate
         self._lookup = lookup = Lookup(contents, self.lock)
         self.in_flight = contents.in_flight
         """Requests in flight; the network managers' own, guarded by the lock."""

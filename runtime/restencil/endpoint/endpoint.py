@@ -119,6 +119,7 @@ class Endpoint(Generic[P, R]):
     signatures: Mapping[str, Any] | None
     needs: Sequence[str] | None
     strict_keywords: bool | None
+    validate: str | None
     error_policy: Any
     get_optimistic_response: Any
     update: Any
@@ -238,6 +239,7 @@ class Endpoint(Generic[P, R]):
             list_key=None if self.remove_cursor is None else cast("Endpoint[..., Any]", self).key,
             needs=self.needs or (),
             path_params=self.path_params,
+            validate=self.validate,
         )
 
     def request(self, args: tuple[Any, ...], *, located: bool = False) -> Request:

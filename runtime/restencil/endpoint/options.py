@@ -113,6 +113,7 @@ OPTIONS: Final[Mapping[str, Option]] = {
     "poll_frequency": _LENGTH,
     "invalid_if_stale": _VALUE,
     "needs": Option(check=_names, http=True),
+    "validate": Option(check=_one_of("strict", "warn", "off"), http=True),
     "error_policy": _VALUE,
     "get_optimistic_response": _VALUE,
     "optimistic": _VALUE,

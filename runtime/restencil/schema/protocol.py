@@ -342,6 +342,10 @@ class Echo:
             return UNDEFINED
 
 
+MODES: Final = ("strict", "warn", "off")
+"""What becomes of an answer that does not fit what is declared: an error, a line in the log for each kind, nothing."""
+
+
 class _Definitions:
     """Counts the calls of `define()`, after which nothing that was made from a schema before is used."""
 

@@ -216,6 +216,7 @@ class Model:
             twice = next(name for name in names if names.count(name) > 1)
             raise TypeError(f"two fields of {cls.__name__} have one name in JSON: {twice!r}")
         self._codecs: dict[str, Codec] | None = None
+        self._kinds: dict[str, Any] | None = None
         self._members: frozenset[str] | None = None
 
     def setting(self, name: str, default: Any = None) -> Any:
@@ -245,6 +246,19 @@ class Model:
                         encode or (built_in.encode if built_in else encode_any),
                     )
             self._codecs = found
+        return found
+
+    @property
+    def kinds(self) -> dict[str, Any]:
+        """The types of the fields without a conversion of their own, by Python name; what is not known says nothing."""
+        found = self._kinds
+        if found is None:
+            decoders: Mapping[str, Any] = self.setting("decode", {})
+            found = self._kinds = {
+                name: annotation_of(self.cls, declared)
+                for name, declared in self.fields.items()
+                if declared.decode is None and name not in decoders
+            }
         return found
 
     @property

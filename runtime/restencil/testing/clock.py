@@ -176,9 +176,11 @@ class FakeClock:
         """The event loop of this clock; made when first needed."""
         return self._virtual_loop()
 
-    def store(self, *, max_entities: int | None = None, gc: ImmortalGCPolicy | None = None) -> Store:
+    def store(
+        self, *, max_entities: int | None = None, gc: ImmortalGCPolicy | None = None, validate: str = "off"
+    ) -> Store:
         """A store in the time of this clock."""
-        return Store(clock=self, scheduler=self, max_entities=max_entities, gc=gc)
+        return Store(clock=self, scheduler=self, max_entities=max_entities, gc=gc, validate=validate)
 
     # the scheduler
 

@@ -33,8 +33,8 @@ def restencil_server(restencil_clock: FakeClock) -> MockServer:
 
 @pytest.fixture
 def restencil_store(restencil_clock: FakeClock) -> Store:
-    """An empty store in virtual time."""
-    return restencil_clock.store()
+    """An empty store in virtual time, which takes no answer that does not fit what is declared."""
+    return restencil_clock.store(validate="strict")
 
 
 @pytest.fixture

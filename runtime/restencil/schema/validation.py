@@ -1,0 +1,248 @@
+"""Answers checked against the declared kinds: where a value is of another kind than its field says.
+
+What is checked is what the classes and schemas declare: the annotations of fields, and where lists, objects and
+entities stand. Fields with a conversion of their own, and entities whose `process` makes the record, are left alone;
+an absent field is no misfit, and neither is a value that an enum does not know.
+"""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import types
+import typing
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from typing import Any, Final, NamedTuple
+
+from ..base.errors import ConversionError, ProcessingError
+from ..base.lazy import json, logger
+from ..base.values import is_dict, is_list, is_mapping, with_article
+from .all import All
+from .codec import codec_of
+from .collection import Adder, Collection
+from .containers import Choice, List, Object, Union, Values
+from .derived import Query
+from .entity import Entity, EntitySchema
+from .notation import Conversion
+from .protocol import Schema
+from .record import Model, Record
+
+
+class Misfit(NamedTuple):
+    """A value of another kind than what is declared: its JSON path, the value, and what was expected."""
+
+    path: str
+    found: Any
+    expected: str
+
+    def __str__(self) -> str:
+        found = json.dumps(self.found, default=str, ensure_ascii=False)
+        return f"{self.path} is {found:.80}, expected {self.expected}"
+
+
+_warned: Final[set[tuple[str, str, str]]] = set()
+
+
+def validate(schema: Schema, response: Any, mode: str, key: str) -> None:
+    """Checks a response. Raises ProcessingError for the first misfit where that is `strict`; `warn` logs each once."""
+    for misfit in misfits(schema, response, "$"):
+        if mode == "strict":
+            raise ProcessingError(
+                f"{misfit}; give the field the type that the server sends, or say validate='warn' or 'off'"
+            )
+        kind = schema.title, "".join("[]" if part.isdigit() else part for part in _parts(misfit.path)), misfit.expected
+        if kind not in _warned:
+            _warned.add(kind)
+            logger.warning("%s: the answer does not fit what is declared: %s", key, misfit)
+
+
+def _parts(path: str) -> list[str]:
+    return path.replace("[", "].").replace("]", ".").split(".")
+
+
+def misfits(schema: Schema | None, value: Any, path: str) -> Iterator[Misfit]:
+    """Where a value is of another kind than its schema says."""
+    if schema is None or value is None:
+        return
+    check = _CHECKS.get(type(schema))
+    if check is None:
+        check = next((found for kind, found in _CHECKS.items() if isinstance(schema, kind)), None)
+    if check is not None:
+        yield from check(schema, value, path)
+
+
+def _entity(schema: EntitySchema, value: Any, path: str) -> Iterator[Misfit]:
+    if is_mapping(value):
+        if schema.model.process is None:
+            yield from _record(schema.model, value, path)
+    elif isinstance(value, bool) or not isinstance(value, str | int | float | Record):
+        yield Misfit(path, value, f"an object or the primary key of {with_article(schema.title)}")
+
+
+def _record(model: Model, record: Mapping[str, Any], path: str) -> Iterator[Misfit]:
+    relations = {relation.name: relation.node for relation in getattr(model, "relations", ())}
+    for name, kind in model.kinds.items():
+        json_name = model.to_json.get(name, name)
+        if json_name not in record:
+            continue
+        if name in relations:
+            yield from misfits(relations[name], record[json_name], f"{path}.{json_name}")
+        else:
+            yield from _kind_misfits(kind, record[json_name], f"{path}.{json_name}")
+
+
+def _list(schema: List | Values | All, value: Any, path: str) -> Iterator[Misfit]:
+    if is_mapping(value):
+        yield from _each(schema.item, ((f"{path}.{name}", entry) for name, entry in value.items()))
+    elif is_list(value):
+        yield from _each(schema.item, ((f"{path}[{place}]", entry) for place, entry in enumerate(value)))
+    else:
+        yield Misfit(path, value, "an object" if isinstance(schema, Values) else "a list")
+
+
+def _each(schema: Schema | None, entries: Iterable[tuple[str, Any]]) -> Iterator[Misfit]:
+    for path, entry in entries:
+        yield from misfits(schema, entry, path)
+
+
+def _object(schema: Object, value: Any, path: str) -> Iterator[Misfit]:
+    if not is_mapping(value):
+        yield Misfit(path, value, "an object")
+        return
+    for name, member in schema.members.items():
+        yield from misfits(member, value.get(name), f"{path}.{name}")
+
+
+def _choice(schema: Choice, value: Any, path: str) -> Iterator[Misfit]:
+    yield from misfits(schema.select(value, None, None)[1], value, path)
+
+
+def _adder(schema: Adder, value: Any, path: str) -> Iterator[Misfit]:
+    collection = schema.collection
+    whole = collection.is_map or is_list(value)
+    yield from misfits(collection.inner if whole else collection.item, value, path)
+
+
+def _conversion(schema: Conversion, value: Any, path: str) -> Iterator[Misfit]:
+    try:
+        schema.converted(value)
+    except Exception:  # whatever a conversion raises says that the value is not of its kind
+        yield Misfit(path, value, f"what {schema.title} converts")
+
+
+def _union(schema: Union, value: Any, path: str) -> Iterator[Misfit]:
+    return _choice(schema.choice, value, path)
+
+
+def _collection(schema: Collection, value: Any, path: str) -> Iterator[Misfit]:
+    return _list(schema.inner, value, path)
+
+
+def _query(schema: Query, value: Any, path: str) -> Iterator[Misfit]:
+    return misfits(schema.inner, value, path)
+
+
+_CHECKS: Final[dict[type[Schema], Callable[[Any, Any, str], Iterator[Misfit]]]] = {
+    EntitySchema: _entity,
+    Collection: _collection,
+    List: _list,
+    Values: _list,
+    All: _list,
+    Object: _object,
+    Choice: _choice,
+    Union: _union,
+    Adder: _adder,
+    Query: _query,
+    Conversion: _conversion,
+}
+
+# ------------------------------------------------------------------------------------------------------- annotations
+
+_PLAIN: Final[Mapping[Any, tuple[Callable[[Any], bool], str]]] = {
+    str: (lambda value: isinstance(value, str), "a text"),
+    bool: (lambda value: isinstance(value, bool), "true or false"),
+    int: (
+        lambda value: (
+            (isinstance(value, int) and not isinstance(value, bool))
+            or (isinstance(value, float) and value.is_integer())
+        ),
+        "a whole number",
+    ),
+    float: (lambda value: isinstance(value, int | float) and not isinstance(value, bool), "a number"),
+}
+_DECODED: Final[Mapping[Any, str]] = {
+    datetime.datetime: "a date with a time",
+    datetime.date: "a date",
+    datetime.time: "a time",
+    decimal.Decimal: "a decimal number",
+    uuid.UUID: "a UUID",
+}
+_codec: Final = cache(codec_of)
+
+
+def _kind_misfits(kind: Any, value: Any, path: str) -> Iterator[Misfit]:
+    """Where a value is of another kind than an annotation says; one that says nothing fits all."""
+    origin, arguments = typing.get_origin(kind), typing.get_args(kind)
+    if origin in (typing.Annotated, typing.Final):
+        yield from _kind_misfits(arguments[0], value, path)
+    elif origin in (typing.Union, types.UnionType):
+        yield from _union_misfits(arguments, value, path)
+    elif origin is typing.Literal:
+        if value not in arguments:
+            yield Misfit(path, value, " or ".join(map(repr, arguments)))
+    elif origin in (list, Sequence):
+        yield from _list_misfits(arguments[0], value, path)
+    elif origin in (dict, Mapping):
+        yield from _dict_misfits(arguments[1], value, path)
+    else:
+        yield from _class_misfits(kind, value, path)
+
+
+def _class_misfits(kind: Any, value: Any, path: str) -> Iterator[Misfit]:
+    if kind in _PLAIN:
+        fits, expected = _PLAIN[kind]
+        if not fits(value):
+            yield Misfit(path, value, expected)
+    elif kind in _DECODED:
+        codec = _codec(kind)
+        try:
+            if value is None or codec is None:
+                raise TypeError
+            codec.decode(value)
+        except (ConversionError, TypeError, ValueError):
+            yield Misfit(path, value, _DECODED[kind])
+    elif isinstance(kind, type) and issubclass(kind, Record) and not issubclass(kind, Entity):
+        if is_mapping(value):
+            yield from _record(kind.__model__, value, path)
+        elif not isinstance(value, Record):
+            yield Misfit(path, value, "an object")
+
+
+def _union_misfits(kinds: tuple[Any, ...], value: Any, path: str) -> Iterator[Misfit]:
+    others = [kind for kind in kinds if kind is not type(None)]
+    if value is None and len(others) != len(kinds):
+        return
+    if len(others) == 1:
+        yield from _kind_misfits(others[0], value, path)
+        return
+    found = [list(_kind_misfits(kind, value, path)) for kind in others]
+    if all(found):
+        yield Misfit(path, value, " or ".join(dict.fromkeys(misfits[0].expected for misfits in found)))
+
+
+def _list_misfits(item: Any, value: Any, path: str) -> Iterator[Misfit]:
+    if not is_list(value):
+        yield Misfit(path, value, "a list")
+        return
+    for place, entry in enumerate(value):
+        yield from _kind_misfits(item, entry, f"{path}[{place}]")
+
+
+def _dict_misfits(item: Any, value: Any, path: str) -> Iterator[Misfit]:
+    if not is_dict(value):
+        yield Misfit(path, value, "an object")
+        return
+    for name, entry in value.items():
+        yield from _kind_misfits(item, entry, f"{path}.{name}")

@@ -1,0 +1,179 @@
+"""Answers are checked against the declared kinds where that is asked for."""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import logging
+import uuid
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import pytest
+from tests.runtime.doubles import Desk
+
+from restencil import Entity, ProcessingError, Record, RestEndpoint, Store, field, schema
+
+
+class Size(Record):
+    width: int = 0
+
+
+class Maker(Entity):
+    id: int = 0
+    name: str = ""
+
+
+class Item(Entity):
+    id: int = 0
+    name: str = ""
+    done: bool = False
+    ratio: float = 0.0
+    kind: Literal["item"] = "item"
+    made_at: datetime.datetime | None = field(default=None, wire="madeAt")
+    day: datetime.date | None = None
+    price: decimal.Decimal = decimal.Decimal(0)
+    uid: uuid.UUID | None = None
+    tags: list[str] = []
+    votes: Mapping[str, int] = field(default={})
+    size: Size | None = None
+    maker: Maker | None = field(default=None, schema=Maker)
+    makers: list[Maker] = field(default=[], schema=[Maker])
+    other: str | int = 0
+    free: Any = None
+    odd: int = field(default=0, decode=len)
+
+
+WHOLE = {
+    "id": 1,
+    "name": "a",
+    "done": True,
+    "ratio": 1,
+    "kind": "item",
+    "madeAt": "2026-11-21T10:00:00Z",
+    "day": "2026-11-21",
+    "price": "1.50",
+    "uid": "12345678-1234-5678-1234-567812345678",
+    "tags": ["x"],
+    "votes": {"up": 1},
+    "size": {"width": 1},
+    "maker": {"id": 1, "name": "m"},
+    "makers": [{"id": 2, "name": "n"}, 3],
+    "other": "x",
+    "free": [1],
+    "odd": "abc",
+    "undeclared": [],
+}
+MISFITS = [
+    ({"id": "1"}, '$.id is "1", expected a whole number'),
+    ({"id": True}, "$.id is true, expected a whole number"),
+    ({"name": None}, "$.name is null, expected a text"),
+    ({"done": "no"}, '$.done is "no", expected true or false'),
+    ({"ratio": "1"}, '$.ratio is "1", expected a number'),
+    ({"kind": "thing"}, "$.kind is \"thing\", expected 'item'"),
+    ({"madeAt": 5}, "$.madeAt is 5, expected a date with a time"),
+    ({"day": ""}, '$.day is "", expected a date'),
+    ({"price": "much"}, '$.price is "much", expected a decimal number'),
+    ({"price": None}, "$.price is null, expected a decimal number"),
+    ({"uid": "x"}, '$.uid is "x", expected a UUID'),
+    ({"tags": "x"}, '$.tags is "x", expected a list'),
+    ({"tags": ["x", 1]}, "$.tags[1] is 1, expected a text"),
+    ({"votes": [1]}, "$.votes is [1], expected an object"),
+    ({"votes": {"up": "1"}}, '$.votes.up is "1", expected a whole number'),
+    ({"size": []}, "$.size is [], expected an object"),
+    ({"size": {"width": "1"}}, '$.size.width is "1", expected a whole number'),
+    ({"maker": []}, "$.maker is [], expected an object or the primary key of a Maker"),
+    ({"maker": {"id": 1, "name": 5}}, "$.maker.name is 5, expected a text"),
+    ({"makers": 5}, "$.makers is 5, expected a list"),
+    ({"makers": [{"id": 2, "name": 5}]}, "$.makers[0].name is 5, expected a text"),
+    ({"other": []}, "$.other is [], expected a text or a whole number"),
+]
+
+
+def endpoint(of: Any, **options: Any) -> Any:
+    """A reading endpoint with this schema."""
+    return RestEndpoint(path="/items/:id?", schema=of, **options)
+
+
+@pytest.mark.parametrize(("part", "text"), MISFITS, ids=lambda value: str(value)[:30])
+def test_a_misfit_is_an_error_and_nothing_is_written(part: dict[str, Any], text: str) -> None:
+    """It names the JSON path, what was found and what is declared; without the option the answer is taken."""
+    desk = Desk()
+    with pytest.raises(ProcessingError) as caught:
+        desk.answer(endpoint(Item, validate="strict"), {**WHOLE, **part}, {"id": 1})
+    assert f"{text}; give the field the type that the server sends" in str(caught.value)
+    assert desk.store.state["entities"] == {}
+
+
+@pytest.mark.parametrize(
+    ("of", "wrap", "path"),
+    [
+        ([Item], lambda item: [WHOLE, item], "$[1].name"),
+        (schema.Collection([Item]), lambda item: [item], "$[0].name"),
+        (schema.Collection([Item]).push, lambda item: item, "$.name"),
+        (schema.Values(Item), lambda item: {"a": item}, "$.a.name"),
+        ({"results": [Item], "total": None}, lambda item: {"results": [item]}, "$.results[0].name"),
+        (schema.Union({"item": Item}, "kind"), lambda item: item, "$.name"),
+        ([schema.Union({"item": Item}, "kind")], lambda item: [item], "$[0].name"),
+        (schema.All(Item), lambda item: [item], "$[0].name"),
+        (schema.Query(schema.All(Item), lambda items: items), lambda item: [item], "$[0].name"),
+    ],
+)
+def test_misfits_are_found_wherever_entities_stand(of: Any, wrap: Any, path: str) -> None:
+    """In lists, maps, objects, unions, and what is added to a list."""
+    desk = Desk()
+    asking = endpoint(of, validate="strict")
+    desk.answer(asking, wrap(WHOLE))
+    with pytest.raises(ProcessingError, match=r"is 5, expected a text") as caught:
+        desk.answer(asking, wrap({**WHOLE, "name": 5}))
+    assert f"{path} is 5" in str(caught.value)
+
+
+def test_what_is_absent_is_no_misfit() -> None:
+    """A summary fits."""
+    assert Desk().answer(endpoint(Item, validate="strict"), {"id": 1}, {"id": 1}).name == ""
+
+
+def test_a_process_of_ones_own_makes_the_record() -> None:
+    """The record of an entity with `process` is not what the server sent."""
+
+    class Made(Item):
+        @classmethod
+        def process(cls, input: Any, parent: Any, key: str | None, args: tuple[Any, ...]) -> Mapping[str, Any]:
+            return {**input, "name": str(input["name"])}
+
+    assert Desk().answer(endpoint(Made, validate="strict"), {"id": 1, "name": 5}, {"id": 1}).name == "5"
+
+
+def test_warn_logs_each_kind_once(caplog: pytest.LogCaptureFixture) -> None:
+    """The answer is taken; another kind of misfit is another line."""
+
+    class Warned(Entity):
+        id: int = 0
+        name: str = ""
+        note: str = ""
+
+    asking = endpoint([Warned], validate="warn")
+    desk = Desk()
+    with caplog.at_level(logging.WARNING):
+        found = desk.answer(asking, [{"id": 1, "name": 5}, {"id": 2, "name": 6}])
+        desk.answer(asking, [{"id": 3, "name": 7, "note": 1}])
+    assert [item.name for item in found] == [5, 6]
+    assert [record.getMessage() for record in caplog.records] == [
+        "GET /items: the answer does not fit what is declared: $[0].name is 5, expected a text",
+        "GET /items: the answer does not fit what is declared: $[0].note is 1, expected a text",
+    ]
+
+
+def test_a_store_says_it_for_endpoints_that_do_not() -> None:
+    """An endpoint's own word goes before; words that mean nothing are refused."""
+    desk = Desk(validate="strict")
+    with pytest.raises(ProcessingError, match="expected a text"):
+        desk.answer(endpoint(Item), {"id": 1, "name": 5}, {"id": 1})
+    assert desk.answer(endpoint(Item, validate="off"), {"id": 1, "name": 5}, {"id": 1}).name == 5
+    with pytest.raises(ValueError, match="validate is one of strict, warn, off, not 'on'"):
+        Store(validate="on")
+    with pytest.raises(
+        ValueError, match="validate of endpoint GET '/items/:id.' is one of strict, warn, off, not 'on'"
+    ):
+        endpoint(Item, validate="on")
