@@ -44,10 +44,10 @@ class Aside:
         place = (table, field, value)
         return self.indexes[place] if place in self.indexes else self.base.by_index(table, field, value)
 
-    def indexed_as(self, table: str, field: str, pk: str) -> Iterator[str]:
-        kept = {place[2]: found for place, found in self.indexes.items() if place[:2] == (table, field)}
-        yield from (value for value, found in kept.items() if found == pk)
-        yield from (value for value in self.base.indexed_as(table, field, pk) if value not in kept)
+    def indexed(self, table: str, pk: str) -> list[tuple[str, str]]:
+        kept = {(name, value): found for (other, name, value), found in self.indexes.items() if other == table}
+        own = [place for place, found in kept.items() if found == pk]
+        return [*own, *(place for place in self.base.indexed(table, pk) if place not in kept)]
 
     def pks(self, table: str) -> Iterator[str]:
         kept = self.tables.get(table)

@@ -48,9 +48,9 @@ class Recorder:
         self._tokens.add(("index", table, field, value))
         return self._state.by_index(table, field, value)
 
-    def indexed_as(self, table: str, field: str, pk: str) -> Iterator[str]:
+    def indexed(self, table: str, pk: str) -> list[tuple[str, str]]:
         self._tokens.add(("table", table))
-        return self._state.indexed_as(table, field, pk)
+        return self._state.indexed(table, pk)
 
     def pks(self, table: str) -> Iterator[str]:
         self._tokens.add(("table", table))

@@ -117,8 +117,8 @@ class State(Protocol):
         """The primary key that an index holds for a value."""
         ...
 
-    def indexed_as(self, table: str, field: str, pk: str) -> Iterator[str]:
-        """The values for which an index holds this primary key."""
+    def indexed(self, table: str, pk: str) -> list[tuple[str, str]]:
+        """The index entries that lead to an entity, as field and value."""
         ...
 
     def pks(self, table: str) -> Iterator[str]:
@@ -253,10 +253,6 @@ class Tables:
 
     def by_index(self, table: str, field: str, value: str) -> str | None:
         return self.indexes.get(table, EMPTY).get(field, EMPTY).get(value)
-
-    def indexed_as(self, table: str, field: str, pk: str) -> Iterator[str]:
-        entries = self.indexes.get(table, EMPTY).get(field, EMPTY)
-        return (value for value, found in entries.items() if found == pk)
 
     def pks(self, table: str) -> Iterator[str]:
         return iter(self.entities.get(table, EMPTY))
@@ -517,10 +513,11 @@ class Change:
             return found
         return self.below.by_index(table, field, value)
 
-    def indexed_as(self, table: str, field: str, pk: str) -> Iterator[str]:
-        written = self.indexes.get((table, field), EMPTY)
-        yield from (value for value, found in written.items() if found == pk)
-        yield from (value for value in self.below.indexed_as(table, field, pk) if value not in written)
+    def indexed(self, table: str, pk: str) -> list[tuple[str, str]]:
+        written = {name: entries for (other, name), entries in self.indexes.items() if other == table}
+        own = [(name, value) for name, entries in written.items() for value, found in entries.items() if found == pk]
+        below = self.below.indexed(table, pk)
+        return [*own, *((name, value) for name, value in below if value not in written.get(name, EMPTY))]
 
     def pks(self, table: str) -> Iterator[str]:
         below = self.below
@@ -586,11 +583,12 @@ class Change:
         lacking: list[str] = []
         was: Mapping[str, Any] = EMPTY if isinstance(old, Sentinel) else record_of(old)
         comes: Mapping[str, Any] = record_of(new)
+        if old is INVALID:  # what was deleted kept its entries, so that who looks for it learns that it is gone
+            for name, value in self.indexed(table, pk):
+                self.indexes.setdefault((table, name), {})[value] = None
         for name in names:
             before, after = was.get(name), comes.get(name)
             entries = self.indexes.setdefault((table, name), {})
-            if old is INVALID:  # what was deleted kept its entries, so that who looks for it learns that it is gone
-                entries.update(dict.fromkeys([*self.indexed_as(table, name, pk)]))
             if before is not None and before != after and self.by_index(table, name, text_of(before)) == pk:
                 entries[text_of(before)] = None
             if after is None:
