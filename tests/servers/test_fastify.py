@@ -231,7 +231,6 @@ async def test_many_at_once_end_in_the_state_of_the_server(suite: Suite) -> None
     await suite.agrees()
 
 
-@pytest.mark.xfail(strict=True, reason="the spec says where the end and the total of the pages stand")
 async def test_more_and_total_are_known(suite: Suite, tmp_path_factory: pytest.TempPathFactory) -> None:
     """With `more` and `total` in the spec no page is asked for in vain, and the total follows."""
     folder = tmp_path_factory.mktemp("pinboard_told")

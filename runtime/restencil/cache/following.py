@@ -105,7 +105,8 @@ class _Following:
         held, holds = before is not UNDEFINED and pk in before, pk in existing
         if now is None or was is None:
             # Nobody here knows whether it belongs there, or where it stands.
-            self._tell(listings, int(holds) - int(held), expires=True)
+            moved = int(holds and self.now is not None) - int(held and self.was is not None)
+            self._tell(listings, moved, expires=True)
             return
         if self.now is not None and now and not was and not holds and not collection.is_map:
             writer.change_collection(*cell, append(existing, [pk]))
@@ -115,9 +116,8 @@ class _Following:
             # It was not known before: whether it stood on the list of the server, only the server knows.
             self._tell(listings, -1 if held and not now else 0, expires=(now and not held) or self.now is None)
             return
-        moved = int(now) - int(was)
-        if moved:
-            self._tell(listings, moved, expires=False)
+        if now is not was:
+            self._tell(listings, int(now) - int(was), expires=False)
 
     def _fits(self, collection: Collection, pk: str, record: Mapping[str, Any] | None) -> bool | None:
         """Whether a record belongs into a list; None where the list has an argument that does not decide."""
