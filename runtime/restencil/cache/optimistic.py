@@ -49,7 +49,7 @@ class Recorder:
         return self._state.by_index(table, field, value)
 
     def indexed(self, table: str, pk: str) -> list[tuple[str, str]]:
-        self._tokens.add(("table", table))
+        self._tokens.add(("cell", table, pk))
         return self._state.indexed(table, pk)
 
     def pks(self, table: str) -> Iterator[str]:
