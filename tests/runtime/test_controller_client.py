@@ -10,6 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
+import restencil
 from restencil import Api, AsyncController, Auth, Controller, Entity, NetworkError, create_resource
 
 PREFIX = "https://api.blog.example/v1"
@@ -290,3 +291,19 @@ def test_a_token_that_cannot_be_sent_shows_in_no_error_nor_in_what_led_to_it(tok
     while error is not None:
         assert "sekr" not in repr(error)
         error = error.__cause__ or error.__context__
+
+
+def test_a_store_remembers_where_its_client_asks() -> None:
+    """Two places of one API share no store silently; the same place, with or without a slash at its end, is one."""
+    store = restencil.Store()
+    Blog(store, url_prefix="https://one.test/")
+    Blog(store, url_prefix="https://one.test")
+    with pytest.raises(ValueError, match="this store has what 'https://one.test' answered, .*share=True"):
+        Blog(store, url_prefix="https://two.test")
+    Blog(store, url_prefix="https://two.test", share=True)
+
+
+def test_a_prefix_without_scheme_is_refused() -> None:
+    """No request could be sent."""
+    with pytest.raises(ValueError, match="url_prefix of Blog is 'one.test', which has no scheme"):
+        Blog(url_prefix="one.test")

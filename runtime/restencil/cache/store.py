@@ -89,7 +89,19 @@ class Store:
         self.gc = gc
         if gc is not None:
             gc.attach(self)
+        self._origins: dict[str, str] = {}
         fork.stores.add(self)
+
+    def remember_origin(self, api: str, origin: str, *, share: bool) -> None:
+        """Where a client looks for an API; ValueError where another one looks elsewhere, unless it is to `share`."""
+        origin = origin.rstrip("/")
+        with self.lock:
+            known = self._origins.setdefault(api, origin)
+        if known != origin and not share:
+            raise ValueError(
+                f"this store has what {known!r} answered, and the client asks {origin!r}: their keys and "
+                "entities would be the same; give each client a store of its own, or share=True for the same data"
+            )
 
     # -- what it holds -------------------------------------------------------------------------------------------------
 

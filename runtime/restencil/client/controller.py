@@ -281,6 +281,7 @@ class Controller(AnyController, Blocking):
                         None: 256 MB for one that is read whole, and none for a stream
     token, url_prefix   for clients of one API (`_api`), which generated ones are: the secret, or a function that
                         gives it, read for every request; and the place of the API, if not where its spec says
+    share               the store may be that of a client which talks to another place; else that is an error
 
     Raises TypeError for a token or url_prefix that the API has no use for.
     """
@@ -293,6 +294,7 @@ class Controller(AnyController, Blocking):
         *,
         token: Token | None = None,
         url_prefix: str | None = None,
+        share: bool = False,
         client: Client | None = None,
         base_url: str = "",
         managers: Sequence[Manager] | None = None,
@@ -311,6 +313,7 @@ class Controller(AnyController, Blocking):
             max_response_bytes=max_response_bytes,
         )
         super().__init__(core)
+        _remember_origin(self.store, self._api, url_prefix, share=share)
 
     def __enter__(self) -> Self:
         self.open()
@@ -423,6 +426,7 @@ class AsyncController(AnyController, Awaiting):
         *,
         token: Token | None = None,
         url_prefix: str | None = None,
+        share: bool = False,
         client: AsyncClient | None = None,
         base_url: str = "",
         managers: Sequence[Manager] | None = None,
@@ -444,6 +448,7 @@ class AsyncController(AnyController, Awaiting):
             max_response_bytes=max_response_bytes,
         )
         super().__init__(core)
+        _remember_origin(self.store, self._api, url_prefix, share=share)
 
     async def __aenter__(self) -> Self:
         self._core.enter_loop()
@@ -547,11 +552,21 @@ def _preparation(
         if token is not None or url_prefix is not None:
             raise TypeError(f"{kind.__name__} has no API of its own: token and url_prefix belong to generated clients")
         return None
+    if url_prefix is not None and "://" not in url_prefix:
+        raise ValueError(
+            f"url_prefix of {kind.__name__} is {url_prefix!r}, which has no scheme; write https://{url_prefix.lstrip('/')}"
+        )
     if token is not None and api.auth is None:
         raise TypeError(f"the API of {kind.__name__} declares no auth, so a token has no place to go")
     if api.auth is None and url_prefix is None:
         return None
     return Preparation(api, token, url_prefix, blocking=blocking)
+
+
+def _remember_origin(store: Store, api: Api | None, url_prefix: str | None, *, share: bool) -> None:
+    """Raises ValueError for a client that talks to another place than one that fills the same store."""
+    if api is not None:
+        store.remember_origin(api.url_prefix, api.url_prefix if url_prefix is None else url_prefix, share=share)
 
 
 def _request(endpoint: Endpoint[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Request:
