@@ -18,7 +18,7 @@ from .actions import Fetch
 from .tables import Cell, Change, KeyMeta, Listing, State, Tables
 
 Token = tuple[str, ...]
-"""Something an update can depend on: a cell, a table's membership, an entry of an index, or a key's result."""
+"""What an update can depend on: a cell, a table's membership, an index entry, a key's result, or which lists follow."""
 
 
 class Recorder:
@@ -61,9 +61,8 @@ class Recorder:
         return self._state.has_table(table)
 
     def listings(self, entity: str) -> list[Listing]:
-        found = self._state.listings(entity)
-        self._tokens.update(("table", table) for table in {f"[{entity}]", *(listing.cell[0] for listing in found)})
-        return found
+        self._tokens.add(("followers", entity))
+        return self._state.listings(entity)
 
 
 def tokens_of(change: Change, grown: Iterable[str] = ()) -> set[Token]:
@@ -72,6 +71,7 @@ def tokens_of(change: Change, grown: Iterable[str] = ()) -> set[Token]:
     tokens.update(("table", table) for table in grown)
     tokens.update(("index", *place, text) for place, entries in change.indexes.items() for text in entries)
     tokens.update(("key", key) for key in (*change.results, *change.key_metas))
+    tokens.update(("followers", listing.entity) for listing in change.noted if listing.collection.follows)
     return tokens
 
 

@@ -142,6 +142,12 @@ class Listing(NamedTuple):
     key: str
     total: tuple[str, ...]
 
+    @property
+    def entity(self) -> str:
+        """The table of its items."""
+        table: str = getattr(self.collection.item, "table_key", "")
+        return table
+
 
 class Stamp(NamedTuple):
     """A change of all keys that match a test. (Benchmarks: `invalidate_all` and `expire_all` over 10,000 keys.)"""
@@ -267,8 +273,7 @@ class Tables:
         return [listing for keys in found.values() for listing in keys.values()]
 
     def _note_listing(self, listing: Listing) -> None:
-        entity: str = getattr(listing.collection.item, "table_key", "")
-        keys = self._listings.setdefault(entity, {}).setdefault(listing.cell, {})
+        keys = self._listings.setdefault(listing.entity, {}).setdefault(listing.cell, {})
         if listing.key not in keys and len(keys) >= _LISTINGS:
             for key in [key for key in keys if key not in self.key_metas]:
                 del keys[key]
