@@ -34,6 +34,7 @@ ERRORS: Final = {
     "bad-header": "A header is one that HTTP allows.",
     "bad-method": "A method is one that HTTP allows.",
     "bad-url": "A URL prefix holds no spaces and no control characters.",
+    "empty-merge": "What was sent stands in for the answer of a mutation with an entity alone.",
     "secret-header": "No header carries a secret.",
     "auth-kind": "Authentication is of one kind.",
     # Names
@@ -94,6 +95,7 @@ ADVICE: Final = {
     "never-fetched-alone": "An entity that others need can be fetched by itself.",
     "union-field": "Every entity of a union has the field that tells it apart.",
     "no-effect": "What is written has an effect.",
+    "delete-cannot-find-entity": "The path of `delete` tells which entity goes.",
     "stale-after-write": "What a mutation changes is changed in the cache.",
     "poll-whole-list": "A whole list is not polled often.",
     "no-iterate": "Where there are pages, the next one can be found.",

@@ -419,13 +419,14 @@ class Path:
         object.__setattr__(self, "parameters", found)
 
 
+Empty: TypeAlias = Literal["error", "merge", "none"]
 ErrorPolicy: TypeAlias = Literal["soft", "hard", "soft_on_server_error"]
 Validate: TypeAlias = Literal["strict", "warn", "off"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Options:
-    """Endpoint options. None: not given (or taken back with null). Durations in milliseconds."""
+    """Endpoint options, and what `response` says. None: not given, or taken back. Durations in milliseconds."""
 
     data_expiry_length: int | None = None
     error_expiry_length: int | None = None
@@ -435,6 +436,9 @@ class Options:
     validate: Validate | None = None
     timeout: int | None = None
     retries: int | None = None
+    strict_shape: bool | None = None
+    replace: bool | None = None
+    empty: Empty | None = None
 
 
 BodyKind: TypeAlias = Literal["json", "form", "multipart", "any", "bytes"]

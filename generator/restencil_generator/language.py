@@ -325,6 +325,16 @@ PLACES: Final[Mapping[str, Place]] = {
         options: {data_expiry_length: 60s, error_policy: soft_on_server_error, timeout: 5s, retries: 2}
         """,
     ),
+    "response": Place(
+        "`response`",
+        "What answers without content are (204, 205, an empty text, `null`), of endpoints that have a schema. With "
+        "`merge` the record is what was sent, and its `get` asks again; of what was created, the key comes from the "
+        "body or from the header `Location`. With `none` the value is `None`, and the lists that what was created "
+        "could have joined turn stale. With `error` it is an error.",
+        """
+        response: {empty: none}
+        """,
+    ),
     "entity": Place(
         "An entity",
         "A kind of record with an identity. Of each record the store keeps one copy, whichever answer it came with.",
@@ -663,6 +673,7 @@ ROWS: Final = (
     Row("endpoint", "needs", Texts(noun="field"),
         "The fields that a record which came with another answer must have to answer a call; `[]` for none.",
         otherwise="for `get`, every field of its entity that has neither `?` nor `default`"),
+    Row(_ALL, "response", Section("response", "write {empty: none}"), "What answers without content are."),
     Row("endpoint", "process", Code(), "Makes the value of an answer."),
     Row("endpoint", "update", Code(), "Changes other cached answers after success."),
     Row("endpoint", "get_optimistic_response", Code(), "Makes up the answer before the server has given one."),
@@ -705,6 +716,13 @@ ROWS: Final = (
         "once.", otherwise="off"),
     Row("options", "timeout", OrNull(Duration(least=1)), "How long an answer is waited for."),
     Row("options", "retries", OrNull(Whole()), "How often a request that failed is sent again."),
+    Row("options", "strict_shape", OrNull(Flag()),
+        "Whether an object where a list is declared, or the other way round, is an error.", otherwise="true"),
+    Row("options", "replace", OrNull(Flag()), "Whether an answer replaces the record, and is not merged into it.",
+        otherwise="true for `update`"),
+    Row("response", "empty", OrNull(Word(get_args(d.Empty))),
+        "What a mutation answered without content has brought: nothing (`none`), or what was sent (`merge`).",
+        otherwise="`merge` for `update`, `partial_update` and `create`, else `none`"),
     # ------------------------------------------------------------------------------------- collections, pages, examples
     Row("pagination", "style", Word(get_args(d.PaginationStyle)), "How pages are asked for.", required=True),
     Row("pagination", "next", Text(empty=False, pattern=CURSOR),

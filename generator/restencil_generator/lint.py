@@ -242,6 +242,7 @@ def _resources(spec: d.Spec) -> Iterator[Problem]:
                     writing.place,
                     "give it the entity as schema, or an 'update' function",
                 )
+        yield from _unfound(spec, resource)
         delete = resource.endpoints.get("delete")
         if delete is not None and "schema" in delete.written and not _parts_of(delete.schema, d.InvalidateOf):
             yield _advice(
@@ -291,6 +292,26 @@ def _search_params(spec: d.Spec, resource: d.Resource) -> Iterator[Problem]:
 
 def _has_no_text(param: d.Field) -> bool:
     return bool(_parts_of(param.type, (d.ObjectRef, d.ObjectType, d.ValuesOf)))
+
+
+def _unfound(spec: d.Spec, resource: d.Resource) -> Iterator[Problem]:
+    """A delete whose path does not hold the primary key."""
+    delete = resource.endpoints.get("delete")
+    if delete is None or not isinstance(delete.schema, d.InvalidateOf):
+        return
+    names = {param.name for param in delete.params}
+    for entity in (spec.entities[name] for name in resource.entities):
+        if entity.abstract or names.issuperset(entity.pk):
+            continue
+        lacking = sorted(names.difference(field.name for field in entity.all_fields))
+        found = "looks it up by them" if not lacking else f"cannot look it up, as {quoted(lacking[0])} is no field"
+        yield _advice(
+            "delete-cannot-find-entity",
+            f"the path of 'delete' of resource {quoted(resource.name)} does not hold the pk of {quoted(entity.name)}: "
+            f"the cache {found}; where it does not know the entity, lists turn stale",
+            delete.place,
+            "let the server answer with the entity, or write the pk's fields into the path",
+        )
 
 
 def _paged(resource: d.Resource) -> bool:

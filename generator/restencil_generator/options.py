@@ -93,6 +93,7 @@ def endpoint_options(endpoint: d.Endpoint, resource: d.Resource) -> Options:
         "path": endpoint.path.text,
         "side_effect": endpoint.side_effect,
         "schema": schema_value(endpoint.schema),
+        "returns": None if endpoint.schema is not None or endpoint.returns is None else schema_value(endpoint.returns),
     }
     found |= _given_alike(endpoint)
     sender = sender_of(endpoint)
@@ -130,6 +131,7 @@ def _given_alike(owner: d.Resource | d.Endpoint) -> Options:
     for field in dataclasses.fields(owner.options):
         value: Value = getattr(owner.options, field.name)
         found[field.name] = _POLICIES.get(value, value) if isinstance(value, str) else value
+    found["strict"] = True
     return found
 
 

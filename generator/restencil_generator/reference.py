@@ -38,6 +38,7 @@ _CHAPTERS: Final[Mapping[str, tuple[str, ...]]] = {
         "collection",
         "pagination",
         "page_size",
+        "response",
         "example",
     ),
     "Forms of types": tuple(form_place(word) for word in FORMS),

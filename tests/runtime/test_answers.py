@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import asyncio
+import datetime
+import json
+import logging
+import uuid
+from collections.abc import Callable, Generator, Mapping
 from typing import Any
 
+import httpx
 import pytest
 
-from restencil import Controller, Entity, ProcessingError, RestEndpoint, schema
+from restencil import (
+    AsyncController,
+    Controller,
+    Entity,
+    ProcessingError,
+    RestEndpoint,
+    create_resource,
+    schema,
+)
 from restencil.base.values import INVALID
 
 
@@ -151,3 +165,344 @@ def test_what_is_no_map_is_kept_where_values_stand(value: object) -> None:
             controller.set_response(board, {"by_name": value, "first": value})
         assert controller.cached(board) == {"by_name": value, "first": value}
         assert controller.store.state["entities"] == {}
+
+
+# -- mutations through a client --------------------------------------------------------------------------------------
+
+
+class Note(Entity):
+    id: int = 0
+    title: str = ""
+    slug: str = ""
+    made: str = ""
+
+
+Notes: Any = create_resource(path="/notes/:id", schema=Note, url_prefix="http://notes.example", strict=True)
+Lax: Any = create_resource(path="/notes/:id", schema=Note, url_prefix="http://notes.example")
+BySlug: Any = create_resource(path="/notes/:slug", schema=Note, url_prefix="http://notes.example", strict=True)
+
+FIRST = {"id": 1, "title": "a", "slug": "one", "made": "server"}
+SECOND = {"id": 2, "title": "b", "slug": "two", "made": "server"}
+
+
+class Server:
+    """Answers each request as it is told to next, and says what it was asked."""
+
+    def __init__(self, *responses: httpx.Response) -> None:
+        self.responses = list(responses)
+        self.asked: list[str] = []
+
+    def __call__(self, request: httpx.Request) -> httpx.Response:
+        self.asked.append(f"{request.method} {request.url.path}")
+        told = self.responses.pop(0)
+        return httpx.Response(told.status_code, content=told.content, headers=told.headers)
+
+
+@pytest.fixture(params=["sync", "async"])
+def life(request: pytest.FixtureRequest) -> Callable[..., Any]:
+    """Runs a program, which yields `(endpoint, arguments)` to call and is sent values or thrown errors, in a world."""
+
+    def run(program: Callable[[Any], Generator[Any, Any, Any]], *responses: httpx.Response) -> list[str]:
+        server = Server(*responses)
+        if request.param == "sync":
+            with httpx.Client(transport=httpx.MockTransport(server)) as client, Controller(client=client) as controller:
+                step = program(controller)
+                endpoint, arguments = next(step)
+                try:
+                    while True:
+                        try:
+                            value = controller.fetch(endpoint, **arguments)
+                        except Exception as error:
+                            endpoint, arguments = step.throw(error)
+                        else:
+                            endpoint, arguments = step.send(value)
+                except StopIteration:
+                    return server.asked
+
+        async def main() -> None:
+            transport = httpx.MockTransport(server)
+            async with httpx.AsyncClient(transport=transport) as client, AsyncController(client=client) as controller:
+                step = program(controller)
+                endpoint, arguments = next(step)
+                try:
+                    while True:
+                        try:
+                            value = await controller.fetch(endpoint, **arguments)
+                        except Exception as error:
+                            endpoint, arguments = step.throw(error)
+                        else:
+                            endpoint, arguments = step.send(value)
+                except StopIteration:
+                    return
+
+        asyncio.run(main())
+        return server.asked
+
+    return run
+
+
+def both() -> httpx.Response:
+    return httpx.Response(200, json=[FIRST, SECOND])
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        httpx.Response(204),
+        httpx.Response(205),
+        httpx.Response(200),
+        httpx.Response(200, headers={"content-type": "application/json"}),
+        httpx.Response(200, json={"ok": True}),
+        httpx.Response(200, json=[]),
+        httpx.Response(200, json=[{"gone": 1}]),
+        httpx.Response(200, json="deleted"),
+        httpx.Response(200, json=True),
+        httpx.Response(200, json=None),
+        httpx.Response(200, text="deleted"),
+        httpx.Response(200, html="<p>deleted</p>"),
+        httpx.Response(200, text="OK", headers={"content-type": "application/json"}),
+        httpx.Response(200, json={"id": 1}),
+        httpx.Response(200, json=1),
+    ],
+)
+@pytest.mark.parametrize("resource", [Notes, Lax])
+def test_delete_succeeded_whatever_its_body(life: Any, resource: Any, answer: httpx.Response) -> None:
+    """The entity goes, and the value is the entity as it was known."""
+
+    def program(controller: Any) -> Generator[Any, Any, Any]:
+        yield resource.get_list, {}
+        value = yield resource.delete, {"id": 1}
+        assert value == Note(**FIRST)
+        assert [note.id for note in controller.cached(resource.get_list)] == [2]
+        assert controller.cached(resource.get, id=1) is None
+
+    life(program, both(), answer)
+
+
+def test_delete_of_what_is_not_known(life: Any) -> None:
+    """The value is None, and none that is made of defaults; an answer that tells the whole entity is shown."""
+
+    def program(controller: Any) -> Generator[Any, Any, Any]:
+        assert (yield Notes.delete, {"id": 1}) is None
+        assert (yield Notes.delete, {"id": 1}) is None
+        assert (yield Notes.delete, {"id": 1}) == Note(**FIRST)
+
+    life(program, httpx.Response(204), httpx.Response(200, json={"id": 1}), httpx.Response(200, json=FIRST))
+
+
+def test_delete_finds_the_entity_by_the_fields_of_its_url(life: Any) -> None:
+    """Where the path has no primary key, the only entity with these values goes."""
+
+    def program(controller: Any) -> Generator[Any, Any, Any]:
+        yield BySlug.get_list, {}
+        assert (yield BySlug.delete, {"slug": "two"}) == Note(**SECOND)
+        assert [note.id for note in controller.cached(BySlug.get_list)] == [1]
+
+    life(program, both(), httpx.Response(204))
+
+
+def test_delete_finds_what_get_has_given_under_the_same_path(life: Any) -> None:
+    """Even where two entities have the value of the URL."""
+
+    def program(controller: Any) -> Generator[Any, Any, Any]:
+        yield BySlug.get_list, {}
+        yield BySlug.get, {"slug": "one"}
+        assert (yield BySlug.delete, {"slug": "one"}) == Note(**FIRST)
+        assert [note.id for note in controller.cached(BySlug.get_list)] == [2]
+
+    twice = httpx.Response(200, json=[FIRST, {**SECOND, "slug": "one"}])
+    life(program, twice, httpx.Response(200, json=FIRST), httpx.Response(204))
+
+
+def test_delete_that_finds_nothing_leaves_the_lists_stale(life: Any, caplog: pytest.LogCaptureFixture) -> None:
+    """Nothing, or two that it could be: the lists are shown still, and fetched by the next read."""
+    caplog.set_level(logging.INFO)
+
+    def program(controller: Any) -> Generator[Any, Any, Any]:
+        yield BySlug.get_list, {}
+        assert (yield BySlug.delete, {"slug": "other"}) is None
+        assert len(controller.cached(BySlug.get_list)) == 2
+        assert controller.explain(BySlug.get_list).needs_fetch
+
+    life(program, both(), httpx.Response(204))
+    assert "it is not known which entity was deleted" in caplog.text
+
+
+@pytest.mark.parametrize("answer", [204, 205, 200])
+@pytest.mark.parametrize("member", ["update", "partial_update"])
+def test_an_update_without_answer_is_what_was_sent(life: Any, member: str, answer: int) -> None:
+    """The record is merged with what was sent, lists show it, and `get` asks what the server made of it."""
+
+    def program(controller: Any) -> Generator[Any, Any, Any]:
+        yield Notes.get_list, {}
+        yield Notes.get, {"id": 1}
+        value = yield getattr(Notes, member), {"id": 1, "body": {"title": "new", "unknown": 5}}
+        assert value == Note(**{**FIRST, "title": "new"})
+        assert [note.title for note in controller.cached(Notes.get_list)] == ["new", "b"]
+        assert controller.explain(Notes.get, id=1).needs_fetch
+
+    life(program, both(), httpx.Response(200, json=FIRST), httpx.Response(answer))
+
+
+@pytest.mark.parametrize("location", ["/notes/7", "http://notes.example/notes/7", "/notes/7/", "notes/7"])
+def test_a_creation_without_answer_has_its_key_in_the_location(life: Any, location: str) -> None:
+    """The new entity joins the list as what was sent, with the primary key of the right type."""
+
+    def program(controller: Any) -> Generator[Any, Any, Any]:
+        yield Notes.get_list, {}
+        value = yield Notes.create, {"body": {"title": "new"}}
+        assert (value.id, value.title) == (7, "new")
+        assert [note.id for note in controller.cached(Notes.get_list)] == [1, 2, 7]
+        assert controller.explain(Notes.get, id=7).needs_fetch
+
+    life(program, both(), httpx.Response(201, headers={"location": location}))
+
+
+@pytest.mark.parametrize("headers", [{}, {"location": "/other/7"}, {"location": "/notes"}])
+def test_a_creation_that_says_nothing_leaves_the_lists_stale(life: Any, headers: dict[str, str]) -> None:
+    """It has succeeded, its value is None, and the lists that the new entity could have joined are fetched anew."""
+
+    def program(controller: Any) -> Generator[Any, Any, Any]:
+        yield Notes.get_list, {}
+        yield Notes.get_list, {"slug": "elsewhere"}
+        assert (yield Notes.create, {"body": {"title": "new", "slug": "here"}}) is None
+        assert [note.id for note in controller.cached(Notes.get_list)] == [1, 2]
+        assert controller.explain(Notes.get_list).needs_fetch
+        assert not controller.explain(Notes.get_list, slug="elsewhere").needs_fetch
+
+    life(program, both(), httpx.Response(200, json=[]), httpx.Response(201, headers=headers))
+
+
+def test_by_hand_an_empty_answer_stays_an_error(life: Any) -> None:
+    """What is written by hand keeps the default: `empty="error"`."""
+
+    def program(controller: Any) -> Generator[Any, Any, Any]:
+        with pytest.raises(ProcessingError):
+            yield Lax.update, {"id": 1, "body": {"title": "new"}}
+
+    life(program, httpx.Response(204))
+
+
+def test_the_answer_of_a_put_replaces_the_record(life: Any) -> None:
+    """Fields that the server no longer sends are gone; PATCH merges, and so does what is only expected."""
+
+    def program(controller: Any) -> Generator[Any, Any, Any]:
+        yield Notes.get_list, {}
+        yield Notes.partial_update, {"id": 1, "body": {"title": "p"}}
+        assert controller.cached(Notes.get_list)[0] == Note(**{**FIRST, "title": "p"})
+        value = yield Notes.update, {"id": 1, "body": {"title": "new"}}
+        assert (value.title, value.made) == ("new", "")
+        assert controller.cached(Notes.get_list)[0] is value
+        yield Lax.update, {"id": 2, "body": {"title": "new"}}
+        assert controller.cached(Notes.get_list)[1].made == "server"
+
+    answers = [{"id": 1, "title": "p"}, {"id": 1, "title": "new"}, {"id": 2, "title": "new"}]
+    life(program, both(), *(httpx.Response(200, json=answer) for answer in answers))
+
+
+@pytest.mark.parametrize("answer", [{"error": "try later"}, "text", 5, True])
+def test_where_a_list_is_declared_nothing_else_will_do(life: Any, answer: object) -> None:
+    """It is a ProcessingError that shows what came and what was expected, and nothing is written."""
+
+    def program(controller: Any) -> Generator[Any, Any, Any]:
+        yield Notes.get_list, {}
+        with pytest.raises(ProcessingError, match="expected a"):
+            yield Notes.get_list, {}
+        assert len(controller.store.state["entities"]["Note"]) == 2
+
+    life(program, both(), httpx.Response(200, json=answer))
+
+
+@pytest.mark.parametrize("answer", [[], [FIRST], "text", 5])
+@pytest.mark.parametrize("member", ["get", "update", "create"])
+def test_where_an_object_is_declared_nothing_else_will_do(life: Any, member: str, answer: object) -> None:
+    """Of one entity as well as of an object around it; `create` may bring several."""
+
+    def program(controller: Any) -> Generator[Any, Any, Any]:
+        with pytest.raises(ProcessingError):
+            yield getattr(Notes, member), {"id": 1, "body": {"title": "x"}} if member != "get" else {"id": 1}
+        assert controller.store.state["entities"] == {}
+
+    if member != "create" or not isinstance(answer, list):
+        life(program, httpx.Response(200, json=answer))
+
+
+@pytest.mark.parametrize(
+    ("target", "value", "expected"),
+    [
+        (
+            {"items": [Note], "total": None},
+            {"items": {"error": "x"}},
+            r'expected a list of Note, found an object: {"err',
+        ),
+        ({"items": [Note], "total": None}, {"items": "x"}, 'expected a list of Note, found a text: "x"'),
+        ({"items": [Note]}, [1], r"expected an object of Note, found a list: \[1\]"),
+        ({"by": schema.Values(Note)}, {"by": [FIRST]}, "expected an object of Note, found a list"),
+        ({"by": schema.Values(Note)}, {"by": 5}, "expected an object of Note, found a number"),
+        ({"one": schema.Collection([Note])}, {"one": 5}, "expected a list of Note, found a number"),
+        (schema.Collection(schema.Values(Note)), [FIRST], "expected an object of Note, found a list"),
+        (schema.All(Note), {"error": 1}, "expected a list of Note, found an object"),
+        (schema.Union({"n": Note}, "kind"), [FIRST], "expected an object of Note, found a list"),
+    ],
+)
+def test_shapes_are_checked_at_every_depth(target: Any, value: object, expected: str) -> None:
+    """By both forms of normalization; without the option nothing of it is an error."""
+    odd: Any = RestEndpoint(path="/odd", schema=target, strict_shape=True)
+    with Controller() as controller:
+        for _ in range(50):
+            with pytest.raises(ProcessingError, match=expected):
+                controller.set_response(odd, value)
+        controller.set_response(RestEndpoint(path="/even", schema=target), value)
+
+
+def test_a_creation_answered_without_its_key_is_an_error(life: Any) -> None:
+    """And it stays out of lists; what is only expected of a creation has a placeholder."""
+
+    def program(controller: Any) -> Generator[Any, Any, Any]:
+        yield Lax.get_list, {}
+        with pytest.raises(ProcessingError, match="no usable primary key"):
+            yield Lax.create, {"body": {"title": "new"}}
+        assert [note.id for note in controller.cached(Lax.get_list)] == [1, 2]
+
+    life(program, both(), httpx.Response(201, json={"title": "new"}))
+
+
+# -- what a value is decoded to --------------------------------------------------------------------------------------
+
+TOKEN = "6f1f7b0e-8f0e-4a52-9f2c-3a1a3f6d6a11"
+
+
+@pytest.mark.parametrize(
+    ("returns", "answer", "expected"),
+    [
+        (schema.codec(uuid.UUID), TOKEN, uuid.UUID(TOKEN)),
+        ([schema.codec(uuid.UUID)], [TOKEN], [uuid.UUID(TOKEN)]),
+        (schema.Values(schema.codec(datetime.date)), {"a": "2030-01-31"}, {"a": datetime.date(2030, 1, 31)}),
+        (
+            schema.Object({"made_on": schema.codec(datetime.date), "n": None}, wire={"made_on": "madeOn"}),
+            {"madeOn": "2030-01-31", "n": 1},
+            {"made_on": datetime.date(2030, 1, 31), "n": 1},
+        ),
+        (schema.codec(uuid.UUID), None, None),
+    ],
+)
+def test_returns_decodes_as_a_schema_does(life: Any, returns: Any, answer: object, expected: object) -> None:
+    """In fetches and reads, without a table that takes part in it."""
+    token: Any = RestEndpoint(path="/token", url_prefix="http://notes.example", returns=returns, content="json")
+
+    def program(controller: Any) -> Generator[Any, Any, Any]:
+        assert (yield token, {}) == expected
+        assert controller.cached(token) == expected
+
+    life(program, httpx.Response(200, content=json.dumps(answer)))
+
+
+def test_returns_that_does_not_decode(life: Any) -> None:
+    """It is an error of the response."""
+    token: Any = RestEndpoint(path="/token", url_prefix="http://notes.example", returns=schema.codec(uuid.UUID))
+
+    def program(controller: Any) -> Generator[Any, Any, Any]:
+        with pytest.raises(ProcessingError):
+            yield token, {}
+
+    life(program, httpx.Response(200, json="no uuid"))

@@ -508,7 +508,16 @@ class Family:
                 said = endpoint.schema.returns is not None
                 hint = "remove it" if said else "move it into the query: {query: …, process: …, returns: …}"
             types.report("returns-without-process", message, given.key("returns"), hint)
+        self._check_empty(endpoint, own)
         self._check_parameters(endpoint, own)
+
+    def _check_empty(self, endpoint: d.Endpoint, own: Written) -> None:
+        """What was sent can stand in for the answer of a mutation that brings an entity."""
+        response: Given | None = own.given["response"]
+        brings_entity = endpoint.side_effect and isinstance(endpoint.schema, d.EntityRef | d.UnionOf | d.AdderOf)
+        if response is not None and response["empty"] == "merge" and not brings_entity:
+            message = f"'empty: merge' of {own.what} needs an entity as schema and a mutation"
+            self.types.report("empty-merge", message, response.key("empty"), "write 'empty: none'")
 
     def _check_parameters(self, endpoint: d.Endpoint, own: Written) -> None:
         """No two parameters have one name in Python."""

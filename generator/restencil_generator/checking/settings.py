@@ -37,11 +37,15 @@ def settings(given: Given, types: Types, what: str) -> Settings:
         message = f"'url_prefix' of {what} is {text}, which has no scheme, so that no request could be sent"
         types.report("bad-url", message, prefix, f"write https://{given['url_prefix'].lstrip('/')}")
     options: Given | None = given["options"]
+    response: Given | None = given["response"]
+    written = None if options is None else dict(options.values())
+    if response is not None:
+        written = {**(written or {}), **response.values()}
     return Settings(
         given["url_prefix"],
         prefix.place if prefix is not None else d.NOWHERE,
         given["headers"],
-        options.values() if options is not None else None,
+        written,
         given.get("endpoint"),
     )
 

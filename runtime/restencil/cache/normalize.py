@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..base.lazy import logger
 from ..base.values import INVALID, SCALARS, TUPLE, UNDEFINED, Meta, kind_of, same_json
@@ -16,13 +16,18 @@ from ..schema.record import Record, to_wire
 from ..schema.stored import Growth, Keys, is_partial, record_of
 from .tables import EMPTY, Change, State, Tables
 
+if TYPE_CHECKING:
+    from ..schema.entity import EntitySchema
+
 
 class Normalization:
     """One pass over one response: it writes a `Change` over the state that it sees below.
 
-    `args` are the endpoint's arguments, `meta` the action's times, `placeholder_id` what placeholder keys of created
-    entities are made from, `where` a phrase for errors that says which response this is. With `adopts` the
-    response was decoded for this pass alone, so that its objects may become records as they are.
+    `args` are the endpoint's arguments, `meta` the action's times, `placeholder_id` what placeholder keys are made
+    from, of entities whose creation is only expected, `where` a phrase for errors that says which response this is.
+    With `adopts` the response was decoded for this pass alone, so that its objects may become records as they are. With
+    `strict` a list is no object and an object no list; with `replaces` the entities of the response itself, not those
+    nested in others, are written in place of what is stored.
     """
 
     def __init__(
@@ -31,9 +36,11 @@ class Normalization:
         args: tuple[Any, ...],
         meta: Meta,
         *,
-        placeholder_id: int = 0,
+        placeholder_id: int | None = None,
         where: str = "",
         adopts: bool = False,
+        strict: bool = False,
+        replaces: bool = False,
     ) -> None:
         self.below = below
         self.args = args
@@ -41,6 +48,12 @@ class Normalization:
         self.change = Change(below, meta)
         self.where = where
         self.adopts = adopts
+        self.strict = strict
+        self.replaces = replaces
+        self.response: Any = None
+        """The response, or what counts as one."""
+        self.deleted: list[tuple[EntitySchema, str]] = []
+        """The entities that a delete was of."""
         self.result: Any = UNDEFINED
         """What the response as a whole was stored as."""
         self.written: dict[tuple[int, str], str] = {}
@@ -107,7 +120,7 @@ class Normalization:
 
     def placeholder(self) -> str | None:
         """A placeholder key, the same in every pass of one action; None where nothing is being created."""
-        if not self._creating:
+        if not self._creating or self._placeholder_id is None:
             return None
         self._placeholders += 1
         return f"MISS-{self._placeholder_id}-{self._placeholders - 1}"
@@ -181,6 +194,8 @@ class Normalization:
         former = change.get(table, pk) if schema.indexes else UNDEFINED
         if before is UNDEFINED:
             stored = schema.to_store(record if earlier is None else {**record})
+        elif self.replaces and self.enclosing is None:
+            stored, meta = schema.replaced(before, self.below.meta(table, pk) or meta, record, meta)
         else:
             stored, meta = schema.merged(before, self.below.meta(table, pk) or meta, record, meta)
         change.write(table, pk, stored, meta)

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from ..base.errors import AbortError, ProcessingError
 from ..base.lazy import logger
 from ..base.twins import kept
-from ..base.values import UNDEFINED, Meta, Sentinel, copy_in, read_only, same_json
+from ..base.values import UNDEFINED, Meta, Presumed, Sentinel, copy_in, read_only, same_json
 from ..schema.collection import list_result
-from ..schema.derived import Invalidate
+from ..schema.derived import Deletion, Invalidate
 from ..schema.entity import EntitySchema
 from ..schema.notation import schema_of
 from ..schema.protocol import Echo, is_plain
@@ -24,6 +24,9 @@ from .contents import Effects
 from .denormalize import Denormalization
 from .denormalize_compiled import reader_of
 from .following import follow, note_lists
+from .memo import Memo
+from .mutations import completed, delete, expire_self, known_before, without_answer
+from .normalize import Normalization
 from .normalize_compiled import CompiledNormalization, normalization
 from .overlaps import Arrival
 from .reading import INFINITE
@@ -34,7 +37,6 @@ if TYPE_CHECKING:
     from ..schema.protocol import Schema
     from .contents import Contents
     from .lookup import Lookup
-    from .normalize import Normalization
     from .request import Request
     from .tables import State
 
@@ -75,9 +77,9 @@ def set_response(lookup: Lookup, action: actions.SetResponse) -> Effects:
                 request,
                 response,
                 action.meta,
-                contents.next_id() if action.fetch_id is None else action.fetch_id,
                 adopts=request.rules.adopts or not is_fetched,
             )
+            known = _known_before(lookup, request, writer, response)
     except Exception as error:
         failure = _misfit(error, key, schema, response)
         logger.warning("%s", failure, exc_info=failure)
@@ -91,15 +93,17 @@ def set_response(lookup: Lookup, action: actions.SetResponse) -> Effects:
     if not is_current:
         effects.is_told = False
         with contents.hooks:
-            effects.value = _own_value(request, writer, response)
+            effects.value = _own_value(request, writer, writer.response) if known is UNDEFINED else known
         return effects
     before = contents.base.key_meta(key)
     effects.change = writer.change
     writer.change.key_metas[key] = KeyMeta(action.meta, prev_expires_at=None if before is None else before.expires_at)
     if schema is None:
         effects.value = writer.change.results[key]
+    elif known is not UNDEFINED:
+        effects.value = known
     elif is_fetched or action.wanted or contents.in_flight.joinable or not schema.inert:
-        effects.echoed = request, writer, response
+        effects.echoed = request, writer, writer.response
     if action.fetch_id is not None and contents.overlaps.matters(action.fetch_id, is_change=request.rules.side_effect):
         _overlap(contents, action, action.fetch_id, effects, writer.change)
     return effects
@@ -120,9 +124,10 @@ def _overlap(contents: Contents, action: actions.SetResponse, fetch_id: int, eff
     if any(meta is not None and meta.fetched_at > action.meta.fetched_at for meta in times):
         latest = Meta(INFINITE, action.meta.date, action.meta.expires_at)
         with contents.hooks:
-            writer = normalization(base)(base, request.args, latest, placeholder_id=fetch_id, where=f" ({request.key})")
-            writer.write(cast("Schema", request.rules.schema), action.response)
-            effects.value = _own_value(request, writer, action.response)
+            _, written, response = effects.echoed
+            writer = Normalization(base, request.args, latest, where=f" ({request.key})", replaces=written.replaces)
+            writer.write(cast("Schema", request.rules.schema), response)
+            effects.value = _own_value(request, writer, response)
         effects.echoed = None
 
 
@@ -155,9 +160,7 @@ def set_value(lookup: Lookup, action: actions.Set) -> Effects:
                     return effects
                 value = value(before)
             computing = False
-            writer = CompiledNormalization(
-                contents.base, args, action.meta, placeholder_id=contents.next_id(), where=" (set)"
-            )
+            writer = CompiledNormalization(contents.base, args, action.meta, where=" (set)")
             writer.write(schema, _fitting(schema, copy_in(value)))
     except Exception as error:
         logger.exception("set(%s) failed; the store is unchanged", schema.title)
@@ -247,7 +250,7 @@ def respond(lookup: Lookup, action: actions.Fetch, below: State) -> Change:
         return Change(below, action.meta)
     snapshot = Snapshot(lookup, below, action.meta.fetched_at)
     response = copy_in(_not_awaitable(respond(snapshot, *request.args), request, "get_optimistic_response"))
-    change = _normalized(below, request, response, action.meta, action.fetch_id).change
+    change = _normalized(below, request, response, action.meta, placeholder=action.fetch_id).change
     before = below.key_meta(action.key)
     change.key_metas[action.key] = KeyMeta(action.meta, prev_expires_at=None if before is None else before.expires_at)
     return change
@@ -257,16 +260,39 @@ def respond(lookup: Lookup, action: actions.Fetch, below: State) -> Change:
 
 
 def _normalized(
-    below: State, request: Request, response: Any, meta: Meta, placeholder: int, *, adopts: bool = False
+    below: State,
+    request: Request,
+    response: Any,
+    meta: Meta,
+    *,
+    adopts: bool = False,
+    placeholder: int | None = None,
 ) -> Normalization:
-    """A response as the change that it makes: tables, the key's result, and what the endpoint's `update` adds."""
-    args, key, schema, update = request.args, request.key, request.rules.schema, request.rules.update
-    where = f" ({key})"
-    writer = normalization(below)(below, args, meta, placeholder_id=placeholder, where=where, adopts=adopts)
+    """A response as the change that it makes: tables, the key's result, and what the endpoint's `update` adds.
+
+    Only what is expected, and not yet answered, has a `placeholder` for primary keys that the server will give.
+    """
+    args, key, rules = request.args, request.key, request.rules
+    schema, is_presumed = rules.schema, type(response) is Presumed
+    replaces = rules.replace and placeholder is None and not is_presumed
+    if is_presumed:
+        meta = meta._replace(expires_at=1)  # the server may have added to what was sent
+    kind = Normalization if replaces else normalization(below)
+    writer = kind(
+        below,
+        args,
+        meta,
+        placeholder_id=placeholder,
+        where=f" ({key})",
+        adopts=adopts,
+        strict=rules.strict_shape,
+        replaces=replaces,
+    )
+    writer.response = response
     if schema is None:
-        result = read_only(response)
+        result = _decoded(rules.returns, read_only(response), below, args)
     else:
-        result = writer.write(schema, _fitting(schema, response))
+        result = _written(schema, response, request, writer)
         if isinstance(result, (list, dict)) and is_plain(schema):
             result = read_only(result)
     if result is not UNDEFINED:
@@ -274,13 +300,51 @@ def _normalized(
         writer.change.results[key] = stored if stored is not UNDEFINED and same_json(stored, result) else result
     if writer.change.answered or writer.change.extended:
         note_lists(writer, request)
-    if request.rules.side_effect:
+    if rules.side_effect and response is not None:
         follow(writer, request, schema, result)
-    if request.rules.list_key is not None:
-        _extend_list(request, schema, result, request.rules.list_key(*args), writer.change)
-    if update is not None:
-        _run_update(update, result, args, writer.change, key)
+    if rules.list_key is not None:
+        _extend_list(request, schema, result, rules.list_key(*args), writer.change)
+    if rules.update is not None:
+        _run_update(rules.update, result, args, writer.change, key)
     return writer
+
+
+def _decoded(returns: Schema | None, value: Any, below: State, args: tuple[Any, ...]) -> Any:
+    """A value that no table takes part in, with what its type converts converted."""
+    if returns is None or value is None:
+        return value
+    found = Denormalization(below, args, Memo()).visit(returns, value)
+    return None if isinstance(found, Sentinel) else found
+
+
+def _written(schema: Schema, response: Any, request: Request, writer: Normalization) -> Any:
+    """Writes a response through its schema; returns the result to store, UNDEFINED for none."""
+    if isinstance(schema, Deletion):
+        return delete(schema, response, request, writer)
+    if type(response) is Presumed:
+        writer.response = response = completed(response, request, writer)
+        expire_self(request, writer)
+    if response is None and request.rules.empty in ("merge", "none"):
+        if request.rules.side_effect:
+            without_answer(request, writer)
+        return None
+    return writer.write(schema, _fitting(schema, response))
+
+
+def _known_before(lookup: Lookup, request: Request, writer: Normalization, response: Any) -> Any:
+    """The value of a delete, as long as the entity is known; UNDEFINED where the response was of something else."""
+    if not isinstance(request.rules.schema, Deletion):
+        return UNDEFINED
+    contents = lookup.contents
+    contents.refresh()
+    base = contents.base
+    reader = reader_of(base, request.args, contents.memo if contents.view is base else Memo())
+
+    def read(schema: EntitySchema, pk: str) -> Any:
+        found = reader.read(schema, pk)
+        return None if isinstance(found, Sentinel) else found
+
+    return known_before(writer.deleted, response, request, read)
 
 
 def _extend_list(request: Request, schema: Schema | None, page: Any, key: str, change: Change) -> None:
@@ -301,7 +365,7 @@ def echo(lookup: Lookup, request: Request, writer: Normalization, response: Any)
     """The value of a fetch: the response in its own shape, in which every entity is the instance that a read gives."""
     schema, contents = request.rules.schema, lookup.contents
     if schema is None:
-        return read_only(response)
+        return writer.change.results[request.key]
     contents.refresh()
     base, view = contents.base, contents.view
     if type(schema) is EntitySchema and type(writer.result) is str and view is base:

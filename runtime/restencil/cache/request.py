@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
@@ -37,12 +37,32 @@ class Asker(Protocol):
         ...
 
 
+class Siblings(Protocol):
+    """The other members of a resource, as far as the answer of a mutation concerns them."""
+
+    @property
+    def path_names(self) -> Sequence[str]:
+        """The parameters of the mutation's path."""
+        ...
+
+    def item_key(self, args: tuple[Any, ...], /) -> str | None:
+        """The key of `get` for the same path; None where there is none."""
+        ...
+
+    def lists_test(self, args: tuple[Any, ...], /) -> Callable[[str], bool]:
+        """Tells the keys of the lists under the same path."""
+        ...
+
+
 class Rules:
     """What holds for all requests of one endpoint, as far as the cache minds; lengths are in milliseconds.
 
     `raw_schema` is the schema as it was written; `adopts` says that a response was decoded for its call alone, so that
-    its objects may become records as they are. `needs` are the fields that an entity which came with other responses
-    must have to answer, `path_params` the parameters that say which entity is meant; None: all do.
+    its objects may become records as they are; `has_body` that the last argument is a body. `needs` are the fields that
+    an entity which came with other responses must have to answer, `path_params` the parameters that say which entity is
+    meant; None: all do. `strict_shape`, `replace`
+    and `empty` say what becomes of a response, `siblings` which other requests are of the same entity. `raw_returns` is
+    a schema that says, where there is no other, what a response is decoded to; nothing of it goes into tables.
     """
 
     def __init__(
@@ -62,6 +82,12 @@ class Rules:
         needs: Iterable[str] = (),
         path_params: frozenset[str] | None = None,
         validate: str | None = None,
+        has_body: bool = False,
+        strict_shape: bool = False,
+        replace: bool = False,
+        empty: str | None = None,
+        siblings: Siblings | None = None,
+        raw_returns: Any = None,
     ) -> None:
         self.raw_schema = raw_schema
         self.side_effect = side_effect
@@ -74,6 +100,12 @@ class Rules:
         self.adopts = adopts
         self.total = total
         """Where a response says how many items its list has in all, if it does: names in JSON."""
+        self.has_body = has_body
+        self.strict_shape = strict_shape
+        self.replace = replace
+        self.empty = empty
+        self.siblings = siblings
+        self.raw_returns = raw_returns
         self.list_key = list_key
         """Of an endpoint whose responses are pages of a list: the key of the list, from a page's arguments."""
         self.simulated = side_effect and get_optimistic_response is not None
@@ -100,6 +132,11 @@ class Rules:
             telling = None if self.path_params is None else self.path_params | model.telling
             found = self._demands[model] = needed, telling
         return found
+
+    @cached_property
+    def returns(self) -> Schema | None:
+        """The schema that `raw_returns` stands for, looked up at first use."""
+        return schema_of(self.raw_returns)
 
 
 class Request:

@@ -120,6 +120,12 @@ class Endpoint(Generic[P, R]):
     needs: Sequence[str] | None
     strict_keywords: bool | None
     validate: str | None
+    strict: bool | None
+    strict_shape: bool | None
+    replace: bool | None
+    empty: str | None
+    siblings: Any
+    returns: Any
     error_policy: Any
     get_optimistic_response: Any
     update: Any
@@ -236,6 +242,12 @@ class Endpoint(Generic[P, R]):
             update=self.update,
             adopts=self.plan.decodes,
             total=_total_of(self.pagination),
+            has_body=self.has_body,
+            strict_shape=bool(self.strict_shape),
+            replace=bool(self.replace),
+            empty=self.empty,
+            siblings=self.siblings,
+            raw_returns=self.returns,
             list_key=None if self.remove_cursor is None else cast("Endpoint[..., Any]", self).key,
             needs=self.needs or (),
             path_params=self.path_params,

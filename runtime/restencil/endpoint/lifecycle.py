@@ -19,6 +19,7 @@ from ..base.transport import BlockingTransport, ImpliedHeader, reported, url_of
 from .bodies import is_json_body, json_text
 from .direct import transport_for
 from .options import BODILESS
+from .payloads import presumed
 
 if TYPE_CHECKING:
     from ..base.transport import AwaitingTransport
@@ -56,6 +57,10 @@ class Lifecycle(Protocol):
     @property
     def content(self) -> str | None: ...
     @property
+    def empty(self) -> str | None: ...
+    @property
+    def siblings(self) -> Any: ...
+    @property
     def body_format(self) -> str | None: ...
     @property
     def has_body(self) -> bool: ...
@@ -76,7 +81,10 @@ def lifecycle(endpoint: Lifecycle, args: tuple[Any, ...]) -> Steps:
     init = yield from _outcome(endpoint, "get_request_init", endpoint.get_request_init(_body(endpoint, args)))
     response = yield from _outcome(endpoint, "fetch_response", endpoint.fetch_response(url, init))
     value = yield from _outcome(endpoint, "parse_response", endpoint.parse_response(response))
-    return (yield from _outcome(endpoint, "process", endpoint.process(value, *args)))
+    value = yield from _outcome(endpoint, "process", endpoint.process(value, *args))
+    if value is None and endpoint.empty == "merge" and endpoint.side_effect:
+        return presumed(endpoint, args, response)
+    return value
 
 
 def _outcome(endpoint: Lifecycle, hook: str, value: Any) -> Steps:
@@ -212,17 +220,22 @@ async def _parsed_later(endpoint: Lifecycle, response: Any, content: Awaitable[b
 
 
 def _parsed(endpoint: Lifecycle, response: Any, content: bytes) -> Any:
-    wanted = endpoint.content
+    schema, wanted = endpoint.schema, endpoint.content
+    may_be_odd = getattr(schema, "takes_anything", False)
+    if not content and (may_be_odd or endpoint.empty in ("merge", "none")) and has_schema(schema):
+        return None
     kind = str(response.headers.get("content-type", "")).lower()
     if wanted == "json" or (wanted is None and "json" in kind):
         try:
             return decode_json(content)
         except ValueError as error:
+            if may_be_odd:
+                return None
             raise _malformed(response, kind, content, error) from error
     if wanted == "bytes":
         return content
     binary = wanted is None and bool(kind) and _TEXTUAL(kind) is None
-    if not has_schema(endpoint.schema) or endpoint.plan.own_process or wanted == "text":
+    if not has_schema(schema) or endpoint.plan.own_process or wanted == "text":
         return content if binary else _text(response, content)
     raise _unexpected(endpoint.name, response, kind, None if binary else _text(response, content))
 

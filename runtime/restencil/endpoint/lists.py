@@ -28,6 +28,10 @@ class Listing(Protocol):
     def pagination_field(self) -> str | None: ...
     @property
     def signatures(self) -> Mapping[str, Any] | None: ...
+    @property
+    def strict(self) -> bool | None: ...
+    @property
+    def empty(self) -> str | None: ...
     def key(self, /, *args: Any, **kwargs: Any) -> str: ...
     def extend(self, **options: Any) -> Any: ...
 
@@ -52,6 +56,8 @@ def changer(listing: Listing, member: str, derived: dict[str, Any]) -> Any:
             options["path"] = listing.item_path or listing.path
         else:
             options["optimistic_payload"] = "entries" if member == "assign" else "merged"
+            if listing.strict and listing.empty is None and member != "assign":
+                options["empty"] = "merge"
         options.update(_options(listing, member))
         found = derived[member] = listing.extend(**options)
     return found

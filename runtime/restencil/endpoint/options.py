@@ -121,6 +121,13 @@ OPTIONS: Final[Mapping[str, Option]] = {
     "update": _VALUE,
     "refresh": _VALUE,
     "retries": _VALUE,
+    # What its answers may be, and what becomes of them
+    "strict": _VALUE,
+    "strict_shape": _VALUE,
+    "replace": _VALUE,
+    "empty": Option(check=_one_of("error", "merge", "none"), http=True),
+    "siblings": _VALUE,
+    "returns": _VALUE,
     # Lists
     "item_path": _VALUE,
     "pagination": _VALUE,

@@ -242,7 +242,16 @@ class PathTemplate:
             matches = self._matches = re.compile(self._pattern(), re.DOTALL | re.IGNORECASE).fullmatch
         return matches(text) is not None
 
-    def _pattern(self) -> str:
+    def params_of(self, path: str) -> dict[str, str] | None:
+        """The parameters for which the template gives the end of this path, as text; None where it is another's."""
+        found = re.fullmatch(f".*?{self._pattern(groups=True)}", path, re.DOTALL)
+        if found is None or self.has_query:
+            return None
+        names = [part.name for part in self.parts if isinstance(part, Param)]
+        pairs = zip(names, found.groups(), strict=True)
+        return {name: urls.unquote(text) for name, text in pairs if text is not None}
+
+    def _pattern(self, *, groups: bool = False) -> str:
         pattern: list[str] = []
         in_query = False
         segments = self._segments_with_params
@@ -253,6 +262,8 @@ class PathTemplate:
                 continue
             # Text that is a whole segment is refused where it is empty; anything else may be.
             value = "[^/#?&]*" if in_query else "[^/#?]+" if [part] in segments else "[^/#?]*"
+            if groups:
+                value = f"({value})"
             prefix = re.escape(part.prefix)
             pattern.append(f"(?:{prefix}{value})?" if part.optional else f"{prefix}{value}")
         return "".join(pattern) + ("(?:&.*|/)?" if self.has_query else "/?")

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
-from ..base.values import is_mapping, is_sequence
+from ..base.lazy import urls
+from ..base.transport import url_of
+from ..base.values import Presumed, is_mapping, is_sequence
 from ..schema.entity import entity_of
-from ..schema.record import to_wire
+from ..schema.record import annotation_of, to_wire
 
 if TYPE_CHECKING:
     from .endpoint import Endpoint
@@ -56,6 +58,27 @@ def _patched(endpoint: Endpoint[..., Any], snapshot: Any, *args: Any) -> Any:
 def _params(endpoint: Endpoint[..., Any], snapshot: Any, *args: Any) -> Any:
     """The parameters alone."""
     return url_params(endpoint, args)
+
+
+def presumed(endpoint: Any, args: tuple[Any, ...], response: Any) -> Presumed | None:
+    """What an answer without content counts as: the parameters with the body over them, what is no field left out.
+
+    The primary key of what was created is told by the header `Location`, where that fits the path of `get`. None where
+    nothing is known of the record.
+    """
+    entity, body = entity_of(endpoint.schema), _body(endpoint, args)
+    if entity is None or not (body is None or is_mapping(body)):
+        return None
+    fields = {field.in_json: field for field in entity.__model__.fields.values()}
+    location = response.headers.get("location")
+    found: dict[str, Any] = {}
+    if location and endpoint.siblings is not None:
+        placed = endpoint.siblings.params_of(urls.urljoin(url_of(response), location))
+        for name, text in cast("Mapping[str, str]", to_wire(placed or {}, entity)).items():
+            is_number = name in fields and annotation_of(entity, fields[name]) in (int, int | None)
+            found[name] = int(text) if is_number and text.isdecimal() else text
+    record = {**_merged(endpoint, None, *args), **found}
+    return Presumed({name: value for name, value in record.items() if name in fields})
 
 
 PAYLOADS: Final[Mapping[str, Payload]] = {

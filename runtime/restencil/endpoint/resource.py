@@ -7,10 +7,11 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, Final, Generic, cast, overload
 
+from ..base.lazy import urls
 from ..base.values import described
 from ..schema.collection import Collection
 from ..schema.containers import Union
-from ..schema.derived import Invalidate
+from ..schema.derived import Deletion
 from ..schema.entity import EntitySchema
 from ..schema.notation import schema_name, schema_of
 from .endpoint import Endpoint
@@ -105,11 +106,62 @@ class Declaration:
         else:
             shared: Mapping[str, Any] = resource.__options__ if resource is not None else {}
             given = {**_inherited(self.member, shared, given), **given}
+            if resource is not None:
+                given.setdefault("siblings", Siblings(resource, self.member))
         built = type(declared).assembled(given, base)
         if "name" not in given and resource is not None and self.member:
             built.__dict__.pop("name", None)
             built.__dict__["_naming"] = lambda: f"{_title(resource, built)}.{self.member}"
         return built
+
+
+class Siblings:
+    """The other members of a resource, as far as the answer of a mutation concerns them."""
+
+    def __init__(self, resource: type[Resource[Any]], member: str) -> None:
+        self._resource = resource
+        self._member = member
+
+    @property
+    def path_names(self) -> tuple[str, ...]:
+        """The parameters of the path of the member that asks."""
+        asking = _rest_member(self._resource, self._member)
+        return () if asking is None else tuple(sorted(path_template(asking.path).names))
+
+    def item_key(self, args: tuple[Any, ...]) -> str | None:
+        """The key of `get` for the same path; None where there is none."""
+        get = _rest_member(self._resource, "get")
+        params = self._params(args)
+        if get is None or not path_template(get.path).names.issuperset(params):
+            return None
+        return _key(get, params)
+
+    def lists_test(self, args: tuple[Any, ...]) -> Callable[[str], bool]:
+        """Tells the keys of the lists under the same path; where that cannot be told, those of every path."""
+        listing = _rest_member(self._resource, "get_list")
+        if listing is None:
+            return lambda key: False
+        names, params = path_template(listing.path).names, self._params(args)
+        key = _key(listing, {name: value for name, value in params.items() if name in names})
+        if key is None:
+            return listing.test_key
+        return lambda other: other == key or other.startswith(f"{key}?")
+
+    def params_of(self, url: str) -> dict[str, str] | None:
+        """The parameters of `get` for which its path is that of this URL."""
+        get = _rest_member(self._resource, "get")
+        return None if get is None else path_template(get.path).params_of(urls.urlsplit(url).path)
+
+    def _params(self, args: tuple[Any, ...]) -> dict[str, Any]:
+        given = args[0] if args and isinstance(args[0], Mapping) else {}
+        return {name: given[name] for name in self.path_names if given.get(name) is not None}
+
+
+def _key(endpoint: RestEndpoint[..., Any], params: dict[str, Any]) -> str | None:
+    try:
+        return endpoint.key(params)
+    except (TypeError, ValueError):
+        return None
 
 
 def _title(resource: type[Resource[Any]], endpoint: RestEndpoint[..., Any]) -> str:
@@ -181,6 +233,10 @@ def _inherited(member: str, shared: Mapping[str, Any], given: Mapping[str, Any])
             options["item_path"] = path
     if member == "delete":
         options["process"] = delete_result
+    if shared.get("strict") and "replace" not in options and member == "update":
+        options["replace"] = True
+    if shared.get("strict") and "empty" not in options and member in ("update", "partial_update"):
+        options["empty"] = "merge"
     if member in _PAYLOADS:
         options["optimistic_payload"] = _PAYLOADS[member]
     return options
@@ -196,7 +252,7 @@ def _member_schema(member: str, schema: Any, shared: Mapping[str, Any]) -> Any:
         given = {name: shared[name] for name in ("non_filter_argument_keys", "follow") if shared.get(name) is not None}
         return kind([schema], **given)
     if member == "delete" and isinstance(schema_of(schema), EntitySchema | Union):
-        return Invalidate(schema)
+        return Deletion(schema)
     return schema
 
 

@@ -68,6 +68,10 @@ class RestEndpoint(Endpoint[P, R]):
     | `signal` | an `AbortController().signal` |
     | `follow_see_other` | a change that is answered by 303 goes on with a GET; other redirects of a change are errors |
     | `client` | an `httpx.Client` or `httpx.AsyncClient` for direct calls |
+    | `strict` | what real servers need: `strict_shape=True`, `empty="none"` for mutations; of a resource see there |
+    | `strict_shape` | an object where a list stands, or the other way round, is an error |
+    | `replace` | the answer replaces the record, and is not merged into it |
+    | `empty` | what an answer without content is to a mutation: `error`, `none`, or `merge`, which is what was sent |
     | `wire` | keyword names that are other names in the URL, as `{"order_by": "orderBy"}` |
 
     The methods below may be overridden in a subclass or given as options; `get_request_init`, `get_headers`,
@@ -108,6 +112,11 @@ class RestEndpoint(Endpoint[P, R]):
                     members[name] = copy_in(OPTIONS[name].default)
         members["method"] = method_of(kind, given, getattr(base, "method", None))
         members["side_effect"] = http_side_effect_of(kind, given, None if base is None else base.side_effect)
+        if self.strict:
+            if self.strict_shape is None:
+                members["strict_shape"] = True
+            if self.empty is None and self.side_effect:
+                members["empty"] = "none"
         members["_has_body"] = (
             self.method not in ("GET", "DELETE") and self.method not in BODILESS and self.body is not None
         )
@@ -115,6 +124,7 @@ class RestEndpoint(Endpoint[P, R]):
         members["plan"] = Plan(
             own if self.remove_cursor is None else own | {"key"},
             streams=self.content == "stream",
+            presumes=self.empty == "merge",
             template=self._template,
             keywords_are_params=not (self.deprecated is not None or self._defaults or self.wire or self._has_body),
         )

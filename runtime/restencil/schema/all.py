@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ..base.values import EVERYTHING, INVALID, UNDEFINED, ReadOnlyList, Sentinel, is_mapping
-from .containers import Attribute, Choice, item_schema, items_of
+from .containers import Attribute, Choice, check_shape, item_schema, items_of
 from .entity import EntitySchema
 from .protocol import Echo, Reader, Schema, Writer, definitions, title_of
 from .stored import record_of
@@ -57,7 +57,13 @@ class All(Schema):
     def title(self) -> str:
         return title_of(self.item, "All")
 
+    def normalize_scalar(self, value: Any, writer: Writer) -> Any:
+        check_shape(self, value, writer, "a list")
+        return value
+
     def normalize(self, value: Any, parent: Any, key: str | None, writer: Writer) -> Any:
+        if not isinstance(value, list):
+            check_shape(self, value, writer, "a list")
         for schema in self.entities():
             writer.open_table(schema.table_key)  # an empty list is a list: from now on the list is known
         for entry in items_of(value):

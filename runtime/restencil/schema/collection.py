@@ -10,7 +10,7 @@ from typing import Any, Final, NoReturn, TypeAlias, cast
 from ..base.errors import ProcessingError
 from ..base.lazy import json
 from ..base.values import SEQUENCE, UNDEFINED, ReadOnlyList, is_dict, is_list, is_mapping, same_json, text_of
-from .containers import Choice, List, Object, Values, item_identity, items_of
+from .containers import Choice, List, Object, Values, check_shape, item_identity, items_of
 from .entity import EntitySchema
 from .notation import schema_of
 from .protocol import CollectionNode, Echo, Reader, Schema, Writer
@@ -219,11 +219,16 @@ class Collection(CollectionNode):
         writer.write_collection(self.table_key, pk, self.normalize_items(value, parent, key, writer), self)
         return pk
 
+    def normalize_scalar(self, value: Any, writer: Writer) -> Any:
+        check_shape(self, value, writer, "an object" if self.is_map else "a list")
+        return value
+
     def normalize_items(self, value: Any, parent: Any, key: str | None, writer: Writer) -> Any:
         """The stored form of the items: a list or dict of primary keys."""
         if not isinstance(value, (list, Mapping)):
             raise ProcessingError(f"expected a list of {self.title}, found {value!r:.100}{writer.where}")
         if self.is_map and is_list(value):
+            check_shape(self, value, writer, "an object")
             value = {str(place): entry for place, entry in enumerate(value)}
         stored = writer.visit(self.inner, value, parent, key)
         return stored if self.is_map else [entry for entry in stored if entry is not None]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeAlias
 
-from ..base.lazy import logger
+from ..base.errors import ProcessingError
+from ..base.lazy import json, logger
 from ..base.values import (
     DICT,
     INVALID,
@@ -15,7 +16,9 @@ from ..base.values import (
     UNDEFINED,
     ReadOnlyDict,
     ReadOnlyList,
+    described,
     is_mapping,
+    kind_of,
     read_only,
 )
 from .entity import EntitySchema, is_falsy
@@ -99,6 +102,8 @@ class Choice(Schema):
     def normalize(self, value: Any, parent: Any, key: str | None, writer: Writer) -> Any:
         name, schema = self.select(value, parent, key)
         if schema is None:
+            if not isinstance(value, Mapping):
+                check_shape(self, value, writer, "an object")
             self.warn_of(value)
             return value
         if callable(self.attribute):
@@ -224,6 +229,27 @@ def item_identity(schema: Schema | None) -> Any:
     return schema
 
 
+def check_shape(schema: Schema, value: Any, writer: Writer, expected: str) -> None:
+    """Raises ProcessingError for a value of another shape, where the shape is checked."""
+    if writer.strict and value is not None:
+        kinds = {
+            dict: "an object",
+            list: "a list",
+            str: "a text",
+            bool: "a boolean",
+            int: "a number",
+            float: "a number",
+        }
+        try:
+            shown = json.dumps(value, default=str, ensure_ascii=False)
+        except (TypeError, ValueError):
+            shown = repr(value)
+        raise ProcessingError(
+            f"expected {expected} of {schema.title}, found {kinds.get(kind_of(value), described(value))}: "
+            f"{shown[:200]}{writer.where}; nothing is stored: write the schema as what the server answers"
+        )
+
+
 def items_of(value: Any) -> Iterator[Any]:
     """The items of a list; a dict is treated as the list of its values."""
     return iter(value.values()) if isinstance(value, MAPPING) else iter(value)
@@ -243,7 +269,13 @@ class List(ItemHolder):
             )
         super().__init__(raw[0], None, "list")
 
+    def normalize_scalar(self, value: Any, writer: Writer) -> Any:
+        check_shape(self, value, writer, "a list")
+        return value
+
     def normalize(self, value: Any, parent: Any, key: str | None, writer: Writer) -> Any:
+        if not isinstance(value, list):
+            check_shape(self, value, writer, "a list")
         item = self.item
         visit = writer.visit
         stored = [visit(item, entry, parent, key) for entry in items_of(value)]
@@ -293,9 +325,13 @@ class Values(ItemHolder):
         model = None if self.item is None else self.item.wire_model
         return {name: to_wire(value, model) for name, value in members.items()}
 
+    def normalize_scalar(self, value: Any, writer: Writer) -> Any:
+        check_shape(self, value, writer, "an object")
+        return value
+
     def normalize(self, value: Any, parent: Any, key: str | None, writer: Writer) -> Any:
         if not isinstance(value, MAPPING):
-            return value  # the shape is not checked here, and a list is no map
+            return self.normalize_scalar(value, writer)
         item = self.item
         return {name: writer.visit(item, entry, value, name) for name, entry in value.items() if entry is not None}
 
@@ -430,9 +466,13 @@ class Object(Schema):
                 out[json_name] = to_wire(value, None if schema is None else schema.wire_model)
         return out
 
+    def normalize_scalar(self, value: Any, writer: Writer) -> Any:
+        check_shape(self, value, writer, "an object")
+        return value
+
     def normalize(self, value: Any, parent: Any, key: str | None, writer: Writer) -> Any:
         if not isinstance(value, Mapping):
-            return value
+            return self.normalize_scalar(value, writer)
         record: dict[str, Any] = {**value}
         for name, schema in self.members.items():
             if name in record:

@@ -114,6 +114,16 @@ class Invalidate(Schema):
         return UNDEFINED
 
 
+class Deletion(Invalidate):
+    """What `delete` of a resource answers: it succeeded, whatever that is.
+
+    Which entity is gone is told by the answer, by the URL parameters, or by what is stored; the value is the entity as
+    it was known.
+    """
+
+    takes_anything = True
+
+
 class Query(Schema):
     """What `process(value, *args)` makes of another schema's value, computed at each read and memoized."""
 

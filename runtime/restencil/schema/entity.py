@@ -173,6 +173,19 @@ class EntitySchema(EntityNode):
             return before, times
         return model.stored({**cast("Mapping[str, Any]", merged)}), times
 
+    def replaced(self, before: Any, before_meta: Meta, record: dict[str, Any], meta: Meta) -> tuple[Any, Meta]:
+        model = self.model
+        if before is INVALID:
+            return self.merged(before, before_meta, record, meta)
+        existing = record_of(before)
+        if model.should_reorder is None:
+            older = meta.fetched_at < before_meta.fetched_at
+        else:
+            older = model.should_reorder(before_meta, meta, _shown(existing), record)
+        if older:
+            return before, before_meta
+        return (before if same_json(existing, record) else model.stored({**record})), meta
+
     def _no_object(self, value: Any, writer: Writer) -> ProcessingError:
         if isinstance(value, list):
             shown = json.dumps(value[:3], default=str)[:300]
@@ -202,6 +215,8 @@ class EntitySchema(EntityNode):
     def denormalize(self, stored: Any, reader: Reader) -> Any:
         if isinstance(stored, DICT):
             return reader.entity_from_record(self, stored)
+        if isinstance(stored, Record):
+            return stored
         # A class that shares the table may have stored a list here, which names no entity.
         return UNDEFINED if isinstance(stored, LIST) else reader.entity(self, stored)
 

@@ -28,6 +28,8 @@ class Writer(Protocol):
     """The endpoint's arguments."""
     where: str
     """A phrase for the end of errors that says which response this is, or nothing."""
+    strict: bool
+    """Whether a value of another shape than the schema's is refused."""
     enclosing: tuple[Mapping[str, Any], str] | None
     """The processed record of the entity that is being normalized, and the field."""
     written: dict[tuple[int, str], str]
@@ -183,6 +185,9 @@ class Schema:
     many: ClassVar[bool] = False
     """Whether a value of it is a list of values."""
 
+    takes_anything: ClassVar[bool] = False
+    """Whether any answer will do, even one that is no JSON."""
+
     written_as: Any = None
     """The list or dict that it was written as, if it was."""
 
@@ -288,6 +293,10 @@ class EntityNode(Schema):
 
     def merged(self, before: Any, before_meta: Meta, record: dict[str, Any], meta: Meta) -> tuple[Any, Meta]:
         """What the table is to hold, and its times, where it held `before` and a record comes."""
+        raise NotImplementedError
+
+    def replaced(self, before: Any, before_meta: Meta, record: dict[str, Any], meta: Meta) -> tuple[Any, Meta]:
+        """What the table is to hold, and its times, where a record comes that replaces what it held."""
         raise NotImplementedError
 
     def instance(

@@ -25,6 +25,7 @@ class Functools(
     url_prefix="https://awk.example/%7Bv%7D",
     request_init={"headers": {"X-Weird": "a\"b'c\\d {e} #f"}},
     strict_keywords=True,
+    strict=True,
     follow=True,
 ):
     @_restencil.rest(needs=("cls",))

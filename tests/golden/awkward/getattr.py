@@ -84,6 +84,7 @@ class Getattr(
     url_prefix="https://awk.example/%7Bv%7D",
     request_init={"headers": {"X-Weird": "a\"b'c\\d {e} #f"}},
     strict_keywords=True,
+    strict=True,
     follow=True,
 ):
     @restencil.rest(needs=("collections", "Atlas", "others"))

@@ -42,6 +42,7 @@ class Importlib(
     url_prefix="https://awk.example/%7Bv%7D",
     request_init={"headers": {"X-Weird": "a\"b'c\\d {e} #f"}},
     strict_keywords=True,
+    strict=True,
     deprecated="",
     follow=True,
 ):

@@ -64,6 +64,7 @@ class Articles(
     strict_keywords=True,
     data_expiry_length=60_000,
     error_policy=restencil.soft_on_server_error,
+    strict=True,
     optimistic=True,
     non_filter_argument_keys=("orderBy",),
     follow=True,

@@ -45,6 +45,7 @@ class Users(
     strict_keywords=True,
     data_expiry_length=60_000,
     error_policy=restencil.soft_on_server_error,
+    strict=True,
     follow=True,
 ):
     """The people of the blog."""

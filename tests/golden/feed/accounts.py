@@ -22,6 +22,7 @@ class Accounts(
     schema=schema.Lazy("._entities:Account", __name__),
     url_prefix="https://feed.example",
     strict_keywords=True,
+    strict=True,
 ):
     @restencil.rest(needs=("handle", "followers"))
     def get(self, *, id: int) -> Account:

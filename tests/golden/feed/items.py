@@ -50,6 +50,7 @@ class Items(
     ),
     url_prefix="https://feed.example",
     strict_keywords=True,
+    strict=True,
     follow=True,
 ):
     @restencil.rest(

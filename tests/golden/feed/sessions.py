@@ -39,6 +39,7 @@ class Sessions(
     schema=Session,
     url_prefix="https://feed.example",
     strict_keywords=True,
+    strict=True,
 ):
     @restencil.rest(needs=("account", "expires_at"))
     def get(self, *, token: str) -> Session:

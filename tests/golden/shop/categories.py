@@ -46,6 +46,7 @@ class Categories(
     error_expiry_length=2000,
     timeout=10_000,
     retries=2,
+    strict=True,
     follow=True,
 ):
     @restencil.rest(needs=("name",))

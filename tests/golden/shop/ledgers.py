@@ -42,6 +42,7 @@ class Ledgers(
     error_expiry_length=2000,
     timeout=10_000,
     retries=2,
+    strict=True,
     deprecated="Moves to another service.",
 ):
     """Accounts by name.

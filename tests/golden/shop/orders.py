@@ -91,6 +91,7 @@ class Orders(
     error_expiry_length=2000,
     timeout=10_000,
     retries=2,
+    strict=True,
     optimistic=True,
     body=schema.Object({"state": None, "notes": None}),
     follow=True,

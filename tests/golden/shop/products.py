@@ -132,6 +132,7 @@ class Products(
     error_expiry_length=2000,
     timeout=10_000,
     retries=2,
+    strict=True,
     non_filter_argument_keys=("order_by", "page_size"),
     follow=True,
 ):
@@ -294,6 +295,7 @@ class Products(
     @restencil.rest(
         path="/products/:id/prices",
         schema=None,
+        returns=[Money],
         process=restencil.lazy_function("shop_hooks:prices_of"),
     )
     def price_history(self, *, id: int) -> list[Money]:

@@ -38,6 +38,7 @@ class Todos(
     schema=Todo,
     url_prefix="https://todo.example/api",
     strict_keywords=True,
+    strict=True,
     optimistic=True,
     follow=True,
 ):

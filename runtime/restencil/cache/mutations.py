@@ -1,0 +1,226 @@
+"""What the answer of a mutation means where it says little: which entity is gone, and what an empty answer brings.
+
+Everything is written into the change of the pass, so that it happens with the answer or not at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ..base.errors import ProcessingError
+from ..base.lazy import logger
+from ..base.values import INVALID, SCALARS, UNDEFINED, Presumed, is_mapping, text_of
+from ..schema.collection import Adder, identity_of_text
+from ..schema.containers import Choice
+from ..schema.entity import EntitySchema, usable_pk
+from ..schema.stored import record_of
+from .tables import Tables
+
+if TYPE_CHECKING:
+    from ..schema.derived import Deletion
+    from ..schema.protocol import Schema
+    from .normalize import Normalization
+    from .request import Request
+
+
+class Gone(NamedTuple):
+    """An entity that a delete was of; `name` is its name in a polymorphic schema."""
+
+    name: Any
+    schema: EntitySchema
+    pk: str
+
+
+# --- delete -----------------------------------------------------------------------------------------------------------
+
+
+def delete(schema: Deletion, response: Any, request: Request, writer: Normalization) -> Any:
+    """Marks the entity that a delete was of as gone; returns the result to store, UNDEFINED where none is known.
+
+    It is the one that the answer names, else that of the URL parameters, else the one that `get` has given for them,
+    else the only one whose fields have their values. Where there is none, the lists under the path turn stale.
+    """
+    params = _params(request)
+    found = (
+        _named(schema.item, response, params, writer)
+        or _named(schema.item, params, params, writer)
+        or _known(schema.item, request, writer)
+        or _looked_up(schema, request, params, writer)
+    )
+    if not found:
+        logger.info("%s: it is not known which entity was deleted; the lists under its path turn stale", request.key)
+        siblings = request.rules.siblings
+        if siblings is not None:
+            _expire(writer, siblings.lists_test(request.args))
+        return UNDEFINED
+    for gone in found:
+        writer.write_invalid(gone.schema.table_key, gone.pk)
+    writer.deleted = [(gone.schema, gone.pk) for gone in found]
+    name, _, pk = found[0]
+    return {"id": pk, "schema": name} if isinstance(schema.item, Choice) else pk
+
+
+def _named(item: Schema | None, value: Any, params: Mapping[str, Any], writer: Normalization) -> list[Gone]:
+    """What an answer, or the URL parameters, name: one entity, or of a polymorphic resource those with this key."""
+    if is_mapping(value):
+        if isinstance(item, EntitySchema):
+            return _gone(None, item, _pk_of(item, value, writer))
+        if not isinstance(item, Choice):
+            return []
+        name, chosen = item.select(value, value, None)
+        if isinstance(chosen, EntitySchema):
+            return _gone(name, chosen, _pk_of(chosen, value, writer))
+        if not item.undecided(value, value, None):
+            return []
+        return _held(item, lambda schema: schema.lenient_pk(value, writer.args), writer)
+    pk = usable_pk(value) if type(value) in SCALARS and value != "" else None
+    if pk is None:
+        return []
+    if isinstance(item, Choice):
+        return _held(item, lambda schema: pk, writer)
+    if not isinstance(item, EntitySchema):
+        return []
+    # A text such as "deleted" names nothing where something else is known.
+    speaks = writer.is_stored(item.table_key, pk) or item.lenient_pk(params, writer.args) is None
+    return _gone(None, item, pk if speaks else None)
+
+
+def _gone(name: Any, schema: EntitySchema, pk: str | None) -> list[Gone]:
+    return [] if pk is None else [Gone(name, schema, pk)]
+
+
+def _held(item: Choice, pk_of: Callable[[EntitySchema], str | None], writer: Normalization) -> list[Gone]:
+    """In each table that holds it, what a primary key of unknown type names."""
+    found: list[Gone] = []
+    for name, schema in _entities(item):
+        pk = pk_of(schema)
+        if pk is not None and writer.is_stored(schema.table_key, pk):
+            found.append(Gone(name, schema, pk))
+    return found
+
+
+def _entities(item: Schema | None) -> Iterator[tuple[Any, EntitySchema]]:
+    pairs = item.mapping.items() if isinstance(item, Choice) else ((None, item),)
+    return ((name, schema) for name, schema in pairs if isinstance(schema, EntitySchema))
+
+
+def _pk_of(schema: EntitySchema, value: Mapping[str, Any], writer: Normalization) -> str | None:
+    """The primary key of an object, None where it has none, or is none of the entity's."""
+    try:
+        process = schema.model.process
+        processed = None if process is None else process(value, value, None, writer.args)
+        return schema.model.pk(
+            schema.model.with_pk(value if processed is None else processed), value, None, writer.args
+        )
+    except (AttributeError, KeyError, TypeError, ValueError, ProcessingError):
+        return None
+
+
+def _known(item: Schema | None, request: Request, writer: Normalization) -> list[Gone]:
+    """The entity that is stored as result of `get` under the same path arguments."""
+    siblings = request.rules.siblings
+    key = None if siblings is None else siblings.item_key(request.args)
+    stored = UNDEFINED if key is None else writer.below.result(key)
+    name, pk = (stored.get("schema"), stored.get("id")) if isinstance(stored, dict) else (None, stored)
+    return [Gone(name, schema, pk) for other, schema in _entities(item) if other == name and isinstance(pk, str)]
+
+
+def _looked_up(deletion: Deletion, request: Request, params: Mapping[str, Any], writer: Normalization) -> list[Gone]:
+    """The only entity whose fields have the values of the path's parameters, each of which has to name one."""
+    siblings = request.rules.siblings
+    names = list(params) if siblings is None else [name for name in siblings.path_names if params.get(name) is not None]
+    found: list[Gone] = []
+    for name, schema in _entities(deletion.item):
+        model = schema.model
+        fields = {field.in_json for field in model.fields.values()}
+        wanted = [(model.to_json.get(param, param), text_of(params[param])) for param in names]
+        if not wanted or not fields.issuperset(field for field, _ in wanted):
+            continue
+        for pk in list(writer.below.pks(schema.table_key)):
+            stored = writer.below.get(schema.table_key, pk)
+            if stored is UNDEFINED or stored is INVALID:
+                continue
+            record = record_of(stored)
+            if all(record.get(field) is not None and text_of(record[field]) == text for field, text in wanted):
+                found.append(Gone(name, schema, pk))
+    return found if len(found) == 1 else []
+
+
+def known_before(
+    deleted: list[tuple[EntitySchema, str]], response: Any, request: Request, read: Callable[[EntitySchema, str], Any]
+) -> Any:
+    """The value of a delete: the entity as it was known, else as the answer tells it whole, else None."""
+    for schema, pk in deleted:
+        found = read(schema, pk)
+        if found is not None:
+            return found
+        if is_mapping(response) and response != _params(request):
+            fields = schema.model.fields.values()
+            if all(field.in_json in response for field in fields if field.default is not None or field.required):
+                return schema.cls.from_js(response)
+    return None
+
+
+# --- empty answers ----------------------------------------------------------------------------------------------------
+
+
+def completed(presumed: Presumed, request: Request, writer: Normalization) -> dict[str, Any] | None:
+    """What an empty answer counts as, with a primary key; None where none is known."""
+    for _, schema in _entities(_entity_of(request.rules.schema)):
+        if schema.model.pk(presumed, None, None, request.args) is not None:
+            return dict(presumed)
+        for gone in _known(schema, request, writer):
+            stored = writer.record_before(schema.table_key, gone.pk)
+            if stored is not None:
+                return {**stored, **presumed}
+    return None
+
+
+def _entity_of(schema: Schema | None) -> Schema | None:
+    return schema.collection.item if isinstance(schema, Adder) else schema
+
+
+def without_answer(request: Request, writer: Normalization) -> None:
+    """A mutation succeeded and nothing is known of what it brought: what it may have changed turns stale."""
+    schema = request.rules.schema
+    logger.info(
+        "%s: the answer is empty, and no entity is known by it; what it may have changed turns stale", request.key
+    )
+    if isinstance(schema, Adder):
+        collection = schema.collection
+        accepts = (schema.create_filter or collection.create_collection_filter)(*request.args)
+        pks = {pk for pk in writer.below.pks(collection.table_key) if accepts(identity_of_text(pk))}
+        _expire(writer, lambda key: _mentions(writer.below.result(key), pks))
+    else:
+        expire_self(request, writer)
+
+
+def expire_self(request: Request, writer: Normalization) -> None:
+    """The result of `get` for the entity that the path's parameters name turns stale."""
+    siblings = request.rules.siblings
+    key = None if siblings is None else siblings.item_key(request.args)
+    if key is not None:
+        _expire(writer, key.__eq__)
+
+
+def _mentions(result: Any, pks: set[str]) -> bool:
+    if isinstance(result, dict):
+        return any(_mentions(member, pks) for member in result.values())
+    return isinstance(result, str) and result in pks
+
+
+def _expire(writer: Normalization, test: Callable[[str], bool]) -> None:
+    """Every result whose key the test accepts turns stale: shown still, and fetched by the next read."""
+    base = writer.below
+    if not isinstance(base, Tables):
+        return  # what is only expected of a mutation leaves nothing stale
+    base.settle()
+    for key, meta in list(base.key_metas.items()):
+        if key != "" and test(key):
+            writer.change.key_metas[key] = meta.with_expiry(1)
+
+
+def _params(request: Request) -> Mapping[str, Any]:
+    first = request.args[0] if request.args else None
+    return first if is_mapping(first) and not (len(request.args) == 1 and request.rules.has_body) else {}
