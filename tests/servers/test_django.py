@@ -236,7 +236,6 @@ async def test_what_is_deleted_is_gone_everywhere(suite: Suite) -> None:
     await suite.agrees()
 
 
-@pytest.mark.xfail(strict=True, reason="the value of a delete is what was known, never one made of defaults")
 async def test_the_value_of_a_delete_is_what_was_known(suite: Suite) -> None:
     """The author as it was; None where nothing was known of it."""
     await suite.api.authors.get(id=1)

@@ -148,7 +148,6 @@ async def test_lists_at_two_paths(suite: Suite, nested: bool) -> None:
     await suite.agrees()
 
 
-@pytest.mark.xfail(strict=True, reason="the answer of a PUT replaces the record: what it does not say is gone")
 async def test_what_put_leaves_out_is_gone(suite: Suite) -> None:
     """json-server keeps what is put, and nothing else."""
     assert (await suite.api.posts.get_list())[1].note == "n"

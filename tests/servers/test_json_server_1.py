@@ -114,7 +114,6 @@ async def test_what_is_created_is_sent_to_the_plain_path(suite: Suite) -> None:
     await suite.agrees()
 
 
-@pytest.mark.xfail(strict=True, reason="the answer of a PUT replaces the record: what it does not say is gone")
 async def test_what_put_leaves_out_is_gone(suite: Suite) -> None:
     """json-server keeps what is put, and nothing else."""
     assert (await suite.api.posts.get(id="2")).note == "n"

@@ -57,6 +57,8 @@ class Shape:
         if self.outcome.removed is not MISSING:
             silent = endpoint.standard and endpoint.process is None and isinstance(endpoint.schema, InvalidateOf)
             return Reply(HTTPStatus.NO_CONTENT) if silent else Reply(status, self.outcome.removed)
+        if endpoint.side_effect and endpoint.options.empty in ("merge", "none"):
+            return Reply(HTTPStatus.NO_CONTENT)
         if endpoint.content in ("text", "bytes", "stream"):
             return self._text(example)
         if entity_part(endpoint.schema) is None and example is not MISSING:
