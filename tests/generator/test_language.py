@@ -37,6 +37,7 @@ AROUND = {
     "collection": "resources: {{articles: {{path: /a/:id, schema: Todo, collection: {}}}}}",
     "pagination": "resources: {{articles: {{path: /a/:id, schema: Todo, pagination: {}}}}}",
     "page_size": "resources: {{articles: {{path: /a/:id, schema: Todo, pagination: {{style: page, size: {}}}}}}}",
+    "response": "resources: {{articles: {{path: /a/:id, schema: Todo, response: {}}}}}",
     "example": "resources: {{articles: {{path: /a/:id, schema: Todo, examples: {{get: {}}}}}}}",
     "entity_field": "entities: {{Article: {{fields: {{id: integer, field: {}}}}}}}",
     "object_field": "objects: {{Thing: {{field: {}}}}}",
@@ -144,8 +145,8 @@ def test_every_function_that_a_row_names_exists() -> None:
 
 
 def test_the_words_of_the_declaration_are_those_of_the_table() -> None:
-    """Options and scalars have a typed class each, which names the same."""
-    assert set(rows("options")) == set(d.Options.__slots__)
+    """Options (with what is said of answers) and scalars have a typed class each, which names the same."""
+    assert {*rows("options"), *rows("response")} == set(d.Options.__slots__)
     assert set(language.SCALARS) == set(get_args(d.ScalarName))
     assert set(language.MEMBERS) == {*d.STANDARD, *d.EXTENDERS} - {"create"}
     assert set(reference.pages()) == {"language.md", "problems.md"}
