@@ -52,7 +52,17 @@ def first_argument(*args: Any) -> Mapping[str, Any]:
     return dict(args[0]) if args and is_mapping(args[0]) else {}
 
 
-class Collection(CollectionNode):
+class _Whole(CollectionNode):
+    """A collection where a response shows all of it, and so a list or an object."""
+
+    is_map: bool
+
+    def normalize_scalar(self, value: Any, writer: Writer) -> Any:
+        check_shape(self, value, writer, "an object" if self.is_map else "a list")
+        return value
+
+
+class Collection(_Whole):
     """A list `Collection([S])` or map `Collection(Values(S))` that endpoints can add to.
 
     `args_key(*args)` gives its identity from the endpoint's arguments, `nest_key(parent, key)` from the entity that it
@@ -218,10 +228,6 @@ class Collection(CollectionNode):
         pk = self.pk(writer)
         writer.write_collection(self.table_key, pk, self.normalize_items(value, parent, key, writer), self)
         return pk
-
-    def normalize_scalar(self, value: Any, writer: Writer) -> Any:
-        check_shape(self, value, writer, "an object" if self.is_map else "a list")
-        return value
 
     def normalize_items(self, value: Any, parent: Any, key: str | None, writer: Writer) -> Any:
         """The stored form of the items: a list or dict of primary keys."""
