@@ -181,8 +181,8 @@ Notes: Any = create_resource(path="/notes/:id", schema=Note, url_prefix="http://
 Lax: Any = create_resource(path="/notes/:id", schema=Note, url_prefix="http://notes.example")
 BySlug: Any = create_resource(path="/notes/:slug", schema=Note, url_prefix="http://notes.example", strict=True)
 
-FIRST = {"id": 1, "title": "a", "slug": "one", "made": "server"}
-SECOND = {"id": 2, "title": "b", "slug": "two", "made": "server"}
+FIRST: dict[str, Any] = {"id": 1, "title": "a", "slug": "one", "made": "server"}
+SECOND: dict[str, Any] = {"id": 2, "title": "b", "slug": "two", "made": "server"}
 
 
 class Server:

@@ -57,7 +57,8 @@ class Other(Entity, key="PagesOther"):
 
 class Numbered(Resource[ControllerType], path="/numbered/:id", schema=Other, pagination_field="_page"):
     @rest_list(wire={"page": "_page"})
-    def get_list(self, *, page: int = 0) -> list[Other]: ...
+    def get_list(self, *, page: int = 0) -> list[Other]:
+        raise NotImplementedError
 
 
 def test_a_default_of_the_page_is_part_of_no_key_and_no_identity() -> None:

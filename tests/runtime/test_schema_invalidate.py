@@ -59,7 +59,7 @@ def test_a_text_or_number_is_the_primary_key(desk: Desk, answer: Any) -> None:
 
 
 def test_the_value_of_a_fetch(desk: Desk) -> None:
-    """The entity as it was known, whatever the answer; by hand what `Invalidate` is answered by, None for a bare key."""
+    """The entity as it was known, whatever the answer; by hand what `Invalidate` got, None for a bare key."""
     value = desk.answer(Articles.delete, {"id": 1, "title": "was"}, {"id": 1})
     assert (type(value), value.id, value.title) == (Article, 1, "")
     assert desk.answer(Articles.delete, "2", {"id": 2}).id == 2

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from ..base.errors import AbortError, ProcessingError
 from ..base.lazy import logger
 from ..base.twins import kept
-from ..base.values import UNDEFINED, Meta, Presumed, Sentinel, copy_in, read_only, same_json
+from ..base.values import DICT, LIST, SCALARS, UNDEFINED, Meta, Presumed, Sentinel, copy_in, read_only, same_json
 from ..schema.collection import list_result
 from ..schema.derived import Deletion, Invalidate
 from ..schema.entity import EntitySchema
@@ -311,10 +311,17 @@ def _normalized(
 
 def _decoded(returns: Schema | None, value: Any, below: State, args: tuple[Any, ...]) -> Any:
     """A value that no table takes part in, with what its type converts converted."""
-    if returns is None or value is None:
+    if returns is None or value is None or not _is_json(value):
         return value
     found = Denormalization(below, args, Memo()).visit(returns, value)
     return None if isinstance(found, Sentinel) else found
+
+
+def _is_json(value: Any) -> bool:
+    """Whether a value is JSON through and through; what a `process` made of objects is in Python form already."""
+    if isinstance(value, DICT):
+        return all(map(_is_json, value.values()))
+    return all(map(_is_json, value)) if isinstance(value, LIST) else type(value) in SCALARS
 
 
 def _written(schema: Schema, response: Any, request: Request, writer: Normalization) -> Any:
