@@ -8,7 +8,7 @@ import json
 import logging
 import uuid
 from collections.abc import Callable, Generator, Mapping
-from typing import Any
+from typing import Any, cast
 
 import httpx
 import pytest
@@ -337,7 +337,7 @@ def test_an_update_without_answer_is_what_was_sent(life: Any, member: str, answe
         yield Notes.get_list, {}
         yield Notes.get, {"id": 1}
         value = yield getattr(Notes, member), {"id": 1, "body": {"title": "new", "unknown": 5}}
-        assert value == Note(**{**FIRST, "title": "new"})
+        assert value == Note(**cast(Any, {**FIRST, "title": "new"}))
         assert [note.title for note in controller.cached(Notes.get_list)] == ["new", "b"]
         assert controller.explain(Notes.get, id=1).needs_fetch
 
@@ -389,7 +389,7 @@ def test_the_answer_of_a_put_replaces_the_record(life: Any) -> None:
     def program(controller: Any) -> Generator[Any, Any, Any]:
         yield Notes.get_list, {}
         yield Notes.partial_update, {"id": 1, "body": {"title": "p"}}
-        assert controller.cached(Notes.get_list)[0] == Note(**{**FIRST, "title": "p"})
+        assert controller.cached(Notes.get_list)[0] == Note(**cast(Any, {**FIRST, "title": "p"}))
         value = yield Notes.update, {"id": 1, "body": {"title": "new"}}
         assert (value.title, value.made) == ("new", "")
         assert controller.cached(Notes.get_list)[0] is value
@@ -452,7 +452,8 @@ def test_shapes_are_checked_at_every_depth(target: Any, value: object, expected:
         for _ in range(50):
             with pytest.raises(ProcessingError, match=expected):
                 controller.set_response(odd, value)
-        controller.set_response(RestEndpoint(path="/even", schema=target), value)
+        even: Any = RestEndpoint(path="/even", schema=target)
+        controller.set_response(even, value)
 
 
 def test_a_creation_answered_without_its_key_is_an_error(life: Any) -> None:

@@ -75,7 +75,8 @@ def test_cookies_of_a_redirect_are_kept_and_go_on(asynchronous: bool) -> None:
 def test_what_the_user_asks_through_the_client_is_kept_by_it() -> None:
     """Outside of controllers the client's jar is as it was, and its policy can be copied and changed as before."""
     with Server(logging_in) as server, httpx.Client() as client, Controller(client=client) as controller:
-        controller.fetch(RestEndpoint(path="/login/ann", url_prefix=server.url))
+        login: Any = RestEndpoint(path="/login/ann", url_prefix=server.url)
+        controller.fetch(login)
         client.get(f"{server.url}/login/carol")
         assert dict(client.cookies) == {"sid": "carol"}
         jar: Any = client.cookies.jar

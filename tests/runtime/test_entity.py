@@ -502,6 +502,8 @@ def test_nothing_but_reading_an_absent_field_raises(uses: int) -> None:
                 raise AssertionError("it has no moment")
             case Stop(name=name):
                 assert name == "x"
+            case _:
+                raise AssertionError("it is a stop")
 
 
 def test_a_required_relation_that_is_invalid_makes_the_entity_invalid() -> None:

@@ -124,7 +124,7 @@ def shown_of(error: BaseException | None) -> Iterator[str]:
             yield from shown_of_request(getattr(owner, "request", None) if owner is not None else None)
         yield from shown_of_response(getattr(error, "response", None))
         if hasattr(error, "to_dict"):
-            yield repr(error.to_dict())
+            yield repr(getattr(error, "to_dict")())  # noqa: B009 - not every error has it
         error = error.__cause__ or error.__context__
 
 

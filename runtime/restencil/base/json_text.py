@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any, Final, NoReturn
 
 from .lazy import dataclasses, json
-from .values import described, is_mapping
+from .values import described, is_mapping, is_dict, is_list
 
 _LEVELS: Final = 500
 _may_hold_containers: Final[Callable[[Any], bool]] = getattr(
@@ -78,7 +78,7 @@ def decode_json_standard(data: bytes) -> Any:
 
 def _of_some_depth(value: Any, data: bytes) -> Any:
     """A decoded value that is not nested too deeply; each decoder by itself would give up at a depth of its own."""
-    if len(data) > 2 * _LEVELS and isinstance(value, (dict, list)) and _is_too_deep(value):
+    if len(data) > 2 * _LEVELS and (is_dict(value) or is_list(value)) and _is_too_deep(value):
         raise ValueError(_TOO_DEEP)
     return value
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..base.values import INVALID, UNDEFINED, is_dict, is_mapping, same_json
+from ..base.values import INVALID, UNDEFINED, is_dict, is_mapping, same_json, is_list
 from ..schema.collection import Adder, Collection, PagedCollection, append, identity_of_text, without
 from ..schema.containers import Object
 from ..schema.derived import Invalidate
@@ -57,7 +57,7 @@ def _subjects(schema: Schema | None, result: Any) -> Iterator[Subject]:
             yield Subject(schema.item, result, is_new=False)
     elif isinstance(schema, Adder):
         item = schema.collection.item
-        if isinstance(item, EntitySchema) and isinstance(result, list):
+        if isinstance(item, EntitySchema) and is_list(result):
             yield from (Subject(item, entry, is_new=True) for entry in result if isinstance(entry, str))
     elif isinstance(schema, Object) and is_dict(result):
         for name, member in schema.members.items():
@@ -123,7 +123,7 @@ class _Following:
         """Whether a record belongs into a list; None where the list has an argument that does not decide."""
         if collection.apart:
             return None  # its endpoint has a say that its arguments do not tell
-        params = self.args[0] if self.args and is_mapping(self.args[0]) else {}
+        params: Any = self.args[0] if self.args and is_mapping(self.args[0]) else {}
         fits: bool | None = True
         for name, value in identity_of_text(pk).items():
             if collection.non_filter_argument_keys(name):

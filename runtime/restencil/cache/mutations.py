@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..base.errors import ProcessingError
 from ..base.lazy import logger
-from ..base.values import INVALID, SCALARS, UNDEFINED, Presumed, is_mapping, text_of
+from ..base.values import INVALID, SCALARS, UNDEFINED, Presumed, is_mapping, text_of, is_dict
 from ..schema.collection import Adder, identity_of_text
 from ..schema.containers import Choice
 from ..schema.entity import EntitySchema, usable_pk
@@ -122,7 +122,7 @@ def _known(item: Schema | None, request: Request, writer: Normalization) -> list
     siblings = request.rules.siblings
     key = None if siblings is None else siblings.item_key(request.args)
     stored = UNDEFINED if key is None else writer.below.result(key)
-    name, pk = (stored.get("schema"), stored.get("id")) if isinstance(stored, dict) else (None, stored)
+    name, pk = (stored.get("schema"), stored.get("id")) if is_dict(stored) else (None, stored)
     return [Gone(name, schema, pk) for other, schema in _entities(item) if other == name and isinstance(pk, str)]
 
 
@@ -205,7 +205,7 @@ def expire_self(request: Request, writer: Normalization) -> None:
 
 
 def _mentions(result: Any, pks: set[str]) -> bool:
-    if isinstance(result, dict):
+    if is_dict(result):
         return any(_mentions(member, pks) for member in result.values())
     return isinstance(result, str) and result in pks
 

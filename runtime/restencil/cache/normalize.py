@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..base.lazy import logger
-from ..base.values import INVALID, SCALARS, TUPLE, UNDEFINED, Meta, kind_of, same_json
+from ..base.values import INVALID, SCALARS, TUPLE, UNDEFINED, Meta, kind_of, same_json, is_dict
 from ..schema.protocol import EntityNode, Schema
 from ..schema.record import Record, to_wire
 from ..schema.stored import Growth, Keys, is_partial, record_of
@@ -278,7 +278,7 @@ class Normalization:
 
 def _extended(items: Any, later: Any) -> Any:
     """A collection with the entries that its pages have beyond it."""
-    if isinstance(items, dict):
+    if is_dict(items):
         return {**items, **later}
     keys = Keys(items)
     keys.grow(Growth(keys.lacking(later), first=False))

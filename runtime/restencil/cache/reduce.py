@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from ..base.errors import AbortError, ProcessingError
 from ..base.lazy import logger
 from ..base.twins import kept
-from ..base.values import DICT, LIST, SCALARS, UNDEFINED, Meta, Presumed, Sentinel, copy_in, read_only, same_json
+from ..base.values import DICT, LIST, SCALARS, UNDEFINED, Meta, Presumed, Sentinel, copy_in, read_only, same_json, TUPLE, MAPPING
 from ..schema.collection import list_result
 from ..schema.derived import Deletion, Invalidate
 from ..schema.entity import EntitySchema
@@ -395,7 +395,7 @@ def _own_value(request: Request, writer: Normalization, response: Any) -> Any:
 
 def _fitting(schema: Schema, value: Any) -> Any:
     """A value for a schema as it is, if it is an object or a list. Raises ProcessingError for anything else."""
-    if isinstance(value, (dict, list, tuple, Mapping, Record)):
+    if isinstance(value, (DICT, LIST, TUPLE, MAPPING, Record)):
         return value
     if isinstance(schema, Invalidate) and type(value) in (str, int, float) and value != "":
         return value

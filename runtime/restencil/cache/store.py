@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..base.lazy import logger
 from ..base.scheduler import ThreadScheduler
-from ..base.values import INVALID, UNDEFINED
+from ..base.values import INVALID, UNDEFINED, is_list
 from ..schema.protocol import MODES
 from . import fork, reduce
 from .contents import Contents
@@ -162,7 +162,7 @@ class Store:
             contents.refresh()
             view = contents.view
             stored = UNDEFINED if cell is None else view.get(*cell)
-            members = set(stored) if isinstance(stored, list) and all(type(pk) is str for pk in stored) else None
+            members = set(stored) if is_list(stored) and all(type(pk) is str for pk in stored) else None
             return sum(
                 view.get(table, pk) is INVALID or (members is not None and pk not in members) for table, pk in items
             )

@@ -470,7 +470,7 @@ def _hashable(value: Any) -> Any:
 def _cell(item: Any) -> tuple[str, str] | None:
     """Where an entity is stored."""
     pk = identity_of(item) if isinstance(item, Entity) else None
-    return None if pk is None else (type(item).__model__.key, pk)
+    return None if pk is None else (cast(Any, type(item)).__model__.key, pk)
 
 
 def _identity(item: Any) -> Any:

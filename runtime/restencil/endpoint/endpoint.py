@@ -507,7 +507,7 @@ def _total_of(pagination: Any) -> tuple[str, ...]:
 
 def _key_of_list(endpoint: Any, remove_cursor: Callable[..., Any]) -> Callable[..., str]:
     """Of an endpoint of pages: its own key rule for the arguments of the list."""
-    own: Callable[..., str] = endpoint.__dict__.get("key") or type(endpoint).key.__get__(endpoint)
+    own: Callable[..., str] = endpoint.__dict__.get("key") or cast(Any, type(endpoint)).key.__get__(endpoint)
 
     def key(*args: Any, **kwargs: Any) -> str:
         return own(*remove_cursor(*endpoint.bind_for("key", args, kwargs)))

@@ -177,8 +177,8 @@ def on_the_wire(endpoint: Lifecycle, init: Mapping[str, Any]) -> Mapping[str, An
     Hooks see `init` without these. It also says which redirects may make a GET of the request: none of a change, but
     for one whose endpoint has `follow_see_other`.
     """
-    headers: Any = init.get("headers")
-    headers = headers if type(headers) is dict else dict(headers or ())
+    given: Any = init.get("headers")
+    headers: dict[str, Any] = dict(given or ())
     body = init.get("body")
     names = {name.lower() for name in headers}
     if (body is None or (type(body) is str and not body)) and "content-type" in names:

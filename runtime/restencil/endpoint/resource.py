@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, Final, Generic, cast, overload
 
 from ..base.lazy import urls
-from ..base.values import described
+from ..base.values import described, is_mapping
 from ..schema.collection import Collection
 from ..schema.containers import Union
 from ..schema.derived import Deletion
@@ -153,7 +153,7 @@ class Siblings:
         return None if get is None else path_template(get.path).params_of(urls.urlsplit(url).path)
 
     def _params(self, args: tuple[Any, ...]) -> dict[str, Any]:
-        given = args[0] if args and isinstance(args[0], Mapping) else {}
+        given: Any = args[0] if args and is_mapping(args[0]) else {}
         return {name: given[name] for name in self.path_names if given.get(name) is not None}
 
 

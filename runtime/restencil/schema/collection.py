@@ -9,7 +9,7 @@ from typing import Any, Final, NoReturn, TypeAlias, cast
 
 from ..base.errors import ProcessingError
 from ..base.lazy import json
-from ..base.values import SEQUENCE, UNDEFINED, ReadOnlyList, is_dict, is_list, is_mapping, same_json, text_of
+from ..base.values import SEQUENCE, UNDEFINED, ReadOnlyList, is_dict, is_list, is_mapping, same_json, text_of, LIST
 from .containers import Choice, List, Object, Values, check_shape, item_identity, items_of
 from .entity import EntitySchema
 from .notation import schema_of
@@ -480,7 +480,7 @@ class PagedCollection(Collection):
         table = self.table_key
         new = self.normalize_items(value, parent, key, writer)
         if not self.is_map:
-            new = each_once(new)
+            new = cast(Any, each_once(new))
         existing = writer.stored_collection(table, pk)
         if existing is None:
             writer.write_collection(table, pk, PartialEntries(new) if self.is_map else PartialKeys(new))
@@ -492,8 +492,8 @@ class PagedCollection(Collection):
         return new
 
     def echo(self, value: Any, echo: Echo) -> Any:
-        found = super().echo(value, echo)
-        if not isinstance(found, list) or len({*map(id, found)}) == len(found):
+        found: Any = super().echo(value, echo)
+        if not isinstance(found, LIST) or len({*map(id, found)}) == len(found):
             return found
         return ReadOnlyList([*{id(item): item for item in found}.values()])
 

@@ -102,7 +102,7 @@ class Choice(Schema):
     def normalize(self, value: Any, parent: Any, key: str | None, writer: Writer) -> Any:
         name, schema = self.select(value, parent, key)
         if schema is None:
-            if not isinstance(value, Mapping):
+            if not isinstance(value, MAPPING):
                 check_shape(self, value, writer, "an object")
             self.warn_of(value)
             return value

@@ -9,25 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, cast, dataclass_transfor
 
 from ..base.errors import ConversionError, ProcessingError
 from ..base.lazy import inspect, json, logger
-from ..base.values import (
-    DICT,
-    INVALID,
-    LIST,
-    MAPPING,
-    SCALARS,
-    UNDEFINED,
-    Meta,
-    Sentinel,
-    holds_containers,
-    is_dict,
-    is_list,
-    is_mapping,
-    is_sequence,
-    read_only,
-    same_json,
-    text_of,
-    with_article,
-)
+from ..base.values import DICT, INVALID, LIST, MAPPING, SCALARS, UNDEFINED, Meta, Sentinel, holds_containers, is_dict, is_list, is_mapping, is_sequence, read_only, same_json, text_of, with_article, kind_of
 from .notation import Conversion, check_shorthand, notation, schema_of
 from .protocol import Echo, EntityNode, Reader, Schema, Writer, entity_node
 from .record import Field, Model, Record, RecordMeta, field, new_instance, set_members, set_record, stored_record
@@ -595,7 +577,7 @@ def usable_pk(value: Any) -> str | None:
 
 
 def _pk_text(value: Any) -> str | None:
-    kind = type(value)
+    kind = kind_of(value)
     if kind is str:
         return value if value.isascii() or _is_unicode(value) else None
     if value is None or kind is bool or isinstance(value, _CONTAINERS):

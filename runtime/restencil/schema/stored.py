@@ -89,7 +89,7 @@ class PartialEntries(dict[str, Any]):
 
 def is_partial(stored: Any) -> bool:
     """Whether of a stored collection only pages are known, so that nobody is shown it as the whole."""
-    kind = type(stored)
+    kind = kind_of(stored)
     return kind is PartialKeys or kind is PartialEntries
 
 
