@@ -150,6 +150,22 @@ def declared_facts(declared: d.Endpoint, resource: d.Resource) -> dict[str, Any]
         "deprecated": declared.deprecated if declared.deprecated is not None else resource.deprecated,
         "error_policy": policy.name if isinstance(policy, d.Reference) else policies.get(policy, policy),
         **{name: getattr(declared.options, name) for name in _OPTIONS},
+        **answer_options(declared, resource),
+    }
+
+
+def answer_options(declared: d.Endpoint, resource: d.Resource) -> dict[str, Any]:
+    """What becomes of answers where the spec says nothing: what packages have by default."""
+    options, origin = declared.options, declared
+    while origin.extends is not None and origin.extends in resource.endpoints:
+        origin = resource.endpoints[origin.extends]
+    name = (origin.extends or origin.name).rpartition(".")[2]
+    sent_stands_in = name in ("update", "partial_update", "create", "push", "unshift")
+    empty = ("merge" if sent_stands_in else "none") if declared.side_effect else None
+    return {
+        "strict_shape": True if options.strict_shape is None else options.strict_shape,
+        "replace": True if options.replace is None and name == "update" else options.replace,
+        "empty": options.empty or empty,
     }
 
 
@@ -794,7 +810,7 @@ def test_nothing_repeats_a_name() -> None:
     assert "class Thing(restencil.Entity):\n    id: int = 0\n" in files["_entities.py"]
     assert "class Other(Thing):\n    pass\n" in files["_entities.py"]
     assert "class Point(restencil.Record):\n    x: int = 0\n" in files["_objects.py"]
-    own = "    strict_keywords=True,\n    follow=True,\n"
+    own = "    strict_keywords=True,\n    strict=True,\n    follow=True,\n"
     lines = f'    schema=schema.Lazy("._entities:Thing", __name__),\n{own}):\n    @restencil.rest()\n'
     assert lines in files["things.py"]
     assert "AsyncController):\n    _api = _API\n" in files["_client.py"]
