@@ -122,7 +122,7 @@ KINDS: Final = {
     "changes": Kind(_steps(("plain",), (*READS, *CHANGES, "both"), put=WHOLE, patch=TITLE)),
     "sparse bodies": Kind(
         _steps(("plain",), (*READS, *CHANGES), put=SPARE),
-        "the answer of a PUT replaces the record: what it does not say is gone",
+        "",
         (Step("plain", "get_list"), Step("plain", "put", 1, body=(("title", "a"),))),
     ),
     "filters": Kind(
