@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any, Final, NoReturn
 
 from .lazy import dataclasses, json
-from .values import described, is_mapping, is_dict, is_list
+from .values import described, is_dict, is_list, is_mapping
 
 _LEVELS: Final = 500
 _may_hold_containers: Final[Callable[[Any], bool]] = getattr(

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..base.values import INVALID, UNDEFINED, is_dict, is_mapping, same_json, is_list
+from ..base.values import INVALID, UNDEFINED, is_dict, is_list, is_mapping, same_json
 from ..schema.collection import Adder, Collection, PagedCollection, append, identity_of_text, without
 from ..schema.containers import Object
 from ..schema.derived import Invalidate

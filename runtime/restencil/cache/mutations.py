@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..base.errors import ProcessingError
 from ..base.lazy import logger
-from ..base.values import INVALID, SCALARS, UNDEFINED, Presumed, is_mapping, text_of, is_dict
+from ..base.values import INVALID, SCALARS, UNDEFINED, Presumed, is_dict, is_mapping, text_of
 from ..schema.collection import Adder, identity_of_text
 from ..schema.containers import Choice
 from ..schema.entity import EntitySchema, usable_pk

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..base.lazy import logger
-from ..base.values import INVALID, SCALARS, TUPLE, UNDEFINED, Meta, kind_of, same_json, is_dict
+from ..base.values import INVALID, SCALARS, TUPLE, UNDEFINED, Meta, is_dict, kind_of, same_json
 from ..schema.protocol import EntityNode, Schema
 from ..schema.record import Record, to_wire
 from ..schema.stored import Growth, Keys, is_partial, record_of

@@ -12,7 +12,20 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from ..base.errors import AbortError, ProcessingError
 from ..base.lazy import logger
 from ..base.twins import kept
-from ..base.values import DICT, LIST, SCALARS, UNDEFINED, Meta, Presumed, Sentinel, copy_in, read_only, same_json, TUPLE, MAPPING
+from ..base.values import (
+    DICT,
+    LIST,
+    MAPPING,
+    SCALARS,
+    TUPLE,
+    UNDEFINED,
+    Meta,
+    Presumed,
+    Sentinel,
+    copy_in,
+    read_only,
+    same_json,
+)
 from ..schema.collection import list_result
 from ..schema.derived import Deletion, Invalidate
 from ..schema.entity import EntitySchema

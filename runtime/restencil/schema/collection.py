@@ -9,7 +9,7 @@ from typing import Any, Final, NoReturn, TypeAlias, cast
 
 from ..base.errors import ProcessingError
 from ..base.lazy import json
-from ..base.values import SEQUENCE, UNDEFINED, ReadOnlyList, is_dict, is_list, is_mapping, same_json, text_of, LIST
+from ..base.values import LIST, SEQUENCE, UNDEFINED, ReadOnlyList, is_dict, is_list, is_mapping, same_json, text_of
 from .containers import Choice, List, Object, Values, check_shape, item_identity, items_of
 from .entity import EntitySchema
 from .notation import schema_of

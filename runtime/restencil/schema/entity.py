@@ -9,7 +9,26 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, cast, dataclass_transfor
 
 from ..base.errors import ConversionError, ProcessingError
 from ..base.lazy import inspect, json, logger
-from ..base.values import DICT, INVALID, LIST, MAPPING, SCALARS, UNDEFINED, Meta, Sentinel, holds_containers, is_dict, is_list, is_mapping, is_sequence, read_only, same_json, text_of, with_article, kind_of
+from ..base.values import (
+    DICT,
+    INVALID,
+    LIST,
+    MAPPING,
+    SCALARS,
+    UNDEFINED,
+    Meta,
+    Sentinel,
+    holds_containers,
+    is_dict,
+    is_list,
+    is_mapping,
+    is_sequence,
+    kind_of,
+    read_only,
+    same_json,
+    text_of,
+    with_article,
+)
 from .notation import Conversion, check_shorthand, notation, schema_of
 from .protocol import Echo, EntityNode, Reader, Schema, Writer, entity_node
 from .record import Field, Model, Record, RecordMeta, field, new_instance, set_members, set_record, stored_record
