@@ -20,6 +20,7 @@ BEYOND = {
     "unknown-entity": "an entity is declared elsewhere",
     "not-an-entity": "what a name stands for is declared elsewhere",
     "abstract-entity": "whether an entity is abstract stands elsewhere",
+    "empty-merge": "what the schema of an endpoint is may stand in its resource",
     "unknown-field": "fields are declared elsewhere, some in the entity that is extended",
     "pk-not-a-field": "fields may be inherited",
     "pk-type": "the type of the field stands elsewhere",
