@@ -40,7 +40,8 @@ def suite(world: World, address: str, package: ModuleType) -> Suite:
     """Ten notes, of which every third is pinned; pages have four."""
     DIRECTLY.post(f"{address}/reset").raise_for_status()
     positions = frozenset({"hasMore", "nextCursor", "totalCount"})
-    return Suite(world, package, "Pinboard", address, Server(python=snake_case, whole=unlimited, positions=positions))
+    server = Server(arguments={"isPinned": "is_pinned"}, python=snake_case, whole=unlimited, positions=positions)
+    return Suite(world, package, "Pinboard", address, server)
 
 
 def snake_case(name: str) -> str:
