@@ -195,7 +195,9 @@ def test_data_that_stays_unusable_after_one_fetch_is_an_invalid_data_error(world
     world.controller.set_response(Users.delete, {"id": "7"}, {"id": "7"})
     needs_user = RestEndpoint(path="/strict/:id", schema={"user": User})
     world.server.on(needs_user, response={"user": "7"}, id="1")
-    with pytest.raises(InvalidDataError, match="'GET /strict/1' was fetched, but its data is not usable") as caught:
+    with pytest.raises(
+        InvalidDataError, match="'GET http://mock/strict/1' was fetched, but its data is not usable"
+    ) as caught:
         world.do("read", needs_user, id="1")
     assert caught.value.status == 400
     assert world.urls() == ["/strict/1"]
@@ -277,7 +279,7 @@ def test_a_failed_fetch_records_its_error_and_raises_it_whatever_the_policy(worl
 
 def test_a_response_that_does_not_fit_raises_a_processing_error_with_the_response(world: World) -> None:
     world.server.on(Users.get, response={"name": "no id"}, id="1")
-    with pytest.raises(ProcessingError, match="GET /users/1") as caught:
+    with pytest.raises(ProcessingError, match="GET http://mock/users/1") as caught:
         world.do("fetch", Users.get, id="1")
     assert caught.value.status == 400 and caught.value.response == {"name": "no id"}
     assert world.store.in_flight.by_id == {} and world.store.in_flight.joinable == {}
@@ -327,7 +329,7 @@ def test_a_reset_rejects_reads_in_flight_and_drops_their_answers(world: World) -
     world.controller.reset_entire_store()
     world.clock.settle()
     for task in tasks:
-        assert isinstance(task.error, ResetError) and "GET /users/1" in str(task.error)
+        assert isinstance(task.error, ResetError) and "GET http://mock/users/1" in str(task.error)
     world.clock.advance(50)
     assert world.controller.cached(Users.get, id="1") is None
     assert world.store.state["entities"] == {}
@@ -684,7 +686,7 @@ def test_explain_says_why_a_read_would_or_would_not_fetch(world: World) -> None:
     world.clock.advance(20_000)
     said = controller.explain(Users.get, id="1")
     assert str(said) == (
-        "GET /users/1: gives the data and does not fetch\n  - it is fresh for another 40 s\n  made of User:1"
+        "GET http://mock/users/1: gives the data and does not fetch\n  - it is fresh for another 40 s\n  made of User:1"
     )
     assert said.age == 20_000 and said.entities == (("User", "1"),) and not said.held
     controller.expire(Users.get, id="1")

@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 import restencil
-from restencil import Api, AsyncController, Auth, Controller, Entity, NetworkError, create_resource
+from restencil import Api, AsyncController, Auth, Controller, Endpoint, Entity, NetworkError, create_resource
 
 PREFIX = "https://api.blog.example/v1"
 
@@ -61,6 +61,62 @@ class Server:
 
     def async_client(self) -> httpx.AsyncClient:
         return httpx.AsyncClient(transport=httpx.MockTransport(self.answer))
+
+
+OWN = "http://127.0.0.1:8001/api"
+
+
+@pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
+def test_what_does_not_fit_is_told_with_the_address_of_the_client(asynchronous: bool) -> None:
+    """A response that does not fit its schema names method and address as asked, not as the spec has them."""
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        return httpx.Response(200, json=["nothing", "of the kind"])
+
+    async def ask_async() -> None:
+        client = httpx.AsyncClient(transport=httpx.MockTransport(answer))
+        async with AsyncBlog(client=client, token="t", url_prefix=OWN) as blog:
+            await blog.users.get(id="7")
+
+    def ask() -> None:
+        with Blog(client=httpx.Client(transport=httpx.MockTransport(answer)), token="t", url_prefix=OWN) as blog:
+            blog.users.get(id="7")
+
+    with pytest.raises(restencil.ProcessingError) as caught:
+        asyncio.run(ask_async()) if asynchronous else ask()
+    assert str(caught.value).startswith(f"GET {OWN}/users/7: the response does not fit its schema (Entity of User): ")
+    assert "blog.example" not in str(caught.value)
+
+
+def test_explain_names_the_address_of_the_client() -> None:
+    """Of a client that looks elsewhere, and of one with a base URL; `key` is what the store knows it by."""
+    with Blog(client=Server().client(), token="t", url_prefix=OWN) as blog:
+        explanation = blog.users.get.explain(id="7")
+        assert (explanation.asked, explanation.key) == (f"GET {OWN}/users/7", f"GET {PREFIX}/users/7")
+        assert str(explanation).startswith(f"GET {OWN}/users/7: fetches and waits")
+        page: Any = create_resource(url_prefix=PREFIX, path="/users/:id", schema=User, pagination_field="page")
+        assert blog.explain(page.get_list.get_page, page="2").asked == f"GET {OWN}/users?page=2"
+    plain: Any = create_resource(path="/users/:id", schema=User)
+    with Controller(base_url="http://u:p@there.example/") as controller:
+        assert controller.explain(plain.get, id="7").asked == "GET http://there.example/users/7"
+        assert controller.explain(plain.get, None).asked == ""
+    with Controller(client=httpx.Client(base_url="http://there.example")) as controller:
+        assert controller.explain(plain.get, id="7").asked == "GET http://there.example/users/7"
+    with Controller() as controller:
+        assert controller.explain(plain.get, id="7").asked == "GET /users/7"
+        counted: Any = Endpoint(lambda: 1, name="one")
+        assert controller.explain(counted).asked == "one []"
+
+
+def test_an_optimistic_response_that_fails_names_the_address_of_the_client(caplog: pytest.LogCaptureFixture) -> None:
+    """In the error at the mutation's key, and in the log."""
+    failing = Users.partial_update.extend(get_optimistic_response=lambda snapshot, *args: [1, 2])
+    with Blog(client=Server(500).client(), token="t", url_prefix=OWN) as blog:
+        seen: list[Any] = []
+        blog.add_listener(lambda: seen.append(blog.state(failing, {"id": "7"}, {}).error))
+        with pytest.raises(NetworkError):
+            blog.fetch(failing, {"id": "7"}, {})
+    assert f"(PATCH {OWN}/users/7)" in str(seen[0])
 
 
 def client_with(auth: Auth | None) -> type[Controller]:

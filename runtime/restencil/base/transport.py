@@ -23,6 +23,9 @@ class ImpliedHeader(str):
     __slots__ = ()
 
 
+has_scheme: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:").match
+"""Whether a URL is absolute."""
+
 _USERINFO: Final = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]*://)[^/?#]*@")
 
 
@@ -142,6 +145,11 @@ def reported(response: Any) -> str:
         return f"{response.request.method} {url_of(response)}: {status}"
     except (AttributeError, RuntimeError):
         return f"{url_of(response)}: {status}"
+
+
+def joined(base: str, rest: str) -> str:
+    """What stands behind a base URL at its place: one slash between them, whether one, both or neither brings it."""
+    return base + rest if not rest or rest[0] in "?#" else f"{base.removesuffix('/')}/{rest.removeprefix('/')}"
 
 
 def public_url(url: str) -> str:

@@ -241,10 +241,11 @@ class OptimisticUpdates:
             change = Change(below, action.meta)
         except Exception as error:
             # An optimistic response that fails is shown at the mutation's key; the request goes on.
-            logger.exception("%s: the optimistic response failed; the request goes on", action.key)
+            asked = action.request.asked
+            logger.exception("%s: the optimistic response failed; the request goes on", asked)
             failure = error if isinstance(error, ProcessingError) else None
             if failure is None:
-                failure = ProcessingError(f"{action.key}: the optimistic response failed: {error}")
+                failure = ProcessingError(f"{asked}: the optimistic response failed: {error}")
                 failure.__cause__ = error
             change = Change(below, action.meta)
             change.key_metas[action.key] = KeyMeta(action.meta, error=kept(failure))

@@ -84,7 +84,7 @@ def set_response(lookup: Lookup, action: actions.SetResponse) -> Effects:
             if mode != "off" and schema is not None:
                 from ..schema.validation import validate
 
-                validate(schema, response, mode, key)
+                validate(schema, response, mode, request)
             writer = _normalized(
                 contents.base if is_current else Tables(),
                 request,
@@ -94,7 +94,7 @@ def set_response(lookup: Lookup, action: actions.SetResponse) -> Effects:
             )
             known = _known_before(lookup, request, writer, response)
     except Exception as error:
-        failure = _misfit(error, key, schema, response)
+        failure = _misfit(error, request, response)
         logger.warning("%s", failure, exc_info=failure)
         failure.__cause__ = error
         effects.failure = failure
@@ -138,7 +138,7 @@ def _overlap(contents: Contents, action: actions.SetResponse, fetch_id: int, eff
         latest = Meta(INFINITE, action.meta.date, action.meta.expires_at)
         with contents.hooks:
             _, written, response = effects.echoed
-            writer = Normalization(base, request.args, latest, where=f" ({request.key})", replaces=written.replaces)
+            writer = Normalization(base, request.args, latest, replaces=written.replaces)
             writer.write(cast("Schema", request.rules.schema), response)
             effects.value = _own_value(request, writer, response)
         effects.echoed = None
@@ -296,7 +296,7 @@ def _normalized(
         args,
         meta,
         placeholder_id=placeholder,
-        where=f" ({key})",
+        where="" if placeholder is None else f" ({request.asked})",
         adopts=adopts,
         strict=rules.strict_shape,
         replaces=replaces,
@@ -466,9 +466,12 @@ def _checked_policy(policy: Any) -> str | None:
     return cast("str | None", policy)
 
 
-def _misfit(error: Exception, key: str, schema: Schema | None, response: Any) -> ProcessingError:
+def _misfit(error: Exception, request: Request, response: Any) -> ProcessingError:
+    schema = request.rules.schema
     title = "no schema" if schema is None else f"{type(schema).__name__.removesuffix('Schema')} of {schema.title}"
-    return ProcessingError(f"{key}: the response does not fit its schema ({title}): {error}", response=response)
+    return ProcessingError(
+        f"{request.asked}: the response does not fit its schema ({title}): {error}", response=response
+    )
 
 
 def _error_times(action: actions.SetResponse) -> Meta:

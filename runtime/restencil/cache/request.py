@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from ..base.transport import public_url
 from ..schema.notation import schema_of
 
 if TYPE_CHECKING:
@@ -34,6 +35,14 @@ class Asker(Protocol):
 
     def request_url(self, args: tuple[Any, ...], /) -> str:
         """What tells requests under one key apart."""
+        ...
+
+
+class Locator(Protocol):
+    """A client, which may look for its API in a place of its own."""
+
+    def address(self, url: str, /) -> str:
+        """Where a request to this URL really goes, in full."""
         ...
 
 
@@ -69,6 +78,7 @@ class Rules:
         self,
         *,
         raw_schema: Any = None,
+        method: str = "",
         side_effect: bool = False,
         invalid_if_stale: bool = False,
         data_expiry_length: float | None = None,
@@ -90,6 +100,8 @@ class Rules:
         raw_returns: Any = None,
     ) -> None:
         self.raw_schema = raw_schema
+        self.method = method
+        """That of HTTP, for messages."""
         self.side_effect = side_effect
         self.invalid_if_stale = invalid_if_stale
         self.data_expiry_length = data_expiry_length
@@ -142,10 +154,10 @@ class Rules:
 class Request:
     """One call of an endpoint: `args` are positional and bound; `endpoint` made it, and the cache asks it nothing else.
 
-    An `inactive` request wants nothing: its only argument is None. It has no key.
+    An `inactive` request wants nothing: its only argument is None. It has no key. `locator` is the client that asks.
     """
 
-    __slots__ = ("_url", "args", "endpoint", "inactive", "key", "rules")
+    __slots__ = ("_url", "args", "endpoint", "inactive", "key", "locator", "rules")
 
     def __init__(
         self,
@@ -161,6 +173,7 @@ class Request:
         self.args = args
         self.key = key
         self.inactive = inactive
+        self.locator: Locator | None = None
         self._url = url
 
     @property
@@ -170,6 +183,17 @@ class Request:
         if found is None:
             self._url = found = self.endpoint.request_url(self.args)
         return found
+
+    @property
+    def asked(self) -> str:
+        """What is asked, for messages: method and address, which is that of the client; else the key."""
+        try:
+            url = self.url
+        except Exception:  # no request can be made of it, or a user's own hook failed: the key was made before
+            return self.key
+        if not url:
+            return self.key
+        return f"{self.rules.method} {public_url(url if self.locator is None else self.locator.address(url))}".lstrip()
 
     @property
     def identity(self) -> tuple[str, str]:

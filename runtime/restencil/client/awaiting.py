@@ -67,6 +67,10 @@ class AwaitingCore(Core):
             self.stop()
             await self._transport.aclose()
 
+    def address(self, url: str) -> str:
+        """Where a request to this URL really goes, in full."""
+        return self._transport.absolute(self.locate(url))
+
     def wait_for(self, steps: Steps) -> Coroutine[Any, Any, Any]:
         """Takes steps to their end, awaiting where they wait."""
         return drive_async(steps, self._transport)

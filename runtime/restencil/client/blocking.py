@@ -63,6 +63,10 @@ class BlockingCore(Core):
             self.stop()
             self._transport.close()
 
+    def address(self, url: str) -> str:
+        """Where a request to this URL really goes, in full."""
+        return self._transport.absolute(self.locate(url))
+
     def wait_for(self, steps: Steps) -> Any:
         """Takes steps to their end, blocking where they wait."""
         return drive(steps, self._transport)

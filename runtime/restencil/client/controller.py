@@ -144,7 +144,9 @@ class AnyController:
         """Why a read of this endpoint would or would not fetch now; `print` it, or look at its members."""
         from ..cache.explanation import explain
 
-        return explain(self.store, _request(endpoint, args, kwargs))
+        request = _request(endpoint, args, kwargs)
+        request.locator = self._core
+        return explain(self.store, request)
 
     # writing
 
@@ -247,6 +249,7 @@ class AnyController:
     ) -> None:
         now, lifetimes = self.store.now(), self._core.lifetimes
         request = _written(endpoint, args)
+        request.locator = self._core
         meta = Meta(now if fetched_at is None else fetched_at, now, now + lifetimes.data_length(request))
         error_expires_at = now + lifetimes.error_length(request)
         self._core.chain(SetResponse(request, response, meta, None, None, error_expires_at, wanted=False))
@@ -256,6 +259,7 @@ class AnyController:
     ) -> None:
         now = self.store.now()
         request = _written(endpoint, args)
+        request.locator = self._core
         length = self._core.lifetimes.error_length(request)
         self._core.chain(SetError(request, error, Meta(now if fetched_at is None else fetched_at, now, now + length)))
 

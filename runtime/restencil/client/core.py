@@ -113,6 +113,10 @@ class Core(ABC):
         """Where a request to this URL really goes: a client may have a `url_prefix` of its own."""
         return url if self.preparation is None else self.preparation.locate(url)
 
+    @abstractmethod
+    def address(self, url: str) -> str:
+        """Where a request to this URL really goes, in full."""
+
     def keeps_up_to_date(self, request: Request) -> bool:
         """A subscription may have an effect: the endpoint is polled, or there are managers other than the library's."""
         endpoint: Any = request.endpoint
@@ -127,6 +131,7 @@ class Core(ABC):
         """
         store = self.store
         store.check_hook("fetch")
+        request.locator = self
         network, fetch_id = self.network, store.next_id()
         try:
             if self.is_direct and network is not None and not request.rules.simulated:
@@ -234,7 +239,7 @@ class Core(ABC):
         reading = self.store.read(request)
         if self.store.resets != resets:
             # Whatever is there now is not what was asked for: another user may have logged in.
-            raise ResetError(f"the store was reset while {request.key!r} was being read")
+            raise ResetError(f"the store was reset while {request.asked!r} was being read")
         if reading.error is not None:
             raise recorded(reading)
         if reading.found:
@@ -275,7 +280,7 @@ def recorded(reading: Reading) -> BaseException:
 def unusable_data(request: Request) -> InvalidDataError:
     """What a read raises where a fetch did not help."""
     return InvalidDataError(
-        f"{request.key!r} was fetched, but its data is not usable: the response lacks what "
+        f"{request.asked!r} was fetched, but its data is not usable: the response lacks what "
         f"the schema of {request.endpoint.name!r} requires, or what it refers to was deleted"
     )
 

@@ -236,8 +236,8 @@ class NetworkManager(Manager):
             with store.lock:
                 rejected = [f for f in store.in_flight.by_id.values() if not f.mutation and f.resets != store.resets]
             for in_flight in rejected:
-                key = in_flight.identity[0]
-                in_flight.settle(error=ResetError(f"the store was reset while {key!r} was being fetched"))
+                asked = in_flight.request.asked
+                in_flight.settle(error=ResetError(f"the store was reset while {asked!r} was being fetched"))
 
     # what becomes of a request
 

@@ -233,6 +233,7 @@ class Endpoint(Generic[P, R]):
         """What the cache is told of all requests of this endpoint."""
         return Rules(
             raw_schema=self.schema,
+            method=cast(str, getattr(self, "method", "")),
             side_effect=self.side_effect,
             invalid_if_stale=bool(self.invalid_if_stale),
             data_expiry_length=self.data_expiry_length,

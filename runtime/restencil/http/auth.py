@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from ..base.lazy import base64, inspect, logger, urls
 from ..base.struct import Struct
-from ..base.transport import public_url
+from ..base.transport import joined, public_url
 
 __all__ = ["Api", "Auth", "Preparation", "Token"]
 
@@ -129,10 +129,10 @@ class Preparation:
             return url
         prefix = self._api.url_prefix
         if not prefix:
-            return url if "://" in url else _joined(given, url)
+            return url if "://" in url else joined(given, url)
         rest = url[len(prefix) :]
         if url.startswith(prefix) and (not rest or rest[0] in "/?#" or prefix.endswith("/")):
-            return _joined(given, rest)
+            return joined(given, rest)
         return url
 
     async def _signed_later(
@@ -170,10 +170,3 @@ def _check_text(token: Any) -> None:
         )
     if any("\ud800" <= character <= "\udfff" for character in token):
         raise ValueError("the token of this client, not shown here, has a lone surrogate; decode it as UTF-8")
-
-
-def _joined(prefix: str, rest: str) -> str:
-    # People give addresses with a slash at their end and without.
-    if not rest or rest[0] in "?#":
-        return prefix + rest
-    return f"{prefix.removesuffix('/')}/{rest.removeprefix('/')}"

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Mapping
 from http.cookiejar import CookieJar
-from typing import Any, Final, TypeAlias, cast
+from typing import Any, TypeAlias, cast
 
-from ..base.transport import URL_EXTENSION, ImpliedHeader, public_url
+from ..base.transport import URL_EXTENSION, ImpliedHeader, has_scheme, joined, public_url
 from .adapter import AnyClient, RawHeaders, RawResponse, SentHeaders, guard_of, merged_headers
 from .auth import Unsigned
 from .limits import Guard
 from .redaction import check_values
 
 Headers: TypeAlias = dict[str, str]
-
-_SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:").match
 
 
 def headers_in(init: Mapping[str, Any]) -> Headers:
@@ -115,7 +112,7 @@ class Sender:
             address, headers = prepared[0], prepared[1]
         else:
             address, headers = url, headers_in(init)
-        absolute = public = address if _SCHEME(address) else _resolved(address, self.base)
+        absolute = public = address if has_scheme(address) else _resolved(address, self.base)
         if prepared is not None:
             # What was added to the query may be a secret; where the request really goes is none.
             path, _, query = absolute.partition("?")
@@ -153,6 +150,4 @@ def _resolved(url: str, base: str) -> str:
             f"the URL {url!r} is relative and there is no base URL: set url_prefix on the endpoint, "
             "or base_url on the controller or client"
         )
-    if not url or url.startswith("?"):
-        return base + url
-    return f"{base.removesuffix('/')}/{url.removeprefix('/')}"
+    return joined(base, url)

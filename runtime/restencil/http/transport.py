@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from ..base.durations import milliseconds, refuse_other, timeout_of
 from ..base.steps import Outcome
-from ..base.transport import BlockingTransport, Transport, public_url
+from ..base.transport import BlockingTransport, Transport, has_scheme, joined, public_url
 from .abort import SIGNAL_EXTENSION, AbortableRequest, unless_aborted
 from .cancellation import TracedTransport
 
@@ -33,6 +33,8 @@ Prepare: TypeAlias = Callable[[str, Headers], Any]
 
 class _HttpTransport(Transport):
     """What transports of both kinds share: base URL, timeout (ms), limit of size, and reading what comes back."""
+
+    _given: Any
 
     keeps_cookies = True
     """Cookies of responses are kept here, so that those who share a client share none; else the client keeps them."""
@@ -58,6 +60,11 @@ class _HttpTransport(Transport):
         self._prepare = prepare
         self._lock = threading.Lock()
         self._for_one_call = False
+
+    def absolute(self, url: str) -> str:
+        """Where a URL leads that may be relative; it stays so without a base URL here or in the user's client."""
+        base = self.base_url or str(getattr(self._given, "base_url", ""))
+        return joined(base, url) if base and not has_scheme(url) else url
 
     def _limit(self, init: Mapping[str, Any], timeout: float | None) -> float | None:
         """The timeout of a request: its own, that of the endpoint, or that of the transport."""
@@ -105,7 +112,7 @@ class SyncTransport(_HttpTransport, BlockingTransport):
         for_one_call: bool = False,
     ) -> None:
         super().__init__(base_url=base_url, timeout=timeout, max_response_bytes=max_response_bytes, prepare=prepare)
-        self._given = client
+        self._given: Client | None = client
         self._scheduler = scheduler
         self._sender: SyncSender | None = None
         self._for_one_call = for_one_call
@@ -178,7 +185,7 @@ class AsyncTransport(_HttpTransport, TracedTransport):
         prepare: Prepare | None = None,
     ) -> None:
         super().__init__(base_url=base_url, timeout=timeout, max_response_bytes=max_response_bytes, prepare=prepare)
-        self._given = client
+        self._given: AsyncClient | None = client
         self._sender: AsyncSender | None = None
 
     @property

@@ -14,7 +14,7 @@ import typing
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, Protocol
 
 from ..base.errors import ConversionError, ProcessingError
 from ..base.lazy import json, logger
@@ -42,10 +42,19 @@ class Misfit(NamedTuple):
         return f"{self.path} is {found:.80}, expected {self.expected}"
 
 
+class Asked(Protocol):
+    """What was answered, of which messages tell."""
+
+    @property
+    def asked(self) -> str:
+        """Method and address."""
+        ...
+
+
 _warned: Final[set[tuple[str, str, str]]] = set()
 
 
-def validate(schema: Schema, response: Any, mode: str, key: str) -> None:
+def validate(schema: Schema, response: Any, mode: str, request: Asked) -> None:
     """Checks a response. Raises ProcessingError for the first misfit where that is `strict`; `warn` logs each once."""
     for misfit in misfits(schema, response, "$"):
         if mode == "strict":
@@ -55,7 +64,7 @@ def validate(schema: Schema, response: Any, mode: str, key: str) -> None:
         kind = schema.title, "".join("[]" if part.isdigit() else part for part in _parts(misfit.path)), misfit.expected
         if kind not in _warned:
             _warned.add(kind)
-            logger.warning("%s: the answer does not fit what is declared: %s", key, misfit)
+            logger.warning("%s: the answer does not fit what is declared: %s", request.asked, misfit)
 
 
 def _parts(path: str) -> list[str]:
