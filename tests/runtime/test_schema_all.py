@@ -150,7 +150,7 @@ def test_define_replaces_a_single_entity_and_refuses_to_mix() -> None:
 
 
 def test_as_a_member_of_an_object_it_is_found_at_each_read() -> None:
-    """The stored object keeps a marker; each read has the full list, the value of the fetch what the response had."""
+    """Whatever its response had; each read has the full list, the value of the fetch what the response had."""
     endpoint: Any = RestEndpoint(path="/search", schema={"results": schema.All(User), "total": 0})
     desk = Desk()
     desk.answer(one, {"id": 9}, {"id": 9})
@@ -163,8 +163,34 @@ def test_as_a_member_of_an_object_it_is_found_at_each_read() -> None:
     assert ids(found["results"]) == [9, 1]
 
 
+def test_what_is_stored_of_a_member_is_a_list_to_everyone() -> None:
+    """To `store.state`, to a schema that is no `All` under the same key, and to functions of `update`."""
+    everything: Any = RestEndpoint(path="/search", schema={"results": schema.All(User), "total": 0})
+    plain: Any = RestEndpoint(path="/search", schema={"results": [User]})
+    seen: list[Any] = []
+
+    def noted(value: Any) -> Any:
+        seen.append(value)
+        return value
+
+    changing: Any = RestEndpoint(
+        path="/users",
+        method="POST",
+        schema={"made": schema.All(User)},
+        update=lambda made, body: {everything.key(): noted} if noted(made) else {},
+    )
+    desk = Desk()
+    desk.answer(one, {"id": 9}, {"id": 9})
+    desk.answer(everything, {"results": [{"id": 1}, None, {"id": 2}], "total": 2})
+    assert desk.store.state["endpoints"][everything.key()] == {"results": ["1", "2"], "total": 2}
+    assert ids(desk.data(plain)["results"]) == [1, 2]
+    desk.answer(changing, {"made": [{"id": 3}]}, {})
+    assert seen == [{"made": ["3"]}, {"results": ["1", "2"], "total": 2}]
+    assert ids(desk.data(everything)["results"]) == [9, 1, 2, 3]
+
+
 def test_an_absent_or_null_member_stays_what_it_is() -> None:
-    """The marker stands for a list that the response had."""
+    """Where the response had no list, there is none."""
     endpoint: Any = RestEndpoint(path="/search", schema={"results": schema.All(User)})
     desk = Desk()
     desk.answer(endpoint, {"results": None})

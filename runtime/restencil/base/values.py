@@ -42,9 +42,6 @@ UNDEFINED: Final = Sentinel("UNDEFINED")
 INVALID: Final = Sentinel("INVALID")
 """Known to be unusable: deleted, invalidated, or failed validation."""
 
-EVERYTHING: Final = Sentinel("EVERYTHING")
-"""Stands in a stored object for an `All` member: its value is found at each read."""
-
 
 def _refuse(self: object, *args: object, **kwargs: object) -> NoReturn:
     kind = "list" if isinstance(self, list) else "dict"

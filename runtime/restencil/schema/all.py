@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Final
 
-from ..base.values import EVERYTHING, INVALID, UNDEFINED, ReadOnlyList, Sentinel, is_mapping
+from ..base.values import INVALID, UNDEFINED, ReadOnlyList, Sentinel, is_mapping
 from .containers import Attribute, Choice, check_shape, item_schema, items_of
 from .entity import EntitySchema
 from .protocol import Echo, Reader, Schema, Writer, definitions, title_of
 from .stored import record_of
 
+_WHOLE: Final = ()
+"""In place of a stored list: reads look at the tables."""
+
 
 class All(Schema):
     """A list of all usable entities of one type, or of all types of a mapping, in order of arrival.
+
+    As a member of an object it is stored as any list, which shows what its response had; reads do not look at that.
 
     `All(User)`, or `All({"link": Link, "post": Post}, "type")` where the attribute (a field's name, or a function of
     value, parent and key) tells which one an item of a response is. Raises TypeError for a mapping without it.
@@ -66,9 +71,8 @@ class All(Schema):
             check_shape(self, value, writer, "a list")
         for schema in self.entities():
             writer.open_table(schema.table_key)  # an empty list is a list: from now on the list is known
-        for entry in items_of(value):
-            writer.visit(self.item, entry, parent, key)
-        return UNDEFINED if parent is None or key is None else EVERYTHING
+        stored = [writer.visit(self.item, entry, parent, key) for entry in items_of(value)]
+        return UNDEFINED if parent is None or key is None else [entry for entry in stored if entry is not None]
 
     def echo(self, value: Any, echo: Echo) -> Any:
         if not isinstance(value, (list, Mapping)):
@@ -83,7 +87,7 @@ class All(Schema):
         return [schema for schema in inner if isinstance(schema, EntitySchema)]
 
     def query_key(self, args: tuple[Any, ...], reader: Reader) -> Any:
-        return EVERYTHING
+        return _WHOLE
 
     def denormalize(self, stored: Any, reader: Reader) -> Any:
         tables: dict[str, list[EntitySchema]] = {}
