@@ -1,8 +1,8 @@
 """The names of one generated module: what it declares, and what it imports.
 
 Everything from elsewhere is imported qualified (`datetime.datetime`, `users.User`), so that a spec may name its own
-things as it likes. Where a name of the spec is also that of an imported module, the import gets a leading underscore,
-which no name of a spec can have.
+things as it likes; but for `schema`, `Sequence` and `Mapping`. Where a name of the spec is also that of an import, the
+import gets a leading underscore, which no name of a spec can have.
 """
 
 from __future__ import annotations
@@ -49,12 +49,12 @@ class Homes:
 
 @dataclasses.dataclass(slots=True)
 class _Uses:
-    """What a module needs from elsewhere: modules, parts of the runtime that are imported by name, and classes of the
-    package, with whether they are needed at run time.
+    """What a module needs from elsewhere: modules, names that are imported from modules, and classes of the package,
+    with whether they are needed at run time.
     """
 
     modules: set[str] = dataclasses.field(default_factory=set[str])
-    parts: set[str] = dataclasses.field(default_factory=set[str])
+    parts: set[tuple[str, str]] = dataclasses.field(default_factory=set[tuple[str, str]])
     siblings: dict[tuple[str, str], bool] = dataclasses.field(default_factory=dict[tuple[str, str], bool])
     hidden: set[str] = dataclasses.field(default_factory=set[str])
 
@@ -103,8 +103,7 @@ class Scope:
 
     def schema(self, name: str) -> str:
         """A schema kind of the runtime."""
-        self._uses.parts.add("schema")
-        return f"{self._outside('schema')}.{name}"
+        return f"{self._part(RUNTIME, 'schema')}.{name}"
 
     def hook(self, reference: d.Reference) -> Call:
         """Hand-written code, imported when it is first called."""
@@ -113,6 +112,11 @@ class Scope:
     def hand_written(self, reference: d.Reference) -> str:
         """A hand-written class, imported with the module."""
         return f"{self.use(reference.module)}.{reference.name}"
+
+    def _part(self, module: str, name: str) -> str:
+        """The name here of a part of a module that is imported by itself: one that is read often."""
+        self._uses.parts.add((module, name))
+        return self._outside(name)
 
     def _inside(self, name: str) -> str:
         """The name here of something that the package exports: such names differ from each other, not from members."""
@@ -135,7 +139,9 @@ class Scope:
         standard = [self._import(module) for module in plain if module in STANDARD]
         runtime = [self._import(module) for module in plain if module == RUNTIME]
         written = [self._import(module) for module in plain if module not in STANDARD and module != RUNTIME]
-        runtime += _from((RUNTIME, name, self._outside(name)) for name in uses.parts)
+        parts = [(module, name, self._outside(name)) for module, name in uses.parts]
+        standard += _from(part for part in parts if part[0] in STANDARD)
+        runtime += _from(part for part in parts if part[0] == RUNTIME)
         own = [(f".{module}", name, self._inside(name)) for (module, name), real in uses.siblings.items() if real]
         sections = standard, runtime, written, _from(own)
         return tuple(tuple(section) for section in sections if section)
@@ -153,11 +159,11 @@ class Scope:
 
     def mapping(self) -> str:
         """The type of a mapping with text keys and anything in it."""
-        return f"{self.use('collections.abc')}.Mapping[{self.builtin('str')}, {self.typing('Any')}]"
+        return f"{self._part('collections.abc', 'Mapping')}[{self.builtin('str')}, {self.typing('Any')}]"
 
     def list_of(self, item: str) -> str:
-        """The type of a list."""
-        return f"{self.builtin('list')}[{item}]"
+        """The type of a list, which is read-only where it is a result and may be any sequence where it is sent."""
+        return f"{self._part('collections.abc', 'Sequence')}[{item}]"
 
     def dict_of(self, item: str) -> str:
         """The type of a dict with text keys."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from collections.abc import Sequence
 
 import httpx
 
@@ -40,7 +41,7 @@ def say(code: str, result: str, counter: Counter, expected: int = 0) -> None:
         raise SystemExit(f"expected {expected} requests for that")
 
 
-def titles(articles: list[Article] | None) -> str:
+def titles(articles: Sequence[Article] | None) -> str:
     """The first and the last title of a list."""
     if not articles:
         return "nothing"

@@ -230,6 +230,20 @@ def test_names_of_the_spec_go_before_those_of_modules() -> None:
     assert "class Thing(_restencil.Entity):" in text
 
 
+def test_names_of_the_spec_go_before_those_of_types() -> None:
+    """An entity called as the type of lists is called makes that import step aside."""
+    text = made("""
+        resources:
+          sequences:
+            path: /s/:id
+            schema: {entity: Sequence, fields: {id: integer, tags: [string]}}
+            members: [get_list]
+        """)["sequences.py"]
+    assert "from collections.abc import Sequence as _Sequence\n" in text
+    assert "    tags: _Sequence[str] = restencil.field(default=[])\n" in text
+    assert "def get_list(self) -> _Sequence[Sequence]:" in text
+
+
 @pytest.mark.parametrize(
     ("resources", "said"),
     [
@@ -292,7 +306,7 @@ def test_relations_are_fields_with_a_schema() -> None:
     assert "    next: Node = restencil.field(schema=schema.Lazy(lambda: Node), required=True)\n" in text
     leaf = 'schema.Lazy(".leaves:Leaf", __name__)'
     assert f"    other: Leaf | None = restencil.field(\n        default=None,\n        schema={leaf},\n    )\n" in text
-    assert f"    all: list[Leaf] = restencil.field(\n        default=[],\n        schema=[{leaf}],\n    )\n" in text
+    assert f"    all: Sequence[Leaf] = restencil.field(\n        default=[],\n        schema=[{leaf}],\n    )\n" in text
     assert f"schema=schema.Values({leaf})," in text
     assert 'nest_key=lambda parent, key: {"node": parent.get("id")},' in text
     assert "if typing.TYPE_CHECKING:\n    from .leaves import Leaf\n" in text
@@ -339,7 +353,7 @@ def test_defaults_are_python_values() -> None:
         "    whole: decimal.Decimal = decimal.Decimal(0)",
         '    uid: uuid.UUID = uuid.UUID("12345678-1234-5678-1234-567812345678")',
         "    point: Point = Point(x=5)",
-        "    points: list[Point] = restencil.field(default=[Point(x=1), Point()])",
+        "    points: Sequence[Point] = restencil.field(default=[Point(x=1), Point()])",
         "    ratio: float = 1.0",
         "    big: float = 1e30",
         "    nothing: typing.Any = None",
@@ -432,9 +446,9 @@ def test_defaults_that_calls_would_share_have_a_name() -> None:
         endpoints:
           search: {extends: get_list, path: /s, search_params: {tags: {type: [string], default: [b]}}}
         """)
-    assert '_DEFAULT_TAGS: list[str] = ["a"]\n_DEFAULT_TAGS_OF_SEARCH: list[str] = ["b"]\n' in text
-    assert text.count("tags: list[str] = _DEFAULT_TAGS,") == 1
-    assert text.count("tags: list[str] | None = None,") == 2
+    assert '_DEFAULT_TAGS: Sequence[str] = ["a"]\n_DEFAULT_TAGS_OF_SEARCH: Sequence[str] = ["b"]\n' in text
+    assert text.count("tags: Sequence[str] = _DEFAULT_TAGS,") == 1
+    assert text.count("tags: Sequence[str] | None = None,") == 2
     assert "day: datetime.date = datetime.date(2020, 1, 1)," in text
 
 
@@ -558,7 +572,7 @@ def test_parameters_are_keywords_with_their_types() -> None:
     assert "def get(self, *, owner: uuid.UUID, id: datetime.date) -> Thing:" in text
     assert (
         "        owner: uuid.UUID,\n        must: str,\n        kind: Kind | None = None,\n        limit: int = 20,\n"
-        "    ) -> list[Thing]:" in text
+        "    ) -> Sequence[Thing]:" in text
     )
     assert "format: int | str | None = None" in text
 
@@ -595,7 +609,7 @@ def test_bodies_are_typed_and_described() -> None:
         'body_format="multipart"',
         "body=Point",
         'body=schema.Lazy("._entities:Other", __name__)',
-        "body: list[OtherBody | Other | int | str]",
+        "body: Sequence[OtherBody | Other | int | str]",
     ):
         assert piece in text, text
 
@@ -646,7 +660,7 @@ def test_bodies_nest_where_no_ring_is() -> None:
         """)
     assert "    leaf: LeafBody | Leaf | int | str\n" in text["branches.py"]
     assert "    ring: dict[str, typing.Any] | Ring | int | str | None\n" in text["branches.py"]
-    assert "    leaves: list[LeafBody | Leaf | int | str]\n" in text["trees.py"]
+    assert "    leaves: Sequence[LeafBody | Leaf | int | str]\n" in text["trees.py"]
     assert "    next: dict[str, typing.Any] | Ring | int | str | None\n" in text["rings.py"]
 
 
@@ -673,14 +687,14 @@ def test_results_are_typed() -> None:
         """)["things.py"]
     for piece in (
         "def a(self) -> A | B:",
-        "def b(self) -> list[B]:",
+        "def b(self) -> Sequence[B]:",
         "def c(self) -> B | None:",
         "def e(self) -> str:",
         "def f(self) -> restencil.StreamedResponse:",
-        "def g(self) -> dict[str, list[int]]:",
+        "def g(self) -> dict[str, Sequence[int]]:",
         "def h(self) -> dict[str, B]:",
         "def i(self) -> typing.Any:",
-        "def j(self) -> list[str]:",
+        "def j(self) -> Sequence[str]:",
         "def k(self) -> ThingsKResult:",
         "class ThingsKResponse(typing.TypedDict):",
     ):
@@ -698,9 +712,9 @@ def test_returns_of_a_list_is_that_of_the_list_alone() -> None:
             pagination_field: page
             endpoints: {get_list: {process: "python:m:f", returns: [integer]}}
         """)["things.py"]
-    assert "def get_list(self) -> list[int]:" in text
+    assert "def get_list(self) -> Sequence[int]:" in text
     assert "def _push(self, *, body: ABody) -> A:" in text
-    assert "def _get_page(self, *, page: int | str) -> list[A]:" in text
+    assert "def _get_page(self, *, page: int | str) -> Sequence[A]:" in text
 
 
 def test_docstrings_tell_of_parameters_that_are_described() -> None:

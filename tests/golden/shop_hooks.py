@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -54,7 +54,7 @@ def prices_of(value: Any, *args: Any) -> list[Any]:
     return [Money.from_js(price) for price in reversed(value)]
 
 
-def bargains(products: list[Product], *args: Any) -> list[Product]:
+def bargains(products: Sequence[Product], *args: Any) -> list[Product]:
     """Products of less than ten, whatever the currency."""
     return [product for product in products if product.price.amount < Decimal(10)]
 

@@ -11,7 +11,7 @@ import math
 import pickle
 import sys
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import new_class
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -48,6 +48,7 @@ class Everything(Record):
     costs: list[Money] = []  # the base class sees that it is not shared
     by_name: dict[str, Money] = {}
     days: list[datetime.date | None] = []
+    dates: Sequence[datetime.date] = []
     either: datetime.date | str = ""
     plain: list[int] = []
     unknown: Fraction | None = None
@@ -64,6 +65,7 @@ WIRE: dict[str, Any] = {
     "costs": [{"amount": "2"}, None],
     "by_name": {"x": {"amount": 3}},
     "days": ["2026-01-02", None],
+    "dates": ["2026-01-03"],
     "either": "2026-01-02",
     "plain": [1],
     "unknown": "1/3",
@@ -100,6 +102,7 @@ def test_types_convert_by_themselves() -> None:
     assert [getattr(cost, "amount", None) for cost in value.costs] == [2, None]
     assert value.by_name["x"].amount == 3
     assert value.days == [datetime.date(2026, 1, 2), None]
+    assert value.dates == [datetime.date(2026, 1, 3)]
     assert value.either == "2026-01-02"
 
 

@@ -11,7 +11,8 @@ import inspect
 import io
 import math
 import uuid
-from collections.abc import Callable, Mapping
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import httpx
@@ -449,6 +450,23 @@ def test_the_body_option_names_and_converts_instead_of_the_schema() -> None:
     shape = schema.Object({"home": Address, "is_new": None}, wire={"is_new": "isNew"})
     by_shape = RestEndpoint(path="/a", method="POST", body=shape)
     assert by_shape.bind_args((), {"body": {"is_new": True}}) == ({}, {"isNew": True})
+
+
+def test_a_list_in_a_call_may_be_any_sequence() -> None:
+    """What `Sequence` means to a type checker is sent as a list: tuples, deques, ranges; a text stays one."""
+
+    class Ticket(Entity):
+        id: int = 0
+        ids: Sequence[uuid.UUID] = ()
+        tags: Sequence[str] = ()
+
+    post = RestEndpoint(path="/a", method="POST", schema=Ticket)
+    one = uuid.UUID(int=1)
+    assert post.bind_args((), {"body": {"ids": deque([one]), "tags": ("a",)}})[-1] == {"ids": [str(one)], "tags": ["a"]}
+    assert post.bind_args((), {"body": range(2)})[-1] == [0, 1]
+    assert post.bind_args((), {"body": deque([{"ids": [one]}])})[-1] == [{"ids": [str(one)]}]
+    assert post.bind_args((), {"body": "text"})[-1] == "text"
+    assert RestEndpoint(path="/a").url({"ids": deque([1, 2]), "tag": "ab"}) == "/a?ids=1%2C2&tag=ab"
 
 
 def test_a_body_that_has_no_json_form_is_named() -> None:

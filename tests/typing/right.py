@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, assert_type
 
 from shapes import Article, Articles, AsyncBlog, Blog, Link, SearchResult, User
@@ -30,22 +31,33 @@ def synchronous(blog: Blog) -> None:
     assert_type(blog.articles.get(id=1), Article)
     assert_type(blog.articles.get.fetch(id=2), Article)
     assert_type(blog.articles.get.cached(id=1), Article | None)
-    assert_type(blog.articles.get_list(author="bob"), list[Article])
-    assert_type(blog.articles.get_list(), list[Article])
+    assert_type(blog.articles.get_list(author="bob"), Sequence[Article])
+    assert_type(blog.articles.get_list(), Sequence[Article])
     assert_type(blog.articles.get_list.push(body={"title": "t"}, author="bob"), Article)
     assert_type(blog.articles.get_list.unshift(body={}), Article)
     assert_type(blog.articles.first.push(body={}), Article)
     assert_type(blog.articles.first.unshift(body={}, pinned=True), Article)
     assert_type(blog.articles.top.unshift(body={}, pinned=True), Article)
-    assert_type(blog.articles.top.get_page(cursor="c"), list[Article])
+    assert_type(blog.articles.top.get_page(cursor="c"), Sequence[Article])
     assert_type(blog.articles.log.push(body={}), Article)
-    assert_type(blog.articles.get_list.get_page(cursor="c"), list[Article])
+    assert_type(blog.articles.get_list.get_page(cursor="c"), Sequence[Article])
     for article in blog.articles.get_list.iterate(author="bob"):
         assert_type(article, Article)
+    for article in blog.articles.top.iterate():
+        assert_type(article, Article)
+    assert_type(blog.articles.by_hand(), list[Article])
+    for article in blog.articles.by_hand.iterate():
+        assert_type(article, Article)
+    article = blog.articles.get(id=1)
+    assert_type(article.labels, Sequence[str])
+    assert_type(article.scores, Sequence[int | None] | None)
+    related = [1, 2]
+    blog.articles.create(body={"labels": article.labels, "related": related})
+    blog.articles.create(body={"labels": ("a", "b"), "related": blog.articles.get_list()})
     assert_type(blog.articles.create(body={"title": "t"}), Article)
     assert_type(blog.articles.delete(id=1), Article | None)
     assert_type(blog.articles.search(q="x"), SearchResult)
-    assert_type(blog.articles.search.get_page(cursor="c"), list[Article])
+    assert_type(blog.articles.search.get_page(cursor="c"), Sequence[Article])
     assert_type(blog.articles.by_name.assign(body={"a": {}}), dict[str, Article])
     assert_type(blog.articles.publish(id=1), Article)
     assert_type(blog.articles.export(id=1), StreamedResponse)
@@ -63,7 +75,7 @@ async def asynchronous(blog: AsyncBlog) -> None:
     assert_type(await blog.articles.get(id=1), Article)
     assert_type(await blog.articles.get_list.push(body={"title": "t"}), Article)
     assert_type(await blog.articles.top.unshift(body={}, pinned=True), Article)
-    assert_type(await blog.articles.get_list.get_page(cursor="c"), list[Article])
+    assert_type(await blog.articles.get_list.get_page(cursor="c"), Sequence[Article])
     async for article in blog.articles.get_list.iterate(author="bob"):
         assert_type(article, Article)
     assert_type(await blog.articles.create(body={}), Article)
@@ -97,7 +109,7 @@ def made(controller: Controller, other: AsyncController) -> None:
     assert_type(resource, ResourceClass[Article])
     assert_type(controller.fetch(resource.get, {"id": 1}), Article)
     assert_type(resource(controller).get({"id": 1}), Article)
-    assert_type(resource(controller).get_list(), list[Article])
+    assert_type(resource(controller).get_list(), Sequence[Article])
     assert_type(resource(controller).get_list.push({"title": "t"}), Article)
     assert_type(resource(controller).delete(id=1), Article | None)
     extended = resource.extend("current", path="/me")

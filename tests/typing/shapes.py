@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import datetime
+from collections.abc import Sequence
 from typing import Any, Generic, Literal, TypeAlias, TypedDict
 
 from restencil import (
@@ -37,7 +38,8 @@ class Article(Entity, key="Article"):
     title: str = "untitled"
     status: Status | str = "draft"
     tags: list[str] = field(default_factory=list[str])
-    scores: list[int | None] | None = field(default=[1])
+    scores: Sequence[int | None] | None = field(default=[1])
+    labels: Sequence[str] = field(default=[])
     votes: dict[str, int | None] | None = field(default={"up": 1})
     written_at: datetime.datetime | None = field(default=None, wire="writtenAt")
     author: User = field(schema=User, required=True)
@@ -50,10 +52,12 @@ class Link(Article):
 class ArticleBody(TypedDict, total=False):
     title: str
     status: Status
+    labels: Sequence[str]
+    related: Sequence[ArticleBody | Article | int]
 
 
 class SearchResult(TypedDict):
-    results: list[Article]
+    results: Sequence[Article]
     total: int
 
 
@@ -92,10 +96,10 @@ class Articles(
 
     def _push(self, *, body: ArticleBody, author: str | None = None) -> Article: ...
 
-    def _get_page(self, *, cursor: str, author: str | None = None) -> list[Article]: ...
+    def _get_page(self, *, cursor: str, author: str | None = None) -> Sequence[Article]: ...
 
     @rest_list(push=_push, get_page=_get_page)
-    def get_list(self, *, author: str | None = None) -> list[Article]: ...
+    def get_list(self, *, author: str | None = None) -> Sequence[Article]: ...
 
     create = push_of(get_list)
 
@@ -116,16 +120,21 @@ class Articles(
     def _unshift(self, *, body: ArticleBody, pinned: bool) -> Article: ...
 
     @rest_list(path="/first", push=_push, unshift=_unshift)
-    def first(self) -> list[Article]: ...
+    def first(self) -> Sequence[Article]: ...
 
     @rest_list(path="/top", unshift=_unshift, get_page=_get_page)
-    def top(self) -> list[Article]: ...
+    def top(self) -> Sequence[Article]: ...
 
     @rest_list(path="/log", push=_push, unshift=None)
-    def log(self) -> list[Article]: ...
+    def log(self) -> Sequence[Article]: ...
 
     @rest_list(path="/plain", schema=[Article])
-    def plain(self) -> list[Article]: ...
+    def plain(self) -> Sequence[Article]: ...
+
+    def _page_by_hand(self, *, cursor: str) -> list[Article]: ...
+
+    @rest_list(path="/by-hand", get_page=_page_by_hand)
+    def by_hand(self) -> list[Article]: ...
 
     @rest(method="POST", path="/articles/:id/publish", body=None)
     def publish(self, *, id: int) -> Article: ...

@@ -29,6 +29,14 @@ def calls(blog: Blog) -> None:
     print(wrong)
 
 
+def lists(blog: Blog, article: Article) -> None:
+    blog.articles.get_list().append(article)  # error: a result is read-only
+    blog.articles.get_list()[0] = article  # error: a result is read-only
+    blog.articles.get_list.get_page(cursor="c").clear()  # error: a page is read-only
+    article.labels.append("x")  # error: a list of an entity is read-only
+    blog.articles.create(body={"related": ["1"]})  # error: the key is a number
+
+
 def absent(blog: Blog) -> None:
     blog.articles.search.push(body={})  # error: no push was declared
     blog.articles.by_name.push(body={})  # error: a map has assign

@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 import gc
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple, NoReturn, TypeGuard, TypeVar
 
 K = TypeVar("K")
@@ -109,6 +109,13 @@ kind_of: Callable[[Any], type[Any]] = type
 def is_sequence(value: Any) -> TypeGuard[list[Any] | tuple[Any, ...]]:
     """True for a list or tuple."""
     return isinstance(value, list | tuple)
+
+
+def is_items(value: Any) -> TypeGuard[Sequence[Any]]:
+    """True for a list, a tuple, and every other sequence that is no text and no bytes: a deque, a range."""
+    return isinstance(value, list | tuple) or (
+        isinstance(value, Sequence) and not isinstance(value, str | bytes | bytearray | memoryview)
+    )
 
 
 def is_list(value: Any) -> TypeGuard[list[Any]]:

@@ -8,7 +8,7 @@ from typing import Any
 from ..base.bodies import Form, Multipart, is_file
 from ..base.json_text import encode_json
 from ..base.lazy import dataclasses
-from ..base.values import is_list, is_mapping, is_sequence
+from ..base.values import is_items, is_list, is_mapping, is_sequence
 from ..schema.containers import Object, Values
 from ..schema.notation import Lazy, body_model
 from ..schema.protocol import Schema
@@ -38,7 +38,7 @@ def is_wire_form(body: Any) -> bool:
     """True for a body that stands for itself: a text, bytes, a file, a stream."""
     if isinstance(body, str | bytes):
         return True
-    return not isinstance(body, Mapping | list | tuple | Record) and not _is_dataclass(body)
+    return not (isinstance(body, Mapping | Record) or is_items(body) or _is_dataclass(body))
 
 
 def body_to_wire(body: Any, model: Any, form: str | None) -> Any:

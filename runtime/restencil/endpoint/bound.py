@@ -5,7 +5,7 @@ The plain operations are the same in both worlds; the ones that wait differ in n
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, overload
 
 from .typing import P2, R2, Assigns, Has, P, PageP, PageR, PushP, PushR, R, UnshiftP, UnshiftR
@@ -244,7 +244,7 @@ class BoundList(BoundEndpoint[P, R], Generic[P, R, PushP, PushR, PageP, PageR, U
 
     @overload
     def iterate(
-        self: BoundList[P2, Any, ..., Any, ..., Has[list[R2]]], /, *args: P2.args, **kwargs: P2.kwargs
+        self: BoundList[P2, Any, ..., Any, ..., Has[Sequence[R2]]], /, *args: P2.args, **kwargs: P2.kwargs
     ) -> Iterator[R2]: ...
     @overload
     def iterate(
@@ -307,7 +307,7 @@ class AsyncBoundList(AsyncBoundEndpoint[P, R], Generic[P, R, PushP, PushR, PageP
 
     @overload
     def iterate(
-        self: AsyncBoundList[P2, Any, ..., Any, ..., Has[list[R2]]], /, *args: P2.args, **kwargs: P2.kwargs
+        self: AsyncBoundList[P2, Any, ..., Any, ..., Has[Sequence[R2]]], /, *args: P2.args, **kwargs: P2.kwargs
     ) -> AsyncIterator[R2]: ...
     @overload
     def iterate(

@@ -20,7 +20,7 @@ from typing import Any, Final, NamedTuple, NoReturn, TypeAlias
 from ..base.code import function_of
 from ..base.errors import MissingParameterError, PathTemplateError
 from ..base.lazy import unicodedata, urls
-from ..base.values import described, is_sequence, scalar_text
+from ..base.values import described, is_items, scalar_text
 
 RESERVED: Final = frozenset("(){}*+")
 PATH_SAFE: Final = "-_.!~*'()"
@@ -127,7 +127,7 @@ def shorten_path(path: str) -> str:
 
 def search_text(name: str, value: Any) -> str:
     """The text of a search value: a list is its elements joined with commas. Raises TypeError for a dict."""
-    if is_sequence(value):
+    if is_items(value):
         return ",".join("" if item is None else search_text(name, item) for item in value)
     text = scalar_text(value)
     if text is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import types
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, Final, Generic, cast, overload
 
 from ..base.lazy import urls
@@ -353,7 +353,7 @@ def rest_list(
     unshift: types.EllipsisType = ...,
     get_page: None = None,
     **options: Any,
-) -> _ListDeclarator[AddP, Has[AddR], ..., Absent, AddP, Has[AddR]]: ...
+) -> _ListDeclarator[AddP, Has[AddR], [], Absent, AddP, Has[AddR]]: ...
 @overload
 def rest_list(
     *,
@@ -369,7 +369,7 @@ def rest_list(
     unshift: Callable[Concatenate[Any, FirstP], FirstR],
     get_page: None = None,
     **options: Any,
-) -> _ListDeclarator[AddP, Has[AddR], ..., Absent, FirstP, Has[FirstR]]: ...
+) -> _ListDeclarator[AddP, Has[AddR], [], Absent, FirstP, Has[FirstR]]: ...
 @overload
 def rest_list(
     *,
@@ -377,7 +377,7 @@ def rest_list(
     unshift: None,
     get_page: Callable[Concatenate[Any, NextP], NextR],
     **options: Any,
-) -> _ListDeclarator[AddP, Has[AddR], NextP, Has[NextR], ..., Absent]: ...
+) -> _ListDeclarator[AddP, Has[AddR], NextP, Has[NextR], [], Absent]: ...
 @overload
 def rest_list(
     *,
@@ -385,7 +385,7 @@ def rest_list(
     unshift: None,
     get_page: None = None,
     **options: Any,
-) -> _ListDeclarator[AddP, Has[AddR], ..., Absent, ..., Absent]: ...
+) -> _ListDeclarator[AddP, Has[AddR], [], Absent, [], Absent]: ...
 @overload
 def rest_list(
     *,
@@ -393,7 +393,7 @@ def rest_list(
     get_page: Callable[Concatenate[Any, NextP], NextR],
     push: None = None,
     **options: Any,
-) -> _ListDeclarator[..., Absent, NextP, Has[NextR], FirstP, Has[FirstR]]: ...
+) -> _ListDeclarator[[], Absent, NextP, Has[NextR], FirstP, Has[FirstR]]: ...
 @overload
 def rest_list(
     *,
@@ -401,21 +401,21 @@ def rest_list(
     push: None = None,
     get_page: None = None,
     **options: Any,
-) -> _ListDeclarator[..., Absent, ..., Absent, FirstP, Has[FirstR]]: ...
+) -> _ListDeclarator[[], Absent, [], Absent, FirstP, Has[FirstR]]: ...
 @overload
 def rest_list(
     *,
     assign: Callable[Concatenate[Any, AddP], AddR],
     get_page: Callable[Concatenate[Any, NextP], NextR],
     **options: Any,
-) -> _ListDeclarator[AddP, Assigns[AddR], NextP, Has[NextR], ..., Absent]: ...
+) -> _ListDeclarator[AddP, Assigns[AddR], NextP, Has[NextR], [], Absent]: ...
 @overload
 def rest_list(
     *,
     assign: Callable[Concatenate[Any, AddP], AddR],
     get_page: None = None,
     **options: Any,
-) -> _ListDeclarator[AddP, Assigns[AddR], ..., Absent, ..., Absent]: ...
+) -> _ListDeclarator[AddP, Assigns[AddR], [], Absent, [], Absent]: ...
 @overload
 def rest_list(
     *,
@@ -424,7 +424,7 @@ def rest_list(
     unshift: None = None,
     assign: None = None,
     **options: Any,
-) -> _ListDeclarator[..., Absent, NextP, Has[NextR], ..., Absent]: ...
+) -> _ListDeclarator[[], Absent, NextP, Has[NextR], [], Absent]: ...
 @overload
 def rest_list(
     *,
@@ -433,7 +433,7 @@ def rest_list(
     assign: None = None,
     get_page: None = None,
     **options: Any,
-) -> _ListDeclarator[..., Absent, ..., Absent, ..., Absent]: ...
+) -> _ListDeclarator[[], Absent, [], Absent, [], Absent]: ...
 def rest_list(**options: Any) -> Any:
     """`rest` for a list endpoint: `push` (or `assign`, for a collection of values) and `get_page` are methods whose
     signatures type the endpoints derived from it; what is not given does not exist for type checkers.
@@ -607,7 +607,7 @@ if TYPE_CHECKING:
         """A resource of `create_resource`, bound to a controller; further members are Any."""
 
         get: RestEndpoint[..., T]
-        get_list: ListEndpoint[..., list[T], ..., Has[T], ..., Has[list[T]]]
+        get_list: ListEndpoint[..., Sequence[T], ..., Has[T], ..., Has[Sequence[T]]]
         create: RestEndpoint[..., T]
         update: RestEndpoint[..., T]
         partial_update: RestEndpoint[..., T]
@@ -624,7 +624,7 @@ class ResourceClass(Generic[T]):
 
     if TYPE_CHECKING:
         get: RestEndpoint[..., T]
-        get_list: ListEndpoint[..., list[T], ..., Has[T], ..., Has[list[T]]]
+        get_list: ListEndpoint[..., Sequence[T], ..., Has[T], ..., Has[Sequence[T]]]
         create: RestEndpoint[..., T]
         update: RestEndpoint[..., T]
         partial_update: RestEndpoint[..., T]

@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any, NamedTuple, TypeAlias, Union
 
 from ..base.lazy import datetime, decimal, uuid
-from ..base.values import DICT, LIST, MAPPING, SCALARS, SEQUENCE, ReadOnlyDict, ReadOnlyList
+from ..base.values import DICT, LIST, MAPPING, SCALARS, ReadOnlyDict, ReadOnlyList, is_items
 
 Convert: TypeAlias = Callable[[Any], Any]
 
@@ -120,7 +120,7 @@ def _built_in() -> dict[Any, Codec]:
 def codec_of(kind: Any) -> Codec | None:
     """The conversion for values of this type, or None where JSON values are handed out as they are.
 
-    Looks into `X | None`, `list[X]` and `dict[str, X]`; a class may bring its own as `__codec__`.
+    Looks into `X | None`, `Sequence[X]`, `list[X]` and `dict[str, X]`; a class may bring its own as `__codec__`.
     """
     if isinstance(kind, type) and kind.__module__ in ("datetime", "decimal", "uuid"):
         built_in = _built_in().get(kind)
@@ -156,7 +156,7 @@ def _list_codec(item: Codec | None) -> Codec | None:
         return ReadOnlyList([None if entry is None else decode_item(entry) for entry in value])
 
     def encode(value: Any) -> Any:
-        if not isinstance(value, SEQUENCE):
+        if not is_items(value):
             return value
         return [None if entry is None else encode_item(entry) for entry in value]
 

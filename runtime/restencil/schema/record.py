@@ -14,7 +14,19 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar, dataclass_transform
 
 from ..base.errors import ConversionError, MissingFieldError, ProcessingError
-from ..base.values import LIST, MAPPING, SCALARS, SEQUENCE, UNDEFINED, is_dict, is_list, is_mapping, kind_of, read_only
+from ..base.values import (
+    LIST,
+    MAPPING,
+    SCALARS,
+    SEQUENCE,
+    UNDEFINED,
+    is_dict,
+    is_items,
+    is_list,
+    is_mapping,
+    kind_of,
+    read_only,
+)
 from .codec import Codec, codec_of, encode_any
 
 if TYPE_CHECKING:
@@ -406,6 +418,8 @@ def to_wire(value: Any, model: Any = None) -> Any:
         return {name: to_wire(item) for name, item in value.items()}
     if isinstance(value, SEQUENCE):
         return [item if type(item) in SCALARS else to_wire(item, model) for item in value]
+    if type(value) not in SCALARS and is_items(value):
+        return to_wire(list(value), model)
     return encode_any(value)
 
 

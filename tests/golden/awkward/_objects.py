@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import builtins
 import typing as _typing
+from collections.abc import Sequence
 
 import restencil
 
@@ -40,7 +41,7 @@ _Inner = Inner
 
 class Atlas(restencil.Record):
     Zone: _Zone = _Zone(Inner=_Inner(x=1))
-    zones: list[_Zone] = restencil.field(default=[_Zone(Inner=None)], wire="Zones")
+    zones: Sequence[_Zone] = restencil.field(default=[_Zone(Inner=None)], wire="Zones")
     Atlas: _Atlas | None = None
 
 
@@ -48,7 +49,7 @@ _Atlas = Atlas
 
 
 class NotImplementedError(restencil.Record):
-    args: list[str] = restencil.field(default=['a"b', "c'd", "e\\f"], wire="Args")
+    args: Sequence[str] = restencil.field(default=['a"b', "c'd", "e\\f"], wire="Args")
 
 
 class UUID(restencil.Record):
@@ -59,7 +60,7 @@ class UUID(restencil.Record):
 class dict(restencil.Record):
     keys: str = restencil.field(default="", wire="Keys")
     values_of: builtins.dict[str, str] = restencil.field(default={}, wire="values")
-    items: list[str] = restencil.field(default=[], wire="Items")
+    items: Sequence[str] = restencil.field(default=[], wire="Items")
 
 
 class ZoneBody(_typing.TypedDict, total=False):
@@ -78,14 +79,14 @@ class AtlasBody(_typing.TypedDict, total=False):
     """What can be sent of `Atlas`: any of these."""
 
     Zone: ZoneBody | _Zone
-    zones: list[ZoneBody | _Zone]
+    zones: Sequence[ZoneBody | _Zone]
     Atlas: AtlasBody | _Atlas | None
 
 
 class NotImplementedErrorBody(_typing.TypedDict, total=False):
     """What can be sent of `NotImplementedError`: any of these."""
 
-    args: list[str]
+    args: Sequence[str]
 
 
 class UUIDBody(_typing.TypedDict, total=False):
@@ -100,4 +101,4 @@ class dictBody(_typing.TypedDict, total=False):
 
     keys: str
     values_of: builtins.dict[str, str]
-    items: list[str]
+    items: Sequence[str]

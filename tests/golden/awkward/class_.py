@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import builtins
 import typing as _typing
+from collections.abc import Sequence
 
 import restencil
 from restencil import schema
@@ -25,7 +26,7 @@ class Class(restencil.Entity):
     """ "Begins with a quote and has a backslash at the end \\"""
 
     id: builtins.int = restencil.field(default=0, wire="Id")
-    list: builtins.list[builtins.str] = restencil.field(default=[], wire="List")
+    list: Sequence[builtins.str] = restencil.field(default=[], wire="List")
     dict: builtins.dict[builtins.str, builtins.int] = restencil.field(
         default={},
         wire="Dict",
@@ -53,7 +54,7 @@ class ClassBody(_typing.TypedDict, total=False):
     """What can be sent of `Class`: any of these."""
 
     id: builtins.int
-    list: builtins.list[builtins.str]
+    list: Sequence[builtins.str]
     dict: builtins.dict[builtins.str, builtins.int]
     str: builtins.str
     int: builtins.int
@@ -77,7 +78,7 @@ class KlassExtendBody(_typing.TypedDict):
     """The body of `POST /class/:id/extend`."""
 
     from_: builtins.str
-    list: builtins.list[builtins.int]
+    list: Sequence[builtins.int]
     to: UUIDBody | UUID
 
 
@@ -86,7 +87,7 @@ class KlassRaiseResult(_typing.TypedDict):
 
     result: Class
     list: builtins.dict[builtins.str, typing]
-    class_: builtins.list[builtins.str]
+    class_: Sequence[builtins.str]
     all: _typing.Any
 
 
@@ -141,7 +142,7 @@ class Klass(
         _self,
         *,
         body: ClassBody,
-        list: builtins.list[builtins.str] | None = None,
+        list: Sequence[builtins.str] | None = None,
         self: builtins.str | None = None,
         body_: builtins.str | None = None,
         in_: builtins.str | None = None,
@@ -153,13 +154,13 @@ class Klass(
         _self,
         *,
         import_: builtins.int | builtins.str,
-        list: builtins.list[builtins.str] | None = None,
+        list: Sequence[builtins.str] | None = None,
         self: builtins.str | None = None,
         body_: builtins.str | None = None,
         in_: builtins.str | None = None,
         class_: builtins.str | None = None,
         str: builtins.str | None = None,
-    ) -> builtins.list[Class]: ...
+    ) -> Sequence[Class]: ...
 
     @restencil.rest_list(
         push=_push,
@@ -179,13 +180,13 @@ class Klass(
     def get_list(
         _self,
         *,
-        list: builtins.list[builtins.str] | None = None,
+        list: Sequence[builtins.str] | None = None,
         self: builtins.str | None = None,
         body_: builtins.str | None = None,
         in_: builtins.str | None = None,
         class_: builtins.str | None = None,
         str: builtins.str | None = None,
-    ) -> builtins.list[Class]:
+    ) -> Sequence[Class]:
         """Contains `code`, {braces} and %s `GET /class`"""
         ...
 
@@ -219,7 +220,7 @@ class Klass(
         ...
 
     @restencil.rest(path="/class-list", schema=[Class])
-    def list(self) -> builtins.list[Class]:
+    def list(self) -> Sequence[Class]:
         """`GET /class-list`"""
         ...
 

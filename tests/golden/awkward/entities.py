@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import typing as _typing
+from collections.abc import Sequence
 
 import restencil
 
@@ -18,7 +19,7 @@ class Entity(restencil.Entity, key="Entity", pk="key", indexes=("pk", "schema"))
     key: str = restencil.field(default="", wire="Key")
     pk: str = restencil.field(default="", wire="Pk")
     schema: str = restencil.field(default="", wire="Schema")
-    indexes: list[str] = restencil.field(default=[], wire="Indexes")
+    indexes: Sequence[str] = restencil.field(default=[], wire="Indexes")
     wire: str = restencil.field(default="", wire="Wire")
     abstract: bool = restencil.field(default=False, wire="Abstract")
     decode: _typing.Any = restencil.field(default=None, wire="Decode")
@@ -31,7 +32,7 @@ class EntityBody(_typing.TypedDict, total=False):
     key: str
     pk: str
     schema: str
-    indexes: list[str]
+    indexes: Sequence[str]
     wire: str
     abstract: bool
     decode: _typing.Any
@@ -58,7 +59,7 @@ class Entities(
     def _push(self, *, body: EntityBody) -> Entity: ...
 
     @restencil.rest_list(push=_push)
-    def get_list(self) -> list[Entity]:
+    def get_list(self) -> Sequence[Entity]:
         """`GET /entities`"""
         ...
 

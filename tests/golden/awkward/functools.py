@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import datetime
 import typing as _typing
+from collections.abc import Sequence
 
 import restencil as _restencil
 from restencil import schema
@@ -36,7 +37,7 @@ class Functools(
     def _push(self, *, body: DerivedBody) -> Derived: ...
 
     @_restencil.rest_list(push=_push)
-    def get_list(self) -> list[Derived]:
+    def get_list(self) -> Sequence[Derived]:
         """`GET /derived`"""
         ...
 

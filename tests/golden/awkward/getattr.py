@@ -6,9 +6,9 @@
 from __future__ import annotations
 
 import builtins as _builtins
-import collections.abc as _collections_abc
 import typing as _typing
 import uuid
+from collections.abc import Mapping, Sequence
 
 import restencil
 from restencil import schema
@@ -28,7 +28,10 @@ class Callable(restencil.Entity):
     collections: str = restencil.field(default="", wire="Collections")
     builtins: Any = restencil.field(default="None", wire="Builtins")
     Atlas: _Atlas = restencil.field(required=True)
-    scores: list[int | None] | None = restencil.field(default=[1, None], wire="Scores")
+    scores: Sequence[int | None] | None = restencil.field(
+        default=[1, None],
+        wire="Scores",
+    )
     votes: _builtins.dict[str, int | None] | None = restencil.field(
         default={"up": 1},
         wire="Votes",
@@ -37,14 +40,14 @@ class Callable(restencil.Entity):
         default=None,
         schema=schema.Lazy(lambda: Callable),
     )
-    others: list[_Callable] = restencil.field(
+    others: Sequence[_Callable] = restencil.field(
         default=[],
         schema=[schema.Lazy(lambda: Callable)],
         wire="Others",
     )
 
     @classmethod
-    def validate(cls, record: _collections_abc.Mapping[str, _typing.Any]) -> str | None:
+    def validate(cls, record: Mapping[str, _typing.Any]) -> str | None:
         """The text of what is wrong with a record, None where it is usable."""
         problem: str | None = restencil.lazy_function("awkward_hooks:accept")(record)
         return problem
@@ -60,10 +63,10 @@ class CallableBody(_typing.TypedDict, total=False):
     collections: str
     builtins: Any
     Atlas: AtlasBody | _Atlas
-    scores: list[int | None] | None
+    scores: Sequence[int | None] | None
     votes: _builtins.dict[str, int | None] | None
     Callable: _builtins.dict[str, _typing.Any] | _Callable | int | str | None
-    others: list[_builtins.dict[str, _typing.Any] | _Callable | int | str]
+    others: Sequence[_builtins.dict[str, _typing.Any] | _Callable | int | str]
 
 
 class GetattrPushBody(_typing.TypedDict):
@@ -72,9 +75,9 @@ class GetattrPushBody(_typing.TypedDict):
     only: str
 
 
-_DEFAULT_TAGS: list[str] = ["a", "b"]
+_DEFAULT_TAGS: Sequence[str] = ["a", "b"]
 _DEFAULT_WHO: uuid.UUID = uuid.UUID("12345678-1234-5678-1234-567812345678")
-_DEFAULT_TAGS_OF_MORE: list[str] = ["c"]
+_DEFAULT_TAGS_OF_MORE: Sequence[str] = ["c"]
 
 
 class Getattr(
@@ -96,7 +99,7 @@ class Getattr(
         self,
         *,
         body: GetattrPushBody,
-        tags: list[str] | None = None,
+        tags: Sequence[str] | None = None,
         who: uuid.UUID | None = None,
         builtins: str | None = None,
         NotImplementedError: str | None = None,
@@ -106,7 +109,7 @@ class Getattr(
         self,
         *,
         body: CallableBody,
-        tags: list[str] | None = None,
+        tags: Sequence[str] | None = None,
         who: uuid.UUID | None = None,
         builtins: str | None = None,
         NotImplementedError: str | None = None,
@@ -121,11 +124,11 @@ class Getattr(
     def get_list(
         self,
         *,
-        tags: list[str] = _DEFAULT_TAGS,
+        tags: Sequence[str] = _DEFAULT_TAGS,
         who: uuid.UUID = _DEFAULT_WHO,
         builtins: str | None = None,
         NotImplementedError: str | None = None,
-    ) -> list[_Callable]:
+    ) -> Sequence[_Callable]:
         """`GET /getattr`"""
         ...
 
@@ -156,7 +159,7 @@ class Getattr(
         *,
         id: int,
         body: CBody,
-        tags: list[str] | None = None,
+        tags: Sequence[str] | None = None,
     ) -> C: ...
 
     @restencil.rest_list(
@@ -165,7 +168,12 @@ class Getattr(
         schema=schema.Collection([schema.Lazy(".importlib:C", __name__)], follow=True),
         wire={"tags": "Tags"},
     )
-    def more(self, *, id: int, tags: list[str] = _DEFAULT_TAGS_OF_MORE) -> list[C]:
+    def more(
+        self,
+        *,
+        id: int,
+        tags: Sequence[str] = _DEFAULT_TAGS_OF_MORE,
+    ) -> Sequence[C]:
         """`GET /getattr/:id/more`"""
         ...
 

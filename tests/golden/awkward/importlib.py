@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import builtins
 import typing as _typing
+from collections.abc import Sequence
 
 import restencil
 from restencil import schema
@@ -56,7 +57,7 @@ class Importlib(
     def _push(self, *, body: CBody) -> _C: ...
 
     @restencil.rest_list(push=_push)
-    def get_list(self) -> list[_C]:
+    def get_list(self) -> Sequence[_C]:
         """`GET /importlib`"""
         ...
 

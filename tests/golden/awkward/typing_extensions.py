@@ -9,6 +9,7 @@ import datetime as _datetime
 import decimal as _decimal
 import typing as _typing
 import uuid as _uuid
+from collections.abc import Sequence
 
 import restencil as _restencil
 
@@ -35,7 +36,7 @@ class typing(_restencil.Entity):
     builtins: Any = _restencil.field(wire="Builtins", required=True)
     number: Decimal = _restencil.field(default=-1, wire="Number")
     mapping: dict = _restencil.field(wire="Mapping", required=True)
-    errors: list[NotImplementedError] = _restencil.field(default=[], wire="Errors")
+    errors: Sequence[NotImplementedError] = _restencil.field(default=[], wire="Errors")
 
 
 class typingBody(_typing.TypedDict, total=False):
@@ -52,7 +53,7 @@ class typingBody(_typing.TypedDict, total=False):
     builtins: Any
     number: Decimal
     mapping: dictBody | dict
-    errors: list[NotImplementedErrorBody | NotImplementedError]
+    errors: Sequence[NotImplementedErrorBody | NotImplementedError]
 
 
 class TypingExtensions(
@@ -84,7 +85,7 @@ class TypingExtensions(
     def _push(self, *, body: typingBody) -> typing: ...
 
     @_restencil.rest_list(push=_push)
-    def get_list(self) -> list[typing]:
+    def get_list(self) -> Sequence[typing]:
         """`GET /typing`"""
         ...
 

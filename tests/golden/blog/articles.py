@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import typing
+from collections.abc import Sequence
 
 import restencil
 from restencil import schema
@@ -29,9 +30,9 @@ class Article(restencil.Entity):
         schema=schema.Lazy(".users:User", __name__),
         required=True,
     )
-    tags: list[str] = restencil.field(default=[])
+    tags: Sequence[str] = restencil.field(default=[])
     views: dict[str, int] = restencil.field(default={})
-    comments: list[Comment] = restencil.field(
+    comments: Sequence[Comment] = restencil.field(
         default=[],
         schema=[schema.Lazy("._entities:Comment", __name__)],
     )
@@ -43,15 +44,15 @@ class ArticleBody(typing.TypedDict, total=False):
     title: str
     status: Status
     author: UserBody | User | int | str
-    tags: list[str]
+    tags: Sequence[str]
     views: dict[str, int]
-    comments: list[CommentBody | Comment | int | str]
+    comments: Sequence[CommentBody | Comment | int | str]
 
 
 class ArticlesSearchResult(typing.TypedDict):
     """The answer of `GET /search/articles\\?q=:q`."""
 
-    results: list[Article]
+    results: Sequence[Article]
     total: int
     next: typing.NotRequired[str | None]
 
@@ -84,7 +85,7 @@ class Articles(
         cursor: int | str,
         author: str | None = None,
         order_by: str | None = None,
-    ) -> list[Article]: ...
+    ) -> Sequence[Article]: ...
 
     @restencil.rest_list(
         push=_push,
@@ -99,7 +100,7 @@ class Articles(
         *,
         author: str | None = None,
         order_by: str | None = None,
-    ) -> list[Article]:
+    ) -> Sequence[Article]:
         """`GET /articles`"""
         ...
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import datetime
 import typing
+from collections.abc import Sequence
 
 import restencil
 
@@ -73,7 +74,7 @@ class Users(
     def _push(self, *, body: UserBody) -> User: ...
 
     @restencil.rest_list(push=_push)
-    def get_list(self) -> list[User]:
+    def get_list(self) -> Sequence[User]:
         """`GET /users`
 
         Example:

@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-import collections.abc
 import datetime
 import typing
+from collections.abc import Mapping, Sequence
 
 import restencil
 from restencil import schema
@@ -47,7 +47,7 @@ class Account(AccountSummary):
     )
 
     @classmethod
-    def validate(cls, record: collections.abc.Mapping[str, typing.Any]) -> str | None:
+    def validate(cls, record: Mapping[str, typing.Any]) -> str | None:
         """The text of what is wrong with a record, None where it is usable."""
         problem: str | None = restencil.lazy_function(
             "feed_hooks:complete_account",
@@ -84,8 +84,8 @@ class Link(Item):
 class Poll(Item):
     type: typing.Literal["poll"] = "poll"
     question: str = ""
-    options: list[str] = restencil.field(default=[])
-    votes: list[int | None] = restencil.field(default=[])
+    options: Sequence[str] = restencil.field(default=[])
+    votes: Sequence[int | None] = restencil.field(default=[])
 
 
 class Post(Item):
@@ -93,7 +93,7 @@ class Post(Item):
 
     type: typing.Literal["post"] = "post"
     text: str = ""
-    replies: list[Post] = restencil.field(
+    replies: Sequence[Post] = restencil.field(
         default=[],
         schema=schema.Collection(
             [schema.Lazy(lambda: Post)],
@@ -142,8 +142,8 @@ class PollBody(typing.TypedDict, total=False):
     author: dict[str, typing.Any] | Account | int | str
     reactions: dict[str, Reaction]
     question: str
-    options: list[str]
-    votes: list[int | None]
+    options: Sequence[str]
+    votes: Sequence[int | None]
 
 
 class PostBody(typing.TypedDict, total=False):
@@ -155,4 +155,4 @@ class PostBody(typing.TypedDict, total=False):
     author: dict[str, typing.Any] | Account | int | str
     reactions: dict[str, Reaction]
     text: str
-    replies: list[dict[str, typing.Any] | Post | int | str]
+    replies: Sequence[dict[str, typing.Any] | Post | int | str]

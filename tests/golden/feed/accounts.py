@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import typing
+from collections.abc import Sequence
 
 import restencil
 from restencil import schema
@@ -35,7 +36,7 @@ class Accounts(
             follow=True,
         ),
     )
-    def get_list(self) -> list[AccountSummary]:
+    def get_list(self) -> Sequence[AccountSummary]:
         """`GET /accounts`"""
         ...
 

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import typing
+from collections.abc import Sequence
 
 import restencil
 from restencil import schema
@@ -33,7 +34,7 @@ class ItemsReactResult(typing.TypedDict):
 class ItemsTimelineResult(typing.TypedDict):
     """The answer of `GET /timeline`."""
 
-    items: list[Post | Link | Poll]
+    items: Sequence[Post | Link | Poll]
     unread: int
 
 
@@ -84,7 +85,7 @@ class Items(
         cursor: int | str,
         author: int | None = None,
         order_by: str = "newest",
-    ) -> list[Post | Link | Poll]: ...
+    ) -> Sequence[Post | Link | Poll]: ...
 
     @restencil.rest_list(
         push=_push,
@@ -98,7 +99,7 @@ class Items(
         *,
         author: int | None = None,
         order_by: str = "newest",
-    ) -> list[Post | Link | Poll]:
+    ) -> Sequence[Post | Link | Poll]:
         """`GET /items`"""
         ...
 
@@ -141,7 +142,7 @@ class Items(
             ),
         ],
     )
-    def by_shape(self) -> list[Post | Poll]:
+    def by_shape(self) -> Sequence[Post | Poll]:
         """`GET /shapes`"""
         ...
 
@@ -155,7 +156,7 @@ class Items(
             "type",
         ),
     )
-    def everything(self) -> list[Post | Link]:
+    def everything(self) -> Sequence[Post | Link]:
         """`GET /everything`"""
         ...
 

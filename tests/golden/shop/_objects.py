@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import decimal
 import typing
+from collections.abc import Sequence
 
 import restencil
 
@@ -35,7 +36,7 @@ class Money(restencil.Record):
 class Package(restencil.Record):
     weight: float = 0.0
     size: Dimensions = Dimensions(width_mm=10, height_mm=20)
-    labels: list[str] = restencil.field(default=["fragile"])
+    labels: Sequence[str] = restencil.field(default=["fragile"])
 
 
 class DimensionsBody(typing.TypedDict, total=False):
@@ -58,4 +59,4 @@ class PackageBody(typing.TypedDict, total=False):
 
     weight: float
     size: DimensionsBody | Dimensions
-    labels: list[str]
+    labels: Sequence[str]

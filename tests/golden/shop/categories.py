@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import typing
+from collections.abc import Sequence
 
 import restencil
 from restencil import schema
@@ -61,7 +62,7 @@ class Categories(
         *,
         offset: int | str,
         limit: int | None = None,
-    ) -> list[Category]: ...
+    ) -> Sequence[Category]: ...
 
     @restencil.rest_list(
         push=_push,
@@ -69,7 +70,7 @@ class Categories(
         pagination_field="offset",
         pagination={"style": "offset", "size": {"param": "limit", "value": 20}},
     )
-    def get_list(self, *, limit: int | None = None) -> list[Category]:
+    def get_list(self, *, limit: int | None = None) -> Sequence[Category]:
         """`GET /categories`"""
         ...
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import datetime
 import typing
 import uuid
+from collections.abc import Sequence
 
 import restencil
 from restencil import schema
@@ -37,7 +38,7 @@ class Order(restencil.Entity):
     id: uuid.UUID = restencil.field(required=True)
     state: OrderState = 10
     placed_at: datetime.datetime = restencil.field(required=True)
-    lines: list[OrderLine] = restencil.field(
+    lines: Sequence[OrderLine] = restencil.field(
         default=[],
         schema=schema.Collection(
             [schema.Lazy("._entities:OrderLine", __name__)],
@@ -106,7 +107,7 @@ class Orders(
 
     def _push(self, *, customer: int, body: OrdersBody) -> Order: ...
 
-    def _get_page(self, *, customer: int, after: int | str) -> list[Order]: ...
+    def _get_page(self, *, customer: int, after: int | str) -> Sequence[Order]: ...
 
     @restencil.rest_list(
         push=_push,
@@ -114,7 +115,7 @@ class Orders(
         pagination_field="after",
         pagination={"style": "cursor", "next": "header:X-Next"},
     )
-    def get_list(self, *, customer: int) -> list[Order]:
+    def get_list(self, *, customer: int) -> Sequence[Order]:
         """`GET /customers/:customer/orders`
 
         `customer`: The customer's number.
@@ -159,7 +160,7 @@ class Orders(
         schema=[Order],
         body=schema.Object({"product": None, "quantity": None}),
     )
-    def bulk(self, *, customer: int, body: list[OrdersBulkBody]) -> list[Order]:
+    def bulk(self, *, customer: int, body: Sequence[OrdersBulkBody]) -> Sequence[Order]:
         """`POST /customers/:customer/orders/bulk`
 
         `customer`: The customer's number.

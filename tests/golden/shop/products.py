@@ -5,10 +5,10 @@
 
 from __future__ import annotations
 
-import collections.abc
 import datetime
 import typing
 import uuid
+from collections.abc import Mapping, Sequence
 
 import restencil
 from restencil import schema
@@ -55,7 +55,7 @@ class Product(restencil.Entity, indexes=("sku",)):
         encode=restencil.lazy_function("shop_hooks:encode_rating"),
     )
     stock: dict[str, int] = restencil.field(default={})
-    related: list[Product] = restencil.field(
+    related: Sequence[Product] = restencil.field(
         default=[],
         schema=[schema.Lazy(lambda: Product)],
     )
@@ -64,7 +64,7 @@ class Product(restencil.Entity, indexes=("sku",)):
     """Deprecated: Use `sku`."""
 
     @classmethod
-    def validate(cls, record: collections.abc.Mapping[str, typing.Any]) -> str | None:
+    def validate(cls, record: Mapping[str, typing.Any]) -> str | None:
         """The text of what is wrong with a record, None where it is usable."""
         problem: str | None = restencil.lazy_function(
             "shop_hooks:valid_product",
@@ -84,7 +84,7 @@ class ProductBody(typing.TypedDict, total=False):
     opens_at: datetime.time
     rating: float
     stock: dict[str, int]
-    related: list[dict[str, typing.Any] | Product | int | str]
+    related: Sequence[dict[str, typing.Any] | Product | int | str]
     extra: typing.Any
     legacy_code: str | None
 
@@ -114,7 +114,7 @@ class ProductsAttachResult(typing.TypedDict):
 class ProductsSearchResult(typing.TypedDict):
     """The answer of `GET /search/products/:words`."""
 
-    hits: list[Product]
+    hits: Sequence[Product]
     total: int
     facets: dict[str, dict[str, int]]
     next: typing.NotRequired[str | None]
@@ -181,7 +181,7 @@ class Products(
         body: ProductBody,
         category: str | None = None,
         in_stock: bool | None = None,
-        currencies: list[Currency] | None = None,
+        currencies: Sequence[Currency] | None = None,
     ) -> Product:
         """Offer a new product. `POST /products/new`
 
@@ -199,10 +199,10 @@ class Products(
         page: int | str,
         category: str | None = None,
         in_stock: bool = True,
-        currencies: list[Currency] | None = None,
+        currencies: Sequence[Currency] | None = None,
         order_by: str | None = None,
         page_size: int | None = None,
-    ) -> list[Product]: ...
+    ) -> Sequence[Product]: ...
 
     @restencil.rest_list(
         push=_push,
@@ -217,10 +217,10 @@ class Products(
         *,
         category: str | None = None,
         in_stock: bool = True,
-        currencies: list[Currency] | None = None,
+        currencies: Sequence[Currency] | None = None,
         order_by: str | None = None,
         page_size: int | None = None,
-    ) -> list[Product]:
+    ) -> Sequence[Product]:
         """All products by page. `GET /products`"""
         ...
 
@@ -265,7 +265,7 @@ class Products(
             restencil.lazy_function("shop_hooks:bargains"),
         ),
     )
-    def bargains(self) -> list[Product]:
+    def bargains(self) -> Sequence[Product]:
         """`GET /bargains`"""
         ...
 
@@ -298,7 +298,7 @@ class Products(
         returns=[Money],
         process=restencil.lazy_function("shop_hooks:prices_of"),
     )
-    def price_history(self, *, id: int) -> list[Money]:
+    def price_history(self, *, id: int) -> Sequence[Money]:
         """`GET /products/:id/prices`"""
         ...
 
@@ -321,7 +321,7 @@ class Products(
         body: ProductBody,
         category: str | None = None,
         in_stock: bool | None = None,
-        currencies: list[Currency] | None = None,
+        currencies: Sequence[Currency] | None = None,
     ) -> Product: ...
 
     def _search_get_page(
@@ -331,7 +331,7 @@ class Products(
         cursor: int | str,
         category: str | None = None,
         in_stock: bool = True,
-        currencies: list[Currency] | None = None,
+        currencies: Sequence[Currency] | None = None,
         order_by: str | None = None,
         page_size: int | None = None,
     ) -> ProductsSearchResult: ...
@@ -360,7 +360,7 @@ class Products(
         words: int | str,
         category: str | None = None,
         in_stock: bool = True,
-        currencies: list[Currency] | None = None,
+        currencies: Sequence[Currency] | None = None,
         order_by: str | None = None,
         page_size: int | None = None,
     ) -> ProductsSearchResult:

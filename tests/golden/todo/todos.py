@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import datetime
 import typing
+from collections.abc import Sequence
 
 import restencil
 
@@ -20,7 +21,7 @@ class Todo(restencil.Entity):
     title: str = ""
     done: bool = False
     due: datetime.date | None = None
-    labels: list[str] = restencil.field(default=[])
+    labels: Sequence[str] = restencil.field(default=[])
 
 
 class TodoBody(typing.TypedDict, total=False):
@@ -29,7 +30,7 @@ class TodoBody(typing.TypedDict, total=False):
     title: str
     done: bool
     due: datetime.date | None
-    labels: list[str]
+    labels: Sequence[str]
 
 
 class Todos(
@@ -51,10 +52,15 @@ class Todos(
 
     def _push(self, *, body: TodoBody, done: bool | None = None) -> Todo: ...
 
-    def _get_page(self, *, page: int | str, done: bool | None = None) -> list[Todo]: ...
+    def _get_page(
+        self,
+        *,
+        page: int | str,
+        done: bool | None = None,
+    ) -> Sequence[Todo]: ...
 
     @restencil.rest_list(push=_push, get_page=_get_page, pagination_field="page")
-    def get_list(self, *, done: bool | None = None) -> list[Todo]:
+    def get_list(self, *, done: bool | None = None) -> Sequence[Todo]:
         """`GET /todos`
 
         Example:
