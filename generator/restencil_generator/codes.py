@@ -35,6 +35,7 @@ ERRORS: Final = {
     "bad-method": "A method is one that HTTP allows.",
     "bad-url": "A URL prefix holds no spaces and no control characters.",
     "empty-merge": "What was sent stands in for the answer of a mutation with an entity alone.",
+    "error-status": "What is said of errors is said of a status from 400 to 599, 4XX, 5XX or default.",
     "secret-header": "No header carries a secret.",
     "auth-kind": "Authentication is of one kind.",
     # Names

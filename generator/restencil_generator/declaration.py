@@ -419,6 +419,9 @@ class Path:
         object.__setattr__(self, "parameters", found)
 
 
+Shape: TypeAlias = tuple[str, ...]
+"""What the body of an error is: the object of this name, one of several; any JSON where it names none."""
+
 Empty: TypeAlias = Literal["error", "merge", "none"]
 ErrorPolicy: TypeAlias = Literal["soft", "hard", "soft_on_server_error"]
 Validate: TypeAlias = Literal["strict", "warn", "off"]
@@ -544,7 +547,8 @@ class Endpoint:
     `needs` are the fields, by their Python names, that a record which came with another answer must have to answer a
     call. `schema` None: no schema. `returns`: the type of the value where the spec gives one, else None.
     `base` is the endpoint class to build on, None for the runtime's own. `headers` are all static headers, those of the
-    spec and the resource included. `optimistic` says that the standard optimistic payload applies to it.
+    spec and the resource included. `optimistic` says that the standard optimistic payload applies to it. `errors` are
+    the bodies of errors by status (`404`, `4XX`, `default`), of which the narrowest counts.
     """
 
     name: str
@@ -574,6 +578,7 @@ class Endpoint:
     get_optimistic_response: Reference | None = None
     follow_see_other: bool = False
     needs: tuple[str, ...] = ()
+    errors: Mapping[str, Shape] = dataclasses.field(default_factory=dict[str, Shape])
     description: str = ""
     deprecated: str | None = None
     example: Example | None = None
@@ -592,7 +597,7 @@ class Resource:
 
     `class_name` is its class (`Articles`), `python` its attribute on the client. `members` are the standard members
     that exist, `create` aside. `endpoints` holds them (without the extenders, which hang on their list) and the added
-    ones. `options`, `headers`, `url_prefix` (written at `url_place`) and `base` include those of the spec.
+    ones. `options`, `headers`, `errors`, `url_prefix` (written at `url_place`) and `base` include those of the spec.
     """
 
     name: str
@@ -612,6 +617,7 @@ class Resource:
     pagination_field: str | None = None
     pagination: Pagination | None = None
     base: Reference | None = None
+    errors: Mapping[str, Shape] = dataclasses.field(default_factory=dict[str, Shape])
     description: str = ""
     deprecated: str | None = None
     place: Place = _place()
@@ -686,3 +692,8 @@ class Spec:
     namespace: Mapping[str, str] = dataclasses.field(default_factory=dict[str, str])
     place: Place = _place()
     url_place: Place = _place()
+
+    @property
+    def has_errors(self) -> bool:
+        """Whether it says of any endpoint what bodies of errors are: then the package has error classes of its own."""
+        return any(endpoint.errors for resource in self.resources.values() for _, endpoint in resource.all_endpoints())

@@ -257,6 +257,11 @@ class Body(Structure):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class Errors(Structure):
+    """A mapping from statuses of errors to the objects that their bodies are."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class Response(Structure):
     """The schema of an endpoint: an object, a list or an entity in any form, or null for none."""
 

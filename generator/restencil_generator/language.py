@@ -40,6 +40,7 @@ from restencil_generator.kinds import (
     EntityName,
     EntityOrChoices,
     EnumValues,
+    Errors,
     ExactlyOne,
     Excludes,
     Fields,
@@ -84,6 +85,9 @@ HTTP_WORD: Final = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 HEADER_VALUE: Final = r"[\t\x20-\x7e]*"
 SECRET_HEADERS: Final = ("authorization", "cookie", "proxy-authorization")
 """Headers that carry nothing but secrets, which never stand in a spec."""
+
+ERROR_STATUS: Final = "[45][0-9][0-9]|[45]XX|default"
+"""A key of `errors`."""
 
 URL: Final = Pattern(r"[^\x00-\x20\x7f]*", "bad-url", "{label} holds a space or a control character")
 HEADER: Final = Pattern(HTTP_WORD, "bad-header", "{value} is no name of a header")
@@ -333,6 +337,19 @@ PLACES: Final[Mapping[str, Place]] = {
         "could have joined turn stale. With `error` it is an error.",
         """
         response: {empty: none}
+        """,
+    ),
+    "error_choice": Place(
+        "`{one_of: […]}` of an error",
+        "What the body of an error is where it is one of several objects. In `errors` a status from 400 to 599, `4XX`, "
+        "`5XX` or `default` has the name of an object, this, `any`, or `null`, which takes an inherited one back. The "
+        "nearest level counts that says something of a status, and there the narrowest key. A package whose spec has "
+        "`errors` has a class for each kind of error (`shop.NotFoundError`), whose `data` is typed.",
+        """
+        objects:
+          Problem: {title: string, detail: string?}
+          Conflict: {current_version: integer}
+        errors: {409: {one_of: [Conflict, Problem]}, 4XX: Problem, 5XX: any}
         """,
     ),
     "entity": Place(
@@ -674,6 +691,11 @@ ROWS: Final = (
         "The fields that a record which came with another answer must have to answer a call; `[]` for none.",
         otherwise="for `get`, every field of its entity that has neither `?` nor `default`"),
     Row(_ALL, "response", Section("response", "write {empty: none}"), "What answers without content are."),
+    Row(_ALL, "errors", Errors(), "What bodies of errors are: `data` of the error that a call raises.",
+        others=("exceptions",)),
+    Row("error_choice", "one_of", Texts(least=2, noun="object"),
+        "The objects that it may be: the first one counts that has all its constants, else all its fields.",
+        required=True),
     Row("endpoint", "process", Code(), "Makes the value of an answer."),
     Row("endpoint", "update", Code(), "Changes other cached answers after success."),
     Row("endpoint", "get_optimistic_response", Code(), "Makes up the answer before the server has given one."),

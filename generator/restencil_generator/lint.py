@@ -525,6 +525,7 @@ def _types(spec: d.Spec) -> Iterator[tuple[Place, d.Type]]:
             yield resource.place, resource.body.type
         for endpoint in resource.endpoints.values():
             types = [field.type for field in (*endpoint.params, *endpoint.search_params)]
+            types += [d.ObjectRef(name) for shape in endpoint.errors.values() for name in shape]
             for type in (endpoint.schema, endpoint.returns, endpoint.body.type if endpoint.body else None, *types):
                 if type is not None:
                     yield endpoint.place, type

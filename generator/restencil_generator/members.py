@@ -22,6 +22,7 @@ from restencil_generator.options import (
     Member,
     Names,
     Options,
+    Sibling,
     body_value,
     difference,
     endpoint_options,
@@ -34,7 +35,7 @@ from restencil_generator.options import (
     written,
 )
 from restencil_generator.schemas import NOTHING
-from restencil_generator.scope import Scope
+from restencil_generator.scope import ERRORS, Scope
 from restencil_generator.template import list_path
 
 _ROWS: Final[Mapping[str, str]] = {
@@ -120,6 +121,8 @@ class _Resource:
         resource, scope = self.resource, self.scope
         said = self._said_of_bodies()
         keywords = {name: value for name, value in self.shared.items() if value is not None or name == "schema"}
+        if scope.spec.has_errors:
+            keywords["error_classes"] = Sibling(ERRORS)
         keywords |= {} if said is d.MISSING else {"body": said}
         keywords |= {name: value for name, value in list_options(resource).items() if value is not None}
         head = written(keywords, scope)

@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 from restencil_generator import declaration as d
 from restencil_generator.code import Call, Expression, Table, integer, pair, string
 from restencil_generator.schemas import NOTHING, body_model, holds_schema, runtime_form, schema_of
-from restencil_generator.scope import Scope
+from restencil_generator.scope import OBJECTS, Scope
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -38,16 +38,30 @@ class Member:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class Sibling:
+    """Another module of the package, by its full name."""
+
+    name: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class Names:
     """What tells a body's members their names in JSON: a type, or `NOTHING` for one that may be anything."""
 
     of: d.Type
 
 
-Named: TypeAlias = "Runtime | HandWritten | Member | d.Reference"
+@dataclasses.dataclass(frozen=True, slots=True)
+class Errors:
+    """What bodies of errors are, by status."""
+
+    by_status: tuple[tuple[str, d.Shape], ...]
+
+
+Named: TypeAlias = "Runtime | HandWritten | Member | Sibling | d.Reference"
 """What is written as a name; a reference is to a function, which is looked up at its first call."""
 
-Value: TypeAlias = "None | bool | int | str | tuple[str, ...] | Mapping[str, Value] | d.Type | Named | Names"
+Value: TypeAlias = "None | bool | int | str | tuple[str, ...] | Mapping[str, Value] | d.Type | Named | Names | Errors"
 """What an option is set to; a type stands for its schema."""
 
 Options: TypeAlias = "dict[str, Value]"
@@ -132,6 +146,7 @@ def _given_alike(owner: d.Resource | d.Endpoint) -> Options:
         value: Value = getattr(owner.options, field.name)
         found[field.name] = _POLICIES.get(value, value) if isinstance(value, str) else value
     found["strict"] = True
+    found["errors"] = Errors(tuple(owner.errors.items())) if owner.errors else None
     return found
 
 
@@ -285,9 +300,22 @@ def _code(value: Value, scope: Scope) -> Expression:
         return pair(list(map(string, value)))
     if isinstance(value, Mapping):
         return Table(tuple((string(name), _code(part, scope)) for name, part in value.items()))
-    if isinstance(value, Runtime | HandWritten | Member | d.Reference):
+    if isinstance(value, Errors):
+        return Table(tuple((_status(key), _shape(shape, scope)) for key, shape in value.by_status))
+    if isinstance(value, Runtime | HandWritten | Member | Sibling | d.Reference):
         return _name(value, scope)
     return _names(value.of, scope) if isinstance(value, Names) else schema_of(value, scope) or "None"
+
+
+def _status(key: str) -> str:
+    """A key of `errors` as a literal: statuses are numbers."""
+    return key if key.isdecimal() else string(key)
+
+
+def _shape(shape: d.Shape, scope: Scope) -> Expression:
+    """The types that decode the body of an error."""
+    types = [scope.sibling(OBJECTS, name, real=True) for name in shape]
+    return scope.typing("Any") if not types else types[0] if len(types) == 1 else pair(types)
 
 
 def _name(value: Named, scope: Scope) -> str | Call:
@@ -298,6 +326,8 @@ def _name(value: Named, scope: Scope) -> str | Call:
             return scope.hand_written(reference)
         case Member(name):
             return name
+        case Sibling(name):
+            return f'f"{{__package__}}.{name}"'
         case _:
             return scope.hook(value)
 

@@ -4,14 +4,15 @@ imports.
 Nothing here knows about lines and columns (`layout`, and the templates, do), and nothing after it decides anything.
 
 The modules of a package: `__init__`, which imports the others when they are needed; one per resource, named by its key,
-with the resource's class, its entity and their TypedDicts; `_client`, `_enums`, `_objects`; `_entities` for entities
-that are of no one resource.
+with the resource's class, its entity and their TypedDicts; `_client`, `_enums`, `_objects`, `_errors`;
+`_entities` for entities that are of no one resource.
 """
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from http import HTTPStatus
 from typing import Final, TypeVar
 
 from restencil_generator import declaration as d
@@ -31,11 +32,12 @@ from restencil_generator.code import (
 )
 from restencil_generator.defaults import default
 from restencil_generator.docstrings import note_of, partial_body, share_of, type_docs, with_deprecation
+from restencil_generator.errors import BASE, CLASSES, shapes
 from restencil_generator.failure import Failure
 from restencil_generator.members import ResourceClass, body_types, plan_resource, result_types
 from restencil_generator.package import HEADER
 from restencil_generator.schemas import schema_of
-from restencil_generator.scope import CLIENT, ENTITIES, ENUMS, OBJECTS, Homes, Import, Scope, module_of
+from restencil_generator.scope import CLIENT, ENTITIES, ENUMS, ERRORS, OBJECTS, Homes, Import, Scope, module_of
 from restencil_generator.values import objects_in
 
 CONTEXT_VERSION: Final = 2
@@ -106,6 +108,17 @@ class TypedDictClass:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class ErrorClass:
+    """An error of the package: what it is derived from, and the type of its `data` (or empty)."""
+
+    name: str
+    bases: tuple[str, ...]
+    keywords: tuple[tuple[str, Expression], ...]
+    doc: str
+    data: str = ""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class Constant:
     """`name: type = value`, and a docstring (or empty)."""
 
@@ -154,6 +167,7 @@ class Module:
     constants: tuple[Constant, ...] = ()
     records: tuple[RecordClass, ...] = ()
     typed_dicts: tuple[TypedDictClass, ...] = ()
+    errors: tuple[ErrorClass, ...] = ()
     resource: ResourceClass | None = None
     clients: tuple[ClientClass, ...] = ()
     setup: Call | None = None
@@ -184,6 +198,8 @@ class _Plan:
             made.append(self.objects())
         if spec.enums:
             made.append(self.enums())
+        if spec.has_errors:
+            made.append(self.errors())
         made.append(self.clients())
         made.append(self.package())
         return sorted(made, key=lambda module: module.path)
@@ -264,6 +280,22 @@ class _Plan:
             ]
         names = [constant.name for constant in found]
         return self._module(scope, "enums.py.jinja", "Known values of fields.", names, constants=tuple(found))
+
+    def errors(self) -> Module:
+        """The classes of errors: one for what they all are, and one for each status that the runtime has one for."""
+        scope = Scope(ERRORS, self.homes, ("data",))
+        data = {name: _error_data(self.spec, statuses, scope) for name, statuses in CLASSES.items()}
+        every = {*data.values(), _error_data(self.spec, range(300, 600), scope)}
+        alike = every.pop() if len(every) == 1 else ""
+        found = [ErrorClass(BASE, (scope.restencil(BASE),), (), "The server answered with an error.", alike)]
+        for name, statuses in CLASSES.items():
+            found.append(
+                ErrorClass(name, (BASE, scope.restencil(name)), (), _error_doc(statuses), "" if alike else data[name])
+            )
+        made = self._module(
+            scope, "errors.py.jinja", "What calls raise where the server answers with an error.", [BASE, *CLASSES]
+        )
+        return dataclasses.replace(made, errors=tuple(found))
 
     def clients(self) -> Module:
         spec = self.spec
@@ -507,6 +539,25 @@ def _homes(spec: d.Spec) -> dict[str, str]:
         alone = declared or (mine[0] if len(mine) == 1 else None)
         found[name] = alone if alone is not None and name not in family else ENTITIES
     return found
+
+
+def _error_data(spec: d.Spec, statuses: range, scope: Scope) -> str:
+    """The type of `data` of errors with these statuses; empty where nothing is known of it."""
+    known = set(shapes(spec, statuses))
+    names = sorted({name for shape in known for name in shape}, key=natural)
+    if not names:
+        return ""
+    types = [scope.sibling(OBJECTS, name) for name in names]
+    if () in known:
+        types.append(scope.typing("Any"))
+    return " | ".join((*types, "None"))
+
+
+def _error_doc(statuses: range) -> str:
+    first, last = statuses[0], statuses[-1]
+    if first == last:
+        return f"The server answered {first} {HTTPStatus(first).phrase}."
+    return f"The server answered with a status from {first} to {last}."
 
 
 def _nested(spec: d.Spec) -> frozenset[str]:

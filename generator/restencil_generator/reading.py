@@ -430,7 +430,8 @@ def _name(reader: Reader, kind: kinds.Name, spot: Spot) -> str | None:
 
 def _texts(reader: Reader, kind: kinds.Texts, spot: Spot) -> list[tuple[str, Node]]:
     if isinstance(spot.node, SequenceNode) and len(spot.node.items) < kind.least:
-        reader.report("wrong-type", f"{spot.label} names no {kind.noun}", spot.node)
+        few = f"names no {kind.noun}" if kind.least == 1 else f"needs {kind.least} {kind.noun}s or more"
+        reader.report("wrong-type", f"{spot.label} {few}", spot.node)
     return reader.texts(spot.node, spot.label)
 
 

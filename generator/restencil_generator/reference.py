@@ -39,6 +39,7 @@ _CHAPTERS: Final[Mapping[str, tuple[str, ...]]] = {
         "pagination",
         "page_size",
         "response",
+        "error_choice",
         "example",
     ),
     "Forms of types": tuple(form_place(word) for word in FORMS),
@@ -243,6 +244,9 @@ KINDS: Final[Mapping[type[kinds.Kind], Callable[[Any], str]]] = {
     kinds.PathText: lambda kind: "a path such as `/items/:id`",
     kinds.Body: lambda kind: (
         f"a name, a mapping of fields, `[X]`, {_or_forms(rows('body'))}, {_codes(language.BODY_WORDS, 'or')}; or `null`"
+    ),
+    kinds.Errors: lambda kind: (
+        f"a mapping from statuses to names of objects, {_link('error_choice')}, `any` or `null`"
     ),
     kinds.Response: lambda kind: "an object, a list, an entity or a form; or `null`",
 }

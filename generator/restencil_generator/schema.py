@@ -319,6 +319,11 @@ def _path(kind: kinds.PathText, position: str) -> Schema:
     return {"allOf": [_ref("path"), {"pattern": r"^(?:[^\\:]|\\.)*:"}]} if kind.parameter else _ref("path")
 
 
+def _errors(kind: kinds.Errors, position: str) -> Schema:
+    shape: Schema = {"anyOf": [_NULL, {"const": "any"}, _ref("type_name"), _ref("error_choice")]}
+    return _table(shape, _pattern(language.ERROR_STATUS))
+
+
 def _response(kind: kinds.Response, position: str) -> Schema:
     no_schema = {"anyOf": [{"enum": list(SCALAR_WORDS)}, {"type": "string", "pattern": r"\?$"}]}
     return {"anyOf": [_NULL, {"allOf": [_ref(_type_name("schema")), {"not": no_schema}]}]}
@@ -356,6 +361,7 @@ KINDS: Final[Mapping[type[kinds.Kind], Callable[[Any, str], Schema]]] = {
     kinds.Nest: lambda kind, position: _table(_ref("text"), _ref("name")),
     kinds.PathText: _path,
     kinds.Body: lambda kind, position: _ref("body"),
+    kinds.Errors: _errors,
     kinds.Response: _response,
 }
 """The schema of each kind, in the position of the form which holds it."""

@@ -17,6 +17,7 @@ from restencil_generator.code import Call, Expression, Lambda, imported, natural
 CLIENT: Final = "_client"
 ENTITIES: Final = "_entities"
 ENUMS: Final = "_enums"
+ERRORS: Final = "_errors"
 OBJECTS: Final = "_objects"
 RUNTIME: Final = "restencil"
 

@@ -83,6 +83,8 @@ def _meant(module: Module) -> Iterable[tuple[str, Outline]]:
         yield record.name, _record(record)
     for typed_dict in module.typed_dicts:
         yield typed_dict.name, _typed_dict(typed_dict)
+    for error in module.errors:
+        yield error.name, (*_doc(error.doc), *([("field", "data")] if error.data else []))
     if module.resource is not None:
         yield module.resource.name, _resource(module.resource)
     for client in module.clients:

@@ -37,6 +37,7 @@ AROUND = {
     "collection": "resources: {{articles: {{path: /a/:id, schema: Todo, collection: {}}}}}",
     "pagination": "resources: {{articles: {{path: /a/:id, schema: Todo, pagination: {}}}}}",
     "page_size": "resources: {{articles: {{path: /a/:id, schema: Todo, pagination: {{style: page, size: {}}}}}}}",
+    "error_choice": "errors: {{404: {}}}",
     "response": "resources: {{articles: {{path: /a/:id, schema: Todo, response: {}}}}}",
     "example": "resources: {{articles: {{path: /a/:id, schema: Todo, examples: {{get: {}}}}}}}",
     "entity_field": "entities: {{Article: {{fields: {{id: integer, field: {}}}}}}}",
@@ -111,6 +112,8 @@ def test_every_place_can_be_reached() -> None:
                 reached.add(position)
             case kinds.Body():
                 reached.update(("body", "body_field"))
+            case kinds.Errors():
+                reached.add("error_choice")
             case kinds.Table(_, values):
                 follow(values)
             case kinds.Either(forms):

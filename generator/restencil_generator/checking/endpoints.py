@@ -10,6 +10,7 @@ from restencil_generator import declaration as d
 from restencil_generator.checking.paging import WrittenPagination, page_field, resolved_pagination
 from restencil_generator.checking.settings import Settings, first_given, joined_headers
 from restencil_generator.checking.types import Types
+from restencil_generator.errors import laid_over
 from restencil_generator.facts import facts
 from restencil_generator.language import MEMBERS
 from restencil_generator.names import python_name
@@ -368,6 +369,7 @@ class Family:
             update=given["update"] or base.update,
             get_optimistic_response=given["get_optimistic_response"] or base.get_optimistic_response,
             needs=() if side_effect else self._needs(own, base, schema),
+            errors=laid_over(base.errors, own.settings.errors),
             description=given["description"],
             deprecated=given["deprecated"],
             example=self.examples.get(name) if meant else None,

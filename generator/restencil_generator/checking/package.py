@@ -69,13 +69,14 @@ def _name_body(declared: Declared, name: str) -> list[d.Type]:
 
 _RANKS: Final = {
     "client": 0,
-    "resource": 1,
-    "entity": 2,
-    "object": 2,
-    "enum": 2,
-    "constant": 3,
-    "typed_dict": 4,
-    "module": 5,
+    "error": 1,
+    "resource": 2,
+    "entity": 3,
+    "object": 3,
+    "enum": 3,
+    "constant": 4,
+    "typed_dict": 5,
+    "module": 6,
 }
 _DECLARED: Final = frozenset(("entity", "object", "enum"))
 

@@ -15,6 +15,7 @@ from restencil_generator.checking.forms import Context
 from restencil_generator.checking.paging import written_pagination
 from restencil_generator.checking.settings import Settings, first_given, joined_headers, overlaid, settings
 from restencil_generator.checking.types import Types
+from restencil_generator.errors import laid_over
 from restencil_generator.language import URL
 from restencil_generator.names import CLIENT_MEMBERS, RESOURCE_MEMBERS, pascal_case, python_name, wire_name
 from restencil_generator.problems import Related, did_you_mean, quoted
@@ -117,6 +118,7 @@ class _Resource:
             options=d.Options(**overlaid(self.top.options, self.settings.options)),
             optimistic=False,
             base=self.settings.base or self.top.base,
+            errors=laid_over(laid_over({}, self.top.errors), self.settings.errors),
             place=self.key.place,
         )
         family = Family(
@@ -142,6 +144,7 @@ class _Resource:
             pagination_field=field,
             pagination=endpoints["get_list"].pagination if "get_list" in endpoints else None,
             base=root.base,
+            errors=root.errors,
             description=given["description"],
             deprecated=given["deprecated"],
             place=self.key.place,

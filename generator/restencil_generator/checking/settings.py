@@ -1,4 +1,4 @@
-"""What the spec, a resource and an endpoint settle alike: URL prefix, headers, options, the endpoint class."""
+"""What the spec, a resource and an endpoint settle alike: URL prefix, headers, options, errors, the endpoint class."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from restencil_generator import declaration as d
+from restencil_generator.checking.errors import read_errors
 from restencil_generator.language import AUTH_KINDS
 from restencil_generator.problems import Place, quoted
 from restencil_generator.reading import Given
@@ -27,10 +28,11 @@ class Settings:
     headers: Mapping[str, str] | None = None
     options: Mapping[str, Any] | None = None
     base: d.Reference | None = None
+    errors: Mapping[str, d.Shape | None] | None = None
 
 
 def settings(given: Given, types: Types, what: str) -> Settings:
-    """The url_prefix, headers, options and endpoint class that a level writes."""
+    """The url_prefix, headers, options, endpoint class and errors that a level writes."""
     prefix = given.node("url_prefix")
     if prefix is not None and given["url_prefix"] and not _HAS_SCHEME(given["url_prefix"]):
         text = quoted(given["url_prefix"])
@@ -47,6 +49,7 @@ def settings(given: Given, types: Types, what: str) -> Settings:
         given["headers"],
         written,
         given.get("endpoint"),
+        read_errors(types, given.node("errors"), what),
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 
 from restencil_generator import declaration as d
-from restencil_generator.checking import package, settings
+from restencil_generator.checking import errors, package, settings
 from restencil_generator.checking.collect import collect, table
 from restencil_generator.checking.entities import Entities, object_circles
 from restencil_generator.checking.fields import read_fields
@@ -41,8 +41,8 @@ def check(root: MappingNode, file: str, problems: list[Problem]) -> d.Spec | Non
     types.wire = given["wire_names"]
     types.absent = given["absent"]
     client = _client(types, given)
-    top = settings.settings(given, types, "the spec")
     nodes = collect(types, given)
+    top = settings.settings(given, types, "the spec")
     for name, entry in table(given, "enums"):
         types.enums[name] = _enum(types, name, entry)
     for name, entry in table(given, "objects"):
@@ -54,6 +54,7 @@ def check(root: MappingNode, file: str, problems: list[Problem]) -> d.Spec | Non
     for task in types.later:
         task()
     package.name_bodies(types, resources)
+    errors.claim_classes(types, resources, given.node("errors"))
     namespace = package.namespace(types)
     if has_errors(types.problems):
         return None

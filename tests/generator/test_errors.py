@@ -1,0 +1,192 @@
+"""`errors`: which level and key counts for a status, and what the package has for it."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from restencil_generator import declaration as d
+from restencil_generator.api import generate
+from restencil_generator.errors import BASE, CLASSES, covers, laid_over, shape_at
+from restencil_generator.loading import load_text
+
+HEAD = """
+restencil: 1
+package: shop
+objects:
+  Problem: {title: string, detail: string?}
+  NotFound: {what: string}
+  Conflict: {current_version: integer}
+"""
+
+ORDERS = """
+resources:
+  orders:
+    path: /orders/:id
+    schema: {entity: Order, fields: {id: integer, name: string}}
+"""
+
+
+def spec(text: str) -> d.Spec:
+    loaded = load_text(HEAD + text)
+    assert not [problem for problem in loaded.problems if problem.severity == "error"], loaded.problems
+    assert loaded.declaration is not None
+    return loaded.declaration
+
+
+def errors_of(text: str, endpoint: str = "get") -> dict[str, d.Shape]:
+    return dict(spec(text).resources["orders"].endpoints[endpoint].errors)
+
+
+def files(text: str) -> dict[str, str]:
+    return generate(spec(text))
+
+
+def data_of(text: str) -> dict[str, str]:
+    """The type of `data` of each error class that says one."""
+    found: dict[str, str] = {}
+    name = ""
+    for line in files(text)["_errors.py"].splitlines():
+        if line.startswith("class "):
+            name = line.removeprefix("class ").partition("(")[0]
+        if line.startswith("    data: "):
+            found[name] = line.removeprefix("    data: ")
+    return found
+
+
+# ------------------------------------------------------------------------------------------------------------ which one
+
+
+def test_the_narrowest_key_counts() -> None:
+    """Of one level, a status comes before its hundred, and that before the default."""
+    errors: dict[str, d.Shape] = {"default": ("A",), "4XX": ("B",), "404": ("C",)}
+    assert [shape_at(errors, status) for status in (404, 410, 503, 302)] == [("C",), ("B",), ("A",), ("A",)]
+    assert shape_at({"404": ("C",)}, 410) is None
+
+
+def test_the_nearest_level_counts_before_the_narrowest_key() -> None:
+    """What an endpoint says of 4XX comes before what the spec says of 404."""
+    assert errors_of(f"errors: {{404: NotFound, 503: Problem}}{ORDERS}    errors: {{4XX: Problem}}\n") == {
+        "503": ("Problem",),
+        "4XX": ("Problem",),
+    }
+    assert errors_of(f"errors: {{404: NotFound, 5XX: Problem}}{ORDERS}    errors: {{default: any}}\n") == {
+        "default": ()
+    }
+
+
+def test_levels_are_laid_over_each_other() -> None:
+    """Spec, resource and endpoint each add what they say; a member that extends another has its errors too."""
+    text = f"""errors: {{4XX: Problem}}{ORDERS}    errors: {{404: NotFound}}
+    endpoints:
+      get: {{errors: {{409: Conflict}}}}
+      again: {{extends: get, path: /again/:id}}
+"""
+    assert errors_of(text, "get_list") == {"404": ("NotFound",), "4XX": ("Problem",)}
+    whole = {"404": ("NotFound",), "409": ("Conflict",), "4XX": ("Problem",)}
+    assert errors_of(text, "get") == errors_of(text, "again") == whole
+
+
+def test_null_takes_an_inherited_one_back() -> None:
+    """A status that was taken back has no shape; where a wider key is about it, its body is any JSON."""
+    assert errors_of(f"errors: {{404: NotFound}}{ORDERS}    errors: {{404: null}}\n") == {}
+    assert errors_of(f"errors: {{404: NotFound, 4XX: Problem}}{ORDERS}    errors: {{404: null}}\n") == {
+        "404": (),
+        "4XX": ("Problem",),
+    }
+    assert errors_of(f"errors: {{404: NotFound, 4XX: Problem}}{ORDERS}    errors: {{default: null}}\n") == {}
+
+
+def test_a_status_is_the_same_in_quotes() -> None:
+    """Keys are read as text: `404:` and `"404":` are one, so that both are a key that is given twice."""
+    assert errors_of(f'errors: {{"404": NotFound}}{ORDERS}') == errors_of(f"errors: {{404: NotFound}}{ORDERS}")
+    problems = load_text(f'{HEAD}errors: {{"404": NotFound, 404: NotFound}}{ORDERS}').problems
+    assert [problem.code for problem in problems] == ["duplicate-key"]
+
+
+_KEYS = st.sampled_from(["400", "404", "409", "503", "599", "4XX", "5XX", "default"])
+_LEVEL = st.dictionaries(_KEYS, st.sampled_from([None, ("A",), ("B",), ("C", "D")]), max_size=5)
+
+
+@given(levels=st.lists(_LEVEL, max_size=4), status=st.sampled_from([300, 400, 404, 409, 418, 503, 500]))
+def test_levels_in_one_mapping_say_what_they_say_one_by_one(
+    levels: list[dict[str, d.Shape | None]], status: int
+) -> None:
+    """The mapping that an endpoint has gives what looking for the nearest level, then the narrowest key, gives."""
+    together: dict[str, d.Shape] = {}
+    for level in levels:
+        together = laid_over(together, level)
+    meant: d.Shape | None = None
+    for level in reversed(levels):
+        if any(covers(key, str(status)) for key in level):
+            meant = shape_at(level, status)
+            break
+    assert (shape_at(together, status) or ()) == (meant or ())
+
+
+# ------------------------------------------------------------------------------------------------------- what there is
+
+
+def test_a_package_has_a_class_for_each_kind_of_error() -> None:
+    """The classes derive from the runtime's of their names, are one family, and are exported."""
+    made = files(f"errors: {{404: NotFound}}{ORDERS}")
+    for name in CLASSES:
+        assert f"class {name}({BASE}, restencil.{name}):" in made["_errors.py"]
+        assert f'    "{name}",' in made["__init__.py"]
+    assert f"class {BASE}(restencil.{BASE}):" in made["_errors.py"]
+    assert 'error_classes=f"{__package__}._errors",' in made["orders.py"]
+    assert "errors={404: NotFound}," in made["orders.py"]
+
+
+def test_a_package_without_errors_has_no_classes() -> None:
+    """Where a spec says nothing of errors, or takes all of it back, nothing is generated for them."""
+    for said in ("", "    errors: {404: null}\n"):
+        made = files(f"{ORDERS}{said}")
+        assert "_errors.py" not in made
+        assert "error_classes" not in made["orders.py"]
+        assert "errors=" not in made["orders.py"]
+
+
+@pytest.mark.parametrize(
+    ("errors", "name", "type"),
+    [
+        ("{404: NotFound}", "NotFoundError", "NotFound | None"),
+        ("{404: {one_of: [NotFound, Problem]}}", "NotFoundError", "NotFound | Problem | None"),
+        ("{4XX: Problem, 404: NotFound}", "ConflictError", "Problem | None"),
+        ("{503: Problem}", "ServerError", "Problem | typing.Any | None"),
+        ("{5XX: Problem, 503: Conflict}", "ServerError", "Conflict | Problem | None"),
+        ("{404: NotFound, default: Problem}", "ServerError", "Problem | None"),
+        ("{404: NotFound, 409: any}", "ConflictError", None),
+    ],
+)
+def test_the_type_of_data_is_what_the_keys_say(errors: str, name: str, type: str | None) -> None:
+    """`data` is of the declared objects, or None; where some status of the class has no shape, of any type as well."""
+    assert data_of(f"errors: {errors}{ORDERS}").get(name) == type
+
+
+def test_the_type_of_data_is_the_union_over_all_endpoints() -> None:
+    """Several types for one status are told by their union; an endpoint that says nothing of it gives any JSON."""
+    both = "    endpoints:\n      get: {errors: {404: Problem}}\n"
+    assert data_of(f"errors: {{404: NotFound}}{ORDERS}{both}")["NotFoundError"] == "NotFound | Problem | None"
+    assert data_of(f"{ORDERS}{both}")["NotFoundError"] == "Problem | typing.Any | None"
+
+
+def test_data_is_said_once_where_it_is_always_the_same() -> None:
+    """Where every error has one shape, the class that all are has its type."""
+    assert data_of(f"errors: {{default: Problem}}{ORDERS}") == {BASE: "Problem | None"}
+
+
+def test_only_what_differs_is_written_for_an_endpoint() -> None:
+    """The class line has what the resource has; an endpoint has the whole of what counts for it."""
+    text = f"errors: {{404: NotFound}}{ORDERS}    endpoints:\n      get: {{errors: {{409: any}}}}\n"
+    made = files(text + "      delete: {errors: {default: null}}\n")["orders.py"]
+    assert made.count("errors=") == 3
+    assert "@restencil.rest(errors={404: NotFound, 409: typing.Any}, " in made
+    assert "@restencil.rest(errors=None)" in made
+
+
+def test_an_object_of_the_name_of_a_class_is_no_clash_without_errors() -> None:
+    """The names are taken only where the package has the classes."""
+    loaded = load_text(f"{HEAD}  NotFoundError: {{a: string}}{ORDERS}")
+    assert not [problem for problem in loaded.problems if problem.severity == "error"]
