@@ -668,7 +668,8 @@ class Spec:
     `file` is the file's (or folder's) name without its folders. `digest` is the SHA-256, in hexadecimal, of the loaded
     declaration in canonical form: comments, line ends, layout and the order of keys wherever it has no meaning do not
     count. `namespace` maps every name of a generated class, alias or constant to what it is (`"entity"`, `"object"`,
-    `"enum"`, `"constant"`, `"resource"`, `"client"`, `"typed_dict"`). `url_place` is where `url_prefix` is written.
+    `"enum"`, `"constant"`, `"resource"`, `"client"`, `"error"`, `"typed_dict"`). `url_place` is where `url_prefix` is
+    written. `user_agent` is False where that of the HTTP library stays, None where nothing is said.
     """
 
     file: str
@@ -679,6 +680,10 @@ class Spec:
     digest: str
     title: str = ""
     description: str = ""
+    version: str = ""
+    user_agent: str | Literal[False] | None = None
+    request_id: str = ""
+    inert_headers: tuple[str, ...] = ()
     url_prefix: str = ""
     wire_names: WireNames = "as_is"
     auth: Auth | None = None

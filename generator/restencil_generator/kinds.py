@@ -65,6 +65,13 @@ class Yes(Kind):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class No(Kind):
+    """`false` and nothing else; `others` says what else its key takes."""
+
+    others: str = ""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class Whole(Kind):
     """A whole number that is not too small."""
 
@@ -125,12 +132,13 @@ class Name(Kind):
 class Texts(Kind):
     """A list of texts, each given once; where there are `words`, of these alone. `least` is how many there must be.
 
-    `noun` is what messages call one.
+    `noun` is what messages call one, and `pattern` what each looks like.
     """
 
     words: tuple[str, ...] = ()
     least: int = 0
     noun: str = "text"
+    pattern: Pattern | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -53,6 +53,7 @@ from restencil_generator.kinds import (
     Members,
     Name,
     Nest,
+    No,
     OneEntity,
     OneOrMore,
     OnlyWith,
@@ -92,6 +93,18 @@ ERROR_STATUS: Final = "[45][0-9][0-9]|[45]XX|default"
 URL: Final = Pattern(r"[^\x00-\x20\x7f]*", "bad-url", "{label} holds a space or a control character")
 HEADER: Final = Pattern(HTTP_WORD, "bad-header", "{value} is no name of a header")
 COOKIE: Final = Pattern(HTTP_WORD, "bad-header", "{value} is no name of a cookie")
+PRODUCT: Final = Pattern(
+    HTTP_WORD,
+    "bad-header",
+    "{label} is {value}, which cannot stand in the header User-Agent",
+    "write a version such as '1.2.0', without spaces",
+)
+AGENT: Final = Pattern(
+    r"[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?",
+    "bad-header",
+    "{label} is {value}, which the header User-Agent cannot hold",
+    "write ASCII on one line, such as 'shop-client/2'",
+)
 VARIABLE: Final = Pattern("[A-Za-z_][A-Za-z0-9_]*", "bad-name", "{value} is no name of an environment variable")
 METHOD: Final = Pattern(
     HTTP_WORD, "bad-method", "{value} of {owner} is no HTTP method", "write GET, POST, PUT, PATCH, DELETE, …"
@@ -636,6 +649,19 @@ ROWS: Final = (
         "kind, `zero` makes up the zero of its kind.",
         otherwise="texts, numbers, booleans, lists and maps give their zero, all else raises", label="'{key}'"),
     Row("spec", "auth", Section("auth", "write {header: NAME} or the like"), "How the client shows who asks.",
+        label="'{key}'"),
+    Row("spec", "version", Text(empty=False, pattern=PRODUCT),
+        "The version of the package: requests tell it in their `User-Agent`, `shop/1.2.0 restencil/…`.",
+        label="'{key}'"),
+    Row("spec", "user_agent",
+        Either((No(others="a text"), Text(empty=False, pattern=AGENT))),
+        "The `User-Agent` of requests; with `false` that of the HTTP library.",
+        otherwise="package, version and libraries", label="'{key}'"),
+    Row("spec", "request_id", Text(empty=False, pattern=HEADER),
+        "The header of answers that names a request: `request_id` of answers and errors.",
+        otherwise="the first of the usual ones, such as `X-Request-Id`", label="'{key}'"),
+    Row("spec", "inert_headers", Texts(noun="header", pattern=HEADER),
+        "Headers that change nothing in answers, beside the usual ones: with them a view shares the client's store.",
         label="'{key}'"),
     # ------------------------------------------------------------------------------------------------------------ auth
     Row("auth", "header", Text(empty=False, pattern=HEADER), "The secret is sent under this header."),

@@ -87,6 +87,7 @@ CLIENT_MEMBERS: Final = frozenset(
         "explain",
         "fetch",
         "fetch_if_stale",
+        "fetch_response",
         "get",
         "get_error",
         "get_response",
@@ -94,11 +95,14 @@ CLIENT_MEMBERS: Final = frozenset(
         "invalidate_all",
         "iterate",
         "live",
+        "managers",
         "open",
         "opened",
         "read",
+        "request",
         "reset_entire_store",
         "resolve",
+        "retries",
         "revalidate",
         "set",
         "set_error",
@@ -108,6 +112,7 @@ CLIENT_MEMBERS: Final = frozenset(
         "store",
         "subscribe",
         "unsubscribe",
+        "with_options",
     )
 )
 """The public names of a generated client (`Controller` and `AsyncController`), which no resource may take."""

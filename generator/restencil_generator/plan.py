@@ -378,6 +378,14 @@ class _Plan:
             named = () if spec.auth.kind in ("bearer", "basic") else (string(spec.auth.name),)
             env = () if spec.auth.env is None else (("env", string(spec.auth.env)),)
             found.append(("auth", Call(f"{scope.restencil('Auth')}.{spec.auth.kind}", named, env)))
+        if spec.version:
+            found.append(("version", string(spec.version)))
+        if spec.user_agent is not None:
+            found.append(("user_agent", string(spec.user_agent) if spec.user_agent else "False"))
+        if spec.request_id:
+            found.append(("request_id", string(spec.request_id)))
+        if spec.inert_headers:
+            found.append(("inert_headers", pair(list(map(string, spec.inert_headers)))))
         return tuple(found)
 
     def _module(

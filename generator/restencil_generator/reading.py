@@ -315,8 +315,12 @@ def _scalar(node: Node) -> Any:
 
 def _text(reader: Reader, kind: kinds.Text, spot: Spot) -> str | None:
     text = reader.text(spot.node, spot.label, empty=kind.empty)
-    pattern = kind.pattern
-    if text is None or pattern is None or re.fullmatch(pattern.regex, text):
+    return text if text is None or kind.pattern is None else _matching(reader, kind.pattern, text, spot)
+
+
+def _matching(reader: Reader, pattern: kinds.Pattern, text: str, spot: Spot) -> str | None:
+    """A text that looks as a pattern says; any other is reported."""
+    if re.fullmatch(pattern.regex, text):
         return text
     value = quoted(text.removeprefix(pattern.after))
     message = pattern.message.format(value=value, label=spot.label, owner=spot.owner)
@@ -341,6 +345,13 @@ def _yes(reader: Reader, kind: kinds.Yes, spot: Spot) -> bool | None:
     if _scalar(spot.node) is True:
         return True
     reader.wrong(spot.label, "true", spot.node, kind.hint)
+    return None
+
+
+def _no(reader: Reader, kind: kinds.No, spot: Spot) -> bool | None:
+    if _scalar(spot.node) is False:
+        return False
+    reader.wrong(spot.label, f"false or {kind.others}" if kind.others else "false", spot.node)
     return None
 
 
@@ -432,7 +443,11 @@ def _texts(reader: Reader, kind: kinds.Texts, spot: Spot) -> list[tuple[str, Nod
     if isinstance(spot.node, SequenceNode) and len(spot.node.items) < kind.least:
         few = f"names no {kind.noun}" if kind.least == 1 else f"needs {kind.least} {kind.noun}s or more"
         reader.report("wrong-type", f"{spot.label} {few}", spot.node)
-    return reader.texts(spot.node, spot.label)
+    found = reader.texts(spot.node, spot.label)
+    pattern = kind.pattern
+    if pattern is None:
+        return found
+    return [(text, node) for text, node in found if _matching(reader, pattern, text, spot._replace(node=node))]
 
 
 def _headers(reader: Reader, kind: kinds.Headers, spot: Spot) -> dict[str, str]:
@@ -498,6 +513,8 @@ def _looks_like(kind: kinds.Kind, node: Node) -> bool:
             return isinstance(node, MappingNode)
         case kinds.Texts():
             return isinstance(node, SequenceNode)
+        case kinds.No():
+            return isinstance(_scalar(node), bool)
         case kinds.Code():
             return str(_scalar(node)).startswith("python:")
         case _:
@@ -508,6 +525,7 @@ READERS: Final[Mapping[type[kinds.Kind], Callable[[Reader, Any, Spot], Any]]] = 
     kinds.Text: _text,
     kinds.Flag: _flag,
     kinds.Yes: _yes,
+    kinds.No: _no,
     kinds.Whole: _whole,
     kinds.Version: _version,
     kinds.Duration: _duration,

@@ -215,6 +215,7 @@ KINDS: Final[Mapping[type[kinds.Kind], Callable[[Any], str]]] = {
     kinds.Text: lambda kind: "a text" if kind.empty else "a text that is not empty",
     kinds.Flag: lambda kind: "`true` or `false`",
     kinds.Yes: lambda kind: "`true`",
+    kinds.No: lambda kind: "`false`",
     kinds.Whole: lambda kind: f"a whole number from {kind.least} on",
     kinds.Version: lambda kind: f"`{kind.number}`",
     kinds.Duration: _duration,

@@ -276,6 +276,8 @@ def _python_name(kind: kinds.Name, position: str) -> Schema:
 
 def _texts(kind: kinds.Texts, position: str) -> Schema:
     items: Schema = {"enum": list(kind.words)} if kind.words else _ref("text")
+    if kind.pattern is not None:
+        items = _pattern(kind.pattern.regex)
     schema: Schema = {"type": "array", "items": items, "uniqueItems": True}
     if kind.least:
         schema["minItems"] = kind.least
@@ -333,6 +335,7 @@ KINDS: Final[Mapping[type[kinds.Kind], Callable[[Any, str], Schema]]] = {
     kinds.Text: _text,
     kinds.Flag: lambda kind, position: {"type": "boolean"},
     kinds.Yes: lambda kind, position: {"const": True},
+    kinds.No: lambda kind, position: {"const": False},
     kinds.Whole: lambda kind, position: {"type": "integer", "minimum": kind.least, "maximum": MAX_DURATION},
     kinds.Version: lambda kind, position: {"type": "integer", "const": kind.number},
     kinds.Duration: lambda kind, position: _ref("some_duration" if kind.least else "duration"),

@@ -885,3 +885,26 @@ def test_a_prefix_without_scheme_is_a_mistake(level: str) -> None:
     """No request could be sent."""
     with pytest.raises(Exception, match="which has no scheme"):
         made(level + 'resources: {things: {path: "/t/:id", schema: {entity: Thing, fields: {id: integer}}}}')
+
+
+# ------------------------------------------------------------------------------------------------------ the whole API
+
+
+def test_what_a_spec_says_of_the_whole_api_is_told_to_the_client() -> None:
+    """Version, user agent, the header of request ids and inert headers are fields of the API, where they are given."""
+    said = """
+    version: 1.2.0
+    user_agent: shop client/2
+    request_id: X-Trace
+    inert_headers: [X-Audit-Reason, X-Actor]
+    resources: {orders: {path: /orders/:id, schema: {entity: Order, fields: {id: integer}}}}
+    """
+    client = made(said)["_client.py"]
+    assert client[client.index("_API = ") :].partition("\n\n")[0] == textwrap.dedent("""\
+        _API = restencil.Api(
+            version="1.2.0",
+            user_agent="shop client/2",
+            request_id="X-Trace",
+            inert_headers=("X-Audit-Reason", "X-Actor"),
+        )""")
+    assert "user_agent=False" in made(said.replace("shop client/2", "false"))["_client.py"]
