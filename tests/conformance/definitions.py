@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import keyword
 import re
@@ -137,7 +138,8 @@ class Definitions:
 
         def body(namespace: dict[str, Any]) -> None:
             namespace["__module__"] = __name__
-            namespace["__annotations__"] = dict.fromkeys(fields.values(), Any)
+            types = spec.get("types", {})
+            namespace["__annotations__"] = {python: _TYPES[types.get(field)] for field, python in fields.items()}
             for field, python in fields.items():
                 namespace[python] = self._default(spec["fields"][field])
             namespace.update(_hooks(spec))
@@ -166,6 +168,9 @@ class _Shown:
 
 
 _NOTHING = _Shown("", ("id",), {}, {})
+
+_TYPES: dict[str | None, Any] = {None: Any, "date": datetime.date}
+"""The types of fields that a case may name."""
 
 _KINDS: dict[str, Any] = {
     "array": schema.Array,
@@ -240,6 +245,7 @@ def collection_options(spec: Mapping[str, Json]) -> dict[str, Any]:
         options["non_filter_argument_keys"] = non_filter(spec["non_filter_argument_keys"])
     if "args_key" in spec:
         options["args_key"] = _args_key(spec["args_key"])
+    options |= {name: spec[name] for name in ("follow", "apart") if name in spec}
     if "nest_key" in spec:
         names: dict[str, str] = spec["nest_key"]
 

@@ -250,16 +250,17 @@ def _shown_body(body: Any) -> Any:
 
 
 def _store_problems(case: Case, world: World) -> list[str]:
-    """Kind `store`: steps in virtual time."""
+    """Kind `store`: steps in virtual time, with schemas that are interpreted, and that are compiled from the start."""
     out: list[str] = []
-    store = StoreCase(case, world)
-    try:
-        for place, step in enumerate(case["steps"]):
-            got = store.run(step)
-            if "expect" in step:
-                out += [f"step {place} ({step['op']}): {text}" for text in step_differences(step, got)]
-    finally:
-        store.close()
+    for form in ("interpreted", "compiled"):
+        store = StoreCase(case, world, compiled=form == "compiled")
+        try:
+            for place, step in enumerate(case["steps"]):
+                got = store.run(step)
+                if "expect" in step:
+                    out += [f"{form}, step {place} ({step['op']}): {text}" for text in step_differences(step, got)]
+        finally:
+            store.close()
     return out
 
 

@@ -12,7 +12,11 @@ import pytest
 from tests.conformance.compare import differences, plain, step_differences
 from tests.conformance.overridden import OVERRIDDEN
 from tests.conformance.run import Case, cases, problems, worlds_of
+from tests.conformance.worlds import StoreCase
 from tests.patience import PATIENCE
+
+from restencil.schema.containers import List
+from restencil.schema.protocol import definitions
 
 FOLDER = Path(__file__).parent
 ALL = list(cases([FOLDER / "cases", FOLDER / "own_cases"]))
@@ -37,6 +41,20 @@ def test_sync(case: Case) -> None:
 def test_async(case: Case) -> None:
     """What goes through the asynchronous controller or client is as the case says."""
     assert problems(case, "async") == []
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_the_compiled_form_compiles_at_once(compiled: bool) -> None:
+    """What a case writes or reads first goes through compiled functions already; else none of it does."""
+    case = next(case for case in ALL if case["id"] == "own_pages/001")
+    before = set(definitions.compiled)
+    store = StoreCase(case, "sync", compiled=compiled)
+    try:
+        for step in case["steps"]:
+            store.run(step)
+        assert {type(found) for found in set(definitions.compiled) - before} == ({List} if compiled else set())
+    finally:
+        store.close()
 
 
 def test_every_case_has_an_id_of_its_own() -> None:

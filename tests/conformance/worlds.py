@@ -20,6 +20,9 @@ from restencil import (
     RestencilError,
     SubscriptionManager,
 )
+from restencil.cache.compiling import PAYS
+from restencil.schema.notation import schema_of
+from restencil.schema.protocol import Schema
 from restencil.testing import Answer, FakeClock, MockServer, NetworkDown
 
 World: TypeAlias = Literal["sync", "async"]
@@ -30,9 +33,13 @@ Step: TypeAlias = Mapping[str, Json]
 
 
 class StoreCase:
-    """One store, its clock and its server; `run` does a step and gives what the step's `expect` names."""
+    """One store, its clock and its server; `run` does a step and gives what the step's `expect` names.
 
-    def __init__(self, case: Mapping[str, Json], world: World) -> None:
+    A case may bound its store by `max_entities`, and have the answers of its changes `watched` for overlaps.
+    """
+
+    def __init__(self, case: Mapping[str, Json], world: World, *, compiled: bool = False) -> None:
+        self._compiled = compiled
         self._definitions = Definitions(case.get("definitions", {}))
         self._endpoints = Endpoints(case, self._definitions)
         self._clock = FakeClock(start=1_000_000)
@@ -46,7 +53,9 @@ class StoreCase:
         managers: list[Any] = [NetworkManager(**case.get("network_manager", {})), SubscriptionManager()]
         if case.get("logout_manager"):
             managers.insert(0, LogoutManager())
-        store = self._clock.store()
+        store = self._clock.store(max_entities=case.get("max_entities"))
+        if case.get("watched"):
+            store.watch_overlaps()
         self._controller: Any
         if world == "sync":
             self._controller = Controller(store, client=self._server.client(), base_url=BASE, managers=managers)
@@ -63,6 +72,18 @@ class StoreCase:
         """Ends the virtual loop and its threads."""
         self._clock.close()
 
+    def _found(self, ref: str) -> Any:
+        endpoint = self._endpoints.find(ref)
+        if self._compiled:
+            _compile_at_once(endpoint.rules.schema)
+        return endpoint
+
+    def _schema(self, spec: Json) -> Any:
+        found = self._definitions.schema(spec)
+        if self._compiled:
+            _compile_at_once(schema_of(found))
+        return found
+
     # -- requests ------------------------------------------------------------------------------------------------
 
     def _answer(self, request: Any) -> Any:
@@ -77,7 +98,7 @@ class StoreCase:
         return Answer(status=answer.get("status", 200), delay=answer.get("after", 0), **_content(answer))
 
     def _fetches(self, operation: Callable[..., Any], step: Step) -> dict[str, Any]:
-        endpoint = self._endpoints.find(step["endpoint"])
+        endpoint = self._found(step["endpoint"])
         args, kwargs = arguments(step)
         before = len(self._server.requests)
         self._next = step.get("respond")
@@ -125,7 +146,7 @@ class StoreCase:
 
     def _on(self, operation: Callable[..., Any], step: Step, *first: Any) -> None:
         args, kwargs = arguments(step)
-        self._do(operation, self._endpoints.find(step["endpoint"]), *first, *args, **kwargs)
+        self._do(operation, self._found(step["endpoint"]), *first, *args, **kwargs)
 
     def _set_response(self, step: Step) -> None:
         try:
@@ -137,18 +158,24 @@ class StoreCase:
         error: Mapping[str, Any] = step["error"]
         self._on(self._controller.set_error, step, NetworkError("set by the case", status=error.get("status", 500)))
 
-    def _set(self, step: Step) -> None:
+    def _set(self, step: Step) -> dict[str, Any]:
         args, kwargs = arguments(step)
-        self._do(self._controller.set, self._definitions.schema(step["schema"]), step["value"], *args, **kwargs)
+        try:
+            self._do(self._controller.set, self._schema(step["schema"]), step["value"], *args, **kwargs)
+        except RestencilError as error:
+            if "expect" not in step:
+                raise
+            return {"error": shown_error(error)}
+        return {}
 
     def _invalidate(self, step: Step) -> None:
         self._on(self._controller.invalidate, step)
 
     def _invalidate_all(self, step: Step) -> None:
-        self._do(self._controller.invalidate_all, self._endpoints.find(step["endpoint"]))
+        self._do(self._controller.invalidate_all, self._found(step["endpoint"]))
 
     def _expire_all(self, step: Step) -> None:
-        self._do(self._controller.expire_all, self._endpoints.find(step["endpoint"]))
+        self._do(self._controller.expire_all, self._found(step["endpoint"]))
 
     def _reset(self, step: Step) -> None:
         self._do(self._controller.reset_entire_store)
@@ -162,7 +189,7 @@ class StoreCase:
     # -- reads ---------------------------------------------------------------------------------------------------
 
     def _read(self, step: Step) -> dict[str, Any]:
-        endpoint = self._endpoints.find(step["endpoint"])
+        endpoint = self._found(step["endpoint"])
         args, kwargs = arguments(step)
         reading = self._controller.get_response(endpoint, *args, **kwargs)
         error = self._controller.get_error(endpoint, *args, **kwargs)
@@ -180,7 +207,7 @@ class StoreCase:
 
     def _query(self, step: Step) -> dict[str, Any]:
         args, kwargs = arguments(step)
-        return self._data(step, self._controller.get(self._definitions.schema(step["schema"]), *args, **kwargs))
+        return self._data(step, self._controller.get(self._schema(step["schema"]), *args, **kwargs))
 
     def _data(self, step: Step, data: Any) -> dict[str, Any]:
         if "as" in step:
@@ -214,6 +241,14 @@ class StoreCase:
         for step in path:
             found = self._definitions.member(found, step)
         return found
+
+
+def _compile_at_once(node: Schema | None) -> None:
+    """The next value that is written or read through a schema compiles it, and all that it holds."""
+    if node is not None and node.uses < PAYS:
+        node.uses = node.reads = PAYS
+        for child in node.children():
+            _compile_at_once(child)
 
 
 class _Pks(list[str]):
