@@ -357,6 +357,57 @@ def test_a_store_remembers_where_its_client_asks() -> None:
     with pytest.raises(ValueError, match="this store has what 'https://one.test' answered, .*share=True"):
         Blog(store, url_prefix="https://two.test")
     Blog(store, url_prefix="https://two.test", share=True)
+    with pytest.raises(ValueError, match="'https://one.test' answered, and the client asks 'https://two.test'"):
+        AsyncBlog(store, url_prefix="https://two.test")
+
+
+def test_clients_of_different_packages_share_no_store_silently() -> None:
+    """Their keys differ, but entities of one name would share a table; at one place they are of one server."""
+
+    class Forum(Controller):
+        _api = Api("https://forum.example")
+
+    store = restencil.Store()
+    Blog(store)
+    with pytest.raises(ValueError, match=f"this store has what '{PREFIX}' answered, .* 'https://forum.example'"):
+        Forum(store)
+    Forum(store, url_prefix=PREFIX)
+    Forum(store, share=True)
+    with Controller(store):  # asks wherever its endpoints say
+        pass
+
+
+def test_a_store_remembers_where_relative_urls_lead() -> None:
+    """Of controllers by their base URL, or that of the user's client; of clients whose API has no place of its own."""
+
+    class Placeless(Controller):
+        _api = Api()
+
+    store = restencil.Store()
+    Controller(store)
+    Controller(store, base_url="https://one.test")
+    Controller(store, client=httpx.Client(base_url="https://one.test"))
+    with pytest.raises(ValueError, match="'https://one.test' answered, and the client asks 'https://two.test'"):
+        AsyncController(store, client=httpx.AsyncClient(base_url="https://two.test"))
+    Controller(store, base_url="https://two.test", share=True)
+    Placeless(store, base_url="https://three.test")
+    with pytest.raises(ValueError, match="'https://three.test' answered"):
+        Placeless(store, url_prefix="https://four.test")
+
+
+def test_a_client_that_may_not_share_the_store_starts_nothing() -> None:
+    """Its managers are not opened."""
+    opened: list[Any] = []
+
+    class Noting(restencil.NetworkManager):
+        def init(self, controller: Any, /) -> None:
+            opened.append(controller)
+
+    store = restencil.Store()
+    Blog(store)
+    with pytest.raises(ValueError, match="share=True"):
+        Blog(store, url_prefix="https://two.test", managers=[Noting()])
+    assert opened == []
 
 
 def test_a_prefix_without_scheme_is_refused() -> None:

@@ -89,18 +89,22 @@ class Store:
         self.gc = gc
         if gc is not None:
             gc.attach(self)
-        self._origins: dict[str, str] = {}
+        self._origins: dict[bool, str] = {}
         fork.stores.add(self)
 
-    def remember_origin(self, api: str, origin: str, *, share: bool) -> None:
-        """Where a client looks for an API; ValueError where another one looks elsewhere, unless it is to `share`."""
+    def remember_origin(self, origin: str, *, is_base: bool, share: bool) -> None:
+        """Where a client looks for its API, or with `is_base` where a controller's relative URLs lead.
+
+        Raises ValueError where another one looks elsewhere, whichever package it is of, unless it is to `share`: keys
+        of one spec are the same then, and entities of one name share a table.
+        """
         origin = origin.rstrip("/")
         with self.lock:
-            known = self._origins.setdefault(api, origin)
+            known = self._origins.setdefault(is_base, origin)
         if known != origin and not share:
             raise ValueError(
-                f"this store has what {known!r} answered, and the client asks {origin!r}: their keys and "
-                "entities would be the same; give each client a store of its own, or share=True for the same data"
+                f"this store has what {known!r} answered, and the client asks {origin!r}: what the one says would show "
+                "in the other; give each client a store of its own, or share=True where both have the same data"
             )
 
     # -- what it holds -------------------------------------------------------------------------------------------------

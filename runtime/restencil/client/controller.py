@@ -285,7 +285,8 @@ class Controller(AnyController, Blocking):
                         None: 256 MB for one that is read whole, and none for a stream
     token, url_prefix   for clients of one API (`_api`), which generated ones are: the secret, or a function that
                         gives it, read for every request; and the place of the API, if not where its spec says
-    share               the store may be that of a client which talks to another place; else that is an error
+    share               the store may be that of a client, of whatever package, that talks to another place; else
+                        that is an error
 
     Raises TypeError for a token or url_prefix that the API has no use for.
     """
@@ -316,8 +317,8 @@ class Controller(AnyController, Blocking):
             timeout=timeout,
             max_response_bytes=max_response_bytes,
         )
+        _remember_origin(core, self._api, share=share)
         super().__init__(core)
-        _remember_origin(self.store, self._api, url_prefix, share=share)
 
     def __enter__(self) -> Self:
         self.open()
@@ -451,8 +452,8 @@ class AsyncController(AnyController, Awaiting):
             timeout=timeout,
             max_response_bytes=max_response_bytes,
         )
+        _remember_origin(core, self._api, share=share)
         super().__init__(core)
-        _remember_origin(self.store, self._api, url_prefix, share=share)
 
     async def __aenter__(self) -> Self:
         self._core.enter_loop()
@@ -567,10 +568,11 @@ def _preparation(
     return Preparation(api, token, url_prefix, blocking=blocking)
 
 
-def _remember_origin(store: Store, api: Api | None, url_prefix: str | None, *, share: bool) -> None:
+def _remember_origin(core: Core, api: Api | None, *, share: bool) -> None:
     """Raises ValueError for a client that talks to another place than one that fills the same store."""
-    if api is not None:
-        store.remember_origin(api.url_prefix, api.url_prefix if url_prefix is None else url_prefix, share=share)
+    origin = core.address("" if api is None else api.url_prefix)
+    if origin:
+        core.store.remember_origin(origin, is_base=api is None, share=share)
 
 
 def _request(endpoint: Endpoint[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Request:
