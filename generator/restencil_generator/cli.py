@@ -562,23 +562,54 @@ def schema(console: _Console) -> Exit:
         metavar="N",
         help="The largest body of a request in bytes; a larger one is answered by 413.",
     ),
+    click.option(
+        "--fail",
+        multiple=True,
+        metavar="'METHOD PATH=STATUS'",
+        help="Answer the calls of an endpoint by an error, and carry none of them out. May be given several times.",
+    ),
 )
-def mock(console: _Console, project: Callable[[], Project], port: int, host: str, no_auth: bool, max_body: int) -> Exit:
+def mock(
+    console: _Console,
+    project: Callable[[], Project],
+    port: int,
+    host: str,
+    no_auth: bool,
+    max_body: int,
+    fail: Sequence[str],
+) -> Exit:
     """Serve the API that the specs describe, stateful, on loopback, until interrupted.
+
+    Examples of the spec are its first data, and are refused where they do not fit the declared types. Errors have the
+    bodies that `errors` declares. A single request asks for one with the header `Prefer: status=404`.
 
     \b
     Examples:
       restencil mock specs/blog.yaml
       restencil mock specs/blog.yaml --port 0
+      restencil mock specs/blog.yaml --fail 'GET /articles/:id=404' --fail 'POST /articles=503'
     """
     _need("the mock server", "mock", "starlette", "uvicorn")
     from restencil_generator.api import load_all
 
     specs = load_all(project().specs)
-    from restencil_generator.mock import CannotServe, serve  # only for specs without mistakes
+    from restencil_generator.mock import CannotServe, failure, serve  # only for specs without mistakes
 
     try:
-        serve(specs, host=host, port=port, auth=not no_auth, max_body=max_body, announce=console.say, log=console.note)
+        failures = [failure(text) for text in fail]
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="'--fail'") from error
+    try:
+        serve(
+            specs,
+            host=host,
+            port=port,
+            auth=not no_auth,
+            max_body=max_body,
+            fail=failures,
+            announce=console.say,
+            log=console.note,
+        )
     except CannotServe as error:
         raise Failure(str(error)) from error
     return YES

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from http import HTTPStatus
 from typing import Final
 from urllib.parse import parse_qsl, quote
@@ -14,11 +14,12 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from restencil_generator.declaration import MISSING, Auth, Json, Spec
+from restencil_generator.declaration import MISSING, Auth, Endpoint, Json, Spec
 from restencil_generator.mock.answer import answer
 from restencil_generator.mock.call import Call, Reply
 from restencil_generator.mock.errors import CannotServe, Refusal
-from restencil_generator.mock.routes import Routes
+from restencil_generator.mock.failures import Failure, Failures, add_all, body, phrase, preferred
+from restencil_generator.mock.routes import Found, Routes
 from restencil_generator.mock.seed import seeded
 from restencil_generator.mock.sent import parse
 
@@ -30,21 +31,26 @@ MAX_BODY: Final = 10_000_000
 _HOST: Final = re.compile(r"[A-Za-z0-9._~:\[\]-]+")
 
 
-def create_app(*specs: Spec, auth: bool = True, log: Log | None = None, max_body: int = MAX_BODY) -> ASGIApp:
+def create_app(
+    *specs: Spec, auth: bool = True, log: Log | None = None, max_body: int = MAX_BODY, fail: Sequence[Failure] = ()
+) -> ASGIApp:
     """An ASGI application that serves what the specs declare, with data of its own that starts anew with each call.
 
     One spec is served at the root, several each under the name of its package. With `auth`, requests need the
     credential that the spec's `auth` names; any value that is not empty will do. `log` gets a line for each request:
-    method, path and status. A body of more than `max_body` bytes is refused, and not read to its end.
+    method, path and status. A body of more than `max_body` bytes is refused, and not read to its end. `fail` are calls
+    that are answered by an error, and not carried out.
 
-    Raises `CannotServe` where two specs have one package, and where an example of a spec cannot be served.
+    Raises `CannotServe` where two specs have one package, where an example of a spec does not fit, and for a failure of
+    an endpoint that there is not.
     """
     mounts: dict[str, _Api] = {}
     for spec in specs:
         prefix = "" if len(specs) == 1 else f"/{spec.package}"
         if prefix in mounts:
             raise CannotServe(f"{spec.file}: another spec has the package '{spec.package}' too; serve them one by one")
-        mounts[prefix] = _Api(spec, auth=auth, max_body=max_body)
+        mounts[prefix] = _Api(spec, prefix, auth=auth, max_body=max_body)
+    add_all(fail, [api.failures for api in mounts.values()])
     app = _Root(mounts, log)
     return CORSMiddleware(
         app, allow_origins=["*"], allow_methods=["*"], allow_headers=["*"], expose_headers=["*"], max_age=600
@@ -79,32 +85,42 @@ class _Root:
         known = {prefix: api.title for prefix, api in self._mounts.items()}
         if path == "/":
             return JSONResponse({"apis": known})
-        return _refused(
-            Refusal(HTTPStatus.NOT_FOUND, f"no API at {path}; there are {', '.join(known)}"), request.method
-        )
+        refusal = Refusal(HTTPStatus.NOT_FOUND, f"no API at {path}; there are {', '.join(known)}")
+        content: Json = {"error": refusal.word, "message": str(refusal)}
+        return _http(Reply(refusal.status, content), request.method)
 
 
 class _Api:
     """One spec with its routes and its data."""
 
-    def __init__(self, spec: Spec, *, auth: bool, max_body: int) -> None:
+    def __init__(self, spec: Spec, prefix: str, *, auth: bool, max_body: int) -> None:
         self._max_body = max_body
+        self._spec = spec
+        self._prefix = prefix
+        self.failures = Failures(spec, prefix)
         self.title = spec.title or spec.package
         self._auth = spec.auth if auth else None
         self._routes = Routes(spec)
         self._tables = seeded(spec)
 
     async def respond(self, request: Request, path: str) -> Response:
-        try:
-            return _http(await self._reply(request, path), request.method)
-        except Refusal as refusal:
-            return _refused(refusal, request.method)
-
-    async def _reply(self, request: Request, path: str) -> Reply:
         query = parse_qsl(_query(request), keep_blank_values=True, errors="replace")
-        if self._auth is not None:
-            query = _authorize(self._auth, request, query)
+        if self._auth is not None and self._auth.kind == "query":
+            query = [pair for pair in query if pair[0] != self._auth.name]
         found = self._routes.find(request.method, path, query)
+        endpoint = found.route.endpoint if isinstance(found, Found) else None
+        try:
+            reply = await self._reply(request, path, found)
+        except Refusal as refusal:
+            content = body(self._spec, endpoint, refusal.status, refusal.word, str(refusal))
+            reply = Reply(refusal.status, content, refusal.headers)
+        return _http(reply, request.method)
+
+    async def _reply(self, request: Request, path: str, found: Found | frozenset[str]) -> Reply:
+        if isinstance(found, Found):
+            self._fail(request, found.route.endpoint)
+        if self._auth is not None:
+            _authorize(self._auth, request)
         if isinstance(found, frozenset):
             if not found and path == "/" and request.method in ("GET", "HEAD"):
                 return Reply(HTTPStatus.OK, {"title": self.title, "endpoints": self._index()})
@@ -115,13 +131,23 @@ class _Api:
             raise Refusal(HTTPStatus.METHOD_NOT_ALLOWED, message, headers={"Allow": allowed})
         endpoint = found.route.endpoint
         self._check_length(request)
-        body = (
+        sent = (
             parse(endpoint.body, request.headers.get("content-type", ""), await self._read(request))
             if endpoint.has_body
             else MISSING
         )
-        call = Call(found.route, found.params, found.query, body, _address(request))
+        call = Call(found.route, found.params, found.query, sent, _address(request), self._prefix)
         return answer(self._tables, call)
+
+    def _fail(self, request: Request, endpoint: Endpoint) -> None:
+        """Refuses a call for which an error is asked, in advance or by itself."""
+        asked = preferred(request.headers.getlist("prefer"))
+        if asked is not None:
+            told = {"Preference-Applied": f"status={asked}"}
+            raise Refusal(asked, f"{phrase(asked)}, as the header Prefer asks", headers=told)
+        planned = self.failures.status_of(endpoint)
+        if planned is not None:
+            raise Refusal(planned, f"{phrase(planned)}, as --fail asks")
 
     def _check_length(self, request: Request) -> None:
         """Refuses a body that says itself that it is too large, before a byte of it is read."""
@@ -168,12 +194,6 @@ def _address(request: Request) -> str:
     return f"{request.scope.get('scheme', 'http')}://{host if _HOST.fullmatch(host) else 'localhost'}{path}"
 
 
-def _refused(refusal: Refusal, method: str) -> Response:
-    """An error as JSON: `{"error": "not_found", "message": …}`."""
-    content: Json = {"error": refusal.word, "message": str(refusal)}
-    return _http(Reply(refusal.status, content, refusal.headers), method)
-
-
 def _http(reply: Reply, method: str) -> Response:
     headers = dict(reply.headers)
     match reply.content:
@@ -190,8 +210,8 @@ def _http(reply: Reply, method: str) -> Response:
     return response
 
 
-def _authorize(auth: Auth, request: Request, query: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """The query without the credential; refuses a request that has none."""
+def _authorize(auth: Auth, request: Request) -> None:
+    """Refuses a request that has no credential."""
     challenge = ""
     match auth.kind:
         case "header":
@@ -199,8 +219,8 @@ def _authorize(auth: Auth, request: Request, query: list[tuple[str, str]]) -> li
         case "cookie":
             present, wanted = bool(request.cookies.get(auth.name)), f"the cookie {auth.name}"
         case "query":
-            present, wanted = bool(dict(query).get(auth.name)), f"the query argument {auth.name}"
-            query = [pair for pair in query if pair[0] != auth.name]
+            given = dict(parse_qsl(_query(request), keep_blank_values=True, errors="replace"))
+            present, wanted = bool(given.get(auth.name)), f"the query argument {auth.name}"
         case "bearer":
             present, wanted, challenge = _scheme(request) == "bearer", "the header Authorization: Bearer …", "Bearer"
         case "basic":
@@ -211,7 +231,6 @@ def _authorize(auth: Auth, request: Request, query: list[tuple[str, str]]) -> li
             f"{wanted} is missing; the mock server accepts any value that is not empty (--no-auth: none is needed)",
             headers={"WWW-Authenticate": f'{challenge or "Token"} realm="mock"'},
         )
-    return query
 
 
 def _scheme(request: Request) -> str:

@@ -18,7 +18,7 @@ class Call:
     """A request that has found its route.
 
     `query` are the arguments that are not part of the route's template; `url` is the address without them; `body` is
-    parsed, `MISSING` where none was sent.
+    parsed, `MISSING` where none was sent. `root` is the path below which the API stands.
     """
 
     route: Route
@@ -26,6 +26,7 @@ class Call:
     query: Sequence[tuple[str, str]] = ()
     body: Sent = MISSING
     url: str = ""
+    root: str = ""
 
     @property
     def endpoint(self) -> Endpoint:

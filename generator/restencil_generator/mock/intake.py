@@ -30,6 +30,7 @@ from restencil_generator.declaration import (
     ValuesOf,
 )
 from restencil_generator.mock import made_up
+from restencil_generator.mock.body import misfits
 from restencil_generator.mock.errors import Misfit
 from restencil_generator.mock.kinds import argument_field
 from restencil_generator.mock.tables import Ref, Row, Stored, Tables, pk_of, pk_part, text_of, whole
@@ -86,10 +87,16 @@ class Intake:
         row.data.update({name: value for name, value in incoming.items() if name not in fixed})
 
     def _absorb_fields(self, entity: Entity, body: Mapping[str, Json]) -> dict[str, Stored]:
+        """The members of a body as they are kept. Raises `Misfit` for one that is not of its field's type."""
         fields = {field.wire: field for field in entity.all_fields}
-        return {
-            name: self.absorb(fields[name].type, value) if name in fields else value for name, value in body.items()
-        }
+        absorbed: dict[str, Stored] = {}
+        for name, value in body.items():
+            field = fields.get(name)
+            if field is not None and field.decode is None and field.encode is None:
+                for misfit in misfits(self.spec, field.type, value, (name,)):
+                    raise Misfit(misfit)
+            absorbed[name] = value if field is None else self.absorb(field.type, value)
+        return absorbed
 
     def absorb(self, type_: Type, value: Json) -> Stored:
         """JSON of this type with its entities in the tables and references in their place."""

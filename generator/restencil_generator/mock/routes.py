@@ -18,13 +18,15 @@ _HOLE = "\0"
 class Route:
     """One endpoint and the requests that it answers.
 
-    `names` are the parameters in the order of the pattern's groups; `literals` are the query arguments that the
-    template itself spells out, `holes` those that it fills with parameters: argument name → parameter name.
+    `prefix` stands before its path; `names` are the parameters in the order of the pattern's groups; `literals` are the
+    query arguments that the template itself spells out, `holes` those that it fills with parameters: argument name →
+    parameter name.
     """
 
     resource: Resource
     name: str
     endpoint: Endpoint
+    prefix: str
     pattern: re.Pattern[str]
     names: tuple[str, ...]
     literals: tuple[tuple[str, str], ...]
@@ -123,12 +125,26 @@ def _route(resource: Resource, name: str, endpoint: Endpoint, prefix: str) -> Ro
         resource=resource,
         name=name,
         endpoint=endpoint,
+        prefix=prefix,
         pattern=re.compile(pattern or "/"),
         names=tuple(parameter.name for parameter in in_path),
         literals=tuple(literals),
         holes=holes,
         rank=(len(in_path), -len("".join(pieces)), -len(literals), -len(holes)),
     )
+
+
+def filled(path: Path, values: Mapping[str, str]) -> str | None:
+    """A path with these values of its parameters; None where one that it needs is missing."""
+    text = ""
+    for part in path.parts:
+        if isinstance(part, PathText):
+            text += quote(part.text, safe="/%:@!$&'()*+,;=~-._")
+        elif value := values.get(part.name):
+            text += part.prefix + quote(value, safe="")
+        elif not part.optional:
+            return None
+    return text.partition("?")[0]
 
 
 def _flat(path: Path) -> str:

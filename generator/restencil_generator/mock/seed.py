@@ -21,6 +21,7 @@ from restencil_generator.declaration import (
     ValuesOf,
 )
 from restencil_generator.mock import made_up
+from restencil_generator.mock.body import misfits
 from restencil_generator.mock.errors import CannotServe, Misfit
 from restencil_generator.mock.intake import Intake
 from restencil_generator.mock.kinds import argument_field, bare, entity_part
@@ -41,12 +42,17 @@ def seeded(spec: Spec) -> Tables:
         example = endpoint.example
         if example is None or example.response is MISSING or endpoint.side_effect or endpoint.schema is None:
             continue
+        response = to_wire(spec, endpoint.schema, example.response)
+        # What hand-written code makes of an answer is what the spec declares then, not the answer.
+        judged = endpoint.process is None and endpoint.base is None
         try:
-            held = Intake(tables).absorb(endpoint.schema, to_wire(spec, endpoint.schema, example.response))
+            if judged and (found := next(misfits(spec, endpoint.schema, response, ("response",)), None)) is not None:
+                raise Misfit(found)
+            held = Intake(tables).absorb(endpoint.schema, response)
         except Misfit as misfit:
-            raise CannotServe(
-                f"the example response of {name} cannot be served: {misfit}; `restencil lint` shows where it stands"
-            ) from misfit
+            place = example.places.get(("response",), example.place)
+            where = f"{place.file or spec.file}:{place.line}" if place.line else spec.file
+            raise CannotServe(f"{where}: the example response of {name} does not fit: {misfit}") from misfit
         row = tables.follow(held) if isinstance(held, Ref) else None
         if row is not None:
             # A last parameter that is no field names the record of the example all the same.

@@ -18,6 +18,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from restencil_generator.declaration import Spec
 from restencil_generator.mock.app import MAX_BODY, create_app
 from restencil_generator.mock.errors import CannotServe
+from restencil_generator.mock.failures import Failure
 
 LOOPBACK = "127.0.0.1"
 
@@ -29,19 +30,21 @@ def serve(
     port: int = 8000,
     auth: bool = True,
     max_body: int = MAX_BODY,
+    fail: Sequence[Failure] = (),
     announce: Callable[[str], None],
     log: Callable[[str], None],
 ) -> None:
     """Serves the specs until SIGINT or SIGTERM; requests that are being answered then are finished.
 
-    A body of more than `max_body` bytes is refused. What is no HTTP is answered by 400 with the reason.
+    A body of more than `max_body` bytes is refused. What is no HTTP is answered by 400 with the reason. `fail` are
+    calls that are answered by an error.
 
     Port 0 takes a free one. `announce` is called once, when connections are accepted, with `http://HOST:PORT`; `log`
     gets a line for each request.
 
-    Raises `CannotServe` where the address cannot be bound or an example cannot be served.
+    Raises `CannotServe` where the address cannot be bound, an example does not fit, or a failure names no endpoint.
     """
-    app = create_app(*specs, auth=auth, log=log, max_body=max_body)
+    app = create_app(*specs, auth=auth, log=log, max_body=max_body, fail=fail)
     config = uvicorn.Config(
         app,
         http=_Protocol,

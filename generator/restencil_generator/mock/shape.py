@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from http import HTTPStatus
 
@@ -28,13 +29,15 @@ from restencil_generator.declaration import (
     ValuesOf,
 )
 from restencil_generator.mock import made_up
+from restencil_generator.mock.body import misfits
 from restencil_generator.mock.call import Call, Reply
 from restencil_generator.mock.changes import Outcome
-from restencil_generator.mock.kinds import bare, entity_part, is_list
+from restencil_generator.mock.kinds import argument_field, bare, entity_part, is_list
 from restencil_generator.mock.pages import Page, Pages
 from restencil_generator.mock.records import Records
+from restencil_generator.mock.routes import filled
 from restencil_generator.mock.show import show
-from restencil_generator.mock.tables import Row, Tables
+from restencil_generator.mock.tables import Row, Tables, text_of
 from restencil_generator.mock.wire import to_wire
 
 
@@ -50,7 +53,29 @@ class Shape:
         self.pages = Pages(tables, call)
 
     def reply(self) -> Reply:
-        """The answer, with the headers that tell of its page."""
+        """The answer, with the headers that tell of its page, or where the record is that it has created."""
+        reply, created = self._reply(), self._location()
+        return reply if created is None else dataclasses.replace(reply, headers={**reply.headers, "Location": created})
+
+    def _location(self) -> str | None:
+        """The path of the one record that the call has created, where the resource has such records one by one."""
+        row, resource = self.outcome.subject, self.call.resource
+        if row is None or not self.outcome.added or not self.tables.is_of(row, resource.schema):
+            return None
+        found = {name: text for name, text in row.scope.items() if text}
+        found |= dict(self.call.params)
+        for name in (parameter.name for parameter in resource.path.parameters):
+            field = argument_field(row.entity, name)
+            text = None if field is None else text_of(row.data.get(field.wire))
+            found |= {} if text is None else {name: text}
+        path = filled(resource.path, found)
+        return (
+            None
+            if path is None or "get" not in resource.endpoints
+            else f"{self.call.root}{self.call.route.prefix}{path}"
+        )
+
+    def _reply(self) -> Reply:
         endpoint, status = self.call.endpoint, self.outcome.status
         example = MISSING if endpoint.example is None else endpoint.example.response
         type_ = endpoint.schema or endpoint.returns
@@ -158,7 +183,9 @@ class Shape:
             return to_wire(self.spec, member.type, example)
         sent = self.call.body
         if isinstance(sent, dict) and member.wire in sent:
-            return sent[member.wire]
+            echoed = sent[member.wire]
+            if not any(misfits(self.spec, member.type, echoed)):
+                return echoed
         return made_up.value(self.spec, member.type, member.name, 1)
 
     def _put_next(self, content: Json) -> None:

@@ -1,0 +1,149 @@
+"""Errors on request: which calls are answered by which status, and what the body of such an answer is.
+
+`--fail 'GET /articles/:id=404'` asks for one in advance, the header `Prefer: status=404` with a call. The call itself
+is not carried out then, and no credential is asked for.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from http import HTTPStatus
+from typing import Final, NamedTuple
+from urllib.parse import urlsplit
+
+from restencil_generator.declaration import Endpoint, Field, Json, ObjectRef, Scalar, Shape, Spec
+from restencil_generator.mock import made_up
+from restencil_generator.mock.errors import CannotServe, Refusal
+from restencil_generator.mock.kinds import bare
+from restencil_generator.mock.routes import Routes
+
+EXAMPLE: Final = "'GET /articles/:id=404'"
+_FAILURE: Final = re.compile(r"\s*([A-Za-z]+)\s+(/\S*?)\s*=\s*([0-9]+)\s*")
+_PREFERENCE: Final = re.compile(r'\s*status\s*=\s*"?([^";]*)"?\s*(?:;.*)?', re.IGNORECASE)
+
+
+class Failure(NamedTuple):
+    """One `--fail`: the method and the path of an endpoint, as the spec writes it, and the status of its answers."""
+
+    method: str
+    path: str
+    status: int
+
+    def __str__(self) -> str:
+        return f"{self.method} {self.path}={self.status}"
+
+
+def failure(text: str) -> Failure:
+    """What a `--fail` says. Raises ValueError, with an example, for any other text."""
+    found = _FAILURE.fullmatch(text)
+    if found is None:
+        raise ValueError(f"{text!r} is no METHOD PATH=STATUS; write for instance {EXAMPLE}")
+    status = int(found[3]) if len(found[3]) <= 3 else 0
+    if not is_error(status):
+        raise ValueError(
+            f"{text!r}: {found[3]} is no status of an error, from 400 to 599; write for instance {EXAMPLE}"
+        )
+    return Failure(found[1].upper(), found[2], status)
+
+
+def is_error(status: int) -> bool:
+    """Whether a status is one of an error."""
+    return 400 <= status <= 599
+
+
+class Failures:
+    """The failures that are asked for of the endpoints of a spec, which stands below `prefix`."""
+
+    def __init__(self, spec: Spec, prefix: str) -> None:
+        self._routes: dict[tuple[str, str], tuple[str, str]] = {}
+        """The endpoints (method and path) by how they may be named, with the path of the URL prefix or without."""
+        self._statuses: dict[tuple[str, str], int] = {}
+        for route in Routes(spec):
+            endpoint = route.endpoint
+            path = urlsplit(endpoint.url_prefix).path.rstrip("/") + endpoint.path.text
+            for name in (endpoint.path.text, path):
+                self._routes.setdefault((endpoint.method, prefix + name), (endpoint.method, endpoint.path.text))
+
+    @property
+    def known(self) -> Iterable[str]:
+        """What can be named, each as `METHOD PATH`."""
+        return (f"{method} {path}" for method, path in self._routes)
+
+    def add(self, failure: Failure) -> bool:
+        """Whether it names an endpoint of this spec, which from now on fails."""
+        endpoint = self._routes.get((failure.method, failure.path))
+        if endpoint is not None:
+            self._statuses[endpoint] = failure.status
+        return endpoint is not None
+
+    def status_of(self, endpoint: Endpoint) -> int | None:
+        """The status that the calls of an endpoint are to be answered with; None where they are to be carried out."""
+        return self._statuses.get((endpoint.method, endpoint.path.text))
+
+
+def add_all(failures: Sequence[Failure], of: Sequence[Failures]) -> None:
+    """Tells each failure to the specs that have its endpoint. Raises `CannotServe` for one that none has."""
+    for one in failures:
+        if sum(its.add(one) for its in of) == 0:  # all are told: two prefixes may have one path
+            known = sorted({name for its in of for name in its.known})
+            asked = f"{one.method} {one.path}"
+            near = difflib.get_close_matches(asked, known, n=3, cutoff=0.5) or known[:8]
+            raise CannotServe(f"--fail '{one}': no endpoint is {asked}; near it: {', '.join(near)}")
+
+
+def preferred(values: Iterable[str]) -> int | None:
+    """The status that headers `Prefer` ask for. Raises `Refusal` for one that is no error's."""
+    for part in (part for value in values for part in value.split(",")):
+        found = _PREFERENCE.fullmatch(part)
+        if found is None:
+            continue
+        if not (found[1].isdecimal() and len(found[1]) == 3 and is_error(int(found[1]))):
+            message = f"Prefer: status={found[1]} asks for no error; write a status from 400 to 599, such as status=404"
+            raise Refusal(HTTPStatus.BAD_REQUEST, message)
+        return int(found[1])
+    return None
+
+
+def phrase(status: int) -> str:
+    """A status with its phrase, where it has one."""
+    return f"{status} {HTTPStatus(status).phrase}" if status in set(HTTPStatus) else str(status)
+
+
+# --------------------------------------------------------------------------------------------------------------- bodies
+
+
+def body(spec: Spec, endpoint: Endpoint | None, status: int, word: str, message: str) -> Json:
+    """The body of an error: as the spec declares it for this endpoint, else `{"error": word, "message": message}`.
+
+    In a declared one the first text is the message, and a number called `status` the status.
+    """
+    shape = None if endpoint is None else _shape(endpoint.errors, status)
+    if not shape:
+        return {"error": word, "message": message}
+    fields = spec.objects[shape[0]].fields
+    made = made_up.members_of(spec, fields, 1, frozenset(shape[:1]))
+    made |= {field.wire: status for field in fields if field.name == "status" and bare(field.type) == Scalar("integer")}
+    _say(spec, fields, made, message)
+    return made
+
+
+def _shape(errors: Mapping[str, Shape], status: int) -> Shape | None:
+    """What the narrowest key that is about a status says."""
+    found = (errors.get(key) for key in (str(status), f"{status // 100}XX", "default"))
+    return next((shape for shape in found if shape is not None), None)
+
+
+def _say(spec: Spec, fields: Sequence[Field], value: dict[str, Json], message: str) -> bool:
+    """Puts the message into the first text of an object, or of what is nested in it; whether there is one."""
+    for field in fields:
+        kind = bare(field.type)
+        if kind == Scalar("string"):
+            value[field.wire] = message
+            return True
+        inner = value.get(field.wire)
+        nested = spec.objects[kind.name].fields if isinstance(kind, ObjectRef) else ()
+        if isinstance(inner, dict) and _say(spec, nested, inner, message):
+            return True
+    return False

@@ -1,0 +1,252 @@
+"""The mock server answers with errors on request, in the shape that the spec declares, and is strict about its data."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.generator.test_mock import Api, parsed
+from tests.patience import PATIENCE
+
+from restencil_generator.mock import CannotServe, create_app, failure
+
+SHOP = """
+restencil: 1
+package: shop
+url_prefix: https://shop.example/v1
+auth: {header: X-Key}
+wire_names: camelCase
+objects:
+  Problem: {kind: {const: problem}, status: integer, where: {type: Place, optional: true}, detail: string}
+  Place: {line: integer, file_name: string}
+  Bare: {code: integer}
+  Gone: {goneSince: datetime, why: string}
+errors: {404: Problem, 410: {one_of: [Gone, Problem]}, 409: Bare, 5XX: any}
+resources:
+  orders:
+    path: /orders/:id
+    schema: {entity: Order, fields: {id: integer, name: string, placed_at: datetime}}
+    endpoints:
+      find: {path: "/find\\\\?q=:q", schema: [Order]}
+      cancel: {method: POST, path: /orders/:id/cancel, body: null, schema: Order, errors: {404: Gone}}
+"""
+KEY = {"X-Key": "any"}
+
+
+def api(*fail: str, text: str = SHOP, auth: bool = True) -> Api:
+    made = Api(parsed(text), auth=auth)
+    made._app = create_app(parsed(text), auth=auth, fail=[failure(one) for one in fail])
+    return made
+
+
+def asked(server: Api, method: str, url: str, prefer: str) -> Any:
+    return server(method, url, headers={**KEY, "Prefer": prefer})
+
+
+# ----------------------------------------------------------------------------------------------------------- in advance
+
+
+def test_an_endpoint_fails_that_is_asked_to() -> None:
+    """Every call of it is answered by the status, and nothing else is."""
+    server = api("GET /orders/:id=404", "post /orders = 503")
+    assert server("GET", "/orders/1", headers=KEY).status_code == 404
+    assert server("POST", "/orders", headers=KEY, json={"name": "a"}).status_code == 503
+    assert len(server.get("/orders", headers=KEY)) == 5
+    assert server("PATCH", "/orders/1", headers=KEY, json={"name": "a"}).status_code == 200
+
+
+def test_a_call_that_fails_on_request_is_not_carried_out() -> None:
+    """The record is as it was, and the last of two requests for one endpoint counts."""
+    server = api("DELETE /orders/:id=404", "DELETE /orders/:id=409")
+    assert server("DELETE", "/orders/1", headers=KEY).status_code == 409
+    assert server.get("/orders/1", headers=KEY)["id"] == 1
+
+
+def test_a_path_with_a_query_and_one_with_the_prefix_can_fail() -> None:
+    """The path is written as in the spec, or with the path of the URL prefix before it."""
+    server = api("GET /find\\?q=:q=500", "GET /v1/orders=502")
+    assert server("GET", "/find?q=a", headers=KEY).status_code == 500
+    assert server("GET", "/orders", headers=KEY).status_code == 502
+    assert server("GET", "/v1/orders", headers=KEY).status_code == 502
+
+
+def test_of_several_specs_one_fails_by_its_package() -> None:
+    """Where several specs are served, the package stands before the path."""
+    other = parsed(SHOP.replace("package: shop", "package: market"))
+    app = create_app(parsed(SHOP), other, auth=False, fail=[failure("GET /market/orders=404")])
+    server = api()
+    server._app = app
+    assert server("GET", "/market/orders").status_code == 404
+    assert server("GET", "/shop/orders").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("", "'' is no METHOD PATH=STATUS; write for instance 'GET /articles/:id=404'"),
+        ("/orders=404", "'/orders=404' is no METHOD PATH=STATUS; write for instance 'GET /articles/:id=404'"),
+        ("GET orders=404", "'GET orders=404' is no METHOD PATH=STATUS; write for instance 'GET /articles/:id=404'"),
+        ("GET /orders", "'GET /orders' is no METHOD PATH=STATUS; write for instance 'GET /articles/:id=404'"),
+        ("GET /orders=200", "'GET /orders=200': 200 is no status of an error, from 400 to 599; write for instance "
+         "'GET /articles/:id=404'"),
+        ("GET /orders=4040", "'GET /orders=4040': 4040 is no status of an error, from 400 to 599; write for instance "
+         "'GET /articles/:id=404'"),
+    ],
+)  # fmt: skip
+def test_a_failure_that_cannot_be_read_is_refused_with_an_example(text: str, reason: str) -> None:
+    """Method, path and the status of an error are needed."""
+    with pytest.raises(ValueError, match=f"^{re.escape(reason)}$"):
+        failure(text)
+
+
+def test_a_failure_of_no_endpoint_is_refused_with_those_that_are_near() -> None:
+    """A slip in the path or a method that the path does not answer is told before the first request."""
+    with pytest.raises(CannotServe) as caught:
+        api("GET /order/:id=404")
+    assert str(caught.value) == (
+        "--fail 'GET /order/:id=404': no endpoint is GET /order/:id; near it: "
+        "GET /orders/:id, GET /v1/orders/:id, PUT /orders/:id"
+    )
+
+
+def test_the_command_refuses_what_it_cannot_read(tmp_path: Path) -> None:
+    """Bad syntax is a mistake of usage, an unknown endpoint a plain message; both end with code 2."""
+    spec = tmp_path / "shop.yaml"
+    spec.write_text(SHOP, "utf-8")
+    command = [sys.executable, "-m", "restencil_generator", "mock", str(spec), "--port", "0", "--fail"]
+    syntax = subprocess.run([*command, "GET /orders"], capture_output=True, text=True, timeout=PATIENCE, check=False)
+    assert syntax.returncode == 2
+    assert "Invalid value for '--fail': 'GET /orders' is no METHOD PATH=STATUS; write for" in syntax.stderr
+    unknown = subprocess.run([*command, "GET /x=404"], capture_output=True, text=True, timeout=PATIENCE, check=False)
+    assert unknown.returncode == 2
+    assert unknown.stderr.startswith("restencil: --fail 'GET /x=404': no endpoint is GET /x; near it: ")
+
+
+# ---------------------------------------------------------------------------------------------------------- one request
+
+
+@pytest.mark.parametrize("prefer", ["status=404", 'respond-async, status="404"', "wait=5, Status = 404; foo"])
+def test_a_request_asks_for_an_error_by_a_header(prefer: str) -> None:
+    """`Prefer: status=404` is answered by a 404 that says so, and by nothing else."""
+    server = api()
+    answer = asked(server, "DELETE", "/orders/1", prefer)
+    assert (answer.status_code, answer.headers["preference-applied"]) == (404, "status=404")
+    assert server.get("/orders/1", headers=KEY)["id"] == 1
+
+
+@pytest.mark.parametrize("prefer", ["status=200", "status=nothing", "status=99999"])
+def test_a_header_that_asks_for_no_error_is_refused(prefer: str) -> None:
+    """A status that is no error's is answered by 400 with the reason; other preferences are not looked at."""
+    answer = asked(api(), "GET", "/find?q=a", prefer)
+    assert (answer.status_code, answer.json()["message"]) == (
+        400,
+        f"Prefer: {prefer} asks for no error; write a status from 400 to 599, such as status=404",
+    )
+    assert asked(api(), "GET", "/orders", "return=minimal").status_code == 200
+
+
+def test_a_rare_status_can_be_asked_for() -> None:
+    """Any status from 400 to 599, those included that no standard names."""
+    answer = asked(api(text=SHOP.replace("errors: {404", "errors: {599: null, 404")), "GET", "/orders", "status=499")
+    assert (answer.status_code, answer.json()) == (499, {"error": "error", "message": "499, as the header Prefer asks"})
+
+
+# ------------------------------------------------------------------------------------------------------------ the shape
+
+
+def test_an_error_has_the_declared_shape() -> None:
+    """Its first text is the message, wherever it is nested, and a number called status the status."""
+    said = "404 Not Found, as the header Prefer asks"
+    assert asked(api(), "GET", "/orders/1", "status=404").json() == {
+        "kind": "problem",
+        "status": 404,
+        "where": {"line": 11, "fileName": said},
+        "detail": "Detail 1",
+    }
+    assert asked(api(), "GET", "/orders/1", "status=410").json() == {
+        "goneSince": "2024-01-01T09:00:00Z",
+        "why": "410 Gone, as the header Prefer asks",
+    }
+    assert asked(api(), "POST", "/orders/1/cancel", "status=404").json()["why"] == said
+
+
+def test_an_error_without_a_text_or_without_a_shape_is_answered_too() -> None:
+    """An object without texts is as it is made up; what is declared as any JSON says error and message."""
+    assert asked(api(), "GET", "/orders/1", "status=409").json() == {"code": 11}
+    assert asked(api(), "GET", "/orders/1", "status=503").json() == {
+        "error": "service_unavailable",
+        "message": "503 Service Unavailable, as the header Prefer asks",
+    }
+
+
+def test_the_errors_of_the_server_itself_have_the_declared_shape() -> None:
+    """A record that is not there, a body that does not fit, and a missing credential."""
+    text = SHOP.replace("errors: {404", "errors: {401: Gone, 422: Gone, 404")
+    missing = api(text=text)("GET", "/orders/77", headers=KEY)
+    assert (missing.status_code, missing.json()["status"]) == (404, 404)
+    assert "77" in missing.json()["where"]["fileName"]
+    misfit = api(text=text)("POST", "/orders", headers=KEY, json={"name": 5})
+    assert (misfit.status_code, misfit.json()["why"]) == (422, "name: a text is expected, this is 5")
+    refused = api(text=text)("GET", "/orders")
+    assert (refused.status_code, refused.json()["why"].startswith("the header X-Key is missing")) == (401, True)
+
+
+# ----------------------------------------------------------------------------------------------------------- strictness
+
+
+def test_an_example_that_does_not_fit_is_refused_at_the_start(tmp_path: Path) -> None:
+    """With file and line, the path in the example, what was found and what was expected."""
+    example = "    examples: {get_list: {response: [{id: 1, name: a, placed_at: yesterday}]}}\n"
+    text = SHOP + example
+    spec = tmp_path / "shop.yaml"
+    spec.write_text(text, "utf-8")
+    done = subprocess.run(
+        [sys.executable, "-m", "restencil_generator", "mock", str(spec)],
+        capture_output=True, text=True, timeout=PATIENCE, check=False,
+    )  # fmt: skip
+    line = text[: text.index("examples:")].count("\n") + 1
+    assert done.returncode == 2
+    assert done.stderr == (
+        f"restencil: {spec}:{line}: the example response of orders.get_list does not fit: response.0.placedAt: a date "
+        "with a time such as '2020-01-31T12:00:00Z' is expected, this is 'yesterday'\n"
+    )
+
+
+def test_what_is_sent_cannot_give_a_record_that_does_not_fit() -> None:
+    """A body whose own type says less than the entity's is refused, so that no answer is of a wrong kind."""
+    text = SHOP + "      rename: {method: PUT, path: /orders/:id, body: {name: any}, schema: Order}\n"
+    server = api(text=text, auth=False)
+    assert server("PUT", "/orders/1", json={"name": 5}).json()["error"] == "unprocessable_content"
+    assert isinstance(server.get("/orders/1")["name"], str)
+
+
+def test_a_created_record_is_told_by_its_place() -> None:
+    """The header Location of the answer leads to the record."""
+    server = api(auth=False)
+    for prefix in ("", "/v1"):
+        answer = server("POST", f"{prefix}/orders", json={"name": "a b"})
+        assert answer.status_code == 201
+        place = answer.headers["location"]
+        assert place == f"{prefix}/orders/{answer.json()['id']}"
+        assert server.get(place)["name"] == "a b"
+    assert "location" not in server("PATCH", "/orders/1", json={"name": "b"}).headers
+
+
+def test_the_place_of_what_is_created_keeps_the_path_above_it() -> None:
+    """Parameters of the path are those of the call, and what a key holds is encoded."""
+    text = """
+restencil: 1
+package: shop
+resources:
+  notes:
+    path: /users/:user/notes/:slug
+    schema: {entity: Note, pk: slug, fields: {slug: string, text: string}}
+    response: {empty: none}
+"""
+    server = api(text=text)
+    answer = server("POST", "/users/a%20b/notes", json={"slug": "x/y z"})
+    assert answer.headers["location"] == "/users/a%20b/notes/x%2Fy%20z"
