@@ -217,11 +217,11 @@ def test_an_example_that_does_not_fit_is_refused_at_the_start(tmp_path: Path) ->
 
 
 def test_what_is_sent_cannot_give_a_record_that_does_not_fit() -> None:
-    """A body whose own type says less than the entity's is refused, so that no answer is of a wrong kind."""
-    text = SHOP + "      rename: {method: PUT, path: /orders/:id, body: {name: any}, schema: Order}\n"
+    """A value that an endpoint's own body allows and the record does not is said, and not shown."""
+    text = SHOP + "      rename: {method: PUT, path: /orders/:id/rename, body: {name: any}, schema: Order}\n"
     server = api(text=text, auth=False)
-    assert server("PUT", "/orders/1", json={"name": 5}).json()["error"] == "unprocessable_content"
-    assert isinstance(server.get("/orders/1")["name"], str)
+    assert server("PUT", "/orders/1/rename", json={"name": 5}).json()["name"] == ""
+    assert server("PUT", "/orders/1/rename", json={"name": "b"}).json()["name"] == "b"
 
 
 def test_a_created_record_is_told_by_its_place() -> None:

@@ -228,11 +228,21 @@ class Changes:
     def _record(self, body: Sent, keys: frozenset[str], what: str = "the body") -> dict[str, Json]:
         """What a body says about a record of these tables.
 
-        A member that the spec declares for the body and for no such record is said to the server, which does not show
-        it; one that the spec does not know at all is kept, as by a server that is ahead of the spec.
+        A member that the spec declares for the body and for no such record, or for one with another type, is said to
+        the server, which does not show it; one that the spec does not know at all is kept, as by a server that is ahead
+        of the spec.
         """
-        said = {field.wire for field in self._body_fields()} - self.tables.members(keys)
-        return {name: value for name, value in self._object(body, what).items() if name not in said}
+        said = {field.wire for field in self._body_fields()}
+        found = self._object(body, what).items()
+        return {name: value for name, value in found if name not in said or self._is_shown(keys, name, value)}
+
+    def _is_shown(self, keys: frozenset[str], name: str, value: Json) -> bool:
+        """Whether records of these tables have a field that takes this value."""
+        fields = self.tables.members(keys).get(name, ())
+        return any(
+            field.decode is not None or field.encode is not None or not any(misfits(self.spec, field.type, value))
+            for field in fields
+        )
 
     def _body_fields(self) -> Sequence[Field]:
         """The fields that the body declares itself; none where it takes those of entities."""

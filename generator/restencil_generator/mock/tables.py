@@ -106,10 +106,13 @@ class Tables:
         """The tables that hold the rows of a reference or union."""
         return frozenset(entity.key for entity in self.entities(of))
 
-    def members(self, keys: frozenset[str]) -> frozenset[str]:
-        """The names in JSON of the fields that records of these tables may have."""
-        entities = (entity for entity in self.spec.entities.values() if entity.key in keys)
-        return frozenset(field.wire for entity in entities for field in entity.all_fields)
+    def members(self, keys: frozenset[str]) -> dict[str, list[Field]]:
+        """The fields that records of these tables may have, by their names in JSON."""
+        found: dict[str, list[Field]] = {}
+        for entity in self.spec.entities.values():
+            for field in entity.all_fields if entity.key in keys else ():
+                found.setdefault(field.wire, []).append(field)
+        return found
 
     def rows(self, of: EntityRef | UnionOf) -> Iterator[tuple[Entity, Row]]:
         """Every row that can be read as this entity or union, with the entity that it is read as."""
