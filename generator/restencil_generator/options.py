@@ -96,7 +96,7 @@ def list_options(resource: d.Resource) -> Options:
     return {
         "collection": None if custom is None else HandWritten(custom),
         "non_filter_argument_keys": listed.schema.non_filter_arguments or None,
-        "follow": (custom is None and listed.schema.follow) or None,
+        "follow": None if custom is not None or listed.schema.follow else False,
     }
 
 
@@ -140,7 +140,6 @@ def _given_alike(owner: d.Resource | d.Endpoint) -> Options:
         "url_prefix": owner.url_prefix or None,
         "endpoint": None if owner.base is None else HandWritten(owner.base),
         "request_init": {"headers": dict(owner.headers)} if owner.headers else None,
-        "strict_keywords": True,
     }
     for field in dataclasses.fields(owner.options):
         value: Value = getattr(owner.options, field.name)

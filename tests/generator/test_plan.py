@@ -824,7 +824,7 @@ def test_nothing_repeats_a_name() -> None:
     assert "class Thing(restencil.Entity):\n    id: int = 0\n" in files["_entities.py"]
     assert "class Other(Thing):\n    pass\n" in files["_entities.py"]
     assert "class Point(restencil.Record):\n    x: int = 0\n" in files["_objects.py"]
-    own = "    strict_keywords=True,\n    strict=True,\n    follow=True,\n"
+    own = "    strict=True,\n"
     lines = f'    schema=schema.Lazy("._entities:Thing", __name__),\n{own}):\n    @restencil.rest()\n'
     assert lines in files["things.py"]
     assert "AsyncController):\n    _api = _API\n" in files["_client.py"]

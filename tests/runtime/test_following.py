@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from restencil import Controller, Entity, Resource, rest, rest_list
+from restencil import Controller, Entity, Resource, create_resource, rest, rest_list
 from restencil.endpoint.typing import ControllerType
 from restencil.schema import Collection
 from restencil.testing import Answer, FakeClock, MockServer
@@ -159,3 +159,20 @@ def test_a_collection_apart_is_another_list(desk: Desk) -> None:
     assert not desk.controller.explain(recent).needs_fetch
     desk.controller.set_response(LISTED.push, {"id": 4, "title": "n"}, {}, {})
     assert ids(recent) == [3] and desk.controller.explain(recent).needs_fetch
+
+
+def test_the_lists_of_a_strict_resource_follow_their_members() -> None:
+    """They do where nothing else is said; a collection class of one's own says it itself."""
+
+    class Own(Collection):
+        pass
+
+    def follows(**options: Any) -> bool:
+        made: Any = create_resource(path="/tasks/:id", schema=Task, **options)
+        return bool(made.get_list.schema.follows)
+
+    assert follows(strict=True)
+    assert follows(follow=True)
+    assert not follows()
+    assert not follows(strict=True, follow=False)
+    assert not follows(strict=True, Collection=Own)

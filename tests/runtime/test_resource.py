@@ -615,8 +615,8 @@ def test_an_error_of_construction_is_that_of_the_member() -> None:
         create_resource(path="/things/:id", schema=User, Endpoint=Own, data_expiry_length=-1)
 
 
-class Strict(Resource, path="/g/:group/things/:id", schema=User, strict_keywords=True):
-    """Its members know their keywords."""
+class Strict(Resource, path="/g/:group/things/:id", schema=User, strict=True):
+    """What packages say, of which their members' keywords are a part."""
 
     @rest()
     def get(self, *, group: str, id: int, tag: str | None = None) -> User:

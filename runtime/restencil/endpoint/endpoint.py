@@ -170,7 +170,8 @@ class Endpoint(Generic[P, R]):
             # The first page of a list is the list: what asks for it stands in no key and in no identity.
             for name in [name for name in defaults if (self.wire or {}).get(name, name) == self.pagination_field]:
                 members["first_page"] = defaults.pop(name)
-        members["_keywords"] = known_keywords(self.signature) if self.strict_keywords else None
+        only_known = self.strict if self.strict_keywords is None else self.strict_keywords
+        members["_keywords"] = known_keywords(self.signature) if only_known else None
         for name in ("key", "url"):
             if options.get(name) is not None:
                 members[name] = _option_with_keywords(self, name, options[name])
@@ -293,7 +294,7 @@ class Endpoint(Generic[P, R]):
 
         Keywords other than `body` are the first argument, None is absent; names are mapped by `wire`, and the defaults
         of a declared signature are filled in. Raises TypeError where both forms are mixed, and for a body where the
-        endpoint takes none; with `strict_keywords`, also for a keyword that the declared signature does not have. Warns
+        endpoint takes none; with `strict`, also for a keyword that the declared signature does not have. Warns
         of an endpoint that is declared `deprecated`.
         """
         if self._keywords is not None and not self._keywords.issuperset(kwargs):

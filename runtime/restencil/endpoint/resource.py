@@ -250,6 +250,8 @@ def _member_schema(member: str, schema: Any, shared: Mapping[str, Any]) -> Any:
         if not (isinstance(kind, type) and issubclass(kind, Collection)):
             raise TypeError(f"the class of a list's schema is Collection or a subclass of it, not {kind!r}")
         given = {name: shared[name] for name in ("non_filter_argument_keys", "follow") if shared.get(name) is not None}
+        if shared.get("strict") and kind is Collection:
+            given.setdefault("follow", True)
         return kind([schema], **given)
     if member == "delete" and isinstance(schema_of(schema), EntitySchema | Union):
         return Deletion(schema)
@@ -503,6 +505,11 @@ class Resource(Binder[ControllerType]):
     list's schema), `non_filter_argument_keys`, `pagination_field`, `pagination`, `optimistic`, and every option of an
     endpoint; members are written with `rest` and `rest_list`. `Articles.get` is an endpoint, `Articles(controller).get`
     the same bound to a controller.
+
+    `strict=True`, which generated packages say, is what real servers need, each part of it unless something else is
+    given: unknown keywords are errors (`strict_keywords`), so are answers of another shape (`strict_shape`), entities
+    leave and join the resource's own lists as they change (`follow`), `update` replaces the record (`replace`), and
+    what answers without content bring is what was sent, or nothing (`empty`).
     """
 
     __options__: ClassVar[Mapping[str, Any]] = {}

@@ -68,7 +68,8 @@ class RestEndpoint(Endpoint[P, R]):
     | `signal` | an `AbortController().signal` |
     | `follow_see_other` | a change that is answered by 303 goes on with a GET; other redirects of a change are errors |
     | `client` | an `httpx.Client` or `httpx.AsyncClient` for direct calls |
-    | `strict` | what real servers need: `strict_shape=True`, `empty="none"` for mutations; of a resource see there |
+    | `strict` | for real servers: `strict_shape`, `strict_keywords`, `empty="none"` of mutations; see `Resource` |
+    | `strict_keywords` | a keyword that the signature does not have is an error |
     | `strict_shape` | an object where a list stands, or the other way round, is an error |
     | `replace` | the answer replaces the record, and is not merged into it |
     | `empty` | what an answer without content is to a mutation: `error`, `none`, or `merge`, which is what was sent |

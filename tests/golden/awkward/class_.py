@@ -97,9 +97,7 @@ class Klass(
     schema=Class,
     url_prefix="https://awk.example/%7Bv%7D",
     request_init={"headers": {"X-Weird": "a\"b'c\\d {e} #f"}},
-    strict_keywords=True,
     strict=True,
-    follow=True,
 ):
     """Ends with a quote " """
 

@@ -45,9 +45,7 @@ class Entities(
     schema=Entity,
     url_prefix="https://awk.example/%7Bv%7D",
     request_init={"headers": {"X-Weird": "a\"b'c\\d {e} #f"}},
-    strict_keywords=True,
     strict=True,
-    follow=True,
 ):
     @restencil.rest(
         needs=("pk", "schema", "indexes", "wire", "abstract", "decode", "encode"),

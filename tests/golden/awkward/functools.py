@@ -25,9 +25,7 @@ class Functools(
     schema=schema.Lazy("._entities:Derived", __name__),
     url_prefix="https://awk.example/%7Bv%7D",
     request_init={"headers": {"X-Weird": "a\"b'c\\d {e} #f"}},
-    strict_keywords=True,
     strict=True,
-    follow=True,
 ):
     @_restencil.rest(needs=("cls",))
     def get(self, *, id: int) -> Derived:

@@ -42,10 +42,8 @@ class Importlib(
     schema=schema.Lazy(lambda: C),
     url_prefix="https://awk.example/%7Bv%7D",
     request_init={"headers": {"X-Weird": "a\"b'c\\d {e} #f"}},
-    strict_keywords=True,
     strict=True,
     deprecated="",
-    follow=True,
 ):
     """Deprecated."""
 

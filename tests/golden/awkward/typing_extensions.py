@@ -62,9 +62,7 @@ class TypingExtensions(
     schema=typing,
     url_prefix="https://awk.example/%7Bv%7D",
     request_init={"headers": {"X-Weird": "a\"b'c\\d {e} #f"}},
-    strict_keywords=True,
     strict=True,
-    follow=True,
 ):
     @_restencil.rest(
         needs=(

@@ -62,13 +62,11 @@ class Articles(
     path="/articles/:id",
     schema=Article,
     url_prefix="https://api.blog.example/v1",
-    strict_keywords=True,
     data_expiry_length=60_000,
     error_policy=restencil.soft_on_server_error,
     strict=True,
     optimistic=True,
     non_filter_argument_keys=("orderBy",),
-    follow=True,
 ):
     """What is written."""
 

@@ -43,11 +43,9 @@ class Users(
     path="/users/:id",
     schema=User,
     url_prefix="https://api.blog.example/v1",
-    strict_keywords=True,
     data_expiry_length=60_000,
     error_policy=restencil.soft_on_server_error,
     strict=True,
-    follow=True,
 ):
     """The people of the blog."""
 

@@ -22,7 +22,6 @@ class Accounts(
     path="/accounts/:id",
     schema=schema.Lazy("._entities:Account", __name__),
     url_prefix="https://feed.example",
-    strict_keywords=True,
     strict=True,
 ):
     @restencil.rest(needs=("handle", "followers"))

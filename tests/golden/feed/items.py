@@ -50,9 +50,7 @@ class Items(
         "type",
     ),
     url_prefix="https://feed.example",
-    strict_keywords=True,
     strict=True,
-    follow=True,
 ):
     @restencil.rest(
         needs=(

@@ -38,7 +38,6 @@ class Sessions(
     path="/sessions/:token",
     schema=Session,
     url_prefix="https://feed.example",
-    strict_keywords=True,
     strict=True,
 ):
     @restencil.rest(needs=("account", "expires_at"))

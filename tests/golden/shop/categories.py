@@ -42,13 +42,11 @@ class Categories(
     url_prefix="https://shop.example/v2/catalog",
     endpoint=shop_hooks.ShopEndpoint,
     request_init={"headers": {"X-Client": "restencil"}},
-    strict_keywords=True,
     data_expiry_length=300_000,
     error_expiry_length=2000,
     timeout=10_000,
     retries=2,
     strict=True,
-    follow=True,
 ):
     @restencil.rest(needs=("name",))
     def get(self, *, slug: str) -> Category:

@@ -37,7 +37,6 @@ class Ledgers(
     url_prefix="https://shop.example/v2",
     endpoint=shop_hooks.ShopEndpoint,
     request_init={"headers": {"X-Client": "restencil"}},
-    strict_keywords=True,
     data_expiry_length=300_000,
     error_expiry_length=2000,
     timeout=10_000,

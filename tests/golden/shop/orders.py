@@ -87,7 +87,6 @@ class Orders(
     url_prefix="https://shop.example/v2",
     endpoint=shop_hooks.ShopEndpoint,
     request_init={"headers": {"X-Client": "restencil"}},
-    strict_keywords=True,
     data_expiry_length=300_000,
     error_expiry_length=2000,
     timeout=10_000,
@@ -95,7 +94,6 @@ class Orders(
     strict=True,
     optimistic=True,
     body=schema.Object({"state": None, "notes": None}),
-    follow=True,
 ):
     @restencil.rest(needs=("placed_at", "lines", "total", "notes"))
     def get(self, *, customer: int, id: uuid.UUID) -> Order:

@@ -127,14 +127,12 @@ class Products(
     url_prefix="https://shop.example/v2",
     endpoint=shop_hooks.ShopEndpoint,
     request_init={"headers": {"X-Client": "restencil"}},
-    strict_keywords=True,
     data_expiry_length=300_000,
     error_expiry_length=2000,
     timeout=10_000,
     retries=2,
     strict=True,
     non_filter_argument_keys=("order_by", "page_size"),
-    follow=True,
 ):
     """What the shop sells."""
 

@@ -38,10 +38,8 @@ class Todos(
     path="/todos/:id",
     schema=Todo,
     url_prefix="https://todo.example/api",
-    strict_keywords=True,
     strict=True,
     optimistic=True,
-    follow=True,
 ):
     """What there is to do."""
 
