@@ -307,12 +307,16 @@ class _CompleteRequest(httpx.Request):
 
 
 def shown_request(request: RawRequest, url: Url, shown: Container[str]) -> RawRequest:
-    """A request that stands for one that was sent, at this URL; only these headers have kept their value."""
+    """A request that stands for one that was sent, at this URL; only these headers have kept their value.
+
+    It is that request itself where it holds nothing else: "fetch through the cache".
+    """
+    hidden = [name for name in request.headers.keys() if name not in shown]
+    if not hidden and url is request.url:
+        return request
     headers = httpx.Headers(request.headers)
-    for raw, _ in request.headers.raw:
-        name = raw.decode("latin-1").lower()
-        if name not in shown:
-            headers[name] = "[redacted]"
+    for name in hidden:
+        headers[name] = "[redacted]"
     stream: Any = request.stream
     return _CompleteRequest(request.method, url, headers, stream, {})
 
