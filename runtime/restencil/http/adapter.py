@@ -311,7 +311,7 @@ def shown_request(request: RawRequest, url: Url, shown: Container[str]) -> RawRe
 
     It is that request itself where it holds nothing else: "fetch through the cache".
     """
-    hidden = [name for name in request.headers.keys() if name not in shown]
+    hidden = [name for name in request.headers if name not in shown]
     if not hidden and url is request.url:
         return request
     headers = httpx.Headers(request.headers)
