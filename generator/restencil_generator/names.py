@@ -60,6 +60,7 @@ ENTITY_MEMBERS: Final = frozenset(
         "create_if_valid",
         "from_dict",
         "from_js",
+        "from_json",
         "merge",
         "merge_meta_with_store",
         "merge_with_store",
@@ -68,6 +69,7 @@ ENTITY_MEMBERS: Final = frozenset(
         "should_reorder",
         "should_update",
         "to_dict",
+        "to_json",
         "validate",
     )
 )

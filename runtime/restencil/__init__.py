@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from .http.auth import Api, Auth
     from .http.streaming import StreamedResponse
     from .schema.entity import Entity, validate_required
+    from .schema.keys import foreign_key
     from .schema.record import Record, field
 
 __all__ = [
@@ -118,6 +119,7 @@ __all__ = [
     "always_soft",
     "create_resource",
     "field",
+    "foreign_key",
     "hook_scope",
     "hookify_resource",
     "lazy_function",
@@ -184,6 +186,7 @@ _MODULES: Final[dict[str, str]] = {
     "SubscriptionManager": "client.subscription",
     "Record": "schema.record",
     "field": "schema.record",
+    "foreign_key": "schema.keys",
     "Resource": "endpoint.resource",
     "ResourceClass": "endpoint.resource",
     "create_resource": "endpoint.resource",

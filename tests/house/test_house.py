@@ -15,6 +15,7 @@ MODULES = [(module, file) for package in PACKAGES for module, file in files_of(R
 
 ONE_FILE = {
     "httpx": "runtime/restencil/http/adapter.py",
+    "pydantic_core": "runtime/restencil/schema/pydantic.py",
     "yaml": "generator/restencil_generator/loading.py",
     "jinja2": "generator/restencil_generator/render.py",
     "black": "generator/restencil_generator/format.py",

@@ -7,9 +7,10 @@ from typing import Any
 
 from ..base.bodies import Form, Multipart, is_file
 from ..base.json_text import encode_json
-from ..base.lazy import dataclasses
-from ..base.values import is_items, is_list, is_mapping, is_sequence
+from ..base.values import UNDEFINED, is_items, is_list, is_mapping, is_sequence
+from ..schema.codec import sending
 from ..schema.containers import Object, Values
+from ..schema.foreign import is_foreign, members_of
 from ..schema.notation import Lazy, body_model
 from ..schema.protocol import Schema
 from ..schema.record import Record, RecordMeta, to_wire
@@ -38,22 +39,31 @@ def is_wire_form(body: Any) -> bool:
     """True for a body that stands for itself: a text, bytes, a file, a stream."""
     if isinstance(body, str | bytes):
         return True
-    return not (isinstance(body, Mapping | Record) or is_items(body) or _is_dataclass(body))
+    return not (isinstance(body, Mapping | Record) or is_items(body) or is_foreign(body))
 
 
-def body_to_wire(body: Any, model: Any, form: str | None) -> Any:
-    """A body with its members in wire form, as `model` has them; `form` is the option `body_format`."""
-    if _is_dataclass(body):
-        body = {field.name: getattr(body, field.name) for field in dataclasses.fields(body)}
+def body_to_wire(body: Any, model: Any, form: str | None, strict_for: str = "") -> Any:
+    """A body with its members in wire form, as `model` has them; `form` is the option `body_format`.
+
+    Raises ValueError for what is refused in a body: entities without a primary key where that is to be sent, and for
+    `strict_for`, the name of a strict endpoint, moments without a time zone.
+    """
+    token = sending.set(strict_for)
+    try:
+        return _to_wire(body, model, form)
+    finally:
+        sending.reset(token)
+
+
+def _to_wire(body: Any, model: Any, form: str | None) -> Any:
+    if type(body) is not dict:
+        members = members_of(body, to_wire, "python" if form == "multipart" else "json")
+        body = body if members is UNDEFINED else members
     if isinstance(body, Multipart) or (form == "multipart" and is_mapping(body)):
         return Multipart(_multipart_to_wire(body, model))
     if isinstance(body, Form) or (form == "form" and isinstance(body, Mapping | Record)):
         return Form(to_wire(body, model))
     return to_wire(body, model)
-
-
-def _is_dataclass(body: Any) -> bool:
-    return hasattr(body, "__dataclass_fields__") and not isinstance(body, type)
 
 
 def _multipart_to_wire(body: Mapping[str, Any], model: Any) -> dict[str, Any]:

@@ -167,7 +167,7 @@ class RestEndpoint(Endpoint[P, R]):
             return args
         if self._model is ANY:
             self.__dict__["_model"] = model_of(self.body, self.schema)
-        wired = body_to_wire(body, self._model, self.body_format)
+        wired = body_to_wire(body, self._model, self.body_format, self.name if self.strict else "")
         return args if wired is body else (*args[:-1], wired)
 
     # -- URL and key --------------------------------------------------------------------------------------------------

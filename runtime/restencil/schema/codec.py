@@ -6,8 +6,9 @@ import enum
 import types
 import typing
 from collections.abc import Callable, Mapping, Sequence
+from contextvars import ContextVar
 from functools import cache
-from typing import Any, NamedTuple, TypeAlias, Union
+from typing import Any, Final, NamedTuple, TypeAlias, Union
 
 from ..base.lazy import datetime, decimal, uuid
 from ..base.values import DICT, LIST, MAPPING, SCALARS, ReadOnlyDict, ReadOnlyList, is_items
@@ -32,10 +33,22 @@ def decode_datetime(value: Any) -> datetime.datetime:
     return value if isinstance(value, datetime.datetime) else _utc(datetime.datetime.fromisoformat(value))
 
 
+sending: Final[ContextVar[str | None]] = ContextVar("restencil_sending", default=None)
+"""Set while the body of a request is brought to wire form: the endpoint's name where it is strict, else nothing."""
+
+
 def encode_datetime(value: Any) -> Any:
-    """A datetime is written in RFC 3339, UTC as `Z`; other values pass."""
+    """A datetime is written in RFC 3339, UTC as `Z`; other values pass.
+
+    One without a time zone is UTC. Raises ValueError for such a one in the body of a strict endpoint.
+    """
     if not isinstance(value, datetime.datetime):
         return value
+    if value.tzinfo is None and (owner := sending.get()):
+        raise ValueError(
+            f"the body of endpoint {owner!r} holds {value.isoformat()}, a moment without a time zone, which may be UTC "
+            "or local time: give it one, as datetime.now(datetime.UTC) has and value.astimezone() gives"
+        )
     text = _utc(value).isoformat()
     return text[:-6] + "Z" if text.endswith("+00:00") else text
 

@@ -17,14 +17,16 @@ from ..base.values import (
     ReadOnlyDict,
     ReadOnlyList,
     described,
+    is_dict,
     is_mapping,
+    is_sequence,
     kind_of,
     read_only,
 )
 from .entity import EntitySchema, is_falsy
 from .notation import Conversion, Lazy, notation, schema_of, shorthand
 from .protocol import Echo, Reader, Schema, Writer, definitions, title_of
-from .record import to_wire
+from .record import Record, to_wire
 
 Attribute: TypeAlias = str | Callable[[Any, Any, str | None], Any]
 """What tells the kind of an item: a field's name, or a function of value, parent and key."""
@@ -84,6 +86,18 @@ class Choice(Schema):
         except (AttributeError, KeyError, TypeError):
             return None, None
         return (name, schema) if schema is not None else (None, None)
+
+    def keys(self, value: Any, *, decode: bool = False) -> Any:
+        if is_dict(value) and value.keys() == _REFERENCE:
+            schema = self.mapping.get(value["schema"])
+            return UNDEFINED if schema is None else schema.keys(value["id"], decode=decode)
+        if isinstance(value, Record):
+            schema = schema_of(type(value))
+        elif isinstance(value, MAPPING):
+            _, schema = self.select(value, None, None)
+        else:
+            return UNDEFINED if value is None or type(value) not in SCALARS else value
+        return UNDEFINED if schema is None else schema.keys(value, decode=decode)
 
     def encoded(self, members: Mapping[str, Any]) -> dict[str, Any]:
         """Members with Python names and values in wire form, by the entity that they are of."""
@@ -299,6 +313,11 @@ class List(ItemHolder):
     def title(self) -> str:
         return title_of(self.item, "list")
 
+    def keys(self, value: Any, *, decode: bool = False) -> Any:
+        if self.item is None or not is_sequence(value):
+            return UNDEFINED
+        return [self.item.keys(entry, decode=decode) for entry in value]
+
     @property
     def wire_model(self) -> Any:
         item = self.item
@@ -356,6 +375,11 @@ class Values(ItemHolder):
     def title(self) -> str:
         return title_of(self.item, "map")
 
+    def keys(self, value: Any, *, decode: bool = False) -> Any:
+        if self.item is None or not is_mapping(value):
+            return UNDEFINED
+        return {name: self.item.keys(entry, decode=decode) for name, entry in value.items()}
+
     @property
     def wire_model(self) -> Any:
         return self
@@ -390,6 +414,9 @@ class Union(Schema):
     @property
     def body_model(self) -> Any:
         return self.choice
+
+    def keys(self, value: Any, *, decode: bool = False) -> Any:
+        return self.choice.keys(value, decode=decode)
 
     def normalize(self, value: Any, parent: Any, key: str | None, writer: Writer) -> Any:
         return self.choice.normalize(value, parent, key, writer)

@@ -29,9 +29,21 @@ from ..base.values import (
     text_of,
     with_article,
 )
+from .codec import encode_any
 from .notation import Conversion, check_shorthand, notation, schema_of
 from .protocol import Echo, EntityNode, Reader, Schema, Writer, entity_node
-from .record import Field, Model, Record, RecordMeta, field, new_instance, set_members, set_record, stored_record
+from .record import (
+    Field,
+    Model,
+    Record,
+    RecordMeta,
+    field,
+    new_instance,
+    set_members,
+    set_record,
+    stored_record,
+    to_wire,
+)
 from .stored import record_of
 
 if TYPE_CHECKING:
@@ -76,6 +88,24 @@ class EntitySchema(EntityNode):
     @property
     def wire_model(self) -> Any:
         return self.cls
+
+    def keys(self, value: Any, *, decode: bool = False) -> Any:
+        model = self.model
+        if isinstance(value, Record):
+            model = cast("EntityModel", type(value).__model__)
+        if isinstance(value, _OBJECT):
+            name = model.pk_name
+            if name is None:
+                raise ValueError(f"that of {with_article(self.title)} is no single value")
+            record = to_wire(value, model)
+            key = record.get(name)
+            if usable_pk(key) is None:
+                raise ValueError(f"this {self.title} has none: {name!r} is {key!r}")
+        else:
+            key = encode_any(value)
+            if key is not None and type(key) not in SCALARS:
+                return UNDEFINED
+        return model.typed_key(key, decode)
 
     # -- taking responses apart ------------------------------------------------------------------------------------
 
@@ -411,6 +441,14 @@ class EntityModel(Model):
         """The name in JSON of the field that is the primary key, None where several fields or a function give it."""
         return _pk_name(self)
 
+    def typed_key(self, key: Any, decode: bool) -> Any:
+        """A primary key in the type that its field has in JSON, or as the attribute shows it."""
+        name = self.to_python.get(self.pk_name or "", self.pk_name or "")
+        if type(key) is str and self.kinds.get(name) in (int, int | None) and key.removeprefix("-").isdecimal():
+            return int(key)
+        codec = self.codecs.get(name) if decode else None
+        return key if codec is None or key is None else self.decode(name, codec, key, None)
+
     @cached_property
     def telling(self) -> frozenset[str]:
         """The parameters that say which entity is meant: those of the primary key and of the indexes."""
@@ -435,6 +473,14 @@ class EntityModel(Model):
         """
         return self.cls, self.members, bool(self.relations), self.direct, self.merges
 
+    @property
+    def pk_fields(self) -> Iterable[str]:
+        """The fields that make up the primary key; where a function makes it, all that lead to nothing else."""
+        setting = self.setting("pk")
+        if callable(setting):
+            return self.fields.keys() - {relation.name for relation in self.relations}
+        return ["id"] if setting is None else [setting] if isinstance(setting, str) else cast("list[str]", setting)
+
     def with_pk(self, value: Mapping[str, Any]) -> Mapping[str, Any]:
         """The value as a record where it may be URL parameters: those of a path keep their Python names."""
         if not self.to_json or self.pk(value, None, None, ()) is not None:
@@ -449,6 +495,17 @@ class EntityModel(Model):
 
     def pk_in(self, record: Mapping[str, Any]) -> str | None:
         return None if self.pk_name is None else usable_pk(record.get(self.pk_name))
+
+    def sent(self, name: str, value: Any) -> Any:
+        for relation in self.relations:
+            if relation.name == name and relation.node is not None and relation.leads_to_entities:
+                try:
+                    found = relation.node.keys(value)
+                except ValueError:
+                    break  # what is said of that is said there
+                if found is not UNDEFINED:
+                    return found
+        return super().sent(name, value)
 
     @property
     def relations(self) -> tuple[Relation, ...]:
@@ -519,6 +576,11 @@ class Relation:
             and (declared.factory is not None or default is not UNDEFINED)
             and not is_falsy(declared.default_value())
         )
+
+    @property
+    def leads_to_entities(self) -> bool:
+        """False where the schema is a conversion."""
+        return not isinstance(self.node, Conversion)
 
     @property
     def node(self) -> Schema | None:

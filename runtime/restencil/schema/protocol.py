@@ -224,6 +224,14 @@ class Schema:
         """The stored form that would be the result for these args, from tables alone; `UNDEFINED` if unknown."""
         return UNDEFINED
 
+    def keys(self, value: Any, *, decode: bool = False) -> Any:
+        """The primary keys of the entities in a value or its stored form, each in the type that the key's field has.
+
+        In JSON's form, or as attributes show them (`decode`); `UNDEFINED` where the value tells none. Raises ValueError
+        for an entity whose key is no single value.
+        """
+        return UNDEFINED
+
     def children(self) -> Iterable[Schema | None]:
         """The schemas directly inside this one, in declaration order."""
         return ()

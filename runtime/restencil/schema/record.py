@@ -27,7 +27,8 @@ from ..base.values import (
     kind_of,
     read_only,
 )
-from .codec import Codec, codec_of, encode_any
+from .codec import Codec, codec_of, encode_any, sending
+from .foreign import members_of
 
 if TYPE_CHECKING:
     from typing import Self
@@ -38,7 +39,19 @@ T = TypeVar("T")
 class Field:
     """What a record class knows of one field."""
 
-    __slots__ = ("annotation", "decode", "default", "encode", "factory", "name", "owner", "required", "schema", "wire")
+    __slots__ = (
+        "annotation",
+        "decode",
+        "default",
+        "encode",
+        "factory",
+        "name",
+        "owner",
+        "required",
+        "schema",
+        "send",
+        "wire",
+    )
 
     def __init__(
         self,
@@ -49,6 +62,7 @@ class Field:
         decode: Callable[[Any], Any] | None = None,
         encode: Callable[[Any], Any] | None = None,
         required: bool = False,
+        send: str | None = None,
     ) -> None:
         self.name = ""
         self.annotation: Any = None
@@ -61,6 +75,7 @@ class Field:
         self.decode = decode
         self.encode = encode
         self.required = required
+        self.send = send
 
     @property
     def in_json(self) -> str:
@@ -85,6 +100,7 @@ if TYPE_CHECKING:
         wire: str | None = ...,
         decode: Callable[[Any], Any] | None = ...,
         encode: Callable[[Any], Any] | None = ...,
+        send: typing.Literal["pk"] | None = ...,
     ) -> list[T]: ...
     @typing.overload
     def field(
@@ -94,6 +110,7 @@ if TYPE_CHECKING:
         wire: str | None = ...,
         decode: Callable[[Any], Any] | None = ...,
         encode: Callable[[Any], Any] | None = ...,
+        send: typing.Literal["pk"] | None = ...,
     ) -> dict[str, T]: ...
     @typing.overload
     def field(
@@ -103,6 +120,7 @@ if TYPE_CHECKING:
         wire: str | None = ...,
         decode: Callable[[Any], Any] | None = ...,
         encode: Callable[[Any], Any] | None = ...,
+        send: typing.Literal["pk"] | None = ...,
     ) -> T: ...
     @typing.overload
     def field(
@@ -112,6 +130,7 @@ if TYPE_CHECKING:
         wire: str | None = ...,
         decode: Callable[[Any], Any] | None = ...,
         encode: Callable[[Any], Any] | None = ...,
+        send: typing.Literal["pk"] | None = ...,
     ) -> T: ...
     @typing.overload
     def field(
@@ -121,6 +140,7 @@ if TYPE_CHECKING:
         wire: str | None = ...,
         decode: Callable[[Any], Any] | None = ...,
         encode: Callable[[Any], Any] | None = ...,
+        send: typing.Literal["pk"] | None = ...,
     ) -> Any: ...
 
 
@@ -133,18 +153,23 @@ def field(
     decode: Callable[[Any], Any] | None = None,
     encode: Callable[[Any], Any] | None = None,
     required: bool = False,
+    send: str | None = None,
 ) -> Any:
     """A field with more than a default: `field(default=None, wire="joinedAt")`.
 
     `schema` nests entities (as the class's `schema` does), `wire` is the name in JSON, `decode` and `encode` convert
     between JSON and Python values and are never called on None; `required=True`: where the record lacks the field or
-    its entity, reading it raises `MissingFieldError`. Raises TypeError for both kinds of default at once.
+    its entity, reading it raises `MissingFieldError`. `send="pk"`: an entity (or its record) that a body holds in the
+    field is sent as its primary key, in the type that it has in JSON; so are those in a list. Raises TypeError for both
+    kinds of default at once, and ValueError for another `send`.
     """
+    if send not in (None, "pk"):
+        raise ValueError(f"send={send!r} of a field: the only other form that an entity is sent in is 'pk'")
     if default is not UNDEFINED and default_factory is not None:
         raise TypeError("field() takes default or default_factory, not both")
     if required and (default is not UNDEFINED or default_factory is not None):
         raise TypeError("a required field has no default")
-    return Field(default, default_factory, schema, wire, decode, encode, required)
+    return Field(default, default_factory, schema, wire, decode, encode, required, send)
 
 
 class _Required:
@@ -227,6 +252,8 @@ class Model:
         if len(set(names)) != len(names):
             twice = next(name for name in names if names.count(name) > 1)
             raise TypeError(f"two fields of {cls.__name__} have one name in JSON: {twice!r}")
+        self.sends_keys = frozenset(name for name, declared in self.fields.items() if declared.send == "pk")
+        """The fields whose entities a body holds as primary keys."""
         self._codecs: dict[str, Codec] | None = None
         self._kinds: dict[str, Any] | None = None
         self._members: frozenset[str] | None = None
@@ -282,6 +309,16 @@ class Model:
             self._members = found = frozenset(names - self.fields.keys())
         return found
 
+    @property
+    def relations(self) -> tuple[Any, ...]:
+        """The fields with a schema; plain records have none."""
+        return ()
+
+    @property
+    def pk_fields(self) -> Iterable[str]:
+        """The fields that make up the primary key; plain records have none."""
+        return ()
+
     def pk_of_instance(self, instance: Record) -> str | None:
         """Plain records have no identity."""
         return None
@@ -336,6 +373,7 @@ class Model:
     def encoded(self, members: Mapping[str, Any]) -> dict[str, Any]:
         """Members with Python names and values in wire form; what is in wire form already passes unchanged."""
         to_json, codecs, fields = self.to_json, self.codecs, self.fields
+        keys = self.sends_keys if self.sends_keys and sending.get() is not None else ()
         out: dict[str, Any] = {}
         for name, value in members.items():
             declared = fields.get(name)
@@ -346,15 +384,45 @@ class Model:
                 declared = fields.get(self.to_python.get(name, ""))
             if value is None:
                 out[json_name] = None
+            elif keys and declared is not None and declared.name in keys:
+                out[json_name] = self.sent(declared.name, value)
             elif declared is not None and declared.name in codecs:
                 out[json_name] = codecs[declared.name].encode(value)
             else:
                 out[json_name] = to_wire(value, None if declared is None else self.nested_model(declared.name))
         return out
 
+    def sent(self, name: str, value: Any) -> Any:
+        """The primary keys in the value of a field that is sent so. Raises ValueError where there are none."""
+        if isinstance(value, SEQUENCE):
+            return [self.sent(name, item) for item in value]
+        value = encode_any(value)
+        if type(value) in SCALARS:
+            return value
+        node = _entity_node(type(value)) if isinstance(value, Record) else _entity_node(self.kinds.get(name))
+        try:
+            if node is not None and isinstance(value, (Record, MAPPING)):
+                return node.keys(value)
+            reason = f"none is known of {value!r:.100}"
+        except ValueError as error:
+            reason = str(error)
+        raise ValueError(
+            f"field {name!r} of {self.cls.__name__} is sent as a primary key, and {reason}: give the key itself, or an "
+            "entity that has one"
+        )
+
     def nested_model(self, name: str) -> Any:
         """What brings the values of a field without a conversion to wire form; plain records have no relations."""
         return None
+
+
+def _entity_node(kind: Any) -> Any:
+    """The schema of the entity class that an annotation is about, if it is about one."""
+    model = getattr(kind, "__model__", None)
+    if model is not None:
+        return getattr(model, "node", None)
+    nodes: list[Any] = [_entity_node(argument) for argument in typing.get_args(kind)]
+    return next((node for node in nodes if node is not None), None)
 
 
 def _check_setting(owner: str, word: str, value: Any) -> None:
@@ -378,7 +446,14 @@ def _same(value: Any) -> Any:
 
 def _copied(declared: Field, *, wire: str | None) -> Field:
     made = Field(
-        declared.default, declared.factory, declared.schema, wire, declared.decode, declared.encode, declared.required
+        declared.default,
+        declared.factory,
+        declared.schema,
+        wire,
+        declared.decode,
+        declared.encode,
+        declared.required,
+        declared.send,
     )
     made.name, made.annotation, made.owner = declared.name, declared.annotation, declared.owner
     return made
@@ -406,7 +481,13 @@ def to_wire(value: Any, model: Any = None) -> Any:
     """
     if isinstance(value, Record):
         record = stored_record(value)
-        return dict(record) if record is not None else type(value).__model__.encoded(value.__dict__)
+        own = type(value).__model__
+        if record is None:
+            return own.encoded(value.__dict__)
+        if own.sends_keys and sending.get() is not None:
+            keys = {own.to_json.get(name, name) for name in own.sends_keys}
+            return {**record, **own.encoded({name: item for name, item in record.items() if name in keys})}
+        return dict(record)
     if isinstance(model, LIST):
         model = model[0] if model else None
     if isinstance(value, MAPPING):
@@ -418,9 +499,15 @@ def to_wire(value: Any, model: Any = None) -> Any:
         return {name: to_wire(item) for name, item in value.items()}
     if isinstance(value, SEQUENCE):
         return [item if type(item) in SCALARS else to_wire(item, model) for item in value]
-    if type(value) not in SCALARS and is_items(value):
+    if type(value) in SCALARS:
+        return value
+    if is_items(value):
         return to_wire(list(value), model)
-    return encode_any(value)
+    encoded = encode_any(value)
+    if encoded is not value:
+        return encoded
+    members = members_of(value, to_wire)
+    return value if members is UNDEFINED else to_wire(members, model)
 
 
 def _annotations(namespace: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -538,6 +625,7 @@ class Record(metaclass=RecordMeta):
     """
 
     __slots__ = ("__dict__", "_record")
+    __match_args__ = ()  # fields are keyword-only: a new one must not change what a pattern means
 
     if TYPE_CHECKING:
         _record: ClassVar[Mapping[str, Any]]  # a slot, and no field
@@ -571,11 +659,17 @@ class Record(metaclass=RecordMeta):
         """An instance with all defaults and every member of `props`: `from_js` in Python's words."""
         return cls.from_js(props)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self, *, deep: bool = False, wire: bool = False) -> dict[str, Any]:
         """A plain dict of the members under their Python names, defaults filled in, undeclared members included.
 
-        A required field that is absent is left out.
+        A required field that is absent is left out. `deep`: plain dicts and lists all the way down, what is nested
+        too; where data leads back to itself, the inner entity is its primary key's fields alone. `wire`: names and
+        values as in JSON, and without the fields that the record lacks and that have no default.
         """
+        if deep or wire:
+            from .plain import Plain
+
+            return Plain(deep=deep, names=wire, values=wire).members(self)
         model = type(self).__model__
         own = self.__dict__
         members: dict[str, Any] = {
@@ -591,6 +685,27 @@ class Record(metaclass=RecordMeta):
                 if json_name not in model.to_python and json_name not in members and json_name not in model.fields:
                     members[json_name] = read_only(value)
         return members
+
+    def to_json(self, *, wire: bool = True, indent: int | None = None) -> str:
+        """The record as JSON text, with all that is nested in it: `article.to_json(indent=2)`.
+
+        Fields that it lacks and that have no default are left out. Where data leads back to itself, the inner entity is
+        its primary key's fields alone; an entity that is not known is its primary key. `wire=False`: under Python
+        names, for other readers than `from_json`. Raises TypeError or ValueError for a value that JSON does not have.
+        """
+        from .plain import json_text
+
+        return json_text(self, wire, indent)
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Self:
+        """The instance for JSON text with an object under JSON names, as `to_json` writes it; no store knows of it.
+
+        Raises ValueError for a text that is no such object, and ProcessingError where a value does not decode.
+        """
+        from .plain import json_object
+
+        return cls.from_js(json_object(text, cls.__name__, cls.__model__.to_json))
 
     def replace(self, /, **changes: Any) -> Self:
         """A copy with other values in the named fields. Raises TypeError for a name that is no field."""
@@ -616,6 +731,18 @@ class Record(metaclass=RecordMeta):
             return to_wire(value, cls)
 
         return Codec(decode, encode)
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
+        from .pydantic import core_schema_of
+
+        return core_schema_of(cls, handler.generate_schema)
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, core: Any, handler: Any) -> Any:
+        from .pydantic import json_schema_of
+
+        return json_schema_of(cls, core, handler)
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(
@@ -650,6 +777,21 @@ class Record(metaclass=RecordMeta):
     def __repr__(self) -> str:
         members = ", ".join(f"{name}={_shown(value)}" for name, value in self.to_dict().items())
         return f"{type(self).__name__}({members})"
+
+    def __rich_repr__(self) -> Iterator[tuple[str, Any]]:
+        """The members for rich, in order; nested entities by their primary keys alone."""
+        return ((name, _brief(value)) for name, value in self.to_dict().items())
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        """The members for IPython, in order; nested entities by their primary keys alone."""
+        name = type(self).__name__
+        with printer.group(len(name) + 1, f"{name}(", ")"):
+            for place, (member, value) in enumerate(self.to_dict().items()):
+                if place:
+                    printer.text(",")
+                    printer.breakable()
+                printer.text(f"{member}=")
+                printer.pretty(_brief(value))
 
     def __copy__(self) -> Self:
         return self
@@ -714,6 +856,29 @@ def _equal_members(left: Any, right: Any) -> bool:
     if is_list(left):
         return is_list(right) and len(left) == len(right) and all(map(_equal_members, left, right))
     return bool(left == right)
+
+
+class _Brief:
+    """Stands for a value where a printer would go into the entities that it holds."""
+
+    __slots__ = ("_text",)
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def __repr__(self) -> str:
+        return self._text
+
+
+def _brief(value: Any) -> Any:
+    """A value for a printer that goes into what is nested: entities by their primary keys alone."""
+    if isinstance(value, Record):
+        return value if identity_of(value) is None else _Brief(_shown(value))
+    if is_list(value):
+        return [_brief(item) for item in value]
+    if is_dict(value):
+        return {name: _brief(item) for name, item in value.items()}
+    return value
 
 
 def _shown(value: Any, limit: int = 5) -> str:

@@ -1,0 +1,41 @@
+"""The primary keys that stand in an entity for others, whether those are known or not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..base.errors import MissingFieldError
+from ..base.values import UNDEFINED, kind_of
+from .entity import Entity, EntityModel
+from .record import identity_of, stored_record
+
+
+def foreign_key(entity: Entity, field: str) -> Any:
+    """The primary key of what a field refers to, also where that is not in the store: `foreign_key(article, "author")`.
+
+    It has the type that the key's field has (`int` for `id: int`); of a list it is a list, of a map a dict; None where
+    the record says null. Raises TypeError for a field that refers to no entities, ValueError for entities whose key is
+    no single value, and MissingFieldError where no answer had the field.
+    """
+    cls = kind_of(entity)
+    model: EntityModel | None = getattr(cls, "__model__", None)
+    relations = {} if model is None else {rel.name: rel for rel in model.relations if rel.leads_to_entities}
+    relation = relations.get(field)
+    if relation is None:
+        known = f"its references are {', '.join(map(repr, relations))}" if relations else "it has no references"
+        raise TypeError(f"{field!r} of {cls.__name__} refers to no other entity; {known}")
+    record = stored_record(entity)
+    if record is None:
+        value = vars(entity).get(field, UNDEFINED)
+    else:
+        value = record.get(relation.in_json, UNDEFINED)
+    if value is UNDEFINED:
+        raise MissingFieldError(cls.__name__, identity_of(entity), field)
+    if value is None:
+        return None
+    found = UNDEFINED if relation.node is None else relation.node.keys(value, decode=True)
+    if found is UNDEFINED:
+        raise TypeError(
+            f"{field!r} of {cls.__name__} holds no primary keys: it is stored as {type(relation.node).__name__}"
+        )
+    return found

@@ -1,0 +1,259 @@
+"""Records in pydantic: what `__get_pydantic_core_schema__` answers, so that they stand in models and in FastAPI.
+
+pydantic goes by the annotations: it validates and writes Python values, whatever `decode` and `encode` a field has.
+"""
+
+from __future__ import annotations
+
+import sys
+import types
+import typing
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextvars import ContextVar
+from copy import deepcopy
+from typing import Any, Final
+
+from pydantic_core import PydanticSerializationUnexpectedValue, core_schema
+
+from ..base.lazy import datetime, inspect
+from ..base.values import UNDEFINED, is_dict, is_list, kind_of
+from .protocol import EntityNode, Schema
+
+_under_way: Final[ContextVar[tuple[type[Any], ...]]] = ContextVar("restencil_pydantic_under_way", default=())
+"""The classes whose schema is being made: one that is met again is named, so that circles end."""
+
+_around: Final[ContextVar[tuple[int, ...]]] = ContextVar("restencil_pydantic_around", default=())
+"""The entities, by identity, inside of which one is being written."""
+
+
+class _Key(dict[str, Any]):
+    """The record of what stands for an entity where data leads back to it: the fields of its primary key."""
+
+    __slots__ = ()
+
+
+def core_schema_of(cls: type[Any], handler: Callable[[Any], Any]) -> core_schema.CoreSchema:
+    """The core schema of a record class; `handler` is pydantic's own, which makes those of the fields' types."""
+    name = f"{cls.__module__}.{cls.__qualname__}:{id(cls)}"
+    classes = _under_way.get()
+    if cls in classes:
+        return core_schema.definition_reference_schema(name)
+    token = _under_way.set((*classes, cls))
+    try:
+        fields = {name: _field(cls, declared, handler) for name, declared in cls.__model__.fields.items()}
+    finally:
+        _under_way.reset(token)
+    # What is written may lack a field; a union would not take it for this class then.
+    lax = {
+        name: typing.cast("core_schema.TypedDictField", {**field, "required": False}) for name, field in fields.items()
+    }
+    written = core_schema.typed_dict_schema(lax)
+    return core_schema.no_info_wrap_validator_function(
+        _validator(cls),
+        core_schema.typed_dict_schema(fields, extra_behavior="ignore"),
+        ref=name,
+        serialization=core_schema.wrap_serializer_function_ser_schema(_writer(cls), schema=written, info_arg=True),
+    )
+
+
+def json_schema_of(cls: type[Any], core: Any, handler: Any) -> dict[str, Any]:
+    """The JSON schema of a record class, with its name and what it says of itself."""
+    schema: dict[str, Any] = handler(core)
+    described = handler.resolve_ref_schema(schema)
+    described["title"] = cls.__name__
+    if cls.__dict__.get("__doc__"):
+        described["description"] = inspect.cleandoc(cls.__dict__["__doc__"])
+    return schema
+
+
+# -- fields ----------------------------------------------------------------------------------------------------------
+
+
+def _field(cls: type[Any], declared: Any, handler: Callable[[Any], Any]) -> core_schema.TypedDictField:
+    schema: core_schema.CoreSchema = handler(_kind(cls, declared))
+    if declared.factory is not None:
+        schema = core_schema.with_default_schema(schema, default_factory=declared.factory)
+    elif hasattr(kind_of(declared.default), "__model__"):  # no JSON schema could show it
+        schema = core_schema.with_default_schema(schema, default_factory=lambda: declared.default)
+    elif declared.default is not UNDEFINED:
+        schema = core_schema.with_default_schema(schema, default=deepcopy(declared.default))  # no longer read-only
+    names = [[name] for name in dict.fromkeys((declared.in_json, declared.name))]
+    return core_schema.typed_dict_field(
+        schema,
+        required=declared.required,
+        validation_alias=typing.cast("list[list[str | int]]", names),
+        serialization_alias=declared.in_json,
+    )
+
+
+def _kind(cls: type[Any], declared: Any) -> Any:
+    """The type of a field, with names looked up that its module imports for type checkers alone."""
+    node = next((relation.node for relation in cls.__model__.relations if relation.name == declared.name), None)
+    found = _annotation(cls, declared, {entity.__name__: entity for entity in _entities(node)})
+    if found is UNDEFINED or found is Any:
+        found = Any if node is None else _kind_of_node(node)
+    return _concrete(found)
+
+
+def _annotation(cls: type[Any], declared: Any, names: dict[str, Any]) -> Any:
+    """The evaluated annotation; `UNDEFINED` where it names what cannot be found."""
+    owner = declared.owner or cls
+    module = sys.modules.get(owner.__module__)
+    scope = {**vars(module or typing)}
+    package = sys.modules.get(getattr(module, "__package__", None) or "")
+    # A field may be called like its type; the type is what the module means by that name.
+    inner = {name: value for name, value in vars(owner).items() if name not in cls.__model__.fields}
+    holder = types.SimpleNamespace(__annotations__={declared.name: declared.annotation})
+    for _ in range(32):
+        try:
+            return typing.get_type_hints(holder, scope, inner, include_extras=True)[declared.name]
+        except NameError as error:
+            missing = error.name or ""
+            found = names.get(missing, UNDEFINED)
+            if found is UNDEFINED:
+                found = getattr(package, missing, UNDEFINED)  # a generated package gives all its names
+            if found is UNDEFINED:
+                return UNDEFINED
+            scope[missing] = found
+        except Exception:  # an annotation may be anything, and say nothing
+            return UNDEFINED
+    return UNDEFINED
+
+
+def _entities(node: Schema | None) -> Iterable[type[Any]]:
+    """The entity classes in the schema of a field."""
+    seen: set[int] = set()
+    waiting = [node]
+    while waiting:
+        schema = waiting.pop()
+        if schema is None or id(schema) in seen:
+            continue
+        seen.add(id(schema))
+        if isinstance(schema, EntityNode):
+            yield schema.cls
+        else:
+            waiting += schema.children()
+
+
+def _kind_of_node(node: Schema) -> Any:
+    """What the schema of a field says of its type, where the annotation says nothing."""
+    if isinstance(node, EntityNode):
+        return node.cls | None
+    inner = [child for child in node.children() if child is not None]
+    if node.many and len(inner) == 1:
+        return list[_kind_of_node(inner[0])]  # type: ignore[misc]  # pyright: ignore - a type at run time
+    return Any
+
+
+_CONTAINERS: Final[Mapping[Any, Any]] = {Sequence: list, Mapping: dict}
+"""Values are lists and dicts, whatever their annotations promise: pydantic looks for a type that it knows."""
+
+
+def _concrete(kind: Any) -> Any:
+    origin, arguments = typing.get_origin(kind), typing.get_args(kind)
+    if origin in (typing.Union, types.UnionType):
+        return typing.Union[tuple(map(_concrete, arguments))]  # noqa: UP007 - made of what is not known before
+    if origin is typing.Annotated:
+        return typing.Annotated[(_concrete(arguments[0]), *arguments[1:])]
+    if origin is typing.Final:
+        return _concrete(arguments[0])
+    if origin in (list, dict, Sequence, Mapping) and arguments:
+        return _CONTAINERS.get(origin, origin)[tuple(map(_concrete, arguments))]
+    return _CONTAINERS.get(kind, kind) if kind in (Sequence, Mapping) else kind
+
+
+# -- validation and output -------------------------------------------------------------------------------------------
+
+
+def _validator(cls: type[Any]) -> Callable[[Any, Callable[[Any], Any]], Any]:
+    abstract = getattr(cls.__model__, "abstract", False)
+    converted = cls.__model__.codecs.keys()
+
+    def validate(value: Any, handler: Callable[[Any], Any]) -> Any:
+        if isinstance(value, cls):
+            return value
+        if abstract:
+            raise ValueError(f"{cls.__name__} is abstract: give an instance of a subclass")
+        members: dict[str, Any] = handler(value)
+        for name in converted & members.keys():
+            members[name] = _aware(members[name])
+        return cls(**members)
+
+    validate.__name__ = cls.__name__  # messages show it
+    return validate
+
+
+def _aware(value: Any) -> Any:
+    """A value in which moments without a time zone are UTC, as those of an answer."""
+    if isinstance(value, datetime.datetime):
+        return value if value.tzinfo else value.replace(tzinfo=datetime.UTC)
+    if is_list(value):
+        return list(map(_aware, value))
+    return {name: _aware(item) for name, item in value.items()} if is_dict(value) else value
+
+
+def _writer(cls: type[Any]) -> Callable[[Any, Callable[[Any], Any], Any], Any]:
+    model = cls.__model__
+    names = tuple(model.fields)
+    absent = frozenset(
+        name
+        for name, declared in model.fields.items()
+        if declared.required or (declared.default is UNDEFINED and declared.factory is None)
+    )
+    circular = _leads_back(cls)
+
+    def write(record: Any, handler: Callable[[Any], Any], info: Any) -> Any:
+        if not isinstance(record, cls):
+            raise PydanticSerializationUnexpectedValue(f"expected {cls.__name__}, found {type(record).__name__}")
+        own = record.__dict__
+        if info.exclude_unset or (circular and type(getattr(record, "_record", None)) is _Key):
+            members = {name: own[name] for name in names if name in own}
+        else:
+            members = {
+                name: own[name] if name in own else getattr(record, name)
+                for name in names
+                if name in own or name not in absent
+            }
+        if not circular:
+            return handler(members)
+        around = (*_around.get(), id(record))
+        token = _around.set(around)
+        try:
+            return handler({name: _without_return(value, around) for name, value in members.items()})
+        finally:
+            _around.reset(token)
+
+    return write
+
+
+def _leads_back(cls: type[Any]) -> bool:
+    """Whether data of the class can lead back to an instance of it."""
+    seen: set[type[Any]] = set()
+    waiting = [cls]
+    while waiting:
+        for relation in waiting.pop().__model__.relations:
+            for found in _entities(relation.node):
+                if found is cls or issubclass(found, cls) or issubclass(cls, found):
+                    return True
+                if found not in seen:
+                    seen.add(found)
+                    waiting.append(found)
+    return False
+
+
+def _without_return(value: Any, around: tuple[int, ...]) -> Any:
+    """A value in which entities that it stands inside of are their primary keys' fields."""
+    if is_list(value):
+        return [_without_return(item, around) for item in value]
+    if is_dict(value):
+        return {name: _without_return(item, around) for name, item in value.items()}
+    return _key_alone(value) if id(value) in around and hasattr(kind_of(value), "__model__") else value
+
+
+def _key_alone(entity: Any) -> Any:
+    cls: Any = kind_of(entity)
+    own: dict[str, Any] = entity.__dict__
+    only = _Key((name, own[name]) for name in cls.__model__.pk_fields if name in own)
+    alone = cls.__new__(cls)
+    alone.__setstate__((only, only))
+    return alone

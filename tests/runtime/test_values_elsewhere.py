@@ -1,0 +1,526 @@
+"""Values in other libraries: plain data, JSON text, printers, `match`, pydantic and FastAPI."""
+
+from __future__ import annotations
+
+import copy
+import datetime
+import io
+import json
+import pickle
+import subprocess
+import sys
+import warnings
+from decimal import Decimal
+from typing import Annotated, Any, Literal
+
+import pytest
+from fastapi import Body, FastAPI
+from fastapi.testclient import TestClient
+from IPython.lib.pretty import pretty as _pretty
+from pydantic import BaseModel, TypeAdapter, ValidationError
+from rich.console import Console
+
+from blog import Article as BlogArticle
+from blog import User as BlogUser
+from restencil import Controller, Entity, MissingFieldError, Record, field, schema
+
+MORNING = datetime.datetime(2026, 11, 22, 7, 30, tzinfo=datetime.UTC)
+
+
+class Place(Record):
+    city: str = ""
+    zip_code: str = field(default="", wire="zipCode")
+
+
+class Author(Entity):
+    """Who writes."""
+
+    id: int = 0
+    name: str = ""
+    home: Place | None = None
+    articles: list[Article] = field(default=[], schema=[schema.Lazy(lambda: Article)])
+
+
+class Article(Entity):
+    id: int = 0
+    title: str = "untitled"
+    created_at: datetime.datetime | None = field(default=None, wire="createdAt")
+    price: Decimal = Decimal("1.50")
+    body: str = field(required=True)
+    author: Author | None = field(default=None, schema=Author)
+    tags: list[str] = []
+
+
+class Leaf(Entity):
+    id: int = 0
+    size: int = field(default=0, wire="leafSize")
+
+
+WIRE: dict[str, Any] = {
+    "id": 1,
+    "title": "T",
+    "createdAt": "2026-11-22T07:30:00Z",
+    "body": "b",
+    "author": {"id": 3, "name": "Ada", "home": {"city": "London", "zipCode": "SW1"}, "articles": [1]},
+    "tags": ["x"],
+    "extra": {"deep": [1]},
+}
+
+
+pretty: Any = _pretty
+
+
+def stored(value: Any = WIRE, cls: Any = Article) -> Any:
+    controller = Controller()
+    controller.set(cls, value, id=value["id"])
+    return controller.get(cls, id=value["id"])
+
+
+# -- plain data and JSON ---------------------------------------------------------------------------------------------
+
+
+def test_to_dict_is_shallow_unless_it_is_asked_to_be_deep() -> None:
+    """Nested entities stay what they are, and read-only lists stay read-only."""
+    article = stored()
+    assert article.to_dict()["author"] is article.author
+    assert article.to_dict()["tags"] is article.tags
+
+
+def test_a_deep_dict_is_plain_all_the_way_down() -> None:
+    """Python names and values; where data leads back to itself, the inner entity is its primary key alone."""
+    article = stored()
+    found = article.to_dict(deep=True)
+    assert found == {
+        "id": 1,
+        "title": "T",
+        "created_at": MORNING,
+        "price": Decimal("1.50"),
+        "body": "b",
+        "author": {
+            "id": 3,
+            "name": "Ada",
+            "home": {"city": "London", "zip_code": "SW1"},
+            "articles": [{"id": 1}],
+        },
+        "tags": ["x"],
+        "extra": {"deep": [1]},
+    }
+    assert {type(found["tags"]), type(found["author"]["articles"])} == {list}
+    assert type(found["extra"]) is dict
+
+
+def test_a_wire_dict_has_the_names_and_values_of_json() -> None:
+    """Shallow, nested entities stay; deep, nothing but JSON is left."""
+    article = stored()
+    shallow = article.to_dict(wire=True)
+    assert (shallow["createdAt"], shallow["price"]) == ("2026-11-22T07:30:00Z", "1.50")
+    assert shallow["author"] is article.author
+    deep = article.to_dict(deep=True, wire=True)
+    assert deep["author"]["home"] == {"city": "London", "zipCode": "SW1"}
+    assert json.loads(json.dumps(deep)) == deep
+
+
+def test_json_text_and_back() -> None:
+    """`from_json` reads what `to_json` writes, and the two are equal; no store knows of the new one."""
+    article = stored()
+    again: Any = Article.from_json(article.to_json())
+    assert again == article
+    assert again.author.home == article.author.home
+    assert Article.from_json(article.to_json().encode()) == article
+
+
+def test_json_text_can_be_laid_out_and_have_python_names() -> None:
+    """`indent` is that of json.dumps, `wire=False` gives Python names, of nested objects too."""
+    article = stored()
+    assert article.to_json(indent=2) == json.dumps(json.loads(article.to_json()), indent=2)
+    names = json.loads(article.to_json(wire=False))
+    assert names["created_at"] == "2026-11-22T07:30:00Z"
+    assert names["author"]["home"] == {"city": "London", "zip_code": "SW1"}
+
+
+def test_text_that_is_no_ascii_stays_readable_in_json() -> None:
+    """Letters are written as they are, a lone surrogate escaped."""
+    assert "Käse" in stored({**WIRE, "title": "Käse"}).to_json(indent=1)
+    assert "\\ud800" in stored({**WIRE, "title": "\ud800"}).to_json(indent=1)
+
+
+def test_json_leaves_out_what_is_lacking_and_has_no_default() -> None:
+    """A required field that no answer had is left out, one with a default is not."""
+    article = stored({"id": 1})
+    assert json.loads(article.to_json()) == {
+        "id": 1,
+        "title": "untitled",
+        "createdAt": None,
+        "price": "1.50",
+        "author": None,
+        "tags": [],
+    }
+
+
+def test_an_entity_that_is_not_known_is_its_primary_key_in_json() -> None:
+    """Rather than null, which would say that there is none."""
+    article = stored({"id": 1, "author": 7})
+    assert article.author is None
+    assert json.loads(article.to_json())["author"] == 7
+
+
+def test_an_instance_of_ones_own_is_written_like_one_of_the_store() -> None:
+    """Values are encoded, nested ones too."""
+    mine = Article(id=1, title="T", created_at=MORNING, body="b", author=Author(id=3, home=Place(zip_code="1")))
+    found = mine.to_dict(deep=True, wire=True)
+    assert (found["createdAt"], found["price"]) == ("2026-11-22T07:30:00Z", "1.50")
+    assert found["author"] == {"id": 3, "name": "", "home": {"city": "", "zipCode": "1"}, "articles": []}
+    assert Article.from_json(mine.to_json()) == mine.replace(author=mine.author)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[1]", r"expected a JSON object for Leaf, found a list: \[1\]"),
+        ("1", "expected a JSON object for Leaf, found an int: 1"),
+        ('{"id": 1, "size": 2}', r"'size' is the Python name of a field of Leaf: from_json reads JSON names"),
+        ("{", "Expecting property name|JSON"),
+    ],
+)
+def test_from_json_refuses_what_is_no_such_object(text: str, message: str) -> None:
+    """The text of the error says what was found."""
+    with pytest.raises(ValueError, match=message):
+        Leaf.from_json(text)
+
+
+def test_a_value_without_json_form_says_so() -> None:
+    """NaN has none."""
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        stored({**WIRE, "extra": float("nan")}).to_json()
+
+
+# -- printers, match, copies -----------------------------------------------------------------------------------------
+
+
+def test_rich_shows_fields_in_order_and_entities_by_key() -> None:
+    """Plain nested objects are gone into, entities are not."""
+    console = Console(file=io.StringIO(), width=60)
+    console.print(stored())
+    text = console.file.getvalue()  # type: ignore[attr-defined]  # the file is the StringIO above
+    assert "author=<Author 3>," in text
+    assert text.index("id=1") < text.index("title='T'") < text.index("body='b'")
+    assert list(dict(stored().__rich_repr__())) == list(stored().to_dict())
+
+
+def test_ipython_shows_fields_in_order_and_entities_by_key() -> None:
+    """Long ones on lines of their own."""
+    lines = pretty(stored()).splitlines()
+    assert lines[0] == "Article(id=1,"
+    assert "        author=<Author 3>," in lines
+    assert pretty(stored().author, max_width=120) == (
+        "Author(id=3, name='Ada', home=Place(city='London', zip_code='SW1'), articles=[<Article 1>])"
+    )
+
+
+def test_match_goes_by_keyword_alone() -> None:
+    """A positional pattern would mean something else as soon as a field came in between."""
+    match stored():
+        case Article(title="T", author=Author(name=name)):
+            assert name == "Ada"
+        case _:
+            pytest.fail("no match")
+    assert Article.__match_args__ == ()
+
+
+def test_replace_is_the_protocol_of_copy() -> None:
+    """`copy.replace` (from Python 3.13 on) and `__replace__` do as `.replace`."""
+    article = stored()
+    assert article.__replace__(title="U") == article.replace(title="U")
+    if sys.version_info >= (3, 13):
+        assert copy.replace(article, title="U").title == "U"
+
+
+def test_a_pickle_knows_no_store_and_has_what_it_refers_to() -> None:
+    """Circles close again; a copy is the instance itself."""
+    article = stored()
+    again = pickle.loads(pickle.dumps(article))
+    assert again == article
+    assert again.author.articles[0] is again
+    assert copy.copy(article) is article
+    assert copy.deepcopy(article) is article
+
+
+# -- pydantic --------------------------------------------------------------------------------------------------------
+
+adapter: TypeAdapter[Article] = TypeAdapter(Article)
+
+
+def test_pydantic_takes_instances_as_they_are() -> None:
+    """Identity is kept, in fields, lists and unions of models too."""
+
+    class Page(BaseModel):
+        first: Article
+        rest: list[Article]
+        either: Author | Article | None = None
+
+    article = stored()
+    page = Page(first=article, rest=[article], either=article)
+    assert adapter.validate_python(article) is article
+    assert page.first is page.rest[0] is page.either is article
+
+
+@pytest.mark.parametrize("name", ["createdAt", "created_at"])
+def test_pydantic_takes_dicts_by_both_names(name: str) -> None:
+    """Unknown members are ignored, nested dicts become instances, and what comes is read-only."""
+    found = adapter.validate_python(
+        {"id": "1", name: "2026-11-22T07:30:00Z", "body": "b", "author": {"id": 3}, "tags": ["x"], "more": 1}
+    )
+    assert found == Article(id=1, created_at=MORNING, body="b", author=Author(id=3), tags=["x"])
+    assert isinstance(found.author, Author)
+    assert "more" not in found.to_dict()
+    with pytest.raises(TypeError, match="read-only"):
+        found.tags.append("y")
+
+
+def test_pydantic_reads_moments_without_a_zone_as_answers_are_read() -> None:
+    """They are UTC."""
+    found = adapter.validate_json('{"createdAt": "2026-11-22T07:30:00", "body": ""}')
+    assert found.created_at == MORNING
+
+
+def test_pydantic_says_which_member_does_not_fit() -> None:
+    """The error has the member's place, and the class's name."""
+    with pytest.raises(ValidationError, match="Article") as caught:
+        adapter.validate_python({"id": "x", "author": {"id": "y"}})
+    assert {error["loc"] for error in caught.value.errors()} == {("id",), ("body",), ("author", "id")}
+
+
+def test_pydantic_refuses_to_make_an_abstract_entity() -> None:
+    """An instance of a subclass passes."""
+
+    class Shape(Entity, abstract=True):
+        id: int = 0
+
+    class Square(Shape):
+        side: int = 0
+
+    shapes: TypeAdapter[Shape] = TypeAdapter(Shape)
+    square = Square(id=1)
+    assert shapes.validate_python(square) is square
+    with pytest.raises(ValidationError, match="Shape is abstract: give an instance of a subclass"):
+        shapes.validate_python({"id": 1})
+
+
+def test_pydantic_writes_json_names_by_alias() -> None:
+    """By default it writes Python names, as of all models; what is lacking and has no default is left out."""
+    article = stored({"id": 1, "createdAt": "2026-11-22T07:30:00Z"})
+    assert adapter.dump_python(article, by_alias=True, mode="json") == {
+        "id": 1,
+        "title": "untitled",
+        "createdAt": "2026-11-22T07:30:00Z",
+        "price": "1.50",
+        "author": None,
+        "tags": [],
+    }
+    assert adapter.dump_python(article, exclude_unset=True) == {"id": 1, "created_at": MORNING}
+    assert adapter.dump_python(article, include={"id"}) == {"id": 1}
+    assert adapter.dump_python(stored(), exclude={"author": {"articles", "home"}})["author"] == {"id": 3, "name": "Ada"}
+
+
+def test_pydantic_ends_where_data_leads_back_to_itself() -> None:
+    """The inner entity is its primary key's fields; the same entity beside another is whole."""
+    article = stored()
+    written = adapter.dump_python(article)
+    assert written["author"]["articles"] == [{"id": 1}]
+    pair = TypeAdapter(list[Article]).dump_python([article, article])
+    assert pair[0] == pair[1]
+    assert TypeAdapter(Author).dump_python(article.author)["articles"][0]["author"] == {"id": 3}
+
+
+def test_pydantic_writes_the_kind_that_a_value_is_of() -> None:
+    """Of a union each kind gets its own fields, also where a required one is lacking."""
+    article = stored({"id": 1, "author": {"id": 3}})
+    either: TypeAdapter[Author | Article | None] = TypeAdapter(Author | Article | None)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert "title" in either.dump_python(article)
+        assert "home" in either.dump_python(article.author)
+        assert either.dump_json(None) == b"null"
+
+
+def test_a_value_of_another_kind_than_its_field_says_is_written_with_a_warning() -> None:
+    """The server decides what it sends; pydantic warns of it as of every model."""
+    with pytest.warns(UserWarning, match="Expected `int`"):
+        assert TypeAdapter(Leaf).dump_python(stored({"id": 1, "leafSize": "big"}, Leaf))["size"] == "big"
+
+
+@pytest.mark.parametrize("mode", ["validation", "serialization"])
+def test_a_class_in_a_circle_is_a_named_definition(mode: Literal["validation", "serialization"]) -> None:
+    """Both directions have one JSON schema, with JSON names, defaults and the class's documentation."""
+    found = adapter.json_schema(mode=mode)
+    author, article = found["$defs"]["Author"], found["$defs"]["Article"]
+    assert set(found["$defs"]) == {"Article", "Author", "Place"}
+    assert author["description"] == "Who writes."
+    assert author["properties"]["articles"]["items"] == {"$ref": "#/$defs/Article"}
+    assert list(article["properties"]) == ["id", "title", "createdAt", "price", "body", "author", "tags"]
+    assert (article["required"], article["properties"]["title"]["default"]) == (["body"], "untitled")
+
+
+def test_validated_values_belong_to_no_store() -> None:
+    """They are written by `set`, like any other instance of one's own."""
+    controller = Controller()
+    made = adapter.validate_python({"id": 9, "body": "b"})
+    assert controller.get(Article, id=9) is None
+    controller.set(Article, made, id=9)
+    assert controller.get(Article, id=9) == made
+
+
+def test_importing_the_library_imports_none_of_them() -> None:
+    """Nor does a class that is made; asking for the core schema imports `pydantic_core` alone."""
+    code = (
+        "import restencil, sys; A = type('A', (restencil.Entity,), {'__annotations__': {'id': int}, 'id': 0});"
+        "names = {'pydantic', 'pydantic_core', 'fastapi', 'attrs', 'attr', 'msgspec', 'rich', 'IPython'};"
+        "A(id=1).to_json(); before = names & set(sys.modules);"
+        "H = type('H', (), {'generate_schema': lambda self, kind: {'type': 'any'}});"
+        "A.__get_pydantic_core_schema__(A, H()); print(before, names & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set() {'pydantic_core'}"
+
+
+# -- FastAPI ---------------------------------------------------------------------------------------------------------
+
+ADA = {"id": 2, "username": "ada", "joinedAt": "1843-07-10T09:00:00Z", "address": {"street": "s"}}
+
+
+def application() -> FastAPI:
+    app = FastAPI()
+    controller = Controller()
+    controller.set(
+        BlogArticle,
+        {"id": 1, "title": "T", "author": ADA, "comments": [{"id": 5, "body": "x", "author": 2}], "more": 1},
+        id=1,
+    )
+
+    @app.get("/articles/{id}", response_model=BlogArticle)
+    def one(id: int) -> Any:
+        return controller.get(BlogArticle, id=id)
+
+    @app.get("/articles")
+    def many() -> list[BlogArticle]:
+        article = controller.get(BlogArticle, id=1)
+        return [] if article is None else [article]
+
+    return app
+
+
+def test_fastapi_answers_with_entities() -> None:
+    """`response_model` and return types give JSON names, nested entities whole, and nothing undeclared."""
+    client = TestClient(application())
+    author = {
+        "id": 2,
+        "username": "ada",
+        "email": None,
+        "address": {"street": "s", "city": ""},
+        "joinedAt": "1843-07-10T09:00:00Z",
+    }
+    expected = {
+        "id": 1,
+        "title": "T",
+        "status": "draft",
+        "author": author,
+        "tags": [],
+        "views": {},
+        "comments": [{"id": 5, "body": "x", "author": author}],
+    }
+    assert client.get("/articles/1").json() == expected
+    assert client.get("/articles").json() == [expected]
+
+
+def test_fastapi_documents_a_generated_class() -> None:
+    """The OpenAPI document names each class, resolves what is imported for type checkers alone, and has enums."""
+    document = application().openapi()
+    answer = document["paths"]["/articles/{id}"]["get"]["responses"]["200"]["content"]["application/json"]["schema"]
+    assert answer == {"$ref": "#/components/schemas/Article"}
+    own = {name: found for name, found in document["components"]["schemas"].items() if "Validation" not in name}
+    assert own == {
+        "Address": {
+            "properties": {
+                "street": {"type": "string", "title": "Street", "default": ""},
+                "city": {"type": "string", "title": "City", "default": ""},
+            },
+            "type": "object",
+            "title": "Address",
+        },
+        "Article": {
+            "properties": {
+                "id": {"type": "integer", "title": "Id", "default": 0},
+                "title": {"type": "string", "title": "Title", "default": "untitled"},
+                "status": {
+                    "type": "string",
+                    "enum": ["draft", "published", "archived"],
+                    "title": "Status",
+                    "default": "draft",
+                },
+                "author": {"$ref": "#/components/schemas/User"},
+                "tags": {"items": {"type": "string"}, "type": "array", "title": "Tags", "default": []},
+                "views": {
+                    "additionalProperties": {"type": "integer"},
+                    "type": "object",
+                    "title": "Views",
+                    "default": {},
+                },
+                "comments": {
+                    "items": {"$ref": "#/components/schemas/Comment"},
+                    "type": "array",
+                    "title": "Comments",
+                    "default": [],
+                },
+            },
+            "type": "object",
+            "required": ["author"],
+            "title": "Article",
+            "description": "A text with a title, by one author.",
+        },
+        "Comment": {
+            "properties": {
+                "id": {"type": "integer", "title": "Id", "default": 0},
+                "body": {"type": "string", "title": "Body", "default": ""},
+                "author": {"$ref": "#/components/schemas/User"},
+            },
+            "type": "object",
+            "required": ["author"],
+            "title": "Comment",
+            "description": "What a reader says about an article.",
+        },
+        "User": {
+            "properties": {
+                "id": {"type": "integer", "title": "Id", "default": 0},
+                "username": {"type": "string", "title": "Username", "default": ""},
+                "email": {"anyOf": [{"type": "string"}, {"type": "null"}], "title": "Email"},
+                "address": {"anyOf": [{"$ref": "#/components/schemas/Address"}, {"type": "null"}]},
+                "joinedAt": {"type": "string", "format": "date-time", "title": "Joinedat"},
+            },
+            "type": "object",
+            "required": ["joinedAt"],
+            "title": "User",
+            "description": "A person who writes or reads.",
+        },
+    }
+
+
+def test_fastapi_takes_an_entity_as_body_where_it_is_told_so() -> None:
+    """As of every class that is no model: `Annotated[User, Body()]`."""
+    app = FastAPI()
+
+    async def create(user: BlogUser) -> dict[str, Any]:
+        return {"name": user.username, "made": type(user).__name__}
+
+    create.__annotations__["user"] = Annotated[BlogUser, Body()]
+    app.post("/users")(create)
+    client = TestClient(app)
+    assert client.post("/users", json=ADA).json() == {"name": "ada", "made": "User"}
+    refused = client.post("/users", json={"id": "x"})
+    assert refused.status_code == 422
+    assert {tuple(error["loc"]) for error in refused.json()["detail"]} == {("body", "id"), ("body", "joinedAt")}
+
+
+def test_a_required_field_that_is_lacking_still_raises_when_it_is_read() -> None:
+    """Leaving it out is for output alone."""
+    with pytest.raises(MissingFieldError):
+        _ = stored({"id": 1}).body
