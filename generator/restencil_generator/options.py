@@ -97,6 +97,7 @@ def list_options(resource: d.Resource) -> Options:
         "collection": None if custom is None else HandWritten(custom),
         "non_filter_argument_keys": listed.schema.non_filter_arguments or None,
         "follow": None if custom is not None or listed.schema.follow else False,
+        "apart": listed.schema.apart or None,
     }
 
 

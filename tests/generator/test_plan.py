@@ -403,6 +403,45 @@ def test_what_is_added_to_a_list_of_another_entity_is_one_of_it() -> None:
     assert "def _notes_push(self, *, id: int, body: ThingsBody) -> B: ..." in written
 
 
+def test_lists_of_one_entity_at_several_places_are_kept_apart() -> None:
+    """The list of the kind is that of the shortest path; others say their place, whatever resource they are of."""
+    files = made("""
+        entities: {Task: {fields: {id: integer, title: string}}}
+        resources:
+          archived: {path: "/archive/:id", schema: Task}
+          mine: {path: "/users/:user/tasks/:id", schema: Task}
+          tasks:
+            path: /tasks/:id
+            schema: Task
+            endpoints:
+              recent: {path: /tasks/recent, schema: {collection: [Task]}}
+              search: {path: /tasks/search, method: POST, schema: {collection: [Task]}, body: {text: string}}
+              again: {path: /tasks, schema: {collection: [Task]}}
+          users:
+            path: /users/:id
+            schema: {entity: User, fields: {id: integer}}
+            endpoints:
+              assigned: {path: /assigned, schema: {object: {items: {collection: [Task]}, total: integer}}}
+              followers: {path: /users/:id/followers, schema: {collection: [User]}}
+        """)
+    apart = {name: re.findall(r'apart="([^"]*)"', text) for name, text in files.items() if "apart=" in text}
+    assert apart == {
+        "archived.py": ["/archive"],
+        "tasks.py": ["/tasks/recent", "/tasks/search"],
+        "users.py": ["/assigned"],
+    }
+
+
+def test_the_list_in_whose_resource_the_entity_stands_is_the_list_of_its_kind() -> None:
+    """Also where another path is shorter."""
+    files = made("""
+        resources:
+          all: {path: "/a/:id", schema: Task}
+          tasks: {path: "/tasks/:id", schema: {entity: Task, fields: {id: integer}}}
+        """)
+    assert ["apart=" in files[name] for name in ("all.py", "tasks.py")] == [True, False]
+
+
 def test_members_that_do_not_exist_are_not_in_the_types() -> None:
     """`push` without `unshift`, and `unshift` without `push`: the decorator types the one that there is."""
     pushed = resource("members: [get_list, push]\n")

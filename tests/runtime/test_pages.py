@@ -24,7 +24,7 @@ def test_explain_tells_of_the_page() -> None:
     controller.set_response(Things.get_list.get_page, [{"id": "2"}], page=2)
     explanation = controller.explain(Things.get_list.get_page, page=2)
     assert explanation.found and explanation.entities == (("PagesThing", "2"),)
-    assert "it is a page: a call always asks for it" in str(explanation)
+    assert "it is a page: `get_page` always asks for it" in str(explanation)
 
 
 def test_what_is_pushed_through_a_page_joins_the_list_at_its_end() -> None:
@@ -72,3 +72,47 @@ def test_a_default_of_the_page_is_part_of_no_key_and_no_identity() -> None:
     assert found is not None and [other.id for other in found] == ["1", "2", "3"]
     assert listed.request(({},), located=True).key == listed.key()
     assert listed.first_page == 0 and listed.request_url(()) == "/numbered?_page=0"
+
+
+class Paged(Resource[ControllerType], path="/paged/:id", schema=Other, pagination_field="_page", strict=True):
+    @rest_list(wire={"page": "_page"})
+    def get_list(self, *, tag: str | None = None, page: int = 1) -> list[Other]:
+        raise NotImplementedError
+
+
+def test_the_list_of_a_package_asked_for_a_page_gives_that_page() -> None:
+    """The page is part of neither key nor identity: it has its place beside the list, and extends it."""
+    controller = Controller()
+    listed: Any = controller.bind(Paged.get_list)
+    listed.set_response([{"id": "1"}, {"id": "2"}], tag="a")
+    listed.set_response([{"id": "4"}, {"id": "3"}], tag="a", page=2)
+    assert [other.id for other in listed.cached(tag="a", page=2)] == ["4", "3"]
+    assert [other.id for other in listed.get_page.cached(tag="a", page=2)] == ["4", "3"]
+    assert [other.id for other in listed.cached(tag="a")] == ["1", "2", "4", "3"]
+    assert [other.id for other in listed.cached(tag="a", page=1)] == ["1", "2", "4", "3"]
+    assert listed.cached(page=2) is None
+    listed.set_response([{"id": "7"}], page=3)
+    assert listed.cached() is None and controller.explain(Paged.get_list).waits
+    assert set(controller.store.state["entities"]["[PagesOther]"]) == {'{"tag":"a"}', "{}"}
+    by_hand: Any = create_resource(path="/paged/:id", schema=Other, pagination_field="_page").get_list
+    assert by_hand.request(({"_page": 2},)).key == "GET /paged?_page=2"
+
+
+def test_a_page_of_a_packages_list_is_read_through_the_cache() -> None:
+    """The list is read, so a page of it that is fresh is not asked again, as it is by `get_page`."""
+    clock = FakeClock()
+    server = MockServer(clock)
+    server.respond = lambda request: Answer(json=[{"id": str(request.url.partition("_page=")[2])}])
+    controller = Controller(clock.store(), client=server.client(), base_url="http://mock")
+    listed: Any = controller.bind(Paged.get_list)
+
+    def asked(call: Any) -> tuple[list[str], int]:
+        before = len(server.requests)
+        return [other.id for other in clock.call(call)], len(server.requests) - before
+
+    assert asked(lambda: listed(page=2)) == (["2"], 1)
+    assert asked(lambda: listed(page=2)) == (["2"], 0)
+    assert asked(lambda: listed.get_page(page=2)) == (["2"], 1)
+    assert asked(lambda: listed()) == (["1"], 1)
+    assert asked(lambda: listed(page=1)) == (["1"], 0)
+    clock.close()

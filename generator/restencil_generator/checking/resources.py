@@ -9,7 +9,7 @@ from typing import cast
 
 from restencil_generator import declaration as d
 from restencil_generator.checking.bodies import read_body
-from restencil_generator.checking.endpoints import Family, Written, check_requests
+from restencil_generator.checking.endpoints import Family, Written, check_requests, keep_lists_apart
 from restencil_generator.checking.fields import read_fields
 from restencil_generator.checking.forms import Context
 from restencil_generator.checking.paging import written_pagination
@@ -42,6 +42,7 @@ class Resources:
             resource = _Resource(self.types, self.top, name, key, mapping).resource()
             if resource is not None:
                 found[name] = resource
+        found = keep_lists_apart(found, self.types.entities)
         check_requests(self.types, found)
         return found
 

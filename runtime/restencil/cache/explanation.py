@@ -86,7 +86,7 @@ def explain(store: Store, request: Request) -> Explanation:
     if rules.side_effect:
         reasons.append("it has a side effect: a call always sends it, whatever is stored")
     if rules.list_key is not None:
-        reasons.append("it is a page: a call always asks for it, whatever is stored; this is its last answer")
+        reasons.append("it is a page: `get_page` always asks for it, whatever is stored; this is its last answer")
     if in_flight:
         reasons.append("a request for it is in flight, which a fetch would join")
     return Explanation(

@@ -24,11 +24,12 @@ if TYPE_CHECKING:
 
 
 class Subject(NamedTuple):
-    """An entity that a mutation created, changed or deleted."""
+    """An entity that a mutation created, changed or deleted; `apart` is that of the lists that it was created into."""
 
     schema: EntitySchema
     pk: str
     is_new: bool
+    apart: str = ""
 
 
 def note_lists(writer: Normalization, request: Request) -> None:
@@ -56,9 +57,9 @@ def _subjects(schema: Schema | None, result: Any) -> Iterator[Subject]:
         if isinstance(schema.item, EntitySchema) and isinstance(result, str):
             yield Subject(schema.item, result, is_new=False)
     elif isinstance(schema, Adder):
-        item = schema.collection.item
+        item, apart = schema.collection.item, schema.collection.apart
         if isinstance(item, EntitySchema) and is_list(result):
-            yield from (Subject(item, entry, is_new=True) for entry in result if isinstance(entry, str))
+            yield from (Subject(item, entry, True, apart) for entry in result if isinstance(entry, str))
     elif isinstance(schema, Object) and is_dict(result):
         for name, member in schema.members.items():
             yield from _subjects(member, result.get(name))
@@ -121,7 +122,7 @@ class _Following:
 
     def _fits(self, collection: Collection, pk: str, record: Mapping[str, Any] | None) -> bool | None:
         """Whether a record belongs into a list; None where the list has an argument that does not decide."""
-        if collection.apart:
+        if collection.apart != self.subject.apart:
             return None  # its endpoint has a say that its arguments do not tell
         params: Any = self.args[0] if self.args and is_mapping(self.args[0]) else {}
         fits: bool | None = True

@@ -588,9 +588,8 @@ def _bind_args(endpoint: Endpoint[..., Any], args: tuple[Any, ...], kwargs: dict
 
 def _written(endpoint: Endpoint[..., Any], args: tuple[Any, ...]) -> Request:
     """The request of a result that is written by hand, which is one also where its only argument is None."""
-    if endpoint.remove_cursor is not None:
-        return endpoint.request(args, located=True)
-    return Request(endpoint, endpoint.rules, args, endpoint.key(*args))
+    request = endpoint.request(args, located=endpoint.remove_cursor is not None)
+    return Request(endpoint, endpoint.rules, args, endpoint.key(*args)) if request.inactive else request
 
 
 def _key_test(test: Any) -> Callable[[str], bool]:

@@ -19,9 +19,11 @@ from ..base.steps import Outcome, Steps, drive, drive_async, is_awaitable
 from ..base.transport import AwaitingTransport, BlockingTransport
 from ..base.values import described
 from ..cache.request import PAGE, Request, Rules
+from ..schema.collection import find_collection
 from ..schema.notation import check_shorthand
 from ..schema.record import to_wire
 from .direct import transport_for
+from .lists import is_page_of, page_request
 from .options import (
     HOOKS,
     UNSET,
@@ -230,6 +232,12 @@ class Endpoint(Generic[P, R]):
         return new
 
     @functools.cached_property
+    def _gives_pages(self) -> bool:
+        """Whether its parameter of the page means a page: by hand it means another list."""
+        is_list = self.strict and self.pagination_field is not None and self.remove_cursor is None
+        return bool(is_list) and not self.side_effect and find_collection(self.schema) is not None
+
+    @functools.cached_property
     def rules(self) -> Rules:
         """What the cache is told of all requests of this endpoint."""
         return Rules(
@@ -260,8 +268,10 @@ class Endpoint(Generic[P, R]):
         """The request that a call with these bound arguments is; `located` works its URL out at once.
 
         `None` as the only argument of an endpoint without a body wants nothing: that request is inactive. A page has a
-        place of its own beside its list.
+        place of its own beside its list, also where the list of a package is asked for it.
         """
+        if self._gives_pages and args and is_page_of(self, args[0]):
+            return page_request(self, args, located=located)
         if self.remove_cursor is not None and (located or args != (None,)):
             key, url = self.address(args)
             return Request(self, self.rules, args, key + PAGE + url, url)

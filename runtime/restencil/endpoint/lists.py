@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from ..base.values import is_mapping
 from ..schema.collection import Collection, find_collection, paginated_schema
+
+if TYPE_CHECKING:
+    from ..cache.request import Request
 
 _REMOVALS: Final = ("move", "remove")
 
@@ -93,6 +96,25 @@ def paged(listing: Listing, cursor: str | Callable[..., Any]) -> Any:
         name=f"{listing.name}.get_page",
         remove_cursor=remove_cursor,
     )
+
+
+def is_page_of(listing: Any, params: Any) -> bool:
+    """Whether these parameters of a list say which page is wanted."""
+    return is_mapping(params) and params.get(listing.pagination_field) is not None
+
+
+def page_request(listing: Any, args: tuple[Any, ...], *, located: bool) -> Request:
+    """The request of a list that is asked for a page by its own parameter; its first page is the list."""
+    field: str = listing.pagination_field
+    params: Mapping[str, Any] = args[0]
+    first = listing.first_page
+    page: Request
+    if first is None or str(params[field]) != str(first):
+        page = listing.get_page.request(args, located=located)
+    else:
+        rest = {name: value for name, value in params.items() if name != field}
+        page = listing.request((rest, *args[1:]), located=located)
+    return page
 
 
 def _collection(listing: Listing, member: str) -> Collection:

@@ -57,6 +57,7 @@ _SHARED_APART: Final = frozenset(
     {
         "Collection",
         "Endpoint",
+        "apart",
         "collection",
         "endpoint",
         "follow",
@@ -249,7 +250,8 @@ def _member_schema(member: str, schema: Any, shared: Mapping[str, Any]) -> Any:
         kind: Any = shared.get("Collection") or shared.get("collection") or Collection
         if not (isinstance(kind, type) and issubclass(kind, Collection)):
             raise TypeError(f"the class of a list's schema is Collection or a subclass of it, not {kind!r}")
-        given = {name: shared[name] for name in ("non_filter_argument_keys", "follow") if shared.get(name) is not None}
+        names = ("non_filter_argument_keys", "follow", "apart")
+        given = {name: shared[name] for name in names if shared.get(name) is not None}
         if shared.get("strict") and kind is Collection:
             given.setdefault("follow", True)
         return kind([schema], **given)
