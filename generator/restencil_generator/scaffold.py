@@ -25,6 +25,8 @@ package: todo_app
 title: Todo API
 url_prefix: https://api.todo.example/v1
 
+options: {retries: 2}  # of reads and of PUT and DELETE, which do no harm when they are sent again
+
 resources:
   todos:
     description: What there is to do.

@@ -496,6 +496,14 @@ def test_init_writes_what_a_project_needs(capsys: pytest.CaptureFixture[str]) ->
     assert run(["lint"]) == 0, capsys.readouterr().out
 
 
+def test_the_package_of_init_repeats_what_may_be_repeated() -> None:
+    """New specs ask for two retries; by hand there are none."""
+    assert run(["init", "app"]) == 0
+    os.chdir("app")
+    assert run(["generate"]) == 0
+    assert "retries=2," in Path("src/todo_app/todos.py").read_text("utf-8")
+
+
 def test_init_overwrites_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     """What is there stays, byte for byte; the configuration is added to a pyproject.toml that has none."""
     Path("pyproject.toml").write_text('[project]\nname = "x"')
