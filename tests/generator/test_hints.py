@@ -78,6 +78,17 @@ def test_an_empty_schema_is_asked_for_an_entity() -> None:
     )
 
 
+def test_an_empty_schema_of_an_endpoint_is_no_null() -> None:
+    """It is more likely forgotten than meant; what is meant is written."""
+    text = HEAD + POSTS + "    endpoints:\n      top: {path: /top, schema: %s}\n"
+    assert only(text % "")[:2] == (
+        "wrong-type",
+        "write what an answer is made of, as in 'schema: Post', or 'schema: null' for nothing of the kind",
+    )
+    for null in ("null", "~"):
+        assert load_text(text % null).declaration is not None
+
+
 @pytest.mark.parametrize("name", ["_page", "page-number", "page[number]"])
 def test_a_pagination_field_that_is_no_name_is_shown_the_way(name: str) -> None:
     """A search parameter has the API's name on the wire; what the hint says is a spec without mistakes."""

@@ -340,6 +340,11 @@ class _Resource:
         types = self.types
         what = f"the schema of {what}"
         if is_null(node):
+            if isinstance(node, ScalarNode) and not node.text:
+                hint = (
+                    "write what an answer is made of, as in 'schema: Post', or 'schema: null' for nothing of the kind"
+                )
+                types.report("wrong-type", f"{what} is left empty", node, hint)
             return None
         type = types.type(node, Context(what, "schema", type_name))
         if isinstance(type, d.Optional):
