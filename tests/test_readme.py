@@ -57,6 +57,13 @@ def test_a_spec_of_the_readme_has_no_mistakes(block: Block) -> None:
     assert load_text(block.text).problems == ()
 
 
+def test_the_first_spec_of_the_readme_gets_no_advice(tmp_path: Path) -> None:
+    """What people copy first is what `lint` would have them write."""
+    (tmp_path / "news.yaml").write_text(SPECS[0].text, "utf-8")
+    linted = restencil("lint", "news.yaml", cwd=tmp_path)
+    assert linted.stdout == "1 spec: nothing to say\n"
+
+
 def test_the_commands_and_the_code_of_the_readme_run(tmp_path: Path) -> None:
     """The first spec is generated and served by the commands shown, then all Python runs from top to bottom.
 

@@ -28,6 +28,11 @@ def body_annotation(type: d.Type, scope: Scope, *, nested: bool = False) -> str:
     return " | ".join(_sent(type, scope, nested))
 
 
+def field_annotation(field: d.Field, scope: Scope) -> str:
+    """The type of what a body takes for a field: where that is sent as a key, the entity or its key."""
+    return " | ".join(_keyed(field.type, scope)) if field.sends_key else body_annotation(field.type, scope, nested=True)
+
+
 def scalar(type: d.Scalar, scope: Scope) -> str:
     """The class of a scalar."""
     known = facts(type).python
@@ -126,6 +131,20 @@ def _sent_entity(type: d.EntityRef, scope: Scope, nested: bool) -> Alternatives:
     named = body is not None and type.name in scope.homes.nested
     part = scope.sibling(home, body) if body and named else scope.dict_of(scope.typing("Any"))
     return part, *_read(type, scope), scope.builtin("int"), scope.builtin("str")
+
+
+def _keyed(type: d.Type, scope: Scope) -> Alternatives:
+    match type:
+        case d.Optional(of):
+            return _or_none(_keyed(of, scope), scope)
+        case d.ListOf(of):
+            return (scope.list_of(" | ".join(_keyed(of, scope))),)
+        case d.ValuesOf(of):
+            return (scope.dict_of(" | ".join(_keyed(of, scope))),)
+        case d.CollectionOf(of):
+            return _keyed(of, scope)
+        case _:
+            return (*_read(type, scope), scope.builtin("int"), scope.builtin("str"))
 
 
 def _or_none(found: Alternatives, scope: Scope) -> Alternatives:

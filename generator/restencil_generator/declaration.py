@@ -296,6 +296,7 @@ class Field:
     table of types where that has an honest zero (`absent` of the spec says otherwise). `written_default` tells a
     default that the spec gives from one that follows from the type. Parameters, body fields and members of object
     schemas have a default only where the spec writes it; they are required without `?` and without a default.
+    `sends_key` says that bodies have the primary key of the entity that it holds, and not the entity.
     """
 
     name: str
@@ -309,6 +310,7 @@ class Field:
     deprecated: str | None = None
     decode: Reference | None = None
     encode: Reference | None = None
+    sends_key: bool = False
     place: Place = _place()
 
     @property

@@ -832,6 +832,8 @@ ROWS: Final = (
     Row(f"resource endpoint {_ENTITY} {_DECLARED} {_SENT} path_param", "deprecated", Reason(),
         "Whether it is no longer to be used, or why."),
     Row(_DECLARED, "read_only", Flag(), "It is left out of bodies.", default=False),
+    Row(_DECLARED, "send", Word(("pk",)),
+        "What bodies have of the entity that it holds: with `pk` its primary key.", otherwise="what is given"),
     Row(_DECLARED, "decode", Code(), "Makes its value from JSON."),
     Row(_DECLARED, "encode", Code(), "Makes JSON from its value."),
 )

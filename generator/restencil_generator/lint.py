@@ -178,7 +178,8 @@ def _never_alone(spec: d.Spec) -> Iterator[Problem]:
                         f"entity {quoted(entity.name)} needs {quoted(needed.name)} in {quoted(field.name)}, but no "
                         "endpoint reads one alone: once it is invalid, nothing brings it back",
                         field.place,
-                        f"add a resource for {needed.name}, or write '{needed.name}?'",
+                        f"add a resource for {needed.name}, or write '{needed.name}?'; where answers have its bare "
+                        f"key, restencil.foreign_key(…, {quoted(field.python)}) gives it",
                         [Related(needed.place, "declared here")],
                     )
 

@@ -16,7 +16,7 @@ from http import HTTPStatus
 from typing import Final, TypeVar
 
 from restencil_generator import declaration as d
-from restencil_generator.annotations import annotation, body_annotation, object_types
+from restencil_generator.annotations import annotation, body_annotation, field_annotation, object_types
 from restencil_generator.code import (
     Call,
     Expression,
@@ -481,6 +481,8 @@ class _Plan:
             reference: d.Reference | None = getattr(field, name)
             if reference is not None:
                 options.append((name, scope.hook(reference)))
+        if field.sends_key:
+            options.append(("send", string("pk")))
         given = self._default(field, scope)
         if given is None:
             value: Expression = Call(scope.restencil("field"), (), (*options, ("required", "True")))
@@ -509,9 +511,7 @@ class _Plan:
 
     def _body_dict(self, name: str, of: str, fields: Iterable[d.Field], scope: Scope) -> TypedDictClass:
         """The TypedDict of an entity's or object's fields in a body: none is required, read-only ones are left out."""
-        members = tuple(
-            (field.python, body_annotation(field.type, scope, nested=True)) for field in fields if not field.read_only
-        )
+        members = tuple((field.python, field_annotation(field, scope)) for field in fields if not field.read_only)
         doc = f"What can be sent of `{of}`: any of these."
         return TypedDictClass(name, (scope.typing("TypedDict"),), (("total", "False"),), doc, members)
 
@@ -574,7 +574,12 @@ def _nested(spec: d.Spec) -> frozenset[str]:
     Type checkers follow TypedDicts that hold TypedDicts to the end; in a ring of some hundred they give up.
     """
     inner = {
-        name: {part for field in entity.all_fields if not field.read_only for part in d.entities_in(field.type)}
+        name: {
+            part
+            for field in entity.all_fields
+            if not (field.read_only or field.sends_key)
+            for part in d.entities_in(field.type)
+        }
         for name, entity in spec.entities.items()
     }
     found: set[str] = set()

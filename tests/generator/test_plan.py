@@ -947,3 +947,52 @@ def test_what_a_spec_says_of_the_whole_api_is_told_to_the_client() -> None:
             inert_headers=("X-Audit-Reason", "X-Actor"),
         )""")
     assert "user_agent=False" in made(said.replace("shop client/2", "false"))["_client.py"]
+
+
+# ------------------------------------------------------------------------------------------------------------- send: pk
+
+
+def test_an_entity_is_sent_as_its_key_where_the_spec_says_so() -> None:
+    """The field says so to the runtime, and bodies take the entity or its key, not what is in it."""
+    files = made("""
+        entities:
+          User: {fields: {id: integer, name: string}}
+          Note:
+            fields:
+              id: integer
+              author: {type: User, send: pk}
+              readers: {type: [User], send: pk}
+              editor: {type: User?, send: pk, wire: editedBy}
+        resources: {notes: {path: /notes/:id, schema: Note}}
+        """)
+    text = files["notes.py"]
+    for piece in (
+        "    author: User = restencil.field(",
+        "    author: User | int | str\n",
+        "    readers: Sequence[User | int | str]\n",
+        "    editor: User | int | str | None\n",
+    ):
+        assert piece in text, text
+    assert text.count('send="pk"') == 3
+    assert "UserBody" not in files["__init__.py"]
+
+
+def test_only_an_entity_with_a_single_key_is_sent_as_it() -> None:
+    """Of what holds no entity, or one whose key has several parts, no key can be sent."""
+    text = """restencil: 1
+package: made
+entities:
+  Part: {pk: [order, number], fields: {order: integer, number: integer}}
+  Note:
+    fields: {id: integer, title: {type: string, send: pk}, part: {type: Part?, send: pk}, by: {type: Note, send: all}}
+resources: {notes: {path: /notes/:id, schema: Note}}
+"""
+    assert [(problem.code, problem.message) for problem in load_text(text).problems] == [
+        ("key-not-here", "'send: pk' of field 'title' of entity 'Note': it holds no entity"),
+        (
+            "key-not-here",
+            "'send: pk' of field 'part' of entity 'Note': the pk of entity 'Part' has several parts, so it is no "
+            "single value",
+        ),
+        ("unknown-value", "'send' of field 'by' of entity 'Note' is 'pk', this is the text 'all'"),
+    ]

@@ -67,6 +67,8 @@ def _described(types: Types, node: MappingNode, base: d.Field, context: Context)
     if type is None:
         return None
     told = {key: given[key] for key in _TOLD if key in rows(context.position)}
+    if given.get("send") is not None:
+        types.later.append(lambda: _check_send(types, type, given, context.what))
     default: WithPlaces | None = given.get("default") if "const" not in given else None
     return dataclasses.replace(
         base,
@@ -75,6 +77,7 @@ def _described(types: Types, node: MappingNode, base: d.Field, context: Context)
         type=type,
         default=_default(types, type, default, context),
         written_default=default is not None,
+        sends_key=given.get("send") == "pk",
     )
 
 
@@ -100,6 +103,18 @@ def _default(types: Types, type: d.Type, written: WithPlaces | None, context: Co
     if written.usable:
         types.later.append(lambda: _check_default(types, type, written, context.what))
     return written.value
+
+
+def _check_send(types: Types, type: d.Type, given: Given, what: str) -> None:
+    """A primary key can be sent of what holds entities, each of which has one that is a single value."""
+    names = [*d.entities_in(type)]
+    parted = next((name for name in names if name in types.entities and types.entities[name].pk_is_list), None)
+    if not names:
+        message = f"'send: pk' of {what}: it holds no entity"
+        types.report("key-not-here", message, given.key("send"), "remove it, or name an entity as its type")
+    elif parted is not None:
+        message = f"'send: pk' of {what}: the pk of entity {quoted(parted)} has several parts, so it is no single value"
+        types.report("key-not-here", message, given.key("send"), "remove it")
 
 
 def _check_default(types: Types, type: d.Type, written: WithPlaces, what: str) -> None:

@@ -64,7 +64,7 @@ def _name_body(declared: Declared, name: str) -> list[d.Type]:
     else:
         return []
     declared.claim(body_name, "typed_dict", f"the type of bodies of {kind} {quoted(name)}", place)
-    return [field.type for field in fields if not field.read_only]
+    return [field.type for field in fields if not (field.read_only or field.sends_key)]
 
 
 _RANKS: Final = {
