@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.generator import hundred
+from tests.libraries import LIBRARIES, VARIABLE
 
 # A busy machine makes any single example slow now and then: what counts is the result, not the time. `make test` tries
 # the same examples each time, `make nightly` new ones.
@@ -27,3 +30,29 @@ def hundred_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("hundred")
     hundred.write(folder)
     return folder
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--http` names the HTTP library of the tests; without it those marked `network` run under both."""
+    parser.addoption("--http", choices=(*LIBRARIES, "both"), help="the HTTP library of the tests, or both of them")
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """A test runs under each library that is asked for."""
+    asked = metafunc.config.getoption("--http")
+    if asked == "both" or (asked is None and metafunc.definition.get_closest_marker("network") is not None):
+        metafunc.parametrize("http_library", LIBRARIES, indirect=True)
+
+
+@pytest.fixture(autouse=True)
+def http_library(request: pytest.FixtureRequest) -> Iterator[str]:
+    """The name of the HTTP library of this test: of its own clients and doubles, and of what the runtime opens."""
+    asked = request.config.getoption("--http")
+    name: str = getattr(request, "param", asked or "httpx")
+    before = os.environ.pop(VARIABLE, None)
+    if name != "httpx":  # what nobody has to choose
+        os.environ[VARIABLE] = name
+    yield name
+    os.environ.pop(VARIABLE, None)
+    if before is not None:
+        os.environ[VARIABLE] = before

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 from urllib.parse import quote
 
-import httpx
 from tests.conformance.definitions import Definitions, Json, collection_options, non_filter
+from tests.libraries import httpx
 
 from restencil import AbortOptimistic, RestEndpoint, create_resource, schema, soft_on_server_error
 

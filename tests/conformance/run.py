@@ -17,8 +17,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
-import httpx
-
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
@@ -27,6 +25,7 @@ from tests.conformance.definitions import Definitions
 from tests.conformance.endpoints import Endpoints
 from tests.conformance.overridden import OVERRIDDEN
 from tests.conformance.worlds import BASE, StoreCase, World, arguments
+from tests.libraries import httpx
 
 from restencil import RestEndpoint, hook_scope, hookify_resource
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, TypeAlias
 
-import httpx
 from tests.conformance.definitions import Definitions, Json
 from tests.conformance.endpoints import Endpoints
+from tests.libraries import httpx
 
 from restencil import (
     AsyncController,

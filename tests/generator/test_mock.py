@@ -6,8 +6,8 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
+from tests.libraries import httpx
 
 from restencil_generator import declaration as d
 from restencil_generator.declaration import PathText, Spec

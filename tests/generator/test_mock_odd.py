@@ -11,10 +11,10 @@ from collections.abc import Generator, Iterator
 from pathlib import Path
 from urllib.parse import quote
 
-import httpx
 import pytest
 from tests.generator.test_mock import BLOG, Api, ids
 from tests.generator.test_mock_server import COMMAND, running
+from tests.libraries import httpx
 from tests.patience import PATIENCE
 
 FORMS = """

@@ -10,8 +10,8 @@ import sys
 from collections.abc import Generator
 from pathlib import Path
 
-import httpx
 import pytest
+from tests.libraries import httpx
 from tests.patience import PATIENCE
 
 SPEC = """

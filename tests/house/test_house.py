@@ -14,7 +14,7 @@ from tests.house.imports import PACKAGES, ROOT, arrows_of, circles_of, files_of,
 MODULES = [(module, file) for package in PACKAGES for module, file in files_of(ROOT / package).items()]
 
 ONE_FILE = {
-    "httpx": "runtime/restencil/http/adapter.py",
+    "httpx": "runtime/restencil/http/library.py",
     "pydantic_core": "runtime/restencil/schema/pydantic.py",
     "yaml": "generator/restencil_generator/loading.py",
     "jinja2": "generator/restencil_generator/render.py",
@@ -41,6 +41,16 @@ def test_a_package_of_others_is_named_in_one_file(package: str, file: str) -> No
         if any(name.partition(".")[0] == package for name in imported_names(module, path))
     }
     assert found == {file}
+
+
+def test_no_file_imports_the_other_http_library() -> None:
+    """httpx2 is imported by its name where it was chosen, in the file that names httpx; all else is over both."""
+    importing = [
+        file.name
+        for module, file in MODULES
+        if any(n.partition(".")[0] == "httpx2" for n in imported_names(module, file))
+    ]
+    assert importing == []
 
 
 def _classes() -> Iterator[tuple[Path, ast.ClassDef]]:

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any, Final
 
-import httpx
 import hypothesis.strategies as st
 import pytest
 from hypothesis import HealthCheck, Phase, example, given, settings
+from tests.libraries import httpx
 from tests.properties.honest import TABLES, Honest, served
 from tests.servers.comparing import Server, differences, items_of
 from tests.servers.packages import generated

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-import httpx
+from tests.libraries import httpx
 
 Respond = Callable[[httpx.Request], httpx.Response]
 
@@ -37,7 +37,7 @@ class Asked:
         if callable(self._respond):
             return self._respond(request)
         given = self._respond
-        return httpx.Response(given.status_code, content=given.content, headers=given.headers)
+        return httpx.Response(given.status_code, content=given.content, headers=given.headers.raw)
 
     @property
     def last(self) -> httpx.Request:

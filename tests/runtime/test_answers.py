@@ -10,8 +10,8 @@ import uuid
 from collections.abc import Callable, Generator, Mapping
 from typing import Any, cast
 
-import httpx
 import pytest
+from tests.libraries import httpx
 
 from restencil import (
     AsyncController,

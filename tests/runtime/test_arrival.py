@@ -6,7 +6,7 @@ import random
 from typing import Any
 from urllib.parse import parse_qsl, unquote
 
-import httpx
+from tests.libraries import httpx
 from tests.runtime.servers import Server
 
 from restencil import RestEndpoint

@@ -7,8 +7,8 @@ import base64
 from functools import cached_property
 from typing import Any
 
-import httpx
 import pytest
+from tests.libraries import httpx
 
 import restencil
 from restencil import Api, AsyncController, Auth, Controller, Endpoint, Entity, NetworkError, create_resource

@@ -6,8 +6,8 @@ import asyncio
 import pickle
 from typing import Any
 
-import httpx
 import pytest
+from tests.libraries import httpx
 from tests.patience import PATIENCE
 from tests.runtime.servers import Arrived, Reply, Server
 

@@ -7,8 +7,8 @@ import pickle
 from collections.abc import Callable
 from typing import Any
 
-import httpx
 import pytest
+from tests.libraries import httpx
 from tests.runtime.clients import Asked, as_json, as_text
 
 import restencil

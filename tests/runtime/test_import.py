@@ -21,10 +21,12 @@ HEAVY = (
     "decimal",
     "http.cookiejar",
     "httpx",
+    "httpx2",
     "inspect",
     "logging",
     "orjson",
     "restencil.http.adapter",
+    "restencil.http.library",
     "restencil.http.sending",
     "restencil.cache.explanation",
     "restencil.client.live",
@@ -88,9 +90,12 @@ def test_blocking_code_never_imports_asyncio_by_itself() -> None:
     assert "asyncio" not in loaded(written)
 
 
-def test_a_request_imports_what_it_needs() -> None:
-    """The first client of a transport brings httpx with it."""
-    assert "httpx" in loaded("from restencil.http.transport import SyncTransport; SyncTransport().client.close()")
+@pytest.mark.parametrize("chosen", ["httpx", "httpx2"])
+def test_a_request_imports_one_http_library(chosen: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first client that is opened brings the library with it that was chosen, and not the other one."""
+    monkeypatch.setenv("RESTENCIL_HTTP", chosen)
+    there = loaded("from restencil.http.transport import SyncTransport; SyncTransport().client.close()")
+    assert there & {"httpx", "httpx2"} == {chosen}
 
 
 def test_of_a_package_only_the_resource_in_use_is_imported(hundred_folder: Path) -> None:

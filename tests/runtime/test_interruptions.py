@@ -14,8 +14,8 @@ import threading
 from collections.abc import Callable
 from typing import Any, Final
 
-import httpx
 import pytest
+from tests.libraries import httpx
 from tests.patience import PATIENCE, eventually
 from tests.runtime.clients import Asked, as_json
 

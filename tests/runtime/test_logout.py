@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-import httpx
 import pytest
+from tests.libraries import httpx
 from tests.patience import eventually_async
 
 from restencil import (

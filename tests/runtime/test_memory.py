@@ -12,8 +12,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
+from tests.libraries import httpx
 from tests.runtime.servers import Arrived, Reply, Server
 
 from restencil import NetworkError

@@ -12,8 +12,8 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-import httpx
 import pytest
+from tests.libraries import httpx
 from tests.patience import PATIENCE, eventually, eventually_async
 from tests.runtime.doubles import same_error
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import httpx
 import pytest
+from tests.libraries import httpx
 
 from restencil import Controller, Entity, create_resource, field
 

@@ -9,8 +9,8 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
+from tests.libraries import httpx
 from tests.patience import PATIENCE
 from tests.runtime.servers import Arrived, Reply, Server
 
@@ -57,13 +57,16 @@ class Refusing:
                 return Reply(int(self.way), headers={"Location": "/to"})
 
 
-class Again(httpx.Auth):
-    """Sends a request again that was answered by a 401, as digest does."""
+def again() -> Any:
+    """An auth that sends a request again that was answered by a 401, as digest does."""
 
-    def auth_flow(self, request: httpx.Request) -> Any:
-        response = yield request
-        if response.status_code == 401:
-            yield request
+    class Again(httpx.Auth):
+        def auth_flow(self, request: httpx.Request) -> Any:
+            response = yield request
+            if response.status_code == 401:
+                yield request
+
+    return Again()
 
 
 WAYS = ["retry", "refresh", "auth", "307", "308"]
@@ -101,7 +104,7 @@ def test_a_file_is_sent_whole_each_time(kind: str, way: str, asynchronous: bool,
     with Server(handler) as server:
         # The asynchronous client does not look how long a file is, and this server needs to know.
         endpoint = uploading(server, request_init={"headers": {"Content-Length": str(len(text))}})
-        auth = Again() if way == "auth" else None
+        auth = again() if way == "auth" else None
         assert fetched(endpoint, body, asynchronous, retries=TWICE if way == "retry" else None, auth=auth) == {}
     assert [len(sent) for sent in handler.bodies] == [len(text)] * 2
     assert handler.bodies == [text, text]
@@ -115,7 +118,7 @@ def test_a_file_of_a_form_is_sent_whole_each_time(way: str, asynchronous: bool) 
     handler = Refusing(way)
     with Server(handler) as server:
         body = Multipart(title="A", files=[io.BytesIO(TEXT), ("b.txt", io.BytesIO(b"more"), "text/plain")])
-        auth = Again() if way == "auth" else None
+        auth = again() if way == "auth" else None
         retries = TWICE if way == "retry" else None
         assert fetched(uploading(server), body, asynchronous, retries=retries, auth=auth) == {}
     assert [(TEXT in sent, b"more" in sent) for sent in handler.bodies] == [(True, True)] * 2
@@ -144,7 +147,7 @@ def test_what_cannot_be_read_twice_is_not_sent_again(way: str, asynchronous: boo
         if way == "auth":
             endpoint = endpoint.extend(refresh=None)
         body = later_chunks() if asynchronous else chunks()
-        options = {"retries": TWICE if way == "retry" else None, "auth": Again() if way == "auth" else None}
+        options = {"retries": TWICE if way == "retry" else None, "auth": again() if way == "auth" else None}
         with pytest.raises(NetworkError, match="request was not repeated: its body is, or has, an? .*gen") as caught:
             fetched(endpoint, body, asynchronous, **options)
     assert caught.value.status == STATUSES[way]

@@ -15,8 +15,8 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import httpx
 import pytest
+from tests.libraries import httpx
 from tests.runtime.clients import Asked, as_json, as_text
 
 from restencil import (

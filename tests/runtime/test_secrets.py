@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 from urllib.parse import quote, quote_plus
 
-import httpx
 import pytest
+from tests.libraries import httpx
 from tests.runtime.servers import Arrived, Reply, Server
 
 from restencil import Api, AsyncController, Auth, Controller, RestEndpoint

@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
-import httpx
 import pytest
+from tests.libraries import httpx
 from tests.runtime.clients import Asked, as_json
 
 from restencil import (

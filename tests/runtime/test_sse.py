@@ -10,8 +10,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import urlsplit
 
-import httpx
 import pytest
+from tests.libraries import httpx
 from tests.patience import PATIENCE, eventually
 
 from restencil import Controller, Entity, Manager, NetworkManager, RestEndpoint, SubscriptionManager

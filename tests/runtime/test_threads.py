@@ -15,8 +15,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-import httpx
 import pytest
+from tests.libraries import httpx
 from tests.patience import PATIENCE, eventually
 
 from restencil import (

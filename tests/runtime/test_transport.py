@@ -12,8 +12,8 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from typing import Any
 
-import httpx
 import pytest
+from tests.libraries import httpx, name_in_use
 from tests.patience import PATIENCE, eventually_async
 from tests.runtime.clients import Asked, as_json
 from tests.runtime.servers import Arrived, Reply, Server
@@ -27,7 +27,8 @@ from restencil import (
     Retries,
     TimeoutExceededError,
 )
-from restencil.http.adapter import Request, Response, answering_async_client, answering_client
+from restencil.http.answering import Request, Response, answering_async_client, answering_client
+from restencil.http.library import library_named
 from restencil.http.transport import AsyncTransport, SyncTransport
 
 BOTH = pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
@@ -77,7 +78,10 @@ def test_a_direct_call_without_a_client_opens_one_for_this_call() -> None:
 
 def test_a_client_of_another_kind_is_refused() -> None:
     """`client` is an httpx client."""
-    with pytest.raises(TypeError, match=r"client is an httpx.Client or an httpx.AsyncClient, not dict"):
+    with pytest.raises(
+        TypeError,
+        match=r"client is a Client or an AsyncClient of httpx or httpx2, or of a subclass of one, not a dict$",
+    ):
         RestEndpoint(path="/a", client={})()
 
 
@@ -645,35 +649,36 @@ def test_a_stream_that_breaks_is_a_network_error() -> None:
         assert (caught.value.status, caught.value.url) == (500, f"{server.url}/a")
 
 
-class Body(httpx.SyncByteStream, httpx.AsyncByteStream):
+def body_of_two(between: Callable[[], object]) -> Any:
     """A body of two pieces; the second one comes after `between`, or never where the asynchronous client waits."""
 
-    def __init__(self, between: Callable[[], object]) -> None:
-        self._between = between
-        self.closed = False
+    class Body(httpx.SyncByteStream, httpx.AsyncByteStream):
+        closed = False
 
-    def __iter__(self) -> Iterator[bytes]:
-        yield b"first"
-        self._between()
-        yield b"second"
+        def __iter__(self) -> Iterator[bytes]:
+            yield b"first"
+            between()
+            yield b"second"
 
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        yield b"first"
-        threading.Thread(target=self._between).start()
-        await asyncio.Event().wait()
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            yield b"first"
+            threading.Thread(target=between).start()
+            await asyncio.Event().wait()
 
-    def close(self) -> None:
-        self.closed = True
+        def close(self) -> None:
+            self.closed = True
 
-    async def aclose(self) -> None:
-        self.closed = True
+        async def aclose(self) -> None:
+            self.closed = True
+
+    return Body()
 
 
 @BOTH
 def test_aborting_ends_a_stream_that_is_being_read(asynchronous: bool) -> None:
     """The next chunk is an AbortError, which asyncio code need not wait for, and the answer is closed."""
     controller = AbortController()
-    body = Body(lambda: controller.abort("page left"))
+    body = body_of_two(lambda: controller.abort("page left"))
     asked = Asked(lambda request: httpx.Response(200, stream=body))
     endpoint = RestEndpoint(path="/a", content="stream", signal=controller.signal)
     seen: list[bytes] = []
@@ -697,7 +702,7 @@ def test_a_task_that_is_cancelled_while_it_reads_a_stream_sees_its_own_cancellat
 
     async def run() -> None:
         reading = asyncio.Event()
-        asked = Asked(lambda request: httpx.Response(200, stream=Body(lambda: None)))
+        asked = Asked(lambda request: httpx.Response(200, stream=body_of_two(lambda: None)))
         endpoint = RestEndpoint(path="/a", content="stream", signal=AbortController().signal, client=asked.asynchronous)
 
         async def read() -> None:
@@ -731,8 +736,8 @@ def test_a_function_can_answer_a_client() -> None:
     async def later(request: Request) -> Response:
         return answer(request)
 
-    init = {"headers": {"X-A": "1"}}
-    with answering_client(answer, "http://h.test") as client:
+    init, library = {"headers": {"X-A": "1"}}, library_named(name_in_use())
+    with answering_client(library, answer, "http://h.test") as client:
         endpoint = RestEndpoint(path="/a", method="PUT", request_init=init, client=client)
         assert endpoint({}, b"b") == ["PUT", "1", "b"]
         with pytest.raises(ConnectionFailedError, match="PUT http://h.test/down: no connection: down"):
@@ -740,5 +745,5 @@ def test_a_function_can_answer_a_client() -> None:
         with pytest.raises(TimeoutExceededError, match=r"PUT http://h.test/slow: no answer in time \(read\): slow"):
             endpoint.extend(path="/slow")({}, b"")
     for function in (answer, later):
-        opened = answering_async_client(function, "http://h.test")
+        opened = answering_async_client(library, function, "http://h.test")
         assert asyncio.run(RestEndpoint(path="/a", request_init=init, client=opened)()) == ["GET", "1", ""]

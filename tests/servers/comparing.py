@@ -19,7 +19,7 @@ from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 from uuid import UUID
 
-import httpx
+from tests.libraries import httpx
 from tests.patience import PATIENCE
 from tests.servers.worlds import Api, Call
 

@@ -11,8 +11,8 @@ import threading
 from collections.abc import Generator
 from pathlib import Path
 
-import httpx
 import pytest
+from tests.libraries import httpx
 from tests.patience import PATIENCE, eventually
 
 ROOT = Path(__file__).resolve().parents[2]

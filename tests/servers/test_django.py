@@ -8,8 +8,8 @@ from decimal import Decimal
 from types import ModuleType
 from typing import Any
 
-import httpx
 import pytest
+from tests.libraries import httpx
 from tests.servers.comparing import DIRECTLY, Server
 from tests.servers.packages import generated
 from tests.servers.running import gunicorn

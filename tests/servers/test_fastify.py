@@ -9,8 +9,8 @@ from types import ModuleType
 from typing import Any
 from uuid import UUID
 
-import httpx
 import pytest
+from tests.libraries import httpx
 from tests.servers.comparing import DIRECTLY, Server
 from tests.servers.packages import generated
 from tests.servers.running import node

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
 
-import httpx
 import pytest
+from tests.libraries import httpx
 from tests.servers.comparing import Server
 from tests.servers.packages import generated
 from tests.servers.posts import empty, fill

@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Gener
 from types import ModuleType
 from typing import Any, Literal
 
-import httpx
+from tests.libraries import httpx
 from tests.patience import PATIENCE, eventually, eventually_async
 
 World = Literal["sync", "asyncio"]

@@ -80,6 +80,30 @@ class HttpResponse(Protocol):
         ...
 
 
+class BlockingClient(Protocol):
+    """A client for blocking code, as a user may pass one: an `httpx.Client`, an `httpx2.Client`, or a subclass."""
+
+    def send(self, request: Any, /) -> HttpResponse:
+        """The response to a request."""
+        ...
+
+    def close(self) -> None:
+        """Gives up its connections."""
+        ...
+
+
+class AwaitingClient(Protocol):
+    """A client for asyncio, as a user may pass one: an `httpx.AsyncClient`, an `httpx2.AsyncClient`, or a subclass."""
+
+    def send(self, request: Any, /) -> Coroutine[Any, Any, HttpResponse]:
+        """The response to a request, to be awaited."""
+        ...
+
+    async def aclose(self) -> None:
+        """Gives up its connections."""
+        ...
+
+
 class Transport:
     """Sends the requests of endpoints. There are two kinds, for blocking code and for asyncio."""
 

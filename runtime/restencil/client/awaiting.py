@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from ..base.durations import Duration
     from ..base.scheduler import Handle
     from ..base.steps import Steps
+    from ..base.transport import AwaitingClient
     from ..cache.request import Request
     from ..cache.store import Store
-    from ..http.adapter import AsyncClient
     from ..http.auth import Preparation
     from .manager import Manager
     from .retry import Retries
@@ -42,7 +42,8 @@ class AwaitingCore(Core):
         retries: int | Retries | None,
         preparation: Preparation | None,
         *,
-        client: AsyncClient | None,
+        client: AwaitingClient | None,
+        http: str | None,
         base_url: str,
         timeout: Duration | None,
         max_response_bytes: int | None,
@@ -51,6 +52,7 @@ class AwaitingCore(Core):
         self._loop: AbstractEventLoop | None = None
         self._transport = AsyncTransport(
             client,
+            http=http,
             base_url=base_url,
             timeout=timeout,
             max_response_bytes=max_response_bytes,

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from ..base.durations import Duration
     from ..base.scheduler import Handle, Scheduler
     from ..base.steps import Steps
+    from ..base.transport import BlockingClient
     from ..cache.request import Request
     from ..cache.store import Store
-    from ..http.adapter import Client
     from ..http.auth import Preparation
     from .manager import Manager
     from .retry import Retries
@@ -40,7 +40,8 @@ class BlockingCore(Core):
         retries: int | Retries | None,
         preparation: Preparation | None,
         *,
-        client: Client | None,
+        client: BlockingClient | None,
+        http: str | None,
         base_url: str,
         timeout: Duration | None,
         max_response_bytes: int | None,
@@ -50,6 +51,7 @@ class BlockingCore(Core):
         self._threads = scheduler if isinstance(scheduler, ThreadScheduler | WaitingScheduler) else ThreadScheduler()
         self._transport = SyncTransport(
             client,
+            http=http,
             base_url=base_url,
             timeout=timeout,
             max_response_bytes=max_response_bytes,

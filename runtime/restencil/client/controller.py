@@ -7,7 +7,7 @@ What they are made of stands behind `_core`.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Final, ParamSpec, Self, TypeVar, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, ParamSpec, Self, TypeAlias, TypeVar, overload
 
 from ..cache.actions import (
     ExpireAll,
@@ -31,6 +31,7 @@ from .core import refuse_empty
 
 if TYPE_CHECKING:
     from ..base.durations import Duration
+    from ..base.transport import AwaitingClient, BlockingClient
     from ..cache.actions import Action
     from ..cache.explanation import Explanation
     from ..cache.reading import EndpointState, Reading
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
     from ..cache.store import Store
     from ..endpoint.endpoint import Endpoint
     from ..endpoint.live import AsyncLiveRead, LiveRead
-    from ..http.adapter import AsyncClient, Client
     from ..schema.record import Record
     from .awaiting import AwaitingCore
     from .core import Core
@@ -47,6 +47,9 @@ if TYPE_CHECKING:
     from .retry import Retries
 
     E = TypeVar("E", bound=Record)
+
+#: The HTTP libraries by name.
+HttpLibrary: TypeAlias = Literal["httpx", "httpx2"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -276,7 +279,10 @@ class Controller(AnyController, Blocking):
     except through a `client` of one's own, which is to be replaced there.
 
     store               holds the state; a new one by default. Any number of controllers may share one
-    client              an `httpx.Client` of one's own (proxies, TLS, limits, auth, event hooks); never closed here
+    client              a Client of httpx or httpx2 of one's own (proxies, TLS, limits, auth, event hooks), or
+                        of a subclass, such as a test client; never closed here
+    http                "httpx" or "httpx2": the library of the client that is opened where none is given; None: what
+                        the environment variable RESTENCIL_HTTP says, else httpx where it is installed, else httpx2
     base_url            where relative URLs lead
     managers            default: a NetworkManager and a SubscriptionManager
     retries             tries after the first for requests that may be repeated: a number, or `Retries`; None: none
@@ -288,7 +294,7 @@ class Controller(AnyController, Blocking):
     share               the store may be that of a client, of whatever package, that talks to another place; else
                         that is an error
 
-    Raises TypeError for a token or url_prefix that the API has no use for.
+    Raises TypeError for a token or url_prefix that the API has no use for, and for a client of the other world.
     """
 
     _core: BlockingCore
@@ -300,7 +306,8 @@ class Controller(AnyController, Blocking):
         token: Token | None = None,
         url_prefix: str | None = None,
         share: bool = False,
-        client: Client | None = None,
+        client: BlockingClient | None = None,
+        http: HttpLibrary | None = None,
         base_url: str = "",
         managers: Sequence[Manager] | None = None,
         retries: int | Retries | None = None,
@@ -313,6 +320,7 @@ class Controller(AnyController, Blocking):
             retries,
             _preparation(type(self), self._api, token, url_prefix, blocking=True),
             client=client,
+            http=http,
             base_url=base_url,
             timeout=timeout,
             max_response_bytes=max_response_bytes,
@@ -418,9 +426,9 @@ class AsyncController(AnyController, Awaiting):
         async with AsyncController(base_url="https://blog.example") as controller:
             article = await controller.read(Articles.get, id=1)
 
-    Arguments are those of Controller, with an `httpx.AsyncClient`. What waits is a coroutine or an async iterator;
-    everything else is as in Controller. Each request runs in a task of its own: a cancelled caller only leaves, and the
-    last one to leave aborts the request.
+    Arguments are those of Controller, with an AsyncClient of httpx or httpx2. What waits is a coroutine or an async
+    iterator; everything else is as in Controller. Each request runs in a task of its own: a cancelled caller only
+    leaves, and the last one to leave aborts the request.
     """
 
     _core: AwaitingCore
@@ -432,7 +440,8 @@ class AsyncController(AnyController, Awaiting):
         token: Token | None = None,
         url_prefix: str | None = None,
         share: bool = False,
-        client: AsyncClient | None = None,
+        client: AwaitingClient | None = None,
+        http: HttpLibrary | None = None,
         base_url: str = "",
         managers: Sequence[Manager] | None = None,
         retries: int | Retries | None = None,
@@ -448,6 +457,7 @@ class AsyncController(AnyController, Awaiting):
             retries,
             _preparation(type(self), self._api, token, url_prefix, blocking=False),
             client=client,
+            http=http,
             base_url=base_url,
             timeout=timeout,
             max_response_bytes=max_response_bytes,

@@ -67,7 +67,7 @@ class RestEndpoint(Endpoint[P, R]):
     | `timeout` | milliseconds, for each step of a request and for the whole of its response |
     | `signal` | an `AbortController().signal` |
     | `follow_see_other` | a change that is answered by 303 goes on with a GET; other redirects of a change are errors |
-    | `client` | an `httpx.Client` or `httpx.AsyncClient` for direct calls |
+    | `client` | a Client or AsyncClient of httpx or httpx2 for direct calls |
     | `strict` | for real servers: `strict_shape`, `strict_keywords`, `empty="none"` of mutations; see `Resource` |
     | `strict_keywords` | a keyword that the signature does not have is an error |
     | `strict_shape` | an object where a list stands, or the other way round, is an error |

@@ -13,7 +13,7 @@ from ..base.lazy import asyncio
 if TYPE_CHECKING:
     from ..base.abort import AbortSignal
     from ..base.scheduler import Scheduler
-    from .adapter import RawResponse
+    from .library import RawResponse
 
 SIGNAL_EXTENSION: Final = "restencil_signal"
 """The extension of a response that holds the signal of its request."""

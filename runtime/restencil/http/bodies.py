@@ -10,14 +10,20 @@ from ..base.values import described, is_list, is_sequence, scalar_text
 from .adapter import complete_request, multipart_request, streaming_request
 
 if TYPE_CHECKING:
-    from .adapter import AnyClient, RawHeaders, RawRequest, Url
+    from .library import AnyClient, Library, RawHeaders, RawRequest, Url
 
 _WITH_LENGTH: Final = ("POST", "PUT", "PATCH")
 """Methods whose requests tell their length even where it is none."""
 
 
 def request_with(
-    client: AnyClient, method: str, url: Url, headers: RawHeaders, body: Any, extensions: dict[str, Any]
+    library: Library,
+    client: AnyClient,
+    method: str,
+    url: Url,
+    headers: RawHeaders,
+    body: Any,
+    extensions: dict[str, Any],
 ) -> RawRequest:
     """A request with this body; headers that describe the body are added where they are not given.
 
@@ -36,14 +42,14 @@ def request_with(
         content = body.encode()
         kind = "text/plain; charset=utf-8"
     elif isinstance(body, Multipart):
-        return multipart_request(client, method, url, headers, *_parts(body), extensions)
+        return multipart_request(library, client, method, url, headers, *_parts(body), extensions)
     else:
-        return streaming_request(client, method, url, headers, body, extensions)
+        return streaming_request(library, client, method, url, headers, body, extensions)
     if kind is not None:
         headers.setdefault("Content-Type", kind)
     if content or method in _WITH_LENGTH:
         headers.setdefault("Content-Length", str(len(content)))
-    return complete_request(method, url, headers, content, extensions)
+    return complete_request(library, method, url, headers, content, extensions)
 
 
 def _form_fields(form: Form) -> list[tuple[str, str]]:

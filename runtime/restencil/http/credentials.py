@@ -6,17 +6,8 @@ from contextvars import ContextVar, Token
 from http.cookiejar import CookieJar
 from typing import Any, Final, TypeAlias
 
-from .adapter import (
-    USER_AGENT,
-    AnyClient,
-    RawRequest,
-    RawResponse,
-    Url,
-    add_cookies,
-    parsed_url,
-    sets_cookies,
-    take_cookies,
-)
+from .adapter import add_cookies, sets_cookies, take_cookies
+from .library import AnyClient, Library, RawRequest, RawResponse, Url
 from .order import Headers, Order
 from .redaction import CONNECTION_HEADERS
 
@@ -44,6 +35,10 @@ class _UsersOwn:
 
     def set_ok(self, cookie: Any, request: Any) -> bool:
         return not _elsewhere.get() and bool(self._policy.set_ok(cookie, request))
+
+    # httpx2 looks at the class of a policy for this one.
+    def domain_return_ok(self, domain: str, request: Any) -> bool:
+        return bool(self._policy.domain_return_ok(domain, request))
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.__dict__["_policy"], name)
@@ -77,13 +72,13 @@ def give_cookies(client: AnyClient, order: Order, request: RawRequest, *, at_hom
     given, kept = client.cookies.jar, order.sender.jar
     if _is_empty(given) and (kept is None or _is_empty(kept)):
         return
-    if not _uses_cookies(order.init.get("credentials") or "same-origin", order.sender.base, request.url):
+    if not _uses_cookies(order, request.url):
         return
     sent = CookieJar()
     for cookie in (*given, *(kept or ())):
         if at_home or cookie.domain:
             sent.set_cookie(cookie)
-    add_cookies(request, sent)
+    add_cookies(order.sender.library, request, sent)
 
 
 def keep_cookies(order: Order, response: RawResponse) -> None:
@@ -91,21 +86,23 @@ def keep_cookies(order: Order, response: RawResponse) -> None:
     jar = order.sender.jar
     if jar is None or not sets_cookies(response):
         return
-    if _uses_cookies(order.init.get("credentials") or "same-origin", order.sender.base, response.request.url):
-        take_cookies(response, jar)
+    if _uses_cookies(order, response.request.url):
+        take_cookies(order.sender.library, response, jar)
 
 
 def _is_empty(jar: CookieJar) -> bool:
     return next(iter(jar), None) is None
 
 
-def _uses_cookies(credentials: str, base: str, url: Url) -> bool:
+def _uses_cookies(order: Order, url: Url) -> bool:
+    credentials = order.init.get("credentials") or "same-origin"
     if credentials == "same-origin":
-        return not base or origin_of(url) == origin_of(parsed_url(base))
-    return credentials == "include"
+        base = order.sender.base
+        return not base or origin_of(url) == origin_of(order.sender.library.parsed_url(base))
+    return bool(credentials == "include")
 
 
-def redirect_headers(request: RawRequest, given: Headers, *, same_origin: bool) -> None:
+def redirect_headers(library: Library, request: RawRequest, given: Headers, *, same_origin: bool) -> None:
     """Makes the headers of a redirected request those that it may have.
 
     At another origin only what describes content and connection is left of them.
@@ -121,4 +118,4 @@ def redirect_headers(request: RawRequest, given: Headers, *, same_origin: bool) 
         if not name.startswith("content-") and name not in CONNECTION_HEADERS:
             del headers[name]
     headers["accept"] = "*/*"
-    headers["user-agent"] = USER_AGENT
+    headers["user-agent"] = library.user_agent

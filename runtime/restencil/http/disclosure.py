@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote_plus
 
 from ..base.transport import public_url
-from .adapter import parsed_url, request_of_failure, shown_request
+from .adapter import request_of_failure, shown_request
 from .redaction import SHOWN_HEADERS
 
 if TYPE_CHECKING:
-    from .adapter import RawRequest, RawResponse
+    from .library import RawRequest, RawResponse
     from .order import Order
 
 _SECRET_LENGTH: Final = 6
@@ -44,20 +44,20 @@ def disclose(order: Order, response: RawResponse) -> None:
 
 def disclose_failure(order: Order, error: BaseException) -> None:
     """From now on a failure of the HTTP library knows of its request what may be shown."""
-    request = request_of_failure(error)
+    request = request_of_failure(order.sender.library, error)
     if request is not None:
         error.request = _shown(order, request)  # type: ignore[attr-defined]  # those that have one
 
 
 def _shown(order: Order, request: RawRequest) -> RawRequest:
-    url = request.url
+    library, url = order.sender.library, request.url
     if order.shown is not None or url.userinfo:
         text = public_url(str(url))
         if order.shown is not None:
             # A server that redirects may take the query along.
             text = order.public if text.partition("?")[0] == order.public.partition("?")[0] else text.partition("?")[0]
-        url = parsed_url(text)
-    return shown_request(request, url, SHOWN_HEADERS)
+        url = library.parsed_url(text)
+    return shown_request(library, request, url, SHOWN_HEADERS)
 
 
 def _query_secrets(order: Order) -> set[str]:

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Final
 
 from ..base.errors import NetworkError
 from ..base.transport import reported, url_of
-from .adapter import bad_coding, content_coding, guard_body, is_read, overdue
+from .adapter import content_coding, guard_body, is_read
 from .codings import Coding, codings_of, unpacked
 
 if TYPE_CHECKING:
-    from .adapter import RawResponse
+    from .library import Library, RawResponse
 
 DEFAULT_LIMIT: Final = 256 * 1024 * 1024
 """Bytes of a body that is read whole, where nobody gave a limit."""
@@ -27,9 +27,12 @@ class Guard:
     that cannot be unpacked within bounds.
     """
 
-    __slots__ = ("_codings", "_deadline", "_limit", "_response", "_seen", "whole")
+    __slots__ = ("_codings", "_deadline", "_library", "_limit", "_response", "_seen", "whole")
 
-    def __init__(self, response: RawResponse, limit: int | None, deadline: float | None, *, whole: bool) -> None:
+    def __init__(
+        self, library: Library, response: RawResponse, limit: int | None, deadline: float | None, *, whole: bool
+    ) -> None:
+        self._library = library
         self._response = response
         self._limit = limit
         self._deadline = deadline
@@ -42,7 +45,7 @@ class Guard:
         if is_read(response):
             self._check(len(response.content))
         else:
-            guard_body(response, self, packed=bool(self._codings))
+            guard_body(library, response, self, packed=bool(self._codings))
 
     def pieces(self, chunk: bytes) -> Iterator[bytes]:
         """What a chunk of the body unfolds into, in pieces that are checked one by one."""
@@ -52,7 +55,7 @@ class Guard:
                 self._check(len(piece))
                 yield piece
         except zlib.error as error:
-            raise bad_coding(str(error)) from error
+            raise self._library.DecodingError(str(error)) from error
 
     def _check(self, more: int) -> None:
         self._seen += more
@@ -65,7 +68,7 @@ class Guard:
                 f"the body is larger than max_response_bytes, which is {limit} after decompression{default}"
             )
         if self.whole and self._deadline is not None and time.monotonic() > self._deadline:
-            raise overdue()
+            raise self._library.ReadTimeout("the answer did not arrive within the timeout")
 
     def _refused(self, problem: str) -> NetworkError:
         url = url_of(self._response)

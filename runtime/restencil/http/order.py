@@ -7,11 +7,13 @@ from collections.abc import Mapping
 from http.cookiejar import CookieJar
 from typing import Any, TypeAlias, cast
 
+from ..base.errors import NetworkError
 from ..base.transport import URL_EXTENSION, ImpliedHeader, has_scheme, joined, public_url
-from .adapter import AnyClient, RawHeaders, RawResponse, SentHeaders, guard_of, merged_headers
+from .adapter import guard_of, merged_headers
 from .auth import Unsigned
+from .library import AnyClient, Library, RawHeaders, RawResponse
 from .limits import Guard
-from .redaction import check_values
+from .redaction import check_values, watch_loggers
 
 Headers: TypeAlias = dict[str, str]
 
@@ -63,7 +65,7 @@ class Order:
             present.whole = whole
             return
         response.extensions.setdefault(URL_EXTENSION, self.public)
-        Guard(response, self.sender.limit, self.deadline, whole=whole)
+        Guard(self.sender.library, response, self.sender.limit, self.deadline, whole=whole)
 
     @property
     def method(self) -> str:
@@ -77,13 +79,19 @@ class Order:
 
 
 class Sender:
-    """What senders of both kinds know: who opened the client, where relative URLs lead, the limit of a body's size.
+    """What senders of both kinds know: library and client, where relative URLs lead, the limit of a body's size.
 
     `jar` has the cookies of the responses that came through this sender: those who share a client share none of them.
     It is None where the user's client keeps them itself.
     """
 
-    def __init__(self, given: AnyClient | None, base: str, limit: int | None, *, keeps_cookies: bool) -> None:
+    def __init__(
+        self, library: Library, given: AnyClient | None, base: str, limit: int | None, *, keeps_cookies: bool
+    ) -> None:
+        watch_loggers(library)
+        self.library = library
+        #: What carrying an order out may raise, and what is made one NetworkError of it.
+        self.failures: tuple[type[Exception], ...] = (NetworkError, *library.failures)
         self.owns = given is None
         self.jar = CookieJar() if keeps_cookies else None
         self.limit = limit
@@ -137,10 +145,10 @@ class Sender:
         last = self._last
         if last is None or last[2] != host or last[1] != own or last[3] is not implied or last[0] != default:
             check_values(own)
-            merged = merged_headers(default, own, host)
+            merged = merged_headers(self.library, default, own, host)
             items = dict(merged) if merged.encoding == "ascii" else None
             self._last = last = default, dict(own), host, implied, merged, items
-        return SentHeaders(last[4], last[5])
+        return self.library.SentHeaders(last[4], last[5])
 
 
 def _resolved(url: str, base: str) -> str:

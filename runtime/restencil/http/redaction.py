@@ -6,9 +6,10 @@ import logging
 import re
 from collections.abc import Mapping
 from contextvars import ContextVar, Token
+from functools import cache
 from typing import Any, Final
 
-from .adapter import LOGGERS, Url
+from .library import Library
 
 CONNECTION_HEADERS: Final = ("host", "transfer-encoding", "accept-encoding", "connection")
 """Headers that describe the connection."""
@@ -75,6 +76,10 @@ def _logged(header: re.Match[str]) -> str:
 class _ShownRequests(logging.Filter):
     """What the HTTP library logs of a request: no URL that holds a secret, and no header that may repeat one."""
 
+    def __init__(self, library: Library) -> None:
+        super().__init__()
+        self._library = library
+
     def filter(self, record: logging.LogRecord) -> bool:
         shown = _sending.get()
         if shown is None:
@@ -82,15 +87,20 @@ class _ShownRequests(logging.Filter):
         if record.name.startswith("hpack"):
             return False  # it shows each header as it is packed
         if shown and isinstance(record.args, tuple):
-            record.args = tuple(shown if isinstance(argument, Url) else argument for argument in record.args)
+            record.args = tuple(
+                shown if isinstance(argument, self._library.URL) else argument for argument in record.args
+            )
         if isinstance(record.msg, str) and "headers" in record.msg:
             record.msg = _LOGGED_HEADER.sub(_logged, record.msg)
         return True
 
 
-_filter: Final = _ShownRequests()
-for _name in LOGGERS:
-    logging.getLogger(_name).addFilter(_filter)
+@cache
+def watch_loggers(library: Library) -> None:
+    """From now on what this library logs of requests that are sent here holds no secret."""
+    shown = _ShownRequests(library)
+    for name in library.loggers:
+        logging.getLogger(name).addFilter(shown)
 
 
 def hide_url(shown: str | None) -> Token[str | None]:

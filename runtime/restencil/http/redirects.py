@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Final
 
 from ..base.errors import EndlessRedirectError, NetworkError
 from ..base.transport import URL_EXTENSION
-from .adapter import UNREACHABLE, auth_after_redirect, bad_redirect, rewind, send, send_async
+from .adapter import auth_after_redirect, bad_redirect, send, send_async
 from .credentials import give_cookies, keep_cookies, origin_of, redirect_headers
+from .library import rewind
 from .limits import Read
 from .refusals import became_a_read, could_not_follow, leads_nowhere, refused
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..base.steps import Step
-    from .adapter import AnyClient, RawRequest, RawResponse
+    from .library import AnyClient, RawRequest, RawResponse
     from .order import Order
 
 REDIRECTS: Final = ("follow", "error", "manual")
@@ -40,16 +41,32 @@ class _Send:
         return await send_async(self._client, self._request, self._auth)
 
 
+def _following(order: Order, response: RawResponse) -> RawRequest:
+    """The request that a redirect leads to. Raises NetworkError for one that cannot be, or must not be, sent."""
+    following = response.next_request
+    if following is None:  # httpx2 gives such a redirect without a word; httpx has raised
+        raise leads_nowhere(order, response, ValueError("it cannot be read"))
+    if following.url.scheme not in ("http", "https"):
+        raise leads_nowhere(order, response, ValueError(f"its scheme is {following.url.scheme!r}"))
+    misled = became_a_read(order, response, following)
+    if misled is not None:
+        raise misled
+    if following.method != response.request.method:
+        following.headers.pop("content-type", None)  # it goes on without content
+    obstacle = rewind(following)
+    if obstacle is not None:
+        raise could_not_follow(order, response, obstacle)
+    return following
+
+
 def settled(client: AnyClient, order: Order, response: RawResponse) -> Generator[Step, Any, RawResponse]:
     """The response that counts, from the first one. Raises NetworkError where it is a refusal."""
+    library = order.sender.library
     redirect = order.init.get("redirect") or "follow"
     origin = origin_of(response.request.url)
     at_home = True
     followed = 0
-    while True:
-        following = response.next_request
-        if following is None or redirect == "manual":
-            break
+    while response.has_redirect_location and redirect != "manual":
         order.guard(response)
         yield Read(response)
         if redirect == "error":
@@ -64,24 +81,15 @@ def settled(client: AnyClient, order: Order, response: RawResponse) -> Generator
             raise EndlessRedirectError(
                 f"{order.asked}: no connection: redirected more than {MAX_REDIRECTS} times", url=order.public
             )
-        if following.url.scheme not in ("http", "https"):
-            raise leads_nowhere(order, response, ValueError(f"its scheme is {following.url.scheme!r}"))
-        misled = became_a_read(order, response, following)
-        if misled is not None:
-            raise misled
-        if following.method != response.request.method:
-            following.headers.pop("content-type", None)  # it goes on without content
-        obstacle = rewind(following)
-        if obstacle is not None:
-            raise could_not_follow(order, response, obstacle)
+        following = _following(order, response)
         at_home = at_home and origin_of(following.url) == origin
-        redirect_headers(following, order.headers, same_origin=at_home)
+        redirect_headers(library, following, order.headers, same_origin=at_home)
         give_cookies(client, order, following, at_home=at_home)
         redirected = response
         try:
-            auth = auth_after_redirect(client, following.url, order.guard, same_origin=at_home)
+            auth = auth_after_redirect(library, client, following.url, order.guard, same_origin=at_home)
             response = yield _Send(client, following, auth)
-        except UNREACHABLE as error:
+        except library.unreachable as error:
             raise leads_nowhere(order, bad_redirect(error) or redirected, error) from error
         response.extensions[URL_EXTENSION] = order.public
         keep_cookies(order, response)

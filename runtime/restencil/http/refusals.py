@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any, Final
 from ..base.bodies import not_repeated
 from ..base.errors import ConnectionFailedError, NetworkError, TimeoutExceededError
 from ..base.transport import public_url
-from .adapter import NOT_REPEATED, bad_redirect, is_broken_connection, overdue_step
+from .adapter import bad_redirect, is_broken_connection, overdue_step
 from .disclosure import hide_sent
+from .library import NOT_REPEATED
 
 if TYPE_CHECKING:
-    from .adapter import RawRequest, RawResponse
+    from .library import RawRequest, RawResponse
     from .order import Order
 
 _CHANGES: Final = ("POST", "PUT", "PATCH", "DELETE")

@@ -14,12 +14,9 @@ from ..base.errors import NetworkError
 from ..base.steps import drive, drive_async
 from ..base.transport import URL_EXTENSION
 from .adapter import (
-    FAILURES,
-    InvalidUrl,
     auth_of,
     open_async_client,
     open_client,
-    parsed_url,
     request_extensions,
     send,
     send_async,
@@ -37,8 +34,8 @@ from .refusals import failed
 
 if TYPE_CHECKING:
     from ..base.transport import BlockingTransport
-    from .adapter import AnyClient, AsyncClient, Client, RawRequest, RawResponse
     from .cancellation import TracedTransport
+    from .library import AnyClient, AsyncClient, Client, Library, RawRequest, RawResponse
     from .order import Order
 
 log: Final = logging.getLogger("restencil.transport")
@@ -46,17 +43,18 @@ log: Final = logging.getLogger("restencil.transport")
 
 def _first_request(client: AnyClient, order: Order) -> RawRequest:
     """The first request of an order, as the client itself would build it but for cookies. Raises ValueError."""
-    init = order.init
+    init, library = order.init, order.sender.library
     redirect, credentials = init.get("redirect"), init.get("credentials")
     if redirect is not None and redirect not in REDIRECTS:
         raise ValueError(f"redirect is 'follow', 'error' or 'manual', not {redirect!r}")
     if credentials is not None and credentials not in CREDENTIALS:
         raise ValueError(f"credentials is 'omit', 'same-origin' or 'include', not {credentials!r}")
     try:
-        url = parsed_url(order.url)
-    except InvalidUrl as error:
+        url = library.parsed_url(order.url)
+    except library.InvalidURL as error:
         raise ValueError(f"not a URL that can be requested: {order.public!r} ({error})") from error
     request = request_with(
+        library,
         client,
         str(init.get("method") or "GET").upper(),
         with_client_params(client, url),
@@ -93,8 +91,10 @@ def _disclosed(order: Order, error: BaseException) -> NetworkError:
 class SyncSender(Sender):
     """Carries orders out for blocking code: through the given client, never closed here, or one opened when needed."""
 
-    def __init__(self, given: Client | None, base: str, limit: int | None, *, keeps_cookies: bool) -> None:
-        super().__init__(given, base, limit, keeps_cookies=keeps_cookies)
+    def __init__(
+        self, library: Library, given: Client | None, base: str, limit: int | None, *, keeps_cookies: bool
+    ) -> None:
+        super().__init__(library, given, base, limit, keeps_cookies=keeps_cookies)
         self._client = given
         self._lock = threading.Lock()
         _sync_senders.add(self)
@@ -111,7 +111,7 @@ class SyncSender(Sender):
         """The client that requests go through."""
         with self._lock:
             if self._client is None:
-                self._client = open_client()
+                self._client = open_client(self.library)
             return self._client
 
     def carry_out(self, order: Order, transport: BlockingTransport) -> RawResponse:
@@ -121,7 +121,7 @@ class SyncSender(Sender):
         hidden = hide_url(order.shown)
         try:
             request = _first_request(client, order)
-            response = send(client, request, auth_of(client, order.url, order.guard))
+            response = send(client, request, auth_of(self.library, client, order.url, order.guard))
             if _is_settled(response, order):
                 order.guard(response)
                 read(response)
@@ -129,7 +129,7 @@ class SyncSender(Sender):
                 response = cast("RawResponse", drive(settled(client, order, response), transport))
             disclose(order, response)
             return response
-        except (NetworkError, *FAILURES) as error:
+        except self.failures as error:
             raise _disclosed(order, error) from error.__cause__ if isinstance(error, NetworkError) else error
         finally:
             if elsewhere is not None:
@@ -161,8 +161,10 @@ if hasattr(os, "register_at_fork"):
 class AsyncSender(Sender):
     """Carries orders out for asyncio: through the given client, or one for each loop, as connections belong to one."""
 
-    def __init__(self, given: AsyncClient | None, base: str, limit: int | None, *, keeps_cookies: bool) -> None:
-        super().__init__(given, base, limit, keeps_cookies=keeps_cookies)
+    def __init__(
+        self, library: Library, given: AsyncClient | None, base: str, limit: int | None, *, keeps_cookies: bool
+    ) -> None:
+        super().__init__(library, given, base, limit, keeps_cookies=keeps_cookies)
         self._client = given
         self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, AsyncClient] = WeakKeyDictionary()
 
@@ -174,7 +176,7 @@ class AsyncSender(Sender):
         loop = asyncio.get_running_loop()
         own = self._clients.get(loop)
         if own is None:
-            own = self._clients[loop] = open_async_client()
+            own = self._clients[loop] = open_async_client(self.library)
         return own
 
     async def carry_out(self, order: Order, transport: TracedTransport) -> RawResponse:
@@ -195,7 +197,7 @@ class AsyncSender(Sender):
                     cancellation.leave()
             disclose(order, response)
             return response
-        except (NetworkError, *FAILURES) as error:
+        except self.failures as error:
             raise _disclosed(order, error) from error.__cause__ if isinstance(error, NetworkError) else error
         finally:
             # A coroutine that was given up is closed in another context, where there is nothing to restore.
@@ -207,7 +209,7 @@ class AsyncSender(Sender):
     async def _answer(
         self, client: AsyncClient, order: Order, request: RawRequest, transport: TracedTransport
     ) -> RawResponse:
-        response = await send_async(client, request, auth_of(client, order.url, order.guard))
+        response = await send_async(client, request, auth_of(self.library, client, order.url, order.guard))
         if _is_settled(response, order):
             order.guard(response)
             return await read_async(response)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from ..base.abort import AbortSignal
-    from .adapter import RawResponse
+    from .library import RawResponse
 
 
 class StreamedResponse:
@@ -153,11 +153,11 @@ def _lines(response: Any, chunks: Iterable[bytes]) -> Iterator[str]:
 
 @contextlib.contextmanager
 def _as_network_errors(response: Any) -> Generator[None]:
-    from .adapter import READ_FAILURES
+    from .adapter import read_failures
 
     try:
         yield
-    except READ_FAILURES as error:
+    except read_failures(response) as error:
         from .refusals import failure
 
         raise failure(reported(response), url_of(response), None, error) from error

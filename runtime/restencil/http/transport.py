@@ -6,13 +6,22 @@ all the rest.
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 from ..base.durations import milliseconds, refuse_other, timeout_of
 from ..base.steps import Outcome
-from ..base.transport import BlockingTransport, Transport, has_scheme, joined, public_url
+from ..base.transport import (
+    AwaitingClient,
+    BlockingClient,
+    BlockingTransport,
+    Transport,
+    has_scheme,
+    joined,
+    public_url,
+)
 from .abort import SIGNAL_EXTENSION, AbortableRequest, unless_aborted
 from .cancellation import TracedTransport
 
@@ -22,31 +31,43 @@ if TYPE_CHECKING:
     from ..base.abort import AbortSignal
     from ..base.durations import Duration
     from ..base.scheduler import Scheduler
-    from .adapter import AsyncClient, Client, RawResponse
     from .auth import Unsigned
+    from .library import AsyncClient, Client, Library, RawResponse
     from .sending import AsyncSender, SyncSender
     from .streaming import StreamedResponse
 
 Headers: TypeAlias = dict[str, str]
 Prepare: TypeAlias = Callable[[str, Headers], Any]
 
+HTTP_VARIABLE: Final = "RESTENCIL_HTTP"
+"""The environment variable that names the HTTP library where no argument does."""
+
 
 class _HttpTransport(Transport):
-    """What transports of both kinds share: base URL, timeout (ms), limit of size, and reading what comes back."""
+    """What transports of both kinds share: library, base URL, timeout (ms), limit of size, reading what comes back.
 
-    _given: Any
+    The library is that of the client; without one that of the name `http`, or of the environment, or what is there.
+    """
 
     keeps_cookies = True
     """Cookies of responses are kept here, so that those who share a client share none; else the client keeps them."""
 
     def __init__(
         self,
+        client: object,
         *,
+        http: str | None,
         base_url: str,
         timeout: Duration | None,
         max_response_bytes: int | None,
         prepare: Prepare | None,
     ) -> None:
+        self._given: Any = client
+        self._http = _chosen(http)
+        if client is not None:
+            from .library import check_client
+
+            check_client(client, blocking=isinstance(self, BlockingTransport))
         limit: float | None = timeout_of(timeout, "timeout")
         if limit is not None:
             refuse_other(limit, "timeout")
@@ -65,6 +86,12 @@ class _HttpTransport(Transport):
         """Where a URL leads that may be relative; it stays so without a base URL here or in the user's client."""
         base = self.base_url or str(getattr(self._given, "base_url", ""))
         return joined(base, url) if base and not has_scheme(url) else url
+
+    def _library(self) -> Library:
+        """The library that requests go through. Raises ImportError where it is not installed."""
+        from .library import library_named, library_of
+
+        return library_named(self._http) if self._given is None else library_of(self._given)
 
     def _limit(self, init: Mapping[str, Any], timeout: float | None) -> float | None:
         """The timeout of a request: its own, that of the endpoint, or that of the transport."""
@@ -87,23 +114,48 @@ class _HttpTransport(Transport):
         return StreamedResponse(response, self if self._for_one_call else None)
 
 
+def _chosen(http: str | None) -> str | None:
+    """The name of a library that an argument gives, else the environment; None where nobody chose.
+
+    Raises ValueError for a name that is no library's.
+    """
+    name, source = (http, "http") if http is not None else (os.environ.get(HTTP_VARIABLE) or None, HTTP_VARIABLE)
+    if name is not None:
+        from .library import check_name
+
+        check_name(name, source)
+    return name
+
+
+def library_for(http: str | None) -> Library:
+    """The library of this name, else of the environment's, else what is installed, imported.
+
+    Raises ValueError for a name that is no library's, ImportError for one that is not installed.
+    """
+    from .library import library_named
+
+    return library_named(_chosen(http))
+
+
 def _headers(init: Mapping[str, Any]) -> Headers:
     return dict(init.get("headers") or ())
 
 
 class SyncTransport(_HttpTransport, BlockingTransport):
-    """Sends requests through an `httpx.Client`: the user's, never closed here, or one opened at the first request.
+    """Sends requests through a client for blocking code: the user's, never closed here, or one opened when needed.
 
-    `timeout` is in milliseconds, `max_response_bytes` limits a body after decompression (None: 256 MB for one that is
-    read whole). `prepare(url, headers)` gives the URL and the headers that are really sent; what it adds never shows in
-    errors and logs. Requests that can be aborted run on threads of the `scheduler`. `for_one_call` says that no other
-    call will use it.
+    `client` is a Client of httpx or httpx2, `http` names the library of the one that is opened without it. `timeout` is
+    in milliseconds, `max_response_bytes` limits a body after decompression (None: 256 MB for one that is read whole).
+    `prepare(url, headers)` gives the URL and the headers that are really sent; what it adds never shows in errors and
+    logs. Requests that can be aborted run on threads of the `scheduler`. `for_one_call` says that no other call will
+    use it.
     """
 
     def __init__(
         self,
-        client: Client | None = None,
+        client: BlockingClient | None = None,
         *,
+        http: str | None = None,
         base_url: str = "",
         timeout: Duration | None = None,
         max_response_bytes: int | None = None,
@@ -111,8 +163,14 @@ class SyncTransport(_HttpTransport, BlockingTransport):
         scheduler: Scheduler | None = None,
         for_one_call: bool = False,
     ) -> None:
-        super().__init__(base_url=base_url, timeout=timeout, max_response_bytes=max_response_bytes, prepare=prepare)
-        self._given: Client | None = client
+        super().__init__(
+            client,
+            http=http,
+            base_url=base_url,
+            timeout=timeout,
+            max_response_bytes=max_response_bytes,
+            prepare=prepare,
+        )
         self._scheduler = scheduler
         self._sender: SyncSender | None = None
         self._for_one_call = for_one_call
@@ -128,7 +186,11 @@ class SyncTransport(_HttpTransport, BlockingTransport):
         with self._lock:
             if self._sender is None:
                 self._sender = SyncSender(
-                    self._given, self.base_url, self.max_response_bytes, keeps_cookies=self.keeps_cookies
+                    self._library(),
+                    self._given,
+                    self.base_url,
+                    self.max_response_bytes,
+                    keeps_cookies=self.keeps_cookies,
                 )
             return self._sender
 
@@ -167,25 +229,32 @@ class SyncTransport(_HttpTransport, BlockingTransport):
 
 
 class AsyncTransport(_HttpTransport, TracedTransport):
-    """Sends requests through an `httpx.AsyncClient`: the user's, never closed here, or one opened for the running loop.
+    """Sends requests through a client for asyncio: the user's, never closed here, or one opened for the running loop.
 
-    It runs on asyncio. `timeout` is in milliseconds, `max_response_bytes` limits a body after decompression (None: 256
-    MB for one that is read whole).
-    `prepare(url, headers)`, which may be a coroutine function, gives the URL and the headers that are really sent; what
-    it adds never shows in errors and logs.
+    `client` is an AsyncClient of httpx or httpx2, `http` names the library of the one that is opened without it. It
+    runs on asyncio. `timeout` is in milliseconds, `max_response_bytes` limits a body after decompression (None: 256 MB
+    for one that is read whole). `prepare(url, headers)`, which may be a coroutine function, gives the URL and the
+    headers that are really sent; what it adds never shows in errors and logs.
     """
 
     def __init__(
         self,
-        client: AsyncClient | None = None,
+        client: AwaitingClient | None = None,
         *,
+        http: str | None = None,
         base_url: str = "",
         timeout: Duration | None = None,
         max_response_bytes: int | None = None,
         prepare: Prepare | None = None,
     ) -> None:
-        super().__init__(base_url=base_url, timeout=timeout, max_response_bytes=max_response_bytes, prepare=prepare)
-        self._given: AsyncClient | None = client
+        super().__init__(
+            client,
+            http=http,
+            base_url=base_url,
+            timeout=timeout,
+            max_response_bytes=max_response_bytes,
+            prepare=prepare,
+        )
         self._sender: AsyncSender | None = None
 
     @property
@@ -199,7 +268,11 @@ class AsyncTransport(_HttpTransport, TracedTransport):
         with self._lock:
             if self._sender is None:
                 self._sender = AsyncSender(
-                    self._given, self.base_url, self.max_response_bytes, keeps_cookies=self.keeps_cookies
+                    self._library(),
+                    self._given,
+                    self.base_url,
+                    self.max_response_bytes,
+                    keeps_cookies=self.keeps_cookies,
                 )
             return self._sender
 
@@ -252,12 +325,12 @@ def transport_for(client: object) -> SyncTransport | AsyncTransport:
     """
     if client is None:
         return SyncTransport(for_one_call=True)
-    from .adapter import is_asynchronous
+    from .library import is_asynchronous
 
     transport = (
-        AsyncTransport(cast("AsyncClient", client))
+        AsyncTransport(cast("AwaitingClient", client))
         if is_asynchronous(client)
-        else SyncTransport(cast("Client", client))
+        else SyncTransport(cast("BlockingClient", client))
     )
     transport.keeps_cookies = False  # several endpoints that are called directly are one user's, as the client is
     return transport

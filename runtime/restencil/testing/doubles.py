@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote, urlsplit
 
 from ..base.scheduler import block
-from ..http.adapter import Request, Response, answering_async_client, answering_client
+from ..http.answering import Request, Response, answering_async_client, answering_client
+from ..http.transport import library_for
 
 if TYPE_CHECKING:
-    from ..client.controller import AnyController
+    from ..base.transport import AwaitingClient, BlockingClient
+    from ..client.controller import AnyController, HttpLibrary
     from ..endpoint.endpoint import Endpoint
-    from ..http.adapter import AsyncClient, Client
     from .clock import FakeClock
 
 __all__ = ["Answer", "Fixture", "MockServer", "NetworkDown", "Request", "fill"]
@@ -142,13 +143,17 @@ class MockServer:
         bound = endpoint.bind_args(args, kwargs)
         self._fixtures.append(Fixture(endpoint, bound, response, error, delay))
 
-    def client(self, base_url: str = "") -> Client:
-        """An HTTP client for blocking code whose requests come here; close it as any other."""
-        return answering_client(self._answer, base_url)
+    def client(self, base_url: str = "", *, http: HttpLibrary | None = None) -> BlockingClient:
+        """An HTTP client for blocking code whose requests come here; close it as any other.
 
-    def async_client(self, base_url: str = "") -> AsyncClient:
-        """An HTTP client for asyncio whose requests come here; close it as any other."""
-        return answering_async_client(self._answer_async, base_url)
+        `http` names the library that it is of; without it the environment variable RESTENCIL_HTTP does, or what is
+        installed. Raises ImportError where that one is not.
+        """
+        return answering_client(library_for(http), self._answer, base_url)
+
+    def async_client(self, base_url: str = "", *, http: HttpLibrary | None = None) -> AwaitingClient:
+        """An HTTP client for asyncio whose requests come here; close it as any other. `http` as for `client`."""
+        return answering_async_client(library_for(http), self._answer_async, base_url)
 
     def _by_fixture(self, request: Request) -> Answer | BaseException | None:
         matching = [fixture for fixture in self._fixtures if fixture.matches(request)]
