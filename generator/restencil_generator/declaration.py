@@ -671,7 +671,8 @@ class Spec:
     declaration in canonical form: comments, line ends, layout and the order of keys wherever it has no meaning do not
     count. `namespace` maps every name of a generated class, alias or constant to what it is (`"entity"`, `"object"`,
     `"enum"`, `"constant"`, `"resource"`, `"client"`, `"error"`, `"typed_dict"`). `url_place` is where `url_prefix` is
-    written. `user_agent` is False where that of the HTTP library stays, None where nothing is said.
+    written. `has_errors` says that it tells of any endpoint what bodies of errors are, so that the package has error
+    classes of its own. `user_agent` is False where that of the HTTP library stays, None where nothing is said.
     """
 
     file: str
@@ -697,10 +698,6 @@ class Spec:
     entities: Mapping[str, Entity] = dataclasses.field(default_factory=dict[str, Entity])
     resources: Mapping[str, Resource] = dataclasses.field(default_factory=dict[str, Resource])
     namespace: Mapping[str, str] = dataclasses.field(default_factory=dict[str, str])
+    has_errors: bool = False
     place: Place = _place()
     url_place: Place = _place()
-
-    @property
-    def has_errors(self) -> bool:
-        """Whether it says of any endpoint what bodies of errors are: then the package has error classes of its own."""
-        return any(endpoint.errors for resource in self.resources.values() for _, endpoint in resource.all_endpoints())

@@ -22,6 +22,7 @@ _LEFT_OUT: Final = frozenset(
     (
         ("Spec", "digest"),
         ("Spec", "file"),
+        ("Spec", "has_errors"),
         ("Spec", "namespace"),
         ("Entity", "all_fields"),
         ("Entity", "body_name"),

@@ -35,14 +35,15 @@ def read_errors(types: Types, node: Node | None, what: str) -> dict[str, d.Shape
     return found
 
 
-def claim_classes(types: Types, resources: dict[str, d.Resource], node: Node | None) -> None:
-    """Takes the names of the error classes of the package, where it has any."""
+def claim_classes(types: Types, resources: dict[str, d.Resource], node: Node | None) -> bool:
+    """Whether the package has error classes, whose names are taken then: where any endpoint has errors."""
     said = [endpoint for resource in resources.values() for _, endpoint in resource.all_endpoints() if endpoint.errors]
     if not said:
-        return
+        return False
     place = node.place if node is not None else said[0].place
     for name in (BASE, *CLASSES):
         types.claim(name, "error", f"the error class {quoted(name)}", place, "rename it: 'errors' brings that class")
+    return True
 
 
 def _meant(status: str) -> str:

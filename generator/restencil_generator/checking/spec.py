@@ -54,7 +54,7 @@ def check(root: MappingNode, file: str, problems: list[Problem]) -> d.Spec | Non
     for task in types.later:
         task()
     package.name_bodies(types, resources)
-    errors.claim_classes(types, resources, given.node("errors"))
+    raises_own = errors.claim_classes(types, resources, given.node("errors"))
     namespace = package.namespace(types)
     if has_errors(types.problems):
         return None
@@ -82,6 +82,7 @@ def check(root: MappingNode, file: str, problems: list[Problem]) -> d.Spec | Non
         entities=dict(sorted(types.entities.items())),
         resources=resources,
         namespace=namespace,
+        has_errors=raises_own,
         place=root.place,
         url_place=top.url_place,
     )
