@@ -613,7 +613,7 @@ def test_the_clients_own_settings_go_on_working() -> None:
     assert request.headers.get_list("content-type") == ["application/json"]
     assert request.headers["cookie"] == "sid=s"
     assert request.headers["authorization"].startswith("Basic ")
-    assert request.headers["user-agent"].startswith("python-httpx")
+    assert request.headers["user-agent"].startswith("restencil/")
     assert seen == ["POST b'{\"b\":1}'"]
     asked.sync.headers["X-Client"] = "2"
     RestEndpoint(path="/a", client=asked.sync)()

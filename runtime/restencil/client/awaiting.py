@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from ..base.transport import AwaitingClient
     from ..cache.request import Request
     from ..cache.store import Store
+    from ..http.agent import Agent
     from ..http.auth import Preparation
     from .manager import Manager
     from .retry import Retries
@@ -47,6 +48,7 @@ class AwaitingCore(Core):
         base_url: str,
         timeout: Duration | None,
         max_response_bytes: int | None,
+        agent: Agent,
     ) -> None:
         super().__init__(store, managers, retries, preparation)
         self._loop: AbstractEventLoop | None = None
@@ -57,6 +59,7 @@ class AwaitingCore(Core):
             timeout=timeout,
             max_response_bytes=max_response_bytes,
             prepare=preparation,
+            agent=agent,
         )
 
     def enter_loop(self) -> None:

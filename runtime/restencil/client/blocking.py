@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ..base.transport import BlockingClient
     from ..cache.request import Request
     from ..cache.store import Store
+    from ..http.agent import Agent
     from ..http.auth import Preparation
     from .manager import Manager
     from .retry import Retries
@@ -45,6 +46,7 @@ class BlockingCore(Core):
         base_url: str,
         timeout: Duration | None,
         max_response_bytes: int | None,
+        agent: Agent,
     ) -> None:
         super().__init__(store, managers, retries, preparation)
         scheduler = self.store.scheduler
@@ -56,6 +58,7 @@ class BlockingCore(Core):
             timeout=timeout,
             max_response_bytes=max_response_bytes,
             prepare=preparation,
+            agent=agent,
             scheduler=self._threads,
         )
 

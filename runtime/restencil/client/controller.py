@@ -24,6 +24,7 @@ from ..cache.actions import (
 from ..cache.request import Request
 from ..endpoint.bound import AsyncBoundEndpoint, AsyncBoundList, BoundEndpoint, BoundList
 from ..endpoint.typing import Awaiting, Blocking
+from ..http.agent import agent_of
 from ..http.auth import Api, Preparation, Token
 from ..schema import find_collection
 from .blocking import BlockingCore
@@ -283,6 +284,8 @@ class Controller(AnyController, Blocking):
                         of a subclass, such as a test client; never closed here
     http                "httpx" or "httpx2": the library of the client that is opened where none is given; None: what
                         the environment variable RESTENCIL_HTTP says, else httpx where it is installed, else httpx2
+    user_agent          what requests say of who asks, whatever the client says; False leaves what the client says;
+                        None: package, version, this library, Python and the HTTP library, unless the client has its own
     base_url            where relative URLs lead
     managers            default: a NetworkManager and a SubscriptionManager
     retries             tries after the first for requests that may be repeated: a number, or `Retries`; None: none
@@ -294,7 +297,8 @@ class Controller(AnyController, Blocking):
     share               the store may be that of a client, of whatever package, that talks to another place; else
                         that is an error
 
-    Raises TypeError for a token or url_prefix that the API has no use for, and for a client of the other world.
+    Raises TypeError for a token or url_prefix that the API has no use for, and for a client of the other world;
+    ValueError for a user_agent that no header can have.
     """
 
     _core: BlockingCore
@@ -308,6 +312,7 @@ class Controller(AnyController, Blocking):
         share: bool = False,
         client: BlockingClient | None = None,
         http: HttpLibrary | None = None,
+        user_agent: str | Literal[False] | None = None,
         base_url: str = "",
         managers: Sequence[Manager] | None = None,
         retries: int | Retries | None = None,
@@ -324,6 +329,7 @@ class Controller(AnyController, Blocking):
             base_url=base_url,
             timeout=timeout,
             max_response_bytes=max_response_bytes,
+            agent=agent_of(type(self), self._api, user_agent),
         )
         _remember_origin(core, self._api, share=share)
         super().__init__(core)
@@ -442,6 +448,7 @@ class AsyncController(AnyController, Awaiting):
         share: bool = False,
         client: AwaitingClient | None = None,
         http: HttpLibrary | None = None,
+        user_agent: str | Literal[False] | None = None,
         base_url: str = "",
         managers: Sequence[Manager] | None = None,
         retries: int | Retries | None = None,
@@ -461,6 +468,7 @@ class AsyncController(AnyController, Awaiting):
             base_url=base_url,
             timeout=timeout,
             max_response_bytes=max_response_bytes,
+            agent=agent_of(type(self), self._api, user_agent),
         )
         _remember_origin(core, self._api, share=share)
         super().__init__(core)

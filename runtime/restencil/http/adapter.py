@@ -13,6 +13,7 @@ from urllib.parse import urlencode
 
 from ..base.bodies import BodyStart
 from ..base.transport import ImpliedHeader
+from .agent import Agent
 from .codings import accepted
 from .library import (
     AnyClient,
@@ -88,12 +89,17 @@ def with_client_params(client: AnyClient, url: Url) -> Url:
 
 
 def merged_headers(
-    library: Library, default: list[tuple[bytes, bytes]], own: Mapping[str, str], host: bytes
+    library: Library, agent: Agent, default: list[tuple[bytes, bytes]], own: Mapping[str, str], host: bytes
 ) -> RawHeaders:
-    """The client's headers with those of a request over them, and the host.
+    """The client's headers with those of a request over them, the host, and who asks.
 
     An implied `Accept` stands over the HTTP library's own one, not over one that the user gave the client.
     """
+    if not any(name.lower() == "user-agent" for name in own):
+        said = next((value.decode("latin-1") for name, value in default if name.lower() == b"user-agent"), None)
+        told = agent.instead_of(said, library)
+        if told is not None:
+            own = {**own, "User-Agent": told}
     wanted = next((value for name, value in default if name.lower() == b"accept"), b"*/*")
     names = {
         name.lower()

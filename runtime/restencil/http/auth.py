@@ -76,10 +76,17 @@ class Auth(Struct):
 
 
 class Api(Struct):
-    """The API that a generated client speaks to: `url_prefix` of its spec, and its `auth`."""
+    """The API that a generated client speaks to: `url_prefix` of its spec, its `auth`, and how requests name who asks.
+
+    `name` and `version` are what the `User-Agent` begins with; without a name it is that of the generated package.
+    `user_agent` replaces all of it, False leaves the HTTP library's own.
+    """
 
     url_prefix: str = ""
     auth: Auth | None = None
+    name: str = ""
+    version: str | None = None
+    user_agent: str | Literal[False] | None = None
 
 
 class Unsigned(NamedTuple):

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias, cast
 from ..base.errors import NetworkError
 from ..base.transport import URL_EXTENSION, ImpliedHeader, has_scheme, joined, public_url
 from .adapter import guard_of, merged_headers
+from .agent import Agent
 from .auth import Unsigned
 from .library import AnyClient, Library, RawHeaders, RawResponse
 from .limits import Guard
@@ -86,7 +87,14 @@ class Sender:
     """
 
     def __init__(
-        self, library: Library, given: AnyClient | None, base: str, limit: int | None, *, keeps_cookies: bool
+        self,
+        library: Library,
+        given: AnyClient | None,
+        base: str,
+        limit: int | None,
+        agent: Agent,
+        *,
+        keeps_cookies: bool,
     ) -> None:
         watch_loggers(library)
         self.library = library
@@ -95,6 +103,7 @@ class Sender:
         self.owns = given is None
         self.jar = CookieJar() if keeps_cookies else None
         self.limit = limit
+        self._agent = agent
         self._given = given
         self._base = base
         self._last: tuple[Any, Headers, bytes, bool, RawHeaders, dict[str, str] | None] | None = None
@@ -145,7 +154,7 @@ class Sender:
         last = self._last
         if last is None or last[2] != host or last[1] != own or last[3] is not implied or last[0] != default:
             check_values(own)
-            merged = merged_headers(self.library, default, own, host)
+            merged = merged_headers(self.library, self._agent, default, own, host)
             items = dict(merged) if merged.encoding == "ascii" else None
             self._last = last = default, dict(own), host, implied, merged, items
         return self.library.SentHeaders(last[4], last[5])

@@ -34,6 +34,7 @@ from .refusals import failed
 
 if TYPE_CHECKING:
     from ..base.transport import BlockingTransport
+    from .agent import Agent
     from .cancellation import TracedTransport
     from .library import AnyClient, AsyncClient, Client, Library, RawRequest, RawResponse
     from .order import Order
@@ -92,9 +93,16 @@ class SyncSender(Sender):
     """Carries orders out for blocking code: through the given client, never closed here, or one opened when needed."""
 
     def __init__(
-        self, library: Library, given: Client | None, base: str, limit: int | None, *, keeps_cookies: bool
+        self,
+        library: Library,
+        given: Client | None,
+        base: str,
+        limit: int | None,
+        agent: Agent,
+        *,
+        keeps_cookies: bool,
     ) -> None:
-        super().__init__(library, given, base, limit, keeps_cookies=keeps_cookies)
+        super().__init__(library, given, base, limit, agent, keeps_cookies=keeps_cookies)
         self._client = given
         self._lock = threading.Lock()
         _sync_senders.add(self)
@@ -162,9 +170,16 @@ class AsyncSender(Sender):
     """Carries orders out for asyncio: through the given client, or one for each loop, as connections belong to one."""
 
     def __init__(
-        self, library: Library, given: AsyncClient | None, base: str, limit: int | None, *, keeps_cookies: bool
+        self,
+        library: Library,
+        given: AsyncClient | None,
+        base: str,
+        limit: int | None,
+        agent: Agent,
+        *,
+        keeps_cookies: bool,
     ) -> None:
-        super().__init__(library, given, base, limit, keeps_cookies=keeps_cookies)
+        super().__init__(library, given, base, limit, agent, keeps_cookies=keeps_cookies)
         self._client = given
         self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, AsyncClient] = WeakKeyDictionary()
 

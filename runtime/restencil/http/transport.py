@@ -23,6 +23,7 @@ from ..base.transport import (
     public_url,
 )
 from .abort import SIGNAL_EXTENSION, AbortableRequest, unless_aborted
+from .agent import NOBODY, Agent
 from .cancellation import TracedTransport
 
 if TYPE_CHECKING:
@@ -61,6 +62,7 @@ class _HttpTransport(Transport):
         timeout: Duration | None,
         max_response_bytes: int | None,
         prepare: Prepare | None,
+        agent: Agent,
     ) -> None:
         self._given: Any = client
         self._http = _chosen(http)
@@ -79,6 +81,7 @@ class _HttpTransport(Transport):
         self.timeout = limit
         self.max_response_bytes = max_response_bytes
         self._prepare = prepare
+        self._agent = agent
         self._lock = threading.Lock()
         self._for_one_call = False
 
@@ -160,6 +163,7 @@ class SyncTransport(_HttpTransport, BlockingTransport):
         timeout: Duration | None = None,
         max_response_bytes: int | None = None,
         prepare: Prepare | None = None,
+        agent: Agent = NOBODY,
         scheduler: Scheduler | None = None,
         for_one_call: bool = False,
     ) -> None:
@@ -170,6 +174,7 @@ class SyncTransport(_HttpTransport, BlockingTransport):
             timeout=timeout,
             max_response_bytes=max_response_bytes,
             prepare=prepare,
+            agent=agent,
         )
         self._scheduler = scheduler
         self._sender: SyncSender | None = None
@@ -190,6 +195,7 @@ class SyncTransport(_HttpTransport, BlockingTransport):
                     self._given,
                     self.base_url,
                     self.max_response_bytes,
+                    self._agent,
                     keeps_cookies=self.keeps_cookies,
                 )
             return self._sender
@@ -246,6 +252,7 @@ class AsyncTransport(_HttpTransport, TracedTransport):
         timeout: Duration | None = None,
         max_response_bytes: int | None = None,
         prepare: Prepare | None = None,
+        agent: Agent = NOBODY,
     ) -> None:
         super().__init__(
             client,
@@ -254,6 +261,7 @@ class AsyncTransport(_HttpTransport, TracedTransport):
             timeout=timeout,
             max_response_bytes=max_response_bytes,
             prepare=prepare,
+            agent=agent,
         )
         self._sender: AsyncSender | None = None
 
@@ -272,6 +280,7 @@ class AsyncTransport(_HttpTransport, TracedTransport):
                     self._given,
                     self.base_url,
                     self.max_response_bytes,
+                    self._agent,
                     keeps_cookies=self.keeps_cookies,
                 )
             return self._sender

@@ -1,0 +1,230 @@
+"""Who asks: `User-Agent` by call, argument, HTTP client, spec, or what the library says of itself."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.libraries import httpx
+from tests.runtime.clients import Asked
+from tests.runtime.servers import Arrived, Reply, Server
+
+import restencil
+from blog import AsyncBlog, Blog
+from restencil import Api, AsyncController, Controller, RestEndpoint
+from restencil.http.agent import VERSION
+
+pytestmark = pytest.mark.network
+
+BOTH = pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
+PYTHON = f"python/{sys.version_info.major}.{sys.version_info.minor}"
+ITEM = RestEndpoint(url_prefix="http://case.test", path="/a")
+
+
+def own() -> str:
+    """What this library says of itself."""
+    return f"restencil/{VERSION} {PYTHON} {httpx.__name__}/{httpx.__version__}"
+
+
+def library_s() -> str:
+    """What the HTTP library says by itself."""
+    return str(httpx.Client().headers["user-agent"])
+
+
+def sent(
+    api: Api | None,
+    asynchronous: bool,
+    *,
+    endpoint: RestEndpoint[..., Any] = ITEM,
+    headers: Mapping[str, str] | None = None,
+    **options: Any,
+) -> str | None:
+    """The `User-Agent` that arrives; `headers` are those of the user's HTTP client."""
+    asked = Asked(headers=headers)
+
+    class Client(Controller):
+        _api = api
+
+    class AsyncClient(AsyncController):
+        _api = api
+
+    async def run() -> None:
+        async with AsyncClient(client=asked.asynchronous, **options) as client:
+            await client.fetch(endpoint)
+
+    if asynchronous:
+        asyncio.run(run())
+    else:
+        with Client(client=asked.sync, **options) as client:
+            client.fetch(endpoint)
+    found: str | None = asked.last.headers.get("user-agent")
+    return found
+
+
+NEWS = Api(name="news", version="1.2.0")
+
+
+@BOTH
+def test_package_version_library_python_and_http_library_by_themselves(asynchronous: bool) -> None:
+    """`news/1.2.0 restencil/… python/3.13 httpx/0.28.1`; without a version the name alone, without an API no name."""
+    assert sent(NEWS, asynchronous) == f"news/1.2.0 {own()}"
+    assert sent(Api(name="news"), asynchronous) == f"news {own()}"
+    assert sent(Api(name="news", version="1 β"), asynchronous) == f"news/1- {own()}"
+    assert sent(Api(), asynchronous) == own()
+    assert sent(None, asynchronous) == own()
+
+
+def test_a_generated_client_has_the_name_of_its_package() -> None:
+    """The golden package says none: it is where the class is from, also for a class derived from it."""
+
+    class Mine(Blog):
+        pass
+
+    asked = Asked(base_url="")
+    for kind in (Blog, Mine):
+        with kind(client=asked.sync, token="t") as blog:
+            blog.fetch(ITEM)
+        assert asked.last.headers["user-agent"] == f"blog {own()}"
+
+    async def run() -> None:
+        async with AsyncBlog(client=asked.asynchronous, token="t") as blog:
+            await blog.fetch(ITEM)
+
+    asyncio.run(run())
+    assert asked.last.headers["user-agent"] == f"blog {own()}"
+
+
+@BOTH
+def test_a_header_of_the_call_is_the_strongest(asynchronous: bool) -> None:
+    """Whatever the argument says."""
+    endpoint = ITEM.extend(request_init={"headers": {"user-agent": "call"}})
+    assert sent(NEWS, asynchronous, endpoint=endpoint, user_agent="argument") == "call"
+    assert sent(NEWS, asynchronous, endpoint=endpoint, user_agent=False) == "call"
+
+
+@BOTH
+def test_the_argument_stands_over_the_http_client_and_the_spec(asynchronous: bool) -> None:
+    """A text that the user gave this client."""
+    spec = Api(name="news", user_agent="spec")
+    assert sent(spec, asynchronous, user_agent="argument/1 (me)") == "argument/1 (me)"
+    assert sent(spec, asynchronous, user_agent="argument", headers={"User-Agent": "client"}) == "argument"
+    assert sent(Api(user_agent=False), asynchronous, user_agent="argument") == "argument"
+    assert sent(None, asynchronous, user_agent="argument") == "argument"
+
+
+@BOTH
+def test_what_the_user_set_on_the_http_client_stands_over_the_spec(asynchronous: bool) -> None:
+    """Any value but the library's default."""
+    spec = Api(name="news", user_agent="spec")
+    assert sent(spec, asynchronous, headers={"User-Agent": "client"}) == "client"
+    assert sent(NEWS, asynchronous, headers={"user-agent": "client"}) == "client"
+    assert sent(spec, asynchronous, headers={"User-Agent": library_s()}) == "spec"
+
+
+def test_a_client_whose_user_took_the_header_away_sends_none() -> None:
+    """That is no value of the library; the argument adds one again."""
+    asked = Asked()
+    del asked.sync.headers["User-Agent"]
+    Controller(client=asked.sync).fetch(ITEM)
+    assert "user-agent" not in asked.last.headers
+    Controller(client=asked.sync, user_agent="mine").fetch(ITEM)
+    assert asked.last.headers["user-agent"] == "mine"
+
+
+@BOTH
+def test_the_spec_stands_over_what_the_library_says_of_itself(asynchronous: bool) -> None:
+    """`user_agent: …` in it."""
+    assert sent(Api(name="news", version="1", user_agent="shop client/2"), asynchronous) == "shop client/2"
+
+
+@BOTH
+def test_false_leaves_the_http_library_s_own(asynchronous: bool) -> None:
+    """As argument, or in the spec; what the user set on the HTTP client stays, too."""
+    assert sent(NEWS, asynchronous, user_agent=False) == library_s()
+    assert sent(Api(user_agent="spec"), asynchronous, user_agent=False) == library_s()
+    assert sent(Api(name="news", user_agent=False), asynchronous) == library_s()
+    assert sent(NEWS, asynchronous, user_agent=False, headers={"User-Agent": "client"}) == "client"
+
+
+@BOTH
+def test_a_redirect_keeps_it_at_home_and_leaves_the_library_s_own_elsewhere(asynchronous: bool) -> None:
+    """Another origin is nobody whom the user asked."""
+
+    def handler(request: Arrived) -> Reply:
+        places = {"/home": "/there", "/away": f"{other.url}/there"}
+        place = places.get(request.target)
+        return Reply() if place is None else Reply(307, headers={"Location": place})
+
+    with Server() as other, Server(handler) as server:
+        for path in ("/home", "/away"):
+            endpoint = RestEndpoint(url_prefix=server.url, path=path)
+            if asynchronous:
+
+                async def run(endpoint: RestEndpoint[..., Any] = endpoint) -> None:
+                    async with AsyncController(user_agent="mine") as controller:
+                        await controller.fetch(endpoint)
+
+                asyncio.run(run())
+            else:
+                with Controller(user_agent="mine") as controller:
+                    controller.fetch(endpoint)
+        assert [request.headers["user-agent"] for request in server.arrived] == ["mine"] * 3
+        assert [request.headers["user-agent"] for request in other.arrived] == [library_s()]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a\r\nX: b", r"has a line break or another control character, which no header can have: 'a\\r\\nX: b'"),
+        ("a\tb", "has a line break or another control character, which no header can have: "),
+        ("größe", "has a character outside ASCII, which no header can have: 'größe'"),
+        (" a", "has space at its beginning or end, which no header can have: ' a'"),
+        ("", "is empty; give False for that of the HTTP library: ''"),
+    ],
+)
+@pytest.mark.parametrize("kind", [Controller, AsyncController])
+def test_one_that_no_header_can_have_is_an_error_of_the_constructor(kind: Any, text: str, message: str) -> None:
+    """ValueError, for the argument and for the spec's."""
+    with pytest.raises(ValueError, match=f"user_agent of {kind.__name__} {message}"):
+        kind(user_agent=text)
+
+    class Client(kind):  # type: ignore[misc]  # of either world
+        _api = Api(user_agent=text)
+
+    with pytest.raises(ValueError, match=f"user_agent of the API of Client {message}"):
+        Client()
+
+
+@pytest.mark.parametrize("kind", [Controller, AsyncController])
+def test_one_that_is_no_text_is_a_type_error(kind: Any) -> None:
+    """True says nothing."""
+    for value in (True, 7):
+        with pytest.raises(TypeError, match="is a text, or False for that of the HTTP library, not an? (bool|int)$"):
+            kind(user_agent=value)
+
+
+def test_a_call_without_a_controller_says_who_asks_as_well() -> None:
+    """There is no API then."""
+    asked = Asked()
+    RestEndpoint(url_prefix="http://case.test", path="/a", client=asked.sync)()
+    assert asked.last.headers["user-agent"] == own()
+
+
+def test_nothing_but_what_is_said_here_is_sent_along() -> None:
+    """No telemetry: no header beside those of the HTTP library and of the request, and no operating system."""
+    asked = Asked()
+    Controller(client=asked.sync).fetch(ITEM)
+    names = {"host", "accept", "accept-encoding", "connection", "user-agent"}
+    assert set(asked.last.headers) == names
+    assert sys.platform not in asked.last.headers["user-agent"]
+
+
+def test_the_version_is_that_of_the_distribution() -> None:
+    """It stands twice, so that no request has to look it up."""
+    project = tomllib.loads((Path(restencil.__file__).parents[2] / "pyproject.toml").read_text("utf-8"))
+    assert project["project"]["version"] == VERSION
