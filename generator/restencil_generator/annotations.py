@@ -130,7 +130,13 @@ def _sent_entity(type: d.EntityRef, scope: Scope, nested: bool) -> Alternatives:
         return (scope.sibling(home, body),)
     named = body is not None and type.name in scope.homes.nested
     part = scope.sibling(home, body) if body and named else scope.dict_of(scope.typing("Any"))
-    return part, *_read(type, scope), scope.builtin("int"), scope.builtin("str")
+    return part, *_read(type, scope), *_key_types(scope.spec.entities[type.name], scope)
+
+
+def _key_types(entity: d.Entity, scope: Scope) -> Alternatives:
+    """The type of the key that stands for an entity; none where several fields are its key."""
+    key = entity.field(entity.pk[0]) if len(entity.pk) == 1 else None
+    return () if key is None else tuple(part for part in _read(key.type, scope) if part != "None")
 
 
 def _keyed(type: d.Type, scope: Scope) -> Alternatives:

@@ -43,8 +43,8 @@ from restencil_generator.values import objects_in
 CONTEXT_VERSION: Final = 2
 """The version of what templates get (`Module` and all inside it). It grows when something is renamed or removed."""
 
-_DEPTH: Final = 8
-"""How deep the TypedDicts of entities may nest in bodies."""
+_REACH: Final = 50
+"""How many TypedDicts of entities a body may lead to, whether it holds them itself or one in it does."""
 
 _STUBS: Final = ('# mypy: disable-error-code="empty-body"', "# ruff: noqa: PIE790, RUF100")
 """What lets the bodies of methods be `...`: no one runs them, and type checkers read the signatures above.
@@ -569,9 +569,9 @@ def _error_doc(statuses: range) -> str:
 
 
 def _nested(spec: d.Spec) -> frozenset[str]:
-    """The entities whose bodies nest no deeper than a few levels, and in no ring.
+    """The entities whose bodies lead to no more than some others.
 
-    Type checkers follow TypedDicts that hold TypedDicts to the end; in a ring of some hundred they give up.
+    Type checkers follow TypedDicts that hold TypedDicts to the end; in a tangle of some hundred they give up.
     """
     inner = {
         name: {
@@ -582,10 +582,17 @@ def _nested(spec: d.Spec) -> frozenset[str]:
         }
         for name, entity in spec.entities.items()
     }
-    found: set[str] = set()
-    for _ in range(_DEPTH):
-        found |= {name for name, parts in inner.items() if parts <= found}
-    return frozenset(found)
+    return frozenset(name for name in inner if _reaches(name, inner, _REACH))
+
+
+def _reaches(name: str, inner: Mapping[str, set[str]], most: int) -> bool:
+    """Whether no more than `most` names are reached from a name."""
+    found, waiting = {name}, [name]
+    while waiting and len(found) <= most:
+        new = inner.get(waiting.pop(), set()) - found
+        found |= new
+        waiting += new
+    return len(found) <= most
 
 
 def _check_modules(spec: d.Spec) -> None:

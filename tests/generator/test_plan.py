@@ -7,6 +7,7 @@ import dataclasses
 import functools
 import importlib
 import itertools
+import json
 import re
 import sys
 import textwrap
@@ -648,7 +649,7 @@ def test_bodies_are_typed_and_described() -> None:
         'body_format="multipart"',
         "body=Point",
         'body=schema.Lazy("._entities:Other", __name__)',
-        "body: Sequence[OtherBody | Other | int | str]",
+        "body: Sequence[OtherBody | Other | int]",
     ):
         assert piece in text, text
 
@@ -683,24 +684,105 @@ def test_a_body_that_does_not_follow_from_the_schema_is_named() -> None:
     assert "body=dict,\n    )\n    def raw(" in text
 
 
-def test_bodies_nest_where_no_ring_is() -> None:
-    """A body holds the TypedDicts of related entities, but for rings and long chains: there any mapping will do."""
+def test_a_body_names_the_entities_in_it() -> None:
+    """By what can be sent of them, by an instance, or by the type of their key; in rings too."""
     text = made("""
         entities:
-          Leaf: {fields: {id: integer}}
-          Branch: {fields: {id: integer, leaf: Leaf, ring: Ring?}}
-          Tree: {fields: {id: integer, leaves: [Leaf]}}
-          Ring: {fields: {id: integer, next: Ring?, hidden: {type: Tree, read_only: true}}}
+          Leaf: {pk: code, fields: {code: uuid}}
+          Branch: {fields: {id: integer, leaf: Leaf, ring: Ring?, pair: Pair?}}
+          Tree: {fields: {id: integer, leaves: [Leaf], free: any, named: {values: any}}}
+          Ring: {fields: {id: string, next: Ring?, hidden: {type: Tree, read_only: true}}}
+          Pair: {pk: [a, b], fields: {a: integer, b: integer}}
         resources:
           rings: {path: /r/:id, schema: Ring}
           trees: {path: /t/:id, schema: Tree}
           branches: {path: /b/:id, schema: Branch}
-          leaves: {path: /l/:id, schema: Leaf}
+          leaves: {path: /l/:code, schema: Leaf}
         """)
-    assert "    leaf: LeafBody | Leaf | int | str\n" in text["branches.py"]
-    assert "    ring: dict[str, typing.Any] | Ring | int | str | None\n" in text["branches.py"]
-    assert "    leaves: Sequence[LeafBody | Leaf | int | str]\n" in text["trees.py"]
-    assert "    next: dict[str, typing.Any] | Ring | int | str | None\n" in text["rings.py"]
+    assert "    leaf: LeafBody | Leaf | uuid.UUID\n" in text["branches.py"]
+    assert "    ring: RingBody | Ring | str | None\n" in text["branches.py"]
+    assert "    pair: PairBody | Pair | None\n" in text["branches.py"]
+    assert "    leaves: Sequence[LeafBody | Leaf | uuid.UUID]\n" in text["trees.py"]
+    assert "    free: typing.Any\n    named: dict[str, typing.Any]\n" in text["trees.py"]
+    assert "    next: RingBody | Ring | str | None\n" in text["rings.py"]
+
+
+def test_bodies_that_lead_to_hundreds_of_others_take_any_mapping() -> None:
+    """Type checkers give up on tangles of them."""
+    entities = {f"E{n}": {"fields": {"id": "integer", "next": f"E{n + 1}?"}} for n in range(99)}
+    entities["E99"] = {"fields": {"id": "integer", "next": "E0?"}}
+    entities["Near"] = {"fields": {"id": "integer", "next": "E0?"}}
+    entities["Far"] = {"fields": {"id": "integer", "next": "Mere?"}}
+    entities["Mere"] = {"fields": {"id": "integer"}}
+    resources = {f"{name.lower()}s": {"path": f"/{name}/:id", "schema": name} for name in ("Near", "Far")}
+    text = made(f"entities: {json.dumps(entities)}\nresources: {json.dumps(resources)}\n")
+    assert "    next: dict[str, typing.Any] | E0 | int | None\n" in text["nears.py"]
+    assert "    next: MereBody | Mere | int | None\n" in text["fars.py"]
+
+
+@pytest.mark.parametrize(
+    ("paging", "type"),
+    [
+        ("pagination_field: page", "page: int"),
+        ("pagination_field: pageOffset", "pageOffset: int"),
+        ("pagination_field: at", "at: int | str"),
+        ("pagination_field: at, pagination: {style: page}", "at: int"),
+        ("pagination_field: at, pagination: {style: offset}", "at: int"),
+        ("pagination_field: at, pagination: {style: cursor, next: 'header:X-Next'}", "at: str"),
+        ("pagination_field: at, pagination: {style: cursor, next: last.made_at}", "at: datetime.datetime"),
+        ("pagination_field: at, pagination: {style: cursor, next: last.id}", "at: uuid.UUID"),
+        ("pagination_field: at, pagination: {style: cursor, next: last.owner.id}", "at: int"),
+        ("pagination_field: at, pagination: {style: cursor, next: last.free}", "at: str"),
+        ("pagination_field: page, pagination: {style: cursor, next: last.free}", "page: str"),
+        ("pagination_field: cursor, pagination: {style: link}", "cursor: str"),
+        ("pagination_field: page, pagination: {style: link}", "page: int"),
+        ("pagination_field: page, search_params: {page: 'string?'}", "page: str"),
+    ],
+)
+def test_a_page_is_named_by_what_it_is(paging: str, type: str) -> None:
+    """Page numbers and offsets are numbers; a cursor is text, or has the type of the field that it is taken from."""
+    text = made(f"""
+        entities:
+          Owner: {{fields: {{id: integer}}}}
+          Thing: {{fields: {{id: uuid, made_at: datetime, free: any, owner: Owner?}}}}
+        resources:
+          things: {{path: /t/:id, schema: Thing, members: [get_list, get_page], {paging}}}
+        """)["things.py"]
+    assert f"def _get_page(self, *, {type}) -> Sequence[Thing]" in text
+
+
+def test_a_cursor_in_the_answer_has_its_type_there() -> None:
+    """Where the answer is an object, the cursor's member says what it is."""
+    text = made("""
+        resources:
+          things:
+            path: /t/:id
+            schema: {entity: Thing, fields: {id: integer}}
+            members: [get_list, get_page]
+            pagination_field: at
+            pagination: {style: cursor, next: meta.next}
+            endpoints:
+              get_list: {schema: {object: {items: {collection: [Thing]}, meta: {object: {next: "integer?"}}}}}
+        """)["things.py"]
+    assert "def _get_page(self, *, at: int) -> " in text
+
+
+def test_a_path_parameter_has_the_type_of_its_field() -> None:
+    """Of `params`, else of the field of its name, at endpoints of one's own too; where neither is known, of both."""
+    text = made("""
+        resources:
+          things:
+            path: /shops/:shop/things/:id
+            schema: {entity: Thing, fields: {id: uuid, day: date, parts: [integer]}}
+            params: {shop: integer}
+            members: [get]
+            endpoints:
+              of_day: {path: "/things/:day/:parts/:other", schema: null}
+              copy: {method: POST, path: "/things/:id/copy", body: null}
+        """)["things.py"]
+    assert "def get(self, *, shop: int, id: uuid.UUID) -> Thing:" in text
+    assert "def copy(self, *, id: uuid.UUID) -> Thing:" in text
+    assert "day: datetime.date,\n        parts: int | str,\n        other: int | str,\n" in text
 
 
 def test_results_are_typed() -> None:
@@ -753,7 +835,7 @@ def test_returns_of_a_list_is_that_of_the_list_alone() -> None:
         """)["things.py"]
     assert "def get_list(self) -> Sequence[int]:" in text
     assert "def _push(self, *, body: ABody) -> A:" in text
-    assert "def _get_page(self, *, page: int | str) -> Sequence[A]:" in text
+    assert "def _get_page(self, *, page: int) -> Sequence[A]:" in text
 
 
 def test_docstrings_tell_of_parameters_that_are_described() -> None:

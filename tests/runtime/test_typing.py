@@ -15,7 +15,7 @@ from tests.patience import PATIENCE
 
 ROOT = Path(__file__).resolve().parents[2]
 TYPING = ROOT / "tests" / "typing"
-SOURCES = [str(ROOT / "runtime")]
+SOURCES = [str(ROOT / "runtime"), str(ROOT / "tests" / "golden")]
 
 Errors = dict[str, dict[int, list[str]]]
 """File name → line → messages."""

@@ -7,6 +7,9 @@ from typing import Any, assert_type
 
 from shapes import Article, Articles, AsyncBlog, Blog, Link, SearchResult, User
 
+from blog import Article as GeneratedArticle
+from blog import Blog as GeneratedBlog
+from feed import Feed
 from restencil import (
     AbortController,
     AsyncController,
@@ -82,6 +85,14 @@ async def asynchronous(blog: AsyncBlog) -> None:
     assert_type(await blog.fetch(Articles.get, id=1), Article)
     assert_type(blog.articles.get.cached(id=1), Article | None)
     assert_type(await Articles(blog).get(id=1), Article)
+
+
+def generated(blog: GeneratedBlog, feed: Feed) -> None:
+    author = blog.users.get(id=1)
+    blog.articles.create(body={"title": "t", "author": author, "comments": [1, {"author": {"username": "u"}}]})
+    blog.articles.create(body={"author": author.id, "tags": blog.articles.get(id=1).tags})
+    assert_type(blog.articles.get_list.get_page(cursor=1), Sequence[GeneratedArticle])
+    feed.items.get_list.get_page(cursor="next")
 
 
 def unbound() -> None:

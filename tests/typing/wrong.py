@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from shapes import Article, Articles, AsyncBlog, Blog, User
 
+from blog import Blog as GeneratedBlog
+from feed import Feed
 from restencil import Entity, RestEndpoint, RestGenerics, create_resource, field
 
 
@@ -35,6 +37,15 @@ def lists(blog: Blog, article: Article) -> None:
     blog.articles.get_list.get_page(cursor="c").clear()  # error: a page is read-only
     article.labels.append("x")  # error: a list of an entity is read-only
     blog.articles.create(body={"related": ["1"]})  # error: the key is a number
+
+
+def generated(blog: GeneratedBlog, feed: Feed) -> None:
+    blog.articles.get(id="1")  # error: the entity says a number
+    blog.articles.get_list.get_page(cursor="1")  # error: a cursor that is taken from a number
+    feed.items.get_list.get_page(cursor=1)  # error: a cursor is text
+    blog.articles.create(body={"author": "1"})  # error: the key of the author is a number
+    blog.articles.create(body={"author": {"name": "u"}})  # error: an author has no such field
+    blog.articles.create(body={"comments": [{"nope": 1}]})  # error: a comment has no such field
 
 
 def absent(blog: Blog) -> None:

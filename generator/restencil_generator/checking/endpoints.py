@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Any, Final, Protocol, cast
+from typing import Any, Protocol, cast
 
 from restencil_generator import declaration as d
-from restencil_generator.checking.paging import WrittenPagination, page_field, resolved_pagination
+from restencil_generator.checking.paging import ANY_TEXT, WrittenPagination, page_field, resolved_pagination
 from restencil_generator.checking.settings import Settings, first_given, joined_headers
 from restencil_generator.checking.types import Types
 from restencil_generator.errors import laid_over
@@ -438,9 +438,9 @@ class Family:
                 continue
             known = facts(field.type)
             if not known.in_path:
-                return _ANY_PATH_TYPE
+                return ANY_TEXT
             found[known.bare] = None
-        return d.AnyOf(tuple(found)) if len(found) > 1 else next(iter(found), _ANY_PATH_TYPE)
+        return d.AnyOf(tuple(found)) if len(found) > 1 else next(iter(found), ANY_TEXT)
 
     def _search_params(self, own: Written, path: d.Path, base: d.Endpoint) -> tuple[d.Field, ...]:
         in_path = {parameter.name for parameter in path.parameters}
@@ -468,7 +468,7 @@ class Family:
                     )
             return endpoint
         inherited = base.pagination_field.name if base.pagination_field is not None else None
-        field = page_field(types, own.given["pagination_field"] or inherited, endpoint.search_params)
+        field = page_field(types, own.given["pagination_field"] or inherited, endpoint.search_params, written, endpoint)
         self.paginations[endpoint.name] = written
         node = own.given.node("pagination_field") or self.resource.given.node("pagination_field")
         if field is not None and node is not None:
@@ -534,9 +534,6 @@ class Family:
                 hint = did_you_mean(name, names) or f"its members: {', '.join(sorted(names))}"
                 message = f"'examples' of {self.resource.what} names {quoted(name)}, which is no member of it"
                 self.types.report("unknown-endpoint", message, example.place, hint)
-
-
-_ANY_PATH_TYPE: Final = d.AnyOf((d.Scalar("string"), d.Scalar("integer")))
 
 
 def keep_lists_apart(resources: Mapping[str, d.Resource], entities: Mapping[str, d.Entity]) -> dict[str, d.Resource]:

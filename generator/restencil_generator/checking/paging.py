@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Mapping
+from typing import Final
 
 from restencil_generator import declaration as d
 from restencil_generator.checking.declared import Declared
@@ -12,6 +13,12 @@ from restencil_generator.names import python_name, wire_name
 from restencil_generator.problems import did_you_mean, quoted
 from restencil_generator.reading import Given
 from restencil_generator.tree import Node
+
+ANY_TEXT: Final = d.AnyOf((d.Scalar("string"), d.Scalar("integer")))
+"""The type of a parameter of which the spec says nothing."""
+
+_COUNTED: Final = ("page", "offset", "skip")
+"""The last words of the names of parameters that are numbers, where nothing else says so."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -53,15 +60,49 @@ def written_pagination(given: Given) -> WrittenPagination | None:
     )
 
 
-def page_field(declared: Declared, name: str | None, search_params: tuple[d.Field, ...]) -> d.Field | None:
-    """The field of the parameter that names a page, with the type of the search parameter of the same name."""
+def page_field(
+    declared: Declared,
+    name: str | None,
+    search_params: tuple[d.Field, ...],
+    written: WrittenPagination | None = None,
+    endpoint: d.Endpoint | None = None,
+) -> d.Field | None:
+    """The field of the parameter that names a page of an endpoint.
+
+    It has the type of the search parameter of the same name; else page numbers and offsets are integers, and a cursor
+    has the type of the field that it is taken from.
+    """
     if name is None:
         return None
     for field in search_params:
         if field.name == name:
             return dataclasses.replace(field, type=facts(field.type).bare, default=d.MISSING)
-    type = d.AnyOf((d.Scalar("string"), d.Scalar("integer")))
+    type = _page_type(declared, name, written, endpoint)
     return d.Field(name, python_name(name, "parameter"), wire_name(name, declared.wire), type)
+
+
+def _page_type(declared: Declared, name: str, written: WrittenPagination | None, endpoint: d.Endpoint | None) -> d.Type:
+    style = None if written is None else written.style
+    if style in ("page", "offset"):
+        return d.Scalar("integer")
+    if style == "cursor" and written is not None and endpoint is not None:
+        types = {facts(type).bare: None for type in _cursor_types(declared, written.next or "", endpoint)}
+        known = [type for type in types if facts(type).in_path]
+        return known[0] if len(known) == len(types) == 1 else d.Scalar("string")
+    if wire_name(name, "snake_case").rpartition("_")[2] in _COUNTED:
+        return d.Scalar("integer")
+    return ANY_TEXT if style is None else d.Scalar("string")
+
+
+def _cursor_types(declared: Declared, text: str, endpoint: d.Endpoint) -> list[d.Type]:
+    """The types of what stands where the cursor of the next page is taken from; none for a header."""
+    if text.startswith("header:"):
+        return []
+    steps, stand = _start(text, endpoint)
+    for name in steps:
+        fields = _fields_of(declared, stand)
+        stand = [field.type for field in fields or () if field.name == name]
+    return stand
 
 
 def resolved_pagination(
@@ -100,14 +141,28 @@ def _next(declared: Declared, text: str, key: str, node: Node, endpoint: d.Endpo
     assert endpoint.schema is not None
     if key == "next" and text.startswith("header:"):
         return d.Next("header", (text.removeprefix("header:"),))
-    names = text.split(".")
     path = _Path(f"'{key}' of {what} is {quoted(text)}", node, key)
-    if key == "next" and names[0] == "last" and len(names) > 1:
-        collection = endpoint.collection
-        start = [collection.of.item] if collection is not None else []
-        return d.Next("last", tuple(_step(declared, names[1:], start, path, strict)))
+    if key == "next" and _is_last(text):
+        return d.Next("last", tuple(_step(declared, *_start(text, endpoint), path, strict)))
+    return d.Next("response", tuple(_step(declared, text.split("."), _answer(endpoint), path, strict)))
+
+
+def _is_last(text: str) -> bool:
+    """Whether a path begins at the last item of a page."""
+    return text.startswith("last.")
+
+
+def _start(text: str, endpoint: d.Endpoint) -> tuple[list[str], list[d.Type]]:
+    """The steps of a path to the next page, and the types of what stands where it begins."""
+    if not _is_last(text):
+        return text.split("."), _answer(endpoint)
+    collection = endpoint.collection
+    return text.split(".")[1:], [collection.of.item] if collection is not None else []
+
+
+def _answer(endpoint: d.Endpoint) -> list[d.Type]:
     schema = endpoint.schema.of if isinstance(endpoint.schema, d.PageOf) else endpoint.schema
-    return d.Next("response", tuple(_step(declared, names, [schema], path, strict)))
+    return [] if schema is None else [schema]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

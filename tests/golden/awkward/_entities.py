@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import builtins
 import typing as _typing
 
 import restencil
@@ -35,5 +34,5 @@ class DerivedBody(_typing.TypedDict, total=False):
 
     id: int
     kind: _typing.Literal['it\'s "derived"']
-    self: builtins.dict[str, _typing.Any] | Derived | int | str | None
+    self: DerivedBody | Derived | int | None
     cls: str

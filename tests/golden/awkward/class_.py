@@ -151,7 +151,7 @@ class Klass(
     def _get_page(
         _self,
         *,
-        import_: builtins.int | builtins.str,
+        import_: builtins.int,
         list: Sequence[builtins.str] | None = None,
         self: builtins.str | None = None,
         body_: builtins.str | None = None,

@@ -65,8 +65,8 @@ class CallableBody(_typing.TypedDict, total=False):
     Atlas: AtlasBody | _Atlas
     scores: Sequence[int | None] | None
     votes: _builtins.dict[str, int | None] | None
-    Callable: _builtins.dict[str, _typing.Any] | _Callable | int | str | None
-    others: Sequence[_builtins.dict[str, _typing.Any] | _Callable | int | str]
+    Callable: CallableBody | _Callable | int | None
+    others: Sequence[CallableBody | _Callable | int]
 
 
 class GetattrPushBody(_typing.TypedDict):

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import builtins
 import typing as _typing
 from collections.abc import Sequence
 
@@ -32,8 +31,8 @@ class CBody(_typing.TypedDict, total=False):
     """What can be sent of `C`: any of these."""
 
     id: int
-    C: builtins.dict[str, _typing.Any] | _C | int | str | None
-    next: builtins.dict[str, _typing.Any] | _C | int | str | None
+    C: CBody | _C | int | None
+    next: CBody | _C | int | None
 
 
 class Importlib(

@@ -29,4 +29,4 @@ class CommentBody(typing.TypedDict, total=False):
     """What can be sent of `Comment`: any of these."""
 
     body: str
-    author: UserBody | User | int | str
+    author: UserBody | User | int

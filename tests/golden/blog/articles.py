@@ -43,10 +43,10 @@ class ArticleBody(typing.TypedDict, total=False):
 
     title: str
     status: Status
-    author: UserBody | User | int | str
+    author: UserBody | User | int
     tags: Sequence[str]
     views: dict[str, int]
-    comments: Sequence[CommentBody | Comment | int | str]
+    comments: Sequence[CommentBody | Comment | int]
 
 
 class ArticlesSearchResult(typing.TypedDict):
@@ -80,7 +80,7 @@ class Articles(
     def _get_page(
         self,
         *,
-        cursor: int | str,
+        cursor: int,
         author: str | None = None,
         order_by: str | None = None,
     ) -> Sequence[Article]: ...

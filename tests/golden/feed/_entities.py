@@ -110,7 +110,7 @@ class AccountBody(typing.TypedDict, total=False):
     handle: str
     bio: str | None
     followers: int
-    pinned: dict[str, typing.Any] | Post | int | str | Link | None
+    pinned: PostBody | Post | str | LinkBody | Link | None
 
 
 class LinkPreview(typing.TypedDict):
@@ -127,7 +127,7 @@ class LinkBody(typing.TypedDict, total=False):
     id: str
     type: typing.Literal["link"]
     posted_at: datetime.datetime
-    author: dict[str, typing.Any] | Account | int | str
+    author: AccountBody | Account | int
     reactions: dict[str, Reaction]
     url: str
     preview: LinkPreview | None
@@ -139,7 +139,7 @@ class PollBody(typing.TypedDict, total=False):
     id: str
     type: typing.Literal["poll"]
     posted_at: datetime.datetime
-    author: dict[str, typing.Any] | Account | int | str
+    author: AccountBody | Account | int
     reactions: dict[str, Reaction]
     question: str
     options: Sequence[str]
@@ -152,7 +152,7 @@ class PostBody(typing.TypedDict, total=False):
     id: str
     type: typing.Literal["post"]
     posted_at: datetime.datetime
-    author: dict[str, typing.Any] | Account | int | str
+    author: AccountBody | Account | int
     reactions: dict[str, Reaction]
     text: str
-    replies: Sequence[dict[str, typing.Any] | Post | int | str]
+    replies: Sequence[PostBody | Post | str]

@@ -80,7 +80,7 @@ class Items(
     def _get_page(
         self,
         *,
-        cursor: int | str,
+        cursor: str,
         author: int | None = None,
         order_by: str = "newest",
     ) -> Sequence[Post | Link | Poll]: ...

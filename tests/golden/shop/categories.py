@@ -32,7 +32,7 @@ class CategoryBody(typing.TypedDict, total=False):
 
     slug: str
     name: str
-    parent: dict[str, typing.Any] | Category | int | str | None
+    parent: CategoryBody | Category | str | None
 
 
 class Categories(
@@ -58,7 +58,7 @@ class Categories(
     def _get_page(
         self,
         *,
-        offset: int | str,
+        offset: int,
         limit: int | None = None,
     ) -> Sequence[Category]: ...
 

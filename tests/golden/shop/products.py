@@ -20,7 +20,7 @@ from ._objects import Money, Package
 if typing.TYPE_CHECKING:
     from ._enums import Currency
     from ._objects import MoneyBody, PackageBody
-    from .categories import Category
+    from .categories import Category, CategoryBody
 
 __all__ = [
     "Product",
@@ -78,13 +78,13 @@ class ProductBody(typing.TypedDict, total=False):
     sku: str
     name: str
     price: MoneyBody | Money
-    category: dict[str, typing.Any] | Category | int | str | None
+    category: CategoryBody | Category | str | None
     package: PackageBody | Package
     released: datetime.date
     opens_at: datetime.time
     rating: float
     stock: dict[str, int]
-    related: Sequence[dict[str, typing.Any] | Product | int | str]
+    related: Sequence[ProductBody | Product | int]
     extra: typing.Any
     legacy_code: str | None
 
@@ -194,7 +194,7 @@ class Products(
     def _get_page(
         self,
         *,
-        page: int | str,
+        page: int,
         category: str | None = None,
         in_stock: bool = True,
         currencies: Sequence[Currency] | None = None,
@@ -326,7 +326,7 @@ class Products(
         self,
         *,
         words: int | str,
-        cursor: int | str,
+        cursor: str,
         category: str | None = None,
         in_stock: bool = True,
         currencies: Sequence[Currency] | None = None,

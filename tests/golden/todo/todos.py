@@ -50,12 +50,7 @@ class Todos(
 
     def _push(self, *, body: TodoBody, done: bool | None = None) -> Todo: ...
 
-    def _get_page(
-        self,
-        *,
-        page: int | str,
-        done: bool | None = None,
-    ) -> Sequence[Todo]: ...
+    def _get_page(self, *, page: int, done: bool | None = None) -> Sequence[Todo]: ...
 
     @restencil.rest_list(push=_push, get_page=_get_page, pagination_field="page")
     def get_list(self, *, done: bool | None = None) -> Sequence[Todo]:
