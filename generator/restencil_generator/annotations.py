@@ -149,8 +149,12 @@ def _keyed(type: d.Type, scope: Scope) -> Alternatives:
             return (scope.dict_of(" | ".join(_keyed(of, scope))),)
         case d.CollectionOf(of):
             return _keyed(of, scope)
+        case d.EntityRef(name):
+            return *_read(type, scope), *_key_types(scope.spec.entities[name], scope)
+        case d.UnionOf(choices):
+            return _either(_keyed(d.EntityRef(choice.entity), scope) for choice in choices)
         case _:
-            return (*_read(type, scope), scope.builtin("int"), scope.builtin("str"))
+            return _read(type, scope)
 
 
 def _or_none(found: Alternatives, scope: Scope) -> Alternatives:
