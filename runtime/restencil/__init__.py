@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from . import schema
     from .base.abort import AbortController, AbortSignal
     from .base.bodies import Form, Multipart
+    from .base.durations import Timeout
     from .base.errors import (
         AbortError,
         AbortOptimistic,
@@ -114,6 +115,7 @@ __all__ = [
     "StreamedResponse",
     "SubscriptionManager",
     "ThreadScheduler",
+    "Timeout",
     "TimeoutExceededError",
     "UnexpectedContentError",
     "always_soft",
@@ -162,6 +164,7 @@ _MODULES: Final[dict[str, str]] = {
     "MissingParameterError": "base.errors",
     "NetworkError": "base.errors",
     "ConnectionFailedError": "base.errors",
+    "Timeout": "base.durations",
     "TimeoutExceededError": "base.errors",
     "ParseError": "base.errors",
     "PathTemplateError": "base.errors",

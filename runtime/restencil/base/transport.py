@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Coroutine, Mapping, MutableMapping
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+if TYPE_CHECKING:
+    from .durations import Timeout
 
 URL_EXTENSION: Final = "restencil_url"
 """The extension of a response that holds its URL without what must not be shown."""
@@ -122,7 +125,9 @@ class Transport:
 class BlockingTransport(Transport):
     """A transport whose requests block the thread until the response is there."""
 
-    def send(self, url: str, init: Mapping[str, Any], *, timeout: float | None = None, stream: bool = False) -> Any:
+    def send(
+        self, url: str, init: Mapping[str, Any], *, timeout: float | Timeout | None = None, stream: bool = False
+    ) -> Any:
         """Sends what `init` says and returns the response, its body read unless `stream`.
 
         Raises NetworkError for a final status outside 200–299 (`status` is it) and for any failure on the way (500),
@@ -138,7 +143,7 @@ class AwaitingTransport(Transport):
     """A transport of asyncio: what waits is awaited."""
 
     def send(
-        self, url: str, init: Mapping[str, Any], *, timeout: float | None = None, stream: bool = False
+        self, url: str, init: Mapping[str, Any], *, timeout: float | Timeout | None = None, stream: bool = False
     ) -> Coroutine[Any, Any, Any]:
         """Sends what `init` says; the coroutine gives the response, its body read unless `stream`.
 

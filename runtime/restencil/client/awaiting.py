@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
     from collections.abc import Coroutine, Sequence
 
-    from ..base.durations import Duration
+    from ..base.durations import Duration, Timeout
     from ..base.scheduler import Handle
     from ..base.steps import Steps
     from ..base.transport import AwaitingClient
@@ -46,7 +46,7 @@ class AwaitingCore(Core):
         client: AwaitingClient | None,
         http: str | None,
         base_url: str,
-        timeout: Duration | None,
+        timeout: Duration | Timeout | None,
         max_response_bytes: int | None,
         agent: Agent,
     ) -> None:

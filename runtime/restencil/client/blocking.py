@@ -17,7 +17,7 @@ from .in_flight import InFlight
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..base.durations import Duration
+    from ..base.durations import Duration, Timeout
     from ..base.scheduler import Handle, Scheduler
     from ..base.steps import Steps
     from ..base.transport import BlockingClient
@@ -44,7 +44,7 @@ class BlockingCore(Core):
         client: BlockingClient | None,
         http: str | None,
         base_url: str,
-        timeout: Duration | None,
+        timeout: Duration | Timeout | None,
         max_response_bytes: int | None,
         agent: Agent,
     ) -> None:

@@ -31,7 +31,7 @@ from .blocking import BlockingCore
 from .core import refuse_empty
 
 if TYPE_CHECKING:
-    from ..base.durations import Duration
+    from ..base.durations import Duration, Timeout
     from ..base.transport import AwaitingClient, BlockingClient
     from ..cache.actions import Action
     from ..cache.explanation import Explanation
@@ -289,7 +289,7 @@ class Controller(AnyController, Blocking):
     base_url            where relative URLs lead
     managers            default: a NetworkManager and a SubscriptionManager
     retries             tries after the first for requests that may be repeated: a number, or `Retries`; None: none
-    timeout             milliseconds, "30s", or a timedelta; None leaves it to the client
+    timeout             milliseconds, "30s", a timedelta, or a Timeout; None leaves it to the client
     max_response_bytes  limit of a response body after decompression, and so, twice over, of the memory that it takes;
                         None: 256 MB for one that is read whole, and none for a stream
     token, url_prefix   for clients of one API (`_api`), which generated ones are: the secret, or a function that
@@ -316,7 +316,7 @@ class Controller(AnyController, Blocking):
         base_url: str = "",
         managers: Sequence[Manager] | None = None,
         retries: int | Retries | None = None,
-        timeout: Duration | None = None,
+        timeout: Duration | Timeout | None = None,
         max_response_bytes: int | None = None,
     ) -> None:
         core = BlockingCore(
@@ -452,7 +452,7 @@ class AsyncController(AnyController, Awaiting):
         base_url: str = "",
         managers: Sequence[Manager] | None = None,
         retries: int | Retries | None = None,
-        timeout: Duration | None = None,
+        timeout: Duration | Timeout | None = None,
         max_response_bytes: int | None = None,
     ) -> None:
         # Blocking code does without it, and without asyncio.

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from ..base.abort import AbortSignal
+    from ..base.durations import Timeout
     from .bound import AsyncBoundEndpoint, BoundEndpoint
     from .typing import Awaiting, Binder, Blocking
 
@@ -100,7 +101,7 @@ class Endpoint(Generic[P, R]):
     follow_see_other: bool | None
     signal: AbortSignal | None
     content: str | None
-    timeout: float | None
+    timeout: float | Timeout | None
     data_expiry_length: float | None
     error_expiry_length: float | None
     poll_frequency: float | None

@@ -22,6 +22,7 @@ from .options import BODILESS
 from .payloads import presumed
 
 if TYPE_CHECKING:
+    from ..base.durations import Timeout
     from ..base.transport import AwaitingTransport
     from .plan import Plan
 
@@ -53,7 +54,7 @@ class Lifecycle(Protocol):
     @property
     def signal(self) -> Any: ...
     @property
-    def timeout(self) -> float | None: ...
+    def timeout(self) -> float | Timeout | None: ...
     @property
     def content(self) -> str | None: ...
     @property

@@ -12,6 +12,7 @@ from typing import Any, Final, cast
 from urllib.parse import urlencode
 
 from ..base.bodies import BodyStart
+from ..base.durations import Timeout, seconds_by_step
 from ..base.transport import ImpliedHeader
 from .agent import Agent
 from .codings import accepted
@@ -162,12 +163,12 @@ def request_of_failure(library: Library, error: BaseException) -> RawRequest | N
     return getattr(error, "_request", None) if isinstance(error, library.RequestError) else None
 
 
-def request_extensions(timeout: float | None) -> dict[str, Any]:
+def request_extensions(client: AnyClient, timeout: float | Timeout | None) -> dict[str, Any]:
     """The extensions of a request that has a timeout of its own, in milliseconds."""
     if timeout is None:
         return {}
-    seconds = timeout / 1000
-    return {"timeout": {"connect": seconds, "read": seconds, "write": seconds, "pool": seconds}}
+    usual = client.timeout.as_dict() if isinstance(timeout, Timeout) else {}
+    return {"timeout": seconds_by_step(timeout, usual)}
 
 
 def complete_request(

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from http.cookiejar import CookieJar
 from typing import Any, TypeAlias, cast
 
+from ..base.durations import Timeout, whole_of
 from ..base.errors import NetworkError
 from ..base.transport import URL_EXTENSION, ImpliedHeader, has_scheme, joined, public_url
 from .adapter import guard_of, merged_headers
@@ -26,7 +27,7 @@ def headers_in(init: Mapping[str, Any]) -> Headers:
 
 
 class Order:
-    """What is to be sent, and how; `timeout` is in milliseconds, `sender` the one that carries it out.
+    """What is to be sent, and how; `timeout` is in milliseconds or a Timeout, `sender` the one that carries it out.
 
     `public` is the URL for messages, `shown` the same where it is another one than `url`, else None. `lacking` says
     that it goes without the credential that its API asks for.
@@ -42,7 +43,7 @@ class Order:
         shown: str | None,
         init: Mapping[str, Any],
         headers: Headers,
-        timeout: float | None,
+        timeout: float | Timeout | None,
         stream: bool,
     ) -> None:
         self.sender = sender
@@ -54,7 +55,8 @@ class Order:
         self.timeout = timeout
         self.stream = stream
         self.lacking = ""
-        self.deadline = None if timeout is None else time.monotonic() + timeout / 1000
+        whole = None if timeout is None else whole_of(timeout)
+        self.deadline = None if whole is None else time.monotonic() + whole / 1000
 
     def guard(self, response: RawResponse, *, whole: bool = True) -> None:
         """The body of this response is read within the limits of the order from now on, whoever reads it.
@@ -118,7 +120,7 @@ class Sender:
         url: str,
         init: Mapping[str, Any],
         prepared: tuple[str, Headers] | Unsigned | None,
-        timeout: float | None,
+        timeout: float | Timeout | None,
         stream: bool,
     ) -> Order:
         """The order for what an endpoint made; `prepared` are the URL and the headers that are really sent.

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 from ..base.bodies import not_repeated
+from ..base.durations import limit_of
 from ..base.errors import ConnectionFailedError, NetworkError, TimeoutExceededError
 from ..base.transport import public_url
 from .adapter import bad_redirect, is_broken_connection, overdue_step
@@ -13,6 +14,7 @@ from .disclosure import hide_sent
 from .library import NOT_REPEATED
 
 if TYPE_CHECKING:
+    from ..base.durations import Timeout
     from .library import RawRequest, RawResponse
     from .order import Order
 
@@ -40,11 +42,12 @@ def first_line(response: Any) -> str:
     return "".join(character for character in line if character.isprintable())[:_LINE_LENGTH]
 
 
-def failure(asked: str, url: str, limit: float | None, error: BaseException) -> NetworkError:
-    """What a failure on the way is raised as; `limit` is the timeout in milliseconds."""
+def failure(asked: str, url: str, timeout: float | Timeout | None, error: BaseException) -> NetworkError:
+    """What a failure on the way is raised as; `timeout` is in milliseconds."""
     reason = str(error) or type(error).__name__
     step = overdue_step(error)
     if step is not None:
+        limit = limit_of(timeout, step)
         within = "in time" if limit is None else f"within {limit:g} ms"
         return TimeoutExceededError(f"{asked}: no answer {within} ({step}): {reason}", url=url)
     if is_broken_connection(error):

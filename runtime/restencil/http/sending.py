@@ -61,7 +61,7 @@ def _first_request(client: AnyClient, order: Order) -> RawRequest:
         with_client_params(client, url),
         order.sender.headers(client, order.headers, url.host_header),
         init.get("body"),
-        request_extensions(order.timeout),
+        request_extensions(client, order.timeout),
     )
     give_cookies(client, order, request, at_home=True)
     return request

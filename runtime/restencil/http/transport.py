@@ -11,7 +11,7 @@ import threading
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
-from ..base.durations import milliseconds, refuse_other, timeout_of
+from ..base.durations import Timeout, timeout_of
 from ..base.steps import Outcome
 from ..base.transport import (
     AwaitingClient,
@@ -59,7 +59,7 @@ class _HttpTransport(Transport):
         *,
         http: str | None,
         base_url: str,
-        timeout: Duration | None,
+        timeout: Duration | Timeout | None,
         max_response_bytes: int | None,
         prepare: Prepare | None,
         agent: Agent,
@@ -70,15 +70,10 @@ class _HttpTransport(Transport):
             from .library import check_client
 
             check_client(client, blocking=isinstance(self, BlockingTransport))
-        limit: float | None = timeout_of(timeout, "timeout")
-        if limit is not None:
-            refuse_other(limit, "timeout")
-        if limit is not None and limit <= 0:
-            raise ValueError(f"timeout is a positive number of milliseconds, not {timeout!r}")
         if max_response_bytes is not None and max_response_bytes < 0:
             raise ValueError(f"max_response_bytes is not negative: {max_response_bytes!r}")
         self.base_url = str(base_url)
-        self.timeout = limit
+        self.timeout: float | Timeout | None = None if timeout is None else timeout_of(timeout, "timeout")
         self.max_response_bytes = max_response_bytes
         self._prepare = prepare
         self._agent = agent
@@ -96,12 +91,11 @@ class _HttpTransport(Transport):
 
         return library_named(self._http) if self._given is None else library_of(self._given)
 
-    def _limit(self, init: Mapping[str, Any], timeout: float | None) -> float | None:
+    def _limit(self, init: Mapping[str, Any], timeout: float | Timeout | None) -> float | Timeout | None:
         """The timeout of a request: its own, that of the endpoint, or that of the transport."""
         own: Any = init.get("timeout")
-        if own is not None and type(own) not in (int, float):
-            own = milliseconds(own, "timeout of request_init")
-            refuse_other(own, "timeout of request_init")
+        if own is not None:
+            own = timeout_of(own, "timeout of request_init")
         return own if own is not None else timeout if timeout is not None else self.timeout
 
     def read(self, response: Any, error: RuntimeError) -> bytes | Awaitable[bytes]:
@@ -160,7 +154,7 @@ class SyncTransport(_HttpTransport, BlockingTransport):
         *,
         http: str | None = None,
         base_url: str = "",
-        timeout: Duration | None = None,
+        timeout: Duration | Timeout | None = None,
         max_response_bytes: int | None = None,
         prepare: Prepare | None = None,
         agent: Agent = NOBODY,
@@ -201,7 +195,7 @@ class SyncTransport(_HttpTransport, BlockingTransport):
             return self._sender
 
     def send(
-        self, url: str, init: Mapping[str, Any], *, timeout: float | None = None, stream: bool = False
+        self, url: str, init: Mapping[str, Any], *, timeout: float | Timeout | None = None, stream: bool = False
     ) -> RawResponse:
         """Sends what `init` says and returns the response, its body read unless `stream`.
 
@@ -249,7 +243,7 @@ class AsyncTransport(_HttpTransport, TracedTransport):
         *,
         http: str | None = None,
         base_url: str = "",
-        timeout: Duration | None = None,
+        timeout: Duration | Timeout | None = None,
         max_response_bytes: int | None = None,
         prepare: Prepare | None = None,
         agent: Agent = NOBODY,
@@ -286,7 +280,7 @@ class AsyncTransport(_HttpTransport, TracedTransport):
             return self._sender
 
     def send(
-        self, url: str, init: Mapping[str, Any], *, timeout: float | None = None, stream: bool = False
+        self, url: str, init: Mapping[str, Any], *, timeout: float | Timeout | None = None, stream: bool = False
     ) -> Coroutine[Any, Any, RawResponse]:
         """Sends what `init` says; the coroutine gives the response, its body read unless `stream`.
 
@@ -302,7 +296,7 @@ class AsyncTransport(_HttpTransport, TracedTransport):
         return sender.carry_out(sender.order(url, init, None, self._limit(init, timeout), stream), self)
 
     async def _send_prepared(
-        self, url: str, init: Mapping[str, Any], limit: float | None, stream: bool, signal: AbortSignal | None
+        self, url: str, init: Mapping[str, Any], limit: float | Timeout | None, stream: bool, signal: AbortSignal | None
     ) -> RawResponse:
         prepared: tuple[str, Headers] | Unsigned | None = None
         if self._prepare is not None:
