@@ -112,6 +112,12 @@ class Unsubscribe(_OfRequest):
     request: Request
 
 
+class Hear(Struct):
+    """A change was answered through another store of the same client: what it did there is stale here, or gone."""
+
+    answer: SetResponse
+
+
 class Collect(Struct):
     """Entities and keys that no one holds are deleted in place, without notification."""
 
@@ -130,5 +136,6 @@ Action: TypeAlias = (
     | Reset
     | Subscribe
     | Unsubscribe
+    | Hear
     | Collect
 )

@@ -5,7 +5,8 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
+from copy import copy
+from typing import TYPE_CHECKING, Any, Final, Protocol, Self, TypeVar
 
 from ..base.durations import milliseconds
 from .actions import Collect
@@ -68,6 +69,10 @@ class ImmortalGCPolicy:
     def attach(self, store: Collected, /) -> None:
         """The store that this policy serves; a policy serves one."""
 
+    def another(self) -> Self:
+        """A policy of the same kind, with the same settings, that serves no store yet."""
+        return copy(self)
+
     def dropped(self, keys: Iterable[str], entities: Iterable[Cell], /) -> None:
         """No one holds these keys and entities any more."""
 
@@ -94,12 +99,21 @@ class GCPolicy(ImmortalGCPolicy):
             )
         self.interval = every
         self.expiry_multiplier = expiry_multiplier
-        self._end_of = expires_at or self._end_of_life
+        self._expires_at = expires_at
+        self._begin()
+
+    def _begin(self) -> None:
         self._store: Collected | None = None
         self._keys: set[str] = set()
         self._entities: set[Cell] = set()
         self._timer: Handle | None = None
         self._lock = threading.Lock()
+
+    def another(self) -> Self:
+        """A policy with the same settings that serves no store yet."""
+        made = copy(self)
+        made._begin()
+        return made
 
     def attach(self, store: Collected, /) -> None:
         """The store that this policy serves; RuntimeError for a second one."""
@@ -137,7 +151,7 @@ class GCPolicy(ImmortalGCPolicy):
             times = times_of(place)
             if times is None or store is None or store.is_held(place):
                 candidates.discard(place)
-            elif self._end_of(times) < now:
+            elif (self._expires_at or self._end_of_life)(times) < now:
                 candidates.discard(place)
                 over.append(place)
         return over

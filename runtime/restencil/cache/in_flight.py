@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .request import Identity
 
 
 class RequestsInFlight:
@@ -14,8 +17,8 @@ class RequestsInFlight:
     __slots__ = ("by_id", "joinable", "mutations", "refreshes")
 
     def __init__(self) -> None:
-        self.joinable: dict[tuple[str, str], Any] = {}
-        """Those that another fetch can join, by key and URL."""
+        self.joinable: dict[Identity, Any] = {}
+        """Those that another fetch can join, by what sets requests apart."""
         self.by_id: dict[int, Any] = {}
         """All of them, by the id of their fetch."""
         self.mutations: set[int] = set()

@@ -15,6 +15,7 @@ from ..schema.collection import Adder, identity_of_text
 from ..schema.containers import Choice
 from ..schema.entity import EntitySchema, usable_pk
 from ..schema.stored import record_of
+from .request import own_args
 from .tables import Tables
 
 if TYPE_CHECKING:
@@ -222,5 +223,6 @@ def _expire(writer: Normalization, test: Callable[[str], bool]) -> None:
 
 
 def _params(request: Request) -> Mapping[str, Any]:
-    first = request.args[0] if request.args else None
-    return first if is_mapping(first) and not (len(request.args) == 1 and request.rules.has_body) else {}
+    args = own_args(request.args)
+    first = args[0] if args else None
+    return first if is_mapping(first) and not (len(args) == 1 and request.rules.has_body) else {}

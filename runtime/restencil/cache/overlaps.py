@@ -48,7 +48,7 @@ class Overlaps:
 
     def matters(self, started: int, *, is_change: bool) -> bool:
         """Whether it has to be known what an answer to this fetch brings; as a rule nothing else is in flight."""
-        if not self.are_watched:
+        if not self.are_watched and not self._changed:
             return False
         if self._changed or (is_change and self._read):
             return True

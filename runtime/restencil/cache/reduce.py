@@ -14,6 +14,7 @@ from ..base.lazy import logger
 from ..base.twins import kept
 from ..base.values import (
     DICT,
+    INVALID,
     LIST,
     MAPPING,
     SCALARS,
@@ -43,6 +44,7 @@ from .normalize import Normalization
 from .normalize_compiled import CompiledNormalization, normalization
 from .overlaps import Arrival
 from .reading import INFINITE
+from .request import own_args
 from .snapshot import Snapshot
 from .tables import Change, KeyMeta, Stamp, Tables
 
@@ -52,6 +54,10 @@ if TYPE_CHECKING:
     from .lookup import Lookup
     from .request import Request
     from .tables import State
+
+
+_BEFORE_ALL: Final = -1
+"""The start of a fetch that is none of this store's: it overlaps with all that are in flight."""
 
 
 def fetch(lookup: Lookup, action: actions.Fetch) -> Effects:
@@ -228,6 +234,38 @@ def subscription(lookup: Lookup, action: actions.Subscribe | actions.Unsubscribe
     return effects
 
 
+def hear(lookup: Lookup, action: actions.Hear) -> Effects:
+    """What an answer through another store would have written here is stale from now on; what it deleted is gone.
+
+    It gives whether anything was there. An answer to a request that is under way here may be of before or after it, so
+    what both of them bring is in doubt.
+    """
+    contents, answer = lookup.contents, action.answer
+    base, request = contents.base, answer.request
+    effects = Effects()
+    effects.is_told = False
+    effects.value = False
+    try:
+        with contents.hooks:
+            heard = _normalized(base, request, answer.response, answer.meta).change
+    except Exception as error:
+        logger.debug("%s: what it changed is not known in another store of the client: %s", request.key, error)
+        return effects
+    effects.change = change = Change(base, heard.times)
+    known = [cell for cell in heard.cells() if base.get(*cell) is not UNDEFINED]
+    for table, pk in heard.cells():
+        if heard.get(table, pk) is INVALID:
+            change.write(table, pk, INVALID, change.times)
+    effects.doubtful = [cell for cell in known if heard.get(*cell) is not INVALID]
+    for key in {**heard.key_metas, **heard.results}:
+        meta = None if key == request.key else base.key_meta(key)
+        if meta is not None:
+            change.key_metas[key] = meta.with_expiry(1)
+    effects.is_told = effects.value = bool(known or change.key_metas)
+    effects.arrival = Arrival(_BEFORE_ALL, contents.next_id(), is_change=True, change=heard)
+    return effects
+
+
 def collect(lookup: Lookup, action: actions.Collect) -> Effects:
     """What no one holds goes; a reader may have come since the policy looked."""
     is_held = lookup.contents.retention.is_held
@@ -251,6 +289,7 @@ REDUCERS: Final[Mapping[type, Callable[[Lookup, Any], Effects]]] = {
     actions.Reset: reset,
     actions.Subscribe: subscription,
     actions.Unsubscribe: subscription,
+    actions.Hear: hear,
     actions.Collect: collect,
 }
 
@@ -262,7 +301,7 @@ def respond(lookup: Lookup, action: actions.Fetch, below: State) -> Change:
     if respond is None:
         return Change(below, action.meta)
     snapshot = Snapshot(lookup, below, action.meta.fetched_at)
-    response = copy_in(_not_awaitable(respond(snapshot, *request.args), request, "get_optimistic_response"))
+    response = copy_in(_not_awaitable(respond(snapshot, *own_args(request.args)), request, "get_optimistic_response"))
     change = _normalized(below, request, response, action.meta, placeholder=action.fetch_id).change
     before = below.key_meta(action.key)
     change.key_metas[action.key] = KeyMeta(action.meta, prev_expires_at=None if before is None else before.expires_at)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol, Self, TypeAlias
 
 from ..base.transport import public_url
 from ..schema.notation import schema_of
@@ -13,8 +13,37 @@ if TYPE_CHECKING:
     from ..schema.entity import EntityModel
     from ..schema.protocol import Schema
 
+Identity: TypeAlias = tuple[str, str, *tuple[Hashable, ...]]
+"""Key, URL and what else sets a request apart from others in flight."""
+
 PAGE: Final = " page "
 """Stands between the key of a list and the URL of a page in the key under which the page is kept."""
+
+
+class Marked(Protocol):
+    """What the cache knows of what a view says of its calls."""
+
+    @property
+    def mark(self) -> tuple[Hashable, ...]:
+        """Sets requests apart that are not to share a response, though key and URL are the same."""
+        ...
+
+
+class Arguments(tuple[Any, ...]):
+    """Bound arguments to which a view has added search parameters; `own` are those that the call was given."""
+
+    own: tuple[Any, ...]
+
+    def __new__(cls, args: tuple[Any, ...], own: tuple[Any, ...]) -> Self:
+        """Both are positional and in wire form."""
+        made = super().__new__(cls, args)
+        made.own = own
+        return made
+
+
+def own_args(args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Bound arguments without what a view added: that says how something is asked for, and nothing of what it is."""
+    return args.own if isinstance(args, Arguments) else args
 
 
 class Asker(Protocol):
@@ -23,6 +52,11 @@ class Asker(Protocol):
     @property
     def name(self) -> str:
         """The name that messages use."""
+        ...
+
+    @property
+    def call_options(self) -> Marked | None:
+        """What a view says of each of its calls; None where there is no view."""
         ...
 
     def bind_args(self, args: tuple[Any, ...], kwargs: dict[str, Any], /) -> tuple[Any, ...]:
@@ -196,9 +230,10 @@ class Request:
         return f"{self.rules.method} {public_url(url if self.locator is None else self.locator.address(url))}".lstrip()
 
     @property
-    def identity(self) -> tuple[str, str]:
-        """Key and URL: requests that have both in common can share one response."""
-        return self.key, self.url
+    def identity(self) -> Identity:
+        """Key and URL, and a view's mark: requests that have all of these in common can share one response."""
+        options = self.endpoint.call_options
+        return (self.key, self.url) if options is None else (self.key, self.url, *options.mark)
 
     def __repr__(self) -> str:
         return f"<Request {self.key or '(inactive)'}>"

@@ -26,7 +26,7 @@ class Retention:
     """Holds and bounds of one store; everything here runs under the store's lock."""
 
     def __init__(self, max_entities: int | None) -> None:
-        self._max = max_entities
+        self.max_entities = max_entities
         self.active = max_entities is not None
         self._order: dict[Cell, None] = {}
         self._keys: dict[str, None] = {}
@@ -71,11 +71,11 @@ class Retention:
 
     def named(self, keys: Iterable[str]) -> list[str]:
         """Keys without a result are recorded, and count among the results; returns the keys that are over the bound."""
-        if self._max is None:
+        if self.max_entities is None:
             return []
         fresh = dict.fromkeys(keys)
         self._keys.update(fresh)
-        return self._past(fresh, self._max)
+        return self._past(fresh, self.max_entities)
 
     def written(self, change: Change, needed: Callable[[], Callable[[Cell], bool]]) -> tuple[list[Cell], list[str]]:
         """A change was committed: what it wrote was used last; returns the entities and keys that are over the bound.
@@ -85,7 +85,7 @@ class Retention:
         if self.evicted:
             partial = {cell for cell in change.cells() if is_partial(change.get(*cell))}
             self.evicted.difference_update(cell for cell in change.cells() if cell not in partial)
-        maximum = self._max
+        maximum = self.max_entities
         if maximum is None:
             return [], []
         order, keys = self._order, self._keys

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from ..base.scheduler import Scheduler
     from ..base.values import Meta
     from .actions import Action, Fetch
+    from .family import Member
     from .gc import ImmortalGCPolicy
     from .tables import Cell, Change, KeyMeta, State
 
@@ -89,8 +90,23 @@ class Store:
         self.gc = gc
         if gc is not None:
             gc.attach(self)
+        self.member: Member | None = None
+        """What it is to other stores of its client, if there are any."""
         self._origins: dict[bool, str] = {}
         fork.stores.add(self)
+
+    def another(self) -> Store:
+        """An empty store with the clock, scheduler, limits and rules of this one."""
+        made = Store(
+            clock=self.clock,
+            scheduler=self.scheduler,
+            max_entities=self._contents.retention.max_entities,
+            gc=None if self.gc is None else self.gc.another(),
+            watch_overlaps=self._contents.overlaps.are_watched,
+            validate=self._contents.validate,
+        )
+        made._origins.update(self._origins)
+        return made
 
     def remember_origin(self, origin: str, *, is_base: bool, share: bool) -> None:
         """Where a client looks for its API, or with `is_base` where a controller's relative URLs lead.
@@ -206,6 +222,7 @@ class Store:
         """
         contents = self._contents
         refuse_hook(contents.hooks, type(action).__name__)
+        done = False
         try:
             with self.lock:
                 effects = reduce.REDUCERS[type(action)](self._lookup, action)
@@ -216,6 +233,7 @@ class Store:
                         self._notifications.append(None)
                 if effects.failure is not None:
                     raise effects.failure
+                done = True
                 if effects.echoed is None:
                     return effects.value
                 return reduce.echo(self._lookup, *effects.echoed)
@@ -224,8 +242,12 @@ class Store:
                 contents.interrupted(error)
             raise
         finally:
-            if self._notifications:
-                self._notify()
+            try:
+                if done and self.member is not None:
+                    self.member.did(action)
+            finally:
+                if self._notifications:
+                    self._notify()
 
     def check_hook(self, operation: str) -> None:
         """Raises RuntimeError where a hook, which may run under the lock, tries to change the store."""

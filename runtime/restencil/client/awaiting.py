@@ -17,7 +17,7 @@ from .timers import RemoteTimer, set_timer
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
-    from collections.abc import Coroutine, Sequence
+    from collections.abc import Coroutine
 
     from ..base.durations import Duration, Timeout
     from ..base.scheduler import Handle
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from ..cache.store import Store
     from ..http.agent import Agent
     from ..http.auth import Preparation
+    from .core import Managers
     from .manager import Manager
     from .retry import Retries
 
@@ -35,11 +36,12 @@ class AwaitingCore(Core):
     """Sends requests through a transport for asyncio, and waits in the running loop."""
 
     is_blocking = False
+    transport: AsyncTransport
 
     def __init__(
         self,
         store: Store | None,
-        managers: Sequence[Manager] | None,
+        managers: Managers | None,
         retries: int | Retries | None,
         preparation: Preparation | None,
         *,
@@ -50,9 +52,8 @@ class AwaitingCore(Core):
         max_response_bytes: int | None,
         agent: Agent,
     ) -> None:
-        super().__init__(store, managers, retries, preparation)
         self._loop: AbstractEventLoop | None = None
-        self._transport = AsyncTransport(
+        transport = AsyncTransport(
             client,
             http=http,
             base_url=base_url,
@@ -61,6 +62,14 @@ class AwaitingCore(Core):
             prepare=preparation,
             agent=agent,
         )
+        super().__init__(store, managers, retries, preparation, transport)
+
+    def beside(self, store: Store, managers: tuple[Manager, ...], transport: AsyncTransport) -> AwaitingCore:
+        """The core of a partition: as this one, with a store, managers and a transport of its own."""
+        made = object.__new__(AwaitingCore)
+        made._loop = self._loop
+        Core.__init__(made, store, managers, self.retries, self.preparation, transport)
+        return made
 
     def enter_loop(self) -> None:
         """Background work runs in the running loop from now on. RuntimeError where none is running."""
@@ -70,15 +79,15 @@ class AwaitingCore(Core):
         """Stops the managers and closes what was opened; a second call does nothing."""
         if self.opened:
             self.stop()
-            await self._transport.aclose()
+            await self.transport.aclose()
 
     def address(self, url: str) -> str:
         """Where a request to this URL really goes, in full."""
-        return self._transport.absolute(self.locate(url))
+        return self.transport.absolute(self.locate(url))
 
     def wait_for(self, steps: Steps) -> Coroutine[Any, Any, Any]:
         """Takes steps to their end, awaiting where they wait."""
-        return drive_async(steps, self._transport)
+        return drive_async(steps, self.transport)
 
     async def read(self, request: Request) -> Any:
         """Reads through the cache: fresh data at once, stale data while it is fetched anew, else awaits it."""
@@ -89,7 +98,7 @@ class AwaitingCore(Core):
         reading = store.read(request)
         if reading.decision is Decision.GIVE:
             return reading.data
-        return await drive_async(self.reading_through(request, reading), self._transport)
+        return await drive_async(self.reading_through(request, reading), self.transport)
 
     async def complete(self, in_flight: Any, /) -> Any:
         """Sends the request in a task of its own, unless that was done; the value of the fetch, once it is stored."""
@@ -158,7 +167,7 @@ class AwaitingCore(Core):
     def _begin(self, in_flight: InFlight, loop: AbstractEventLoop) -> None:
         """Sends the request in a task of its own, its first step now."""
         if not in_flight.done:
-            work = in_flight.sender.send_async(in_flight, self._transport)
+            work = in_flight.sender.send_async(in_flight, self.transport_of(in_flight))
             try:
                 task = start_task(work, loop)
             except BaseException:
@@ -176,7 +185,7 @@ class AwaitingCore(Core):
     def _send_in_task(self, in_flight: InFlight, loop: AbstractEventLoop) -> None:
         self._loop = loop
         in_flight.loop = loop
-        in_flight.task = loop.create_task(in_flight.sender.send_async(in_flight, self._transport))
+        in_flight.task = loop.create_task(in_flight.sender.send_async(in_flight, self.transport_of(in_flight)))
         in_flight.task.add_done_callback(in_flight.task_ended)
 
     def _send_detached(self, in_flight: InFlight, loop: AbstractEventLoop) -> None:

@@ -10,21 +10,20 @@ from typing import TYPE_CHECKING, Any
 from ..base.scheduler import ThreadScheduler, WaitingScheduler
 from ..base.steps import drive
 from ..cache.reading import Decision
+from ..cache.store import Store
 from ..http.transport import SyncTransport
 from .core import Core
 from .in_flight import InFlight
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from ..base.durations import Duration, Timeout
     from ..base.scheduler import Handle, Scheduler
     from ..base.steps import Steps
     from ..base.transport import BlockingClient
     from ..cache.request import Request
-    from ..cache.store import Store
     from ..http.agent import Agent
     from ..http.auth import Preparation
+    from .core import Managers
     from .manager import Manager
     from .retry import Retries
 
@@ -33,11 +32,12 @@ class BlockingCore(Core):
     """Sends requests through a transport for blocking code, and waits by blocking the thread."""
 
     is_blocking = True
+    transport: SyncTransport
 
     def __init__(
         self,
         store: Store | None,
-        managers: Sequence[Manager] | None,
+        managers: Managers | None,
         retries: int | Retries | None,
         preparation: Preparation | None,
         *,
@@ -48,10 +48,10 @@ class BlockingCore(Core):
         max_response_bytes: int | None,
         agent: Agent,
     ) -> None:
-        super().__init__(store, managers, retries, preparation)
-        scheduler = self.store.scheduler
+        store = Store() if store is None else store
+        scheduler = store.scheduler
         self._threads = scheduler if isinstance(scheduler, ThreadScheduler | WaitingScheduler) else ThreadScheduler()
-        self._transport = SyncTransport(
+        transport = SyncTransport(
             client,
             http=http,
             base_url=base_url,
@@ -61,20 +61,28 @@ class BlockingCore(Core):
             agent=agent,
             scheduler=self._threads,
         )
+        super().__init__(store, managers, retries, preparation, transport)
+
+    def beside(self, store: Store, managers: tuple[Manager, ...], transport: SyncTransport) -> BlockingCore:
+        """The core of a partition: as this one, with a store, managers and a transport of its own."""
+        made = object.__new__(BlockingCore)
+        made._threads = self._threads
+        Core.__init__(made, store, managers, self.retries, self.preparation, transport)
+        return made
 
     def close(self) -> None:
         """Stops the managers and closes what was opened; a second call does nothing."""
         if self.opened:
             self.stop()
-            self._transport.close()
+            self.transport.close()
 
     def address(self, url: str) -> str:
         """Where a request to this URL really goes, in full."""
-        return self._transport.absolute(self.locate(url))
+        return self.transport.absolute(self.locate(url))
 
     def wait_for(self, steps: Steps) -> Any:
         """Takes steps to their end, blocking where they wait."""
-        return drive(steps, self._transport)
+        return drive(steps, self.transport)
 
     def read(self, request: Request) -> Any:
         """Reads through the cache: fresh data at once, stale data while it is fetched anew, else blocks for it."""
@@ -85,7 +93,7 @@ class BlockingCore(Core):
         reading = store.read(request)
         if reading.decision is Decision.GIVE:
             return reading.data
-        return drive(self.reading_through(request, reading), self._transport)
+        return drive(self.reading_through(request, reading), self.transport)
 
     def complete(self, in_flight: Any, /) -> Any:
         """Sends the request, unless that was done; the value of the fetch, once it is in the store."""
@@ -101,7 +109,7 @@ class BlockingCore(Core):
                     is_mine = True
                     if in_flight.claim():
                         in_flight.own(blocking=True)
-                        return in_flight.sender.send(in_flight, self._transport)
+                        return in_flight.sender.send(in_flight, self.transport_of(in_flight))
                     is_mine = False
             return in_flight.wait()
         except BaseException:
@@ -147,7 +155,7 @@ class BlockingCore(Core):
             return  # a caller who did not want to wait for this thread sent it
         try:
             in_flight.own(blocking=True)
-            in_flight.sender.send(in_flight, self._transport)
+            in_flight.sender.send(in_flight, self.transport_of(in_flight))
         except Exception as error:
             in_flight.fail(error)
         except BaseException:

@@ -6,7 +6,7 @@ What they are made of stands behind `_core`.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, ParamSpec, Self, TypeAlias, TypeVar, overload
 
 from ..cache.actions import (
@@ -25,12 +25,13 @@ from ..cache.request import Request
 from ..endpoint.bound import AsyncBoundEndpoint, AsyncBoundList, BoundEndpoint, BoundList
 from ..endpoint.typing import Awaiting, Blocking
 from ..http.agent import agent_of
-from ..http.auth import Api, Preparation, Token
+from ..http.auth import Api, Preparation
 from ..schema import find_collection
 from .blocking import BlockingCore
 from .core import refuse_empty
 
 if TYPE_CHECKING:
+    from ..base.calls import RetryPolicy, Token
     from ..base.durations import Duration, Timeout
     from ..base.transport import AwaitingClient, BlockingClient
     from ..cache.actions import Action
@@ -42,8 +43,7 @@ if TYPE_CHECKING:
     from ..endpoint.live import AsyncLiveRead, LiveRead
     from ..schema.record import Record
     from .awaiting import AwaitingCore
-    from .core import Core
-    from .manager import Manager
+    from .core import Core, Managers
     from .paging import Pages
     from .retry import Retries
 
@@ -67,6 +67,7 @@ class AnyController:
     """
 
     _api: ClassVar[Api | None] = None
+    _view_type: ClassVar[Any] = None
 
     def __init__(self, core: Core) -> None:
         self._core = core
@@ -106,6 +107,42 @@ class AnyController:
         `controller.bind(Articles.get)(id=1)` is `controller.read(Articles.get, id=1)`.
         """
         raise NotImplementedError
+
+    def with_options(
+        self,
+        *,
+        headers: Mapping[str, str | None] | None = None,
+        query: Mapping[str, Any] | None = None,
+        timeout: Duration | Timeout | None = None,
+        retries: int | RetryPolicy | None = None,
+        token: Token | Mapping[str, Token] | None = None,
+        vary: bool = True,
+    ) -> Self:
+        """A view: this client with something told of each of its calls. Equal options give the identical view.
+
+            news.with_options(timeout=500, retries=2).articles.get(id=1)
+            german = news.with_options(headers={"Accept-Language": "de"})
+
+        headers   over those of endpoints; None takes one of the spec away
+        query     search parameters of each call, under those that it gives itself
+        timeout   milliseconds, "30s", a timedelta, or a Timeout; `math.inf` is no limit
+        retries   a number, 0 for none, or `Retries`
+        token     another secret, or a function that gives it
+        vary      whether these headers, search parameters or token may change what is answered
+
+        What headers and token may change is kept in a store of its own, which all views have in common that agree in
+        them; `vary=False` says that they change nothing. Headers such as `traceparent` never do. None means "as
+        before": options of a view of a view add up. A view owns nothing, and works for as long as its client is open.
+
+        Raises TypeError and ValueError for what cannot be sent, and TypeError for a token where the API knows none, or
+        for a store of its own where the managers of the client were not given as a function.
+        """
+        views = self._core.views
+        if views is None:
+            from .views import Views
+
+            views = self._core.views = Views(self, self._core, self._api)
+        return views.view(views.base, headers, query, timeout, retries, token, vary)  # type: ignore[no-any-return]  # a view is of the client's class
 
     # reading, without waiting
 
@@ -287,7 +324,8 @@ class Controller(AnyController, Blocking):
     user_agent          what requests say of who asks, whatever the client says; False leaves what the client says;
                         None: package, version, this library, Python and the HTTP library, unless the client has its own
     base_url            where relative URLs lead
-    managers            default: a NetworkManager and a SubscriptionManager
+    managers            a list, or a function that makes one, for each store that a view has apart too; default: a
+                        NetworkManager and a SubscriptionManager
     retries             tries after the first for requests that may be repeated: a number, or `Retries`; None: none
     timeout             milliseconds, "30s", a timedelta, or a Timeout; None leaves it to the client
     max_response_bytes  limit of a response body after decompression, and so, twice over, of the memory that it takes;
@@ -314,7 +352,7 @@ class Controller(AnyController, Blocking):
         http: HttpLibrary | None = None,
         user_agent: str | Literal[False] | None = None,
         base_url: str = "",
-        managers: Sequence[Manager] | None = None,
+        managers: Managers | None = None,
         retries: int | Retries | None = None,
         timeout: Duration | Timeout | None = None,
         max_response_bytes: int | None = None,
@@ -450,7 +488,7 @@ class AsyncController(AnyController, Awaiting):
         http: HttpLibrary | None = None,
         user_agent: str | Literal[False] | None = None,
         base_url: str = "",
-        managers: Sequence[Manager] | None = None,
+        managers: Managers | None = None,
         retries: int | Retries | None = None,
         timeout: Duration | Timeout | None = None,
         max_response_bytes: int | None = None,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import weakref
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
+from collections.abc import Callable, Hashable, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, TypeAlias
 
 from ..base.errors import AbortError, InvalidDataError, ResetError
 from ..base.lazy import logger
@@ -19,13 +19,18 @@ from .network import NetworkManager
 from .subscription import SubscriptionManager
 
 if TYPE_CHECKING:
+    from ..base.calls import Token
     from ..base.scheduler import Handle
     from ..base.steps import Steps
     from ..cache.reading import Reading
     from ..cache.request import Asker, Request
+    from ..endpoint.calls import CallOptions
     from ..http.auth import Preparation
     from .manager import Manager
     from .retry import Retries
+
+    Managers: TypeAlias = Sequence[Manager] | Callable[[], Sequence[Manager]]
+    """Managers of a client, or a function that makes them, for each of its partitions too."""
 
 _OWN_MANAGERS: Final = frozenset({NetworkManager, SubscriptionManager, LogoutManager})
 
@@ -35,6 +40,18 @@ class _Live(Protocol):
 
     def close(self) -> None: ...
     def revalidate(self) -> None: ...
+
+
+class Views(Protocol):
+    """What a core knows of the views before it and of the partitions beside it."""
+
+    base: Any
+
+    def view(
+        self, base: Any, headers: Any, query: Any, timeout: Any, retries: Any, token: Any, vary: Any, /
+    ) -> Any: ...
+    def open(self) -> None: ...
+    def stop(self) -> None: ...
 
 
 class Core(ABC):
@@ -51,16 +68,27 @@ class Core(ABC):
     def __init__(
         self,
         store: Store | None,
-        managers: Sequence[Manager] | None,
+        managers: Managers | None,
         retries: int | Retries | None,
         preparation: Preparation | None,
+        transport: Any,
     ) -> None:
         self.store = Store() if store is None else store
         self.retries = retries
-        self.managers: tuple[Manager, ...] = (
-            (NetworkManager(), SubscriptionManager()) if managers is None else tuple(managers)
-        )
+        self.transport = transport
+        self._given_managers = managers
+        self.managers: tuple[Manager, ...] = _made_managers(managers)
         self.opened = False
+        self.is_overridden = False
+        """Whether managers send their actions to a `dispatch` of the user's own."""
+        self.views: Views | None = None
+        """The views of the client; None as long as there are none."""
+        self.views_of_it: weakref.WeakSet[Any] = weakref.WeakSet()
+        """The views that stand before this core."""
+        self.home: Any = None
+        """Of a partition, the view that its managers know."""
+        self.credential: Hashable = None
+        """Of a partition, whose it is, where that is not the client's own principal."""
         self.network = next((m for m in self.managers if isinstance(m, NetworkManager)), None)
         self.lifetimes = self.network or NetworkManager()
         self.preparation = preparation
@@ -86,10 +114,14 @@ class Core(ABC):
         self.opened = True
         for manager in self.managers:
             manager.init(controller)
+        if self.views is not None:
+            self.views.open()
 
     def stop(self) -> None:
-        """Closes live reads and stops the managers."""
+        """Closes live reads and stops the managers, those of partitions too."""
         self.opened = False
+        if self.views is not None:
+            self.views.stop()
         for live in list(self._lives):
             live.close()
         for manager in self.managers:
@@ -99,6 +131,44 @@ class Core(ABC):
         """Managers send their actions here, to a method of the user's own."""
         self.dispatch = dispatch
         self.is_direct = False
+        self.is_overridden = True
+
+    # partitions
+
+    @property
+    def makes_managers(self) -> bool:
+        """Whether a function of the user's own makes the managers."""
+        return callable(self._given_managers)
+
+    def managers_anew(self, owner: object) -> tuple[Manager, ...]:
+        """Managers for one more controller; TypeError where they were given as they are, as each serves one alone."""
+        if self._given_managers is None or callable(self._given_managers):
+            return _made_managers(self._given_managers)
+        raise TypeError(
+            f"a view with {owner!r} has a store of its own, and a manager serves one controller: give the client its "
+            "managers as a function that makes them, such as managers=lambda: [NetworkManager(), SubscriptionManager()]"
+        )
+
+    @property
+    def is_watched(self) -> bool:
+        """Whether someone still waits for something of it: a live read, or an answer."""
+        return bool(len(self._lives) or self.store.in_flight.by_id)
+
+    @abstractmethod
+    def beside(self, store: Store, managers: tuple[Manager, ...], transport: Any) -> Core:
+        """The core of a partition: as this one, with a store, managers and a transport of its own."""
+
+    def transport_with(self, token: Token, *, own_cookies: bool) -> Any:
+        """A transport for requests that carry this token, over the same connections."""
+        preparation = None if self.preparation is None else self.preparation.with_token(token)
+        return self.transport.beside(preparation, own_cookies=own_cookies)
+
+    def transport_of(self, in_flight: InFlight) -> Any:
+        """What the request goes through."""
+        options: CallOptions | None = in_flight.endpoint.call_options
+        return self.transport if options is None or options.transport is None else options.transport
+
+    # what is open
 
     def track(self, live: _Live) -> None:
         """Closes this live read together with the controller, and revalidates it."""
@@ -131,6 +201,13 @@ class Core(ABC):
         """
         store = self.store
         store.check_hook("fetch")
+        endpoint: Any = request.endpoint
+        options: CallOptions | None = endpoint.call_options
+        if options is not None and options.core is not self:
+            raise RuntimeError(
+                f"endpoint {request.endpoint.name!r} is that of a view of another client, whose answers do not belong "
+                "here; take it from the resource"
+            )
         request.locator = self
         network, fetch_id = self.network, store.next_id()
         try:
@@ -283,6 +360,13 @@ def unusable_data(request: Request) -> InvalidDataError:
         f"{request.asked!r} was fetched, but its data is not usable: the response lacks what "
         f"the schema of {request.endpoint.name!r} requires, or what it refers to was deleted"
     )
+
+
+def _made_managers(given: Managers | None) -> tuple[Manager, ...]:
+    """The managers of one controller: those that were given, that a function makes, or the library's own."""
+    if given is None:
+        return NetworkManager(), SubscriptionManager()
+    return tuple(given() if callable(given) else given)
 
 
 def _looks_at_requests(manager: Manager) -> bool:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from asyncio import Task
 
     from ..base.transport import AwaitingTransport, BlockingTransport
-    from ..cache.request import Request
+    from ..cache.request import Identity, Request
     from ..cache.store import Store
     from ..http.cancellation import Cancellation
 
@@ -35,8 +35,9 @@ class Sender(Protocol):
 class InFlight(Promise[Any]):
     """The promise of a fetch, kept when the response is in the store or the request has failed.
 
-    `identity` is (key, URL); `fetch_id` names its actions; `resets` is the store's count of resets when it started.
-    `callers` counts those who wait: the last one who leaves aborts the request. It is `detached` where nobody waits.
+    `identity` begins with key and URL; `fetch_id` names its actions; `resets` is the store's count of resets when it
+    started. `callers` counts those who wait: the last one who leaves aborts the request. It is `detached` where nobody
+    waits.
     """
 
     __slots__ = (
@@ -62,7 +63,7 @@ class InFlight(Promise[Any]):
         sender: Sender,
         store: Store,
         request: Request,
-        identity: tuple[str, str],
+        identity: Identity,
         fetch_id: int,
         fetched_at: float,
     ) -> None:

@@ -5,12 +5,16 @@ The plain operations are the same in both worlds; the ones that wait differ in n
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, overload
 
 from .typing import P2, R2, Assigns, Has, P, PageP, PageR, PushP, PushR, R, UnshiftP, UnshiftR
 
 if TYPE_CHECKING:
+    from typing import Self
+
+    from ..base.calls import RetryPolicy, Token
+    from ..base.durations import Duration, Timeout
     from ..cache.explanation import Explanation
     from ..cache.reading import EndpointState, Reading
     from ..cache.request import Request
@@ -31,6 +35,7 @@ class Operations(Protocol):
     @property
     def _core(self) -> Core: ...
     def bind(self, endpoint: Any, /) -> Any: ...
+    def with_options(self, /, *args: Any, **options: Any) -> Any: ...
     def state(self, endpoint: Any, /, *args: Any, **kwargs: Any) -> EndpointState[Any]: ...
     def get_response(self, endpoint: Any, /, *args: Any, **kwargs: Any) -> Reading: ...
     def get_error(self, endpoint: Any, /, *args: Any, **kwargs: Any) -> BaseException | None: ...
@@ -76,9 +81,32 @@ class AnyBoundEndpoint(Generic[Kind, P, R]):
     def __repr__(self) -> str:
         return f"<{self.endpoint.name} of {self.controller!r}>"
 
+    def with_options(
+        self,
+        *,
+        headers: Mapping[str, str | None] | None = None,
+        query: Mapping[str, Any] | None = None,
+        timeout: Duration | Timeout | None = None,
+        retries: int | RetryPolicy | None = None,
+        token: Token | Mapping[str, Token] | None = None,
+        vary: bool = True,
+    ) -> Self:
+        """This endpoint with something told of each call, as `with_options` of its client has it.
+
+        It is the identical member of the view that the client gives for these options.
+
+            news.articles.get_list.with_options(query={"expand": "author"})(tag="intro")
+        """
+        view = self.controller.with_options(
+            headers=headers, query=query, timeout=timeout, retries=retries, token=token, vary=vary
+        )
+        bound: Self = self if view is self.controller else view.bind(self.endpoint.plain or self.endpoint)
+        return bound
+
     def key(self, /, *args: P.args, **kwargs: P.kwargs) -> str:
         """The key under which the result is stored."""
-        key: str = self.endpoint.key(*args, **kwargs)
+        endpoint = self.endpoint
+        key: str = endpoint.key(*endpoint.bind_args(args, kwargs))
         return key
 
     def url(self, /, *args: P.args, **kwargs: P.kwargs) -> str:
@@ -323,5 +351,6 @@ def extender(bound: Any, name: str) -> Any:
     """The bound form of what adds to a list or pages through it; AttributeError or ValueError without one."""
     found = bound._derived.get(name)
     if found is None:
-        found = bound._derived[name] = bound.controller.bind(getattr(bound.endpoint, name))
+        # What a view says is told of the derived endpoint itself, over the options that it has as one of a list.
+        found = bound._derived[name] = bound.controller.bind(getattr(bound.endpoint.plain or bound.endpoint, name))
     return found

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from ..base.abort import AbortSignal
     from ..base.durations import Timeout
     from .bound import AsyncBoundEndpoint, BoundEndpoint
+    from .calls import CallOptions
     from .typing import Awaiting, Binder, Blocking
 
 _TAKES_KEYWORDS: Final = 8
@@ -134,6 +135,10 @@ class Endpoint(Generic[P, R]):
     update: Any
     refresh: Any
 
+    call_options: CallOptions | None = None
+    """What a view says of each of its calls; None where there is no view."""
+    plain: Endpoint[..., Any] | None = None
+    """The endpoint of which this is what a view calls."""
     plan: Plan
     """What of the endpoint is overridden."""
 
@@ -275,7 +280,8 @@ class Endpoint(Generic[P, R]):
             return page_request(self, args, located=located)
         if self.remove_cursor is not None and (located or args != (None,)):
             key, url = self.address(args)
-            return Request(self, self.rules, args, key + PAGE + url, url)
+            place = url if self.call_options is None else self.call_options.place(self, args, url)
+            return Request(self, self.rules, args, key + PAGE + place, url)
         if located:
             key, url = self.address(args)
             return Request(self, self.rules, args, key, url)

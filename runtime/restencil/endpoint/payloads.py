@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 from ..base.lazy import urls
 from ..base.transport import url_of
 from ..base.values import Presumed, is_mapping, is_sequence
+from ..cache.request import own_args
 from ..schema.entity import entity_of
 from ..schema.record import annotation_of, to_wire
 
@@ -66,6 +67,7 @@ def presumed(endpoint: Any, args: tuple[Any, ...], response: Any) -> Presumed | 
     The primary key of what was created is told by the header `Location`, where that fits the path of `get`. None where
     nothing is known of the record.
     """
+    args = own_args(args)
     entity, body = entity_of(endpoint.schema), _body(endpoint, args)
     if entity is None or not (body is None or is_mapping(body)):
         return None

@@ -237,6 +237,9 @@ class RestEndpoint(Endpoint[P, R]):
         Raises what `url` raises, and ValueError for `""` where a required parameter is a whole segment of the path.
         """
         params: Any = args[0] if args and (len(args) != 1 or not self.has_body) else None
+        options = self.call_options
+        if options is not None and options.quiet and (params is None or is_mapping(params)):
+            params = {**options.quiet, **(params or {})}
         if self.first_page is not None and not self.side_effect and (params is None or is_mapping(params)):
             params = {str(self.pagination_field): self.first_page, **(params or {})}
         template = self.plan.template
@@ -256,7 +259,8 @@ class RestEndpoint(Endpoint[P, R]):
     def address(self, args: tuple[Any, ...]) -> tuple[str, str]:
         """`key` and `request_url` of a call with these bound arguments: together, the identity of a request."""
         url = self.request_url(args)
-        is_address = self.plan.key_is_address and self.first_page is None
+        options = self.call_options
+        is_address = self.plan.key_is_address and self.first_page is None and (options is None or not options.quiet)
         return (f"{self.method} {url}", url) if is_address else super().address(args)
 
     # -- lifecycle ----------------------------------------------------------------------------------------------------

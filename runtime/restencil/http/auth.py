@@ -7,17 +7,15 @@ variable. It is read anew for every request, added just before the request is se
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable
 from typing import Any, Literal, NamedTuple, TypeAlias
 
+from ..base.calls import Token
 from ..base.lazy import base64, inspect, logger, urls
 from ..base.struct import Struct
 from ..base.transport import joined, public_url
 
 __all__ = ["Api", "Auth", "Preparation", "Token"]
-
-#: A secret, or a function that gives it (None: there is none now); a coroutine function with an AsyncController only.
-Token: TypeAlias = str | Callable[[], str | None] | Callable[[], Awaitable[str | None]]
 
 Prepared: TypeAlias = tuple[str, dict[str, str]]
 
@@ -80,6 +78,9 @@ class Api(Struct):
 
     `name` and `version` are what the `User-Agent` begins with; without a name it is that of the generated package.
     `user_agent` replaces all of it, False leaves the HTTP library's own.
+
+    `inert_headers` are names of headers that do not change what it answers, beside those that never do: where
+    `with_options` gives one, that is no reason to keep what is answered apart.
     """
 
     url_prefix: str = ""
@@ -87,6 +88,7 @@ class Api(Struct):
     name: str = ""
     version: str | None = None
     user_agent: str | Literal[False] | None = None
+    inert_headers: tuple[str, ...] = ()
 
 
 class Unsigned(NamedTuple):
@@ -104,11 +106,13 @@ class Preparation:
     the token comes from a coroutine function. The first request without a token is told in the log.
     """
 
-    __slots__ = ("_api", "_blocking", "_token", "_url_prefix", "_warned")
+    __slots__ = ("_api", "_blocking", "_of_call", "_url_prefix", "_warned", "token")
 
     def __init__(self, api: Api, token: Token | None, url_prefix: str | None, *, blocking: bool) -> None:
         self._api = api
-        self._token = token
+        self.token = token
+        """What the client was given: the secret, or a function that gives it."""
+        self._of_call = False
         self._url_prefix = url_prefix
         self._blocking = blocking
         self._warned = False
@@ -117,7 +121,7 @@ class Preparation:
         url = self.locate(url)
         if self._api.auth is None:
             return url, headers
-        token: Any = self._token() if callable(self._token) else self._token
+        token: Any = self.token() if callable(self.token) else self.token
         if not inspect.isawaitable(token):
             return self._signed(token, url, headers)
         if not self._blocking:
@@ -128,6 +132,12 @@ class Preparation:
             "the token function of this client returned an awaitable; the synchronous client cannot await it, "
             "give a plain function or use the asynchronous client"
         )
+
+    def with_token(self, token: Token) -> Preparation:
+        """A preparation with another token, in whose place none from the environment is taken."""
+        other = Preparation(self._api, token, self._url_prefix, blocking=self._blocking)
+        other._of_call = True
+        return other
 
     def locate(self, url: str) -> str:
         """The URL with the client's own prefix in place of the spec's; other URLs stay as they are."""
@@ -151,7 +161,7 @@ class Preparation:
         auth = self._api.auth
         if auth is None:
             return url, headers
-        if not token and auth.env is not None:
+        if not token and auth.env is not None and not self._of_call:
             token = os.environ.get(auth.env)
         if not token:
             lacking = self._lacking(auth)
@@ -164,8 +174,8 @@ class Preparation:
 
     def _lacking(self, auth: Auth) -> str:
         text = f"the request went out without the credential that its API asks for ({auth.kind}): "
-        text += "its token function gave none" if callable(self._token) else "give the client its token=…"
-        return text if auth.env is None else f"{text}, or set the environment variable {auth.env}"
+        text += "its token function gave none" if callable(self.token) else "give the client its token=…"
+        return text if auth.env is None or self._of_call else f"{text}, or set the environment variable {auth.env}"
 
 
 def _check_text(token: Any) -> None:

@@ -9,6 +9,7 @@ from contextvars import ContextVar, Token
 from functools import cache
 from typing import Any, Final
 
+from ..base.calls import flaw_in
 from .library import Library
 
 CONNECTION_HEADERS: Final = ("host", "transfer-encoding", "accept-encoding", "connection")
@@ -35,17 +36,9 @@ def redacted(headers: Mapping[str, str]) -> dict[str, str]:
 def check_values(headers: Mapping[str, Any]) -> None:
     """Raises ValueError for a value that no header can have; the HTTP library would show it, and it may be a secret."""
     for name, value in headers.items():
-        if not isinstance(value, str):
-            continue
-        if not value.isascii():
-            found = "a character outside ASCII"
-        elif not value.replace("\t", " ").isprintable():
-            found = "a line break or another control character"
-        elif value.strip() != value:
-            found = "space at its beginning or end"
-        else:
-            continue
-        raise ValueError(f"the header {name!r} cannot be sent: its value, not shown here, has {found}; remove it")
+        flaw = flaw_in(value) if isinstance(value, str) else None
+        if flaw is not None:
+            raise ValueError(f"the header {name!r} cannot be sent: its value, not shown here, has {flaw}; remove it")
 
 
 _HARMLESS_HEADERS: Final = SHOWN_HEADERS | {

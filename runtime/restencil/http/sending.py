@@ -105,7 +105,15 @@ class SyncSender(Sender):
         super().__init__(library, given, base, limit, agent, keeps_cookies=keeps_cookies)
         self._client = given
         self._lock = threading.Lock()
+        self._beside: SyncSender | None = None
         _sync_senders.add(self)
+
+    def beside(self) -> SyncSender:
+        """A sender through the client of this one, which alone opens and closes it, that keeps cookies of its own."""
+        given = None if self.owns else self._client
+        made = SyncSender(self.library, given, self._base, self.limit, self._agent, keeps_cookies=True)
+        made._beside = self
+        return made
 
     def forked(self) -> None:
         """This is a forked process: a client that was opened has the parent's connections, so a new one follows."""
@@ -117,6 +125,8 @@ class SyncSender(Sender):
     @property
     def client(self) -> Client:
         """The client that requests go through."""
+        if self._beside is not None:
+            return self._beside.client
         with self._lock:
             if self._client is None:
                 self._client = open_client(self.library)
@@ -182,6 +192,12 @@ class AsyncSender(Sender):
         super().__init__(library, given, base, limit, agent, keeps_cookies=keeps_cookies)
         self._client = given
         self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, AsyncClient] = WeakKeyDictionary()
+
+    def beside(self) -> AsyncSender:
+        """A sender through the clients of this one, which opens and closes them, that keeps cookies of its own."""
+        made = AsyncSender(self.library, self._client, self._base, self.limit, self._agent, keeps_cookies=True)
+        made._clients = self._clients
+        return made
 
     @property
     def client(self) -> AsyncClient:

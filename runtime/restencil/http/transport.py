@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from copy import copy
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 from ..base.durations import Timeout, timeout_of
@@ -50,6 +51,8 @@ class _HttpTransport(Transport):
     The library is that of the client; without one that of the name `http`, or of the environment, or what is there.
     """
 
+    _sender: Any
+
     keeps_cookies = True
     """Cookies of responses are kept here, so that those who share a client share none; else the client keeps them."""
 
@@ -79,6 +82,20 @@ class _HttpTransport(Transport):
         self._agent = agent
         self._lock = threading.Lock()
         self._for_one_call = False
+        self._beside: Any = None
+        self._has_own_cookies = True
+
+    def beside(self, prepare: Prepare | None, *, own_cookies: bool) -> Self:
+        """A transport over the same HTTP client, which this one closes, for requests that are prepared otherwise.
+
+        It keeps cookies of its own, or shares those of this one.
+        """
+        made = copy(self)
+        made._prepare = prepare
+        made._lock = threading.Lock()
+        made._beside, made._has_own_cookies = self, own_cookies
+        made._sender = None
+        return made
 
     def absolute(self, url: str) -> str:
         """Where a URL leads that may be relative; it stays so without a base URL here or in the user's client."""
@@ -184,14 +201,18 @@ class SyncTransport(_HttpTransport, BlockingTransport):
 
         with self._lock:
             if self._sender is None:
-                self._sender = SyncSender(
-                    self._library(),
-                    self._given,
-                    self.base_url,
-                    self.max_response_bytes,
-                    self._agent,
-                    keeps_cookies=self.keeps_cookies,
-                )
+                if self._beside is None:
+                    self._sender = SyncSender(
+                        self._library(),
+                        self._given,
+                        self.base_url,
+                        self.max_response_bytes,
+                        self._agent,
+                        keeps_cookies=self.keeps_cookies,
+                    )
+                else:
+                    beside: SyncSender = self._beside._sending()
+                    self._sender = beside.beside() if self._has_own_cookies else beside
             return self._sender
 
     def send(
@@ -269,14 +290,18 @@ class AsyncTransport(_HttpTransport, TracedTransport):
 
         with self._lock:
             if self._sender is None:
-                self._sender = AsyncSender(
-                    self._library(),
-                    self._given,
-                    self.base_url,
-                    self.max_response_bytes,
-                    self._agent,
-                    keeps_cookies=self.keeps_cookies,
-                )
+                if self._beside is None:
+                    self._sender = AsyncSender(
+                        self._library(),
+                        self._given,
+                        self.base_url,
+                        self.max_response_bytes,
+                        self._agent,
+                        keeps_cookies=self.keeps_cookies,
+                    )
+                else:
+                    beside: AsyncSender = self._beside._sending()
+                    self._sender = beside.beside() if self._has_own_cookies else beside
             return self._sender
 
     def send(

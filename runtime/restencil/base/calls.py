@@ -1,0 +1,90 @@
+"""What a call can be told besides its arguments: who asks, whether it is tried again, and which headers it may set."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable
+from typing import Any, Final, Protocol, TypeAlias
+
+__all__ = ["CONDITIONS", "INERT_HEADERS", "RetryPolicy", "Token", "flaw_in", "refuse_header"]
+
+Token: TypeAlias = str | Callable[[], str | None] | Callable[[], Awaitable[str | None]]
+"""A secret, or a function that gives it (None: there is none now); an async one with an AsyncController only."""
+
+INERT_HEADERS: Final = frozenset(
+    {
+        "baggage",
+        "cache-control",
+        "idempotency-key",
+        "if-match",
+        "if-modified-since",
+        "if-none-match",
+        "if-unmodified-since",
+        "pragma",
+        "prefer",
+        "traceparent",
+        "tracestate",
+        "user-agent",
+        "x-correlation-id",
+        "x-request-id",
+    }
+)
+"""Headers that do not change what an answer says of a resource, in lower case."""
+
+CONDITIONS: Final = INERT_HEADERS & {
+    "cache-control",
+    "if-match",
+    "if-modified-since",
+    "if-none-match",
+    "if-unmodified-since",
+    "pragma",
+}
+"""Headers on which it depends whether there is an answer at all: only calls that set them alike share one."""
+
+_OF_CONNECTION: Final = frozenset({"connection", "content-length", "content-type", "host", "transfer-encoding"})
+
+
+class RetryPolicy(Protocol):
+    """Whether and when a failed request is tried again, as `Retries` says it."""
+
+    def applies_to(self, endpoint: Any, /) -> bool:
+        """Whether requests of this endpoint may be sent twice."""
+        ...
+
+    def delay(self, attempt: int, error: BaseException, now: float, /) -> float | None:
+        """Milliseconds to wait after the given attempt (0 for the first one) failed; None to give up."""
+        ...
+
+
+def refuse_header(name: Any, value: Any, where: str) -> None:
+    """Raises TypeError or ValueError for a header that nobody can set for a call; its value is never shown.
+
+    None as value is fine: it takes a header away.
+    """
+    if not isinstance(name, str):
+        raise TypeError(f"a name among the {where} is of type {type(name).__name__}; names of headers are texts")
+    if not re.fullmatch(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", name):
+        raise ValueError(f"{name!r} among the {where} is no name that a header can have")
+    if name.lower() in _OF_CONNECTION:
+        raise ValueError(f"{name!r} among the {where}: the HTTP client sets this header by the request that it sends")
+    if value is None:
+        return
+    if not isinstance(value, str):
+        raise TypeError(
+            f"{name!r} among the {where} is of type {type(value).__name__}; the value of a header is a text, "
+            "or None to take it away"
+        )
+    flaw = flaw_in(value)
+    if flaw is not None:
+        raise ValueError(f"{name!r} among the {where} cannot be sent: its value, not shown here, has {flaw}; remove it")
+
+
+def flaw_in(value: str) -> str | None:
+    """What a text has that the value of a header cannot have; None where it can be sent."""
+    if not value.isascii():
+        return "a character outside ASCII"
+    if not value.replace("\t", " ").isprintable():
+        return "a line break or another control character"
+    if value.strip() != value:
+        return "space at its beginning or end"
+    return None

@@ -1,0 +1,112 @@
+"""Stores of one client that hold different things under the same keys, and what they tell each other.
+
+What is asked in another language, or by someone else, is kept in a store of its own: an entity stands in a store once,
+so that nothing else keeps two of its representations apart. A change that was asked for through one of these stores
+changed it for all who ask with the same credential, so their stores hear of it. A reset of the first one resets all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import TYPE_CHECKING, Any, Protocol
+from weakref import WeakSet
+
+from ..base.lazy import logger
+from .actions import Hear, Reset, SetResponse
+
+if TYPE_CHECKING:
+    from .actions import Action
+
+
+class Kin(Protocol):
+    """What a store is to its family."""
+
+    member: Member | None
+
+    def apply(self, action: Action, /) -> Any:
+        """Carries out an action."""
+        ...
+
+
+class Family:
+    """The store of a client, and those beside it for as long as someone has them."""
+
+    def __init__(self, store: Kin) -> None:
+        self.members: WeakSet[Member] = WeakSet()
+        self.first = self.member(store, None, (), store.apply)
+        self._hinted: set[str] = set()
+
+    def member(
+        self, store: Kin, credential: Hashable, names: tuple[str, ...], dispatch: Callable[[Action], Any]
+    ) -> Member:
+        """A store that belongs to the family from now on.
+
+        `names` are the headers for which it is there, `dispatch` takes actions on their way to it. Without a credential
+        of its own it has that of the client.
+        """
+        made = store.member = Member(self, store, credential, names, dispatch)
+        self.members.add(made)
+        return made
+
+    def hint(self, topic: str, names: tuple[str, ...], text: str) -> None:
+        """Logs a hint once for each of these headers."""
+        for name in names:
+            if f"{topic} {name.lower()}" not in self._hinted:
+                self._hinted.add(f"{topic} {name.lower()}")
+                logger.warning(text, name)
+
+
+class Member:
+    """A store as the others of its family know it."""
+
+    def __init__(
+        self,
+        family: Family,
+        store: Kin,
+        credential: Hashable,
+        names: tuple[str, ...],
+        dispatch: Callable[[Action], Any],
+    ) -> None:
+        self.family = family
+        self.credential = credential
+        self.names = names
+        self._store = store
+        self._dispatch = dispatch
+        self._has_read = False
+
+    def did(self, action: Action) -> None:
+        """The store has carried out an action, and its lock is free."""
+        if type(action) is Reset:
+            if self is self.family.first:
+                for other in self._others():
+                    other.reset()
+        elif isinstance(action, SetResponse) and action.fetch_id is not None:
+            if action.request.rules.side_effect:
+                self._tell(action)
+            else:
+                self._has_read = True
+
+    def reset(self) -> None:
+        """The store starts over, because the first one did."""
+        try:
+            self._dispatch(Reset())
+        except Exception:
+            logger.exception("a store beside that of the client could not be reset")
+
+    def hear(self, action: SetResponse) -> bool:
+        """A change was answered through another store; whether it made anything stale in this one."""
+        return bool(self._store.apply(Hear(action)))
+
+    def _tell(self, action: SetResponse) -> None:
+        heard = [other.hear(action) for other in self._others() if other.credential == self.credential]
+        if any(heard) and not self._has_read:
+            self.family.hint(
+                "change",
+                self.names,
+                "a change was sent with the header %r, which may change what is answered, so what others have stored "
+                "of it is stale now, and fetched anew. If the header changes nothing there, give it with vary=False, "
+                "or name it among the inert_headers of the spec",
+            )
+
+    def _others(self) -> list[Member]:
+        return [member for member in self.family.members if member is not self]

@@ -1,0 +1,352 @@
+"""Views: clients that are told something of each call, and partitions, the stores that some of them have apart.
+
+A view is what its client is, with the same resources, and each of its endpoints is a copy that has the options written
+into it. Where options may change what is answered (a header such as `Accept-Language`, another token), the view stands
+before a core and a store of its own, a *partition*, which all views share that differ in nothing of that kind.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from typing import TYPE_CHECKING, Any, Final, cast
+from weakref import WeakValueDictionary
+
+from ..base.lazy import logging
+from ..cache.family import Family
+from ..endpoint.bound import AnyBoundEndpoint
+from ..endpoint.calls import CallOptions
+from ..endpoint.typing import Binder
+from .options import NO_OPTIONS, Options, merged
+
+if TYPE_CHECKING:
+    from ..cache.store import Store
+    from ..http.auth import Api
+    from .core import Core
+
+VIEWS: Final = 64
+"""So many views a client keeps, the latest ones; others live for as long as someone has them."""
+PARTITIONS: Final = 32
+"""So many partitions."""
+_ASKED: Final = 256
+_ENDPOINTS: Final = 4_096
+
+_OF_ENDPOINTS: Final = (
+    "cached",
+    "expire",
+    "explain",
+    "fetch",
+    "fetch_if_stale",
+    "fetch_response",
+    "get_error",
+    "get_response",
+    "invalidate",
+    "iterate",
+    "live",
+    "read",
+    "resolve",
+    "set_error",
+    "set_response",
+    "state",
+    "subscribe",
+    "unsubscribe",
+)
+"""The operations of controllers that take an endpoint first."""
+
+
+class Views:
+    """The views of one client, and its partitions."""
+
+    def __init__(self, controller: Any, core: Core, api: Api | None) -> None:
+        self.base = NO_OPTIONS
+        """What the client itself tells its calls."""
+        self._controller = controller
+        self._core = core
+        self._api = api
+        self._lock = threading.RLock()
+        self._asked: dict[Any, Hashable] = {}
+        """The key of the options that were asked for in this form, so that they need not be looked at again."""
+        self._latest: OrderedDict[Hashable, Any] = OrderedDict()
+        self._alive: WeakValueDictionary[Hashable, Any] = WeakValueDictionary()
+        self._partitions: OrderedDict[Hashable, Core] = OrderedDict()
+        self._partitions_alive: WeakValueDictionary[Hashable, Core] = WeakValueDictionary()
+        self._left: list[Core] = []
+        """Partitions that are kept no more, and whose managers have to be stopped once no one has a view of them."""
+
+    def view(self, base: Options, headers: Any, query: Any, timeout: Any, retries: Any, token: Any, vary: Any) -> Any:
+        """The view with these options over those of another; the client itself where nothing is told."""
+        asked: Any = None
+        if query is None:  # values that are equal, as 1 and True are, may not be the same in a URL
+            try:
+                asked = base, headers and (*headers.items(),), timeout, retries, token, vary
+                key = self._asked[asked]
+                found = self._latest[key]
+                self._latest.move_to_end(key)
+                return found
+            except (AttributeError, KeyError, TypeError):
+                pass
+        preparation = self._core.preparation
+        options = merged(
+            base,
+            headers,
+            query,
+            timeout,
+            retries,
+            token,
+            vary,
+            kind=type(self._controller).__name__,
+            api=self._api,
+            own_token=None if preparation is None else preparation.token,
+        )
+        if options.key == NO_OPTIONS.key:
+            return self._controller
+        with self._lock:
+            found = self._view(options)
+            self._latest[options.key] = found
+            self._latest.move_to_end(options.key)
+            while len(self._latest) > VIEWS:
+                self._latest.popitem(last=False)
+            if asked is not None:
+                self._note(asked, options.key)
+        return found
+
+    def _note(self, asked: Any, key: Hashable) -> None:
+        try:
+            if len(self._asked) >= _ASKED:
+                self._asked.clear()
+            self._asked[asked] = key
+        except TypeError:
+            pass  # what cannot be compared is looked at each time
+
+    def _view(self, options: Options) -> Any:
+        found = self._alive.get(options.key)
+        if found is None:
+            core = self._partition(options) if options.apart else self._core
+            found = self._alive[options.key] = self._made(options, core)
+            core.views_of_it.add(found)
+        return found
+
+    def _made(self, options: Options, core: Core) -> Any:
+        """A view before this core: an instance of the client's own class that has what the client has."""
+        client = self._controller
+        view: Any = object.__new__(_view_type(client.__class__))
+        view.__dict__.update(client.__dict__, _core=core, store=core.store)
+        view._tie(self, options, _call_options(core, options))
+        _rebind(client, view)
+        return view
+
+    # partitions
+
+    def _partition(self, options: Options) -> Core:
+        """The core behind the views that differ from the client in this."""
+        core = self._partitions_alive.get(options.apart)
+        if core is None:
+            core = self._partitions_alive[options.apart] = self._made_partition(options.of_partition())
+        self._partitions[options.apart] = core
+        self._partitions.move_to_end(options.apart)
+        while len(self._partitions) > PARTITIONS:
+            self._drop(self._partitions.popitem(last=False)[1])
+        return core
+
+    def _made_partition(self, options: Options) -> Core:
+        first = self._core
+        managers = first.managers_anew(options)
+        account = self._account(options)
+        core = first.beside(first.store.another(), managers, account)
+        family = _family(first.store)
+        home = core.home = self._made(options, core)
+        if first.is_overridden:
+            core.override_dispatch(home.dispatch)
+        family.member(core.store, options.credential, options.names or ("token",), lambda action: core.dispatch(action))
+        core.credential = options.credential
+        if first.opened:
+            core.open(home)
+        _debug("partition made for %s", options)
+        return core
+
+    def _account(self, options: Options) -> Any:
+        """The transport of a partition: that of the others who ask with its token, as they have cookies in common."""
+        if options.credential is None:
+            return self._core.transport
+        for other in list(self._partitions_alive.values()):
+            if other.credential == options.credential:
+                return other.transport
+        return self._core.transport_with(options.token, own_cookies=True)
+
+    def _drop(self, core: Core) -> None:
+        family = _family(self._core.store)
+        names = () if core.store.member is None else core.store.member.names
+        _debug("partition dropped: %s", ", ".join(names))
+        family.hint(
+            "drop",
+            names,
+            f"there are more than {PARTITIONS} partitions, so the oldest goes: each new value of %r has a store of its "
+            "own. If it does not change what is answered, give it with vary=False, or name it among the inert_headers "
+            "of the spec",
+        )
+        if self._core.makes_managers:
+            for left in [left for left in self._left if not left.views_of_it and not left.is_watched]:
+                left.stop()
+                self._left.remove(left)
+            self._left.append(core)
+
+    # the life of the client
+
+    def open(self) -> None:
+        """The client opens, and so do its partitions."""
+        for core in list(self._partitions_alive.values()):
+            core.open(core.home)
+
+    def stop(self) -> None:
+        """The client closes, and so do its partitions."""
+        for core in list(self._partitions_alive.values()):
+            core.stop()
+
+
+def _family(store: Store) -> Family:
+    return (store.member or Family(store).first).family
+
+
+def _call_options(core: Core, options: Options) -> CallOptions | None:
+    """What each call of a view is told; None where its partition is all that is different."""
+    quiet_token = None if options.token_varies else options.token
+    if not (options.headers or options.query or options.mark):
+        return None
+    return CallOptions(
+        core,
+        headers=options.sent,
+        query=options.searched(varies=True),
+        quiet=options.searched(varies=False),
+        timeout=options.timeout,
+        retries=options.retries,
+        mark=options.mark,
+        transport=None if quiet_token is None else core.transport_with(quiet_token, own_cookies=False),
+    )
+
+
+def _rebind(client: Any, view: Any) -> None:
+    """What the client holds that is bound to it, the view holds bound to itself, once it is asked for or now."""
+    members: dict[str, Any] = client.__dict__
+    kind: type[Any] = client.__class__
+    for name, value in members.items():
+        if isinstance(value, Binder) and cast(Any, value).controller is client:
+            del view.__dict__[name]
+            if not hasattr(kind, name):  # else it is made when it is first asked for
+                view.__dict__[name] = cast(Any, value).__class__(view)
+        elif isinstance(value, AnyBoundEndpoint) and cast(Any, value).controller is client:
+            view.__dict__[name] = view.bind(cast(Any, value).endpoint)
+
+
+def _debug(text: str, *args: object) -> None:
+    logger = logging.getLogger("restencil.store")
+    if logger.isEnabledFor(logging.DEBUG):
+        logger.debug(text, *args)
+
+
+# --- the class of views ----------------------------------------------------------------------------------------------
+
+
+class _View:
+    """What is different about a view: endpoints are called with its options, and it owns nothing."""
+
+    _core: Core
+
+    def _tie(self, views: Views, options: Options, told: CallOptions | None) -> None:
+        """Makes a view of these options of what has all that its client has."""
+        self._views = views
+        self._options = options
+        self._told = told
+        self._forms: dict[Any, Any] = {}
+        self._bound: dict[Any, Any] = {}
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {'open' if self._core.opened else 'closed'} with {self._options!r}>"
+
+    def _form(self, endpoint: Any) -> Any:
+        """An endpoint as this view calls it."""
+        told = self._told
+        if endpoint.call_options is told:
+            return endpoint
+        if endpoint.plain is not None:
+            endpoint = endpoint.plain
+        if told is None:
+            return endpoint
+        form = self._forms.get(endpoint)
+        if form is None:
+            if len(self._forms) >= _ENDPOINTS:
+                self._forms.clear()
+            form = self._forms.setdefault(endpoint, told.of(endpoint))
+        return form
+
+    def bind(self, endpoint: Any, /) -> Any:
+        plain = endpoint.plain or endpoint
+        bound = self._bound.get(plain)
+        if bound is None:
+            if len(self._bound) >= _ENDPOINTS:
+                self._bound.clear()
+            bound = self._bound.setdefault(plain, super().bind(self._form(plain)))  # type: ignore[misc]  # of its client's class
+        return bound
+
+    def with_options(
+        self,
+        *,
+        headers: Any = None,
+        query: Any = None,
+        timeout: Any = None,
+        retries: Any = None,
+        token: Any = None,
+        vary: Any = True,
+    ) -> Any:
+        return self._views.view(self._options, headers, query, timeout, retries, token, vary)
+
+    def open(self) -> None:
+        """Does nothing: the client opens and closes for all its views."""
+
+
+class _BlockingView(_View):
+    def __enter__(self) -> Any:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Does nothing: a view owns nothing; close the client."""
+
+
+class _AwaitingView(_View):
+    async def __aenter__(self) -> Any:
+        enter_loop: Callable[[], None] = getattr(self._core, "enter_loop")  # noqa: B009 - of the awaiting core alone
+        enter_loop()
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Does nothing: a view owns nothing; close the client."""
+
+
+def _view_type(kind: type[Any]) -> type[Any]:
+    """The class of the views of a client: its own, but for what is different about views."""
+    made: type[Any] | None = kind.__dict__.get("_view_type")
+    if made is None:
+        form = _AwaitingView if hasattr(kind, "aclose") else _BlockingView
+        members: dict[str, Any] = {"__doc__": kind.__doc__, "__module__": kind.__module__}
+        for name in _OF_ENDPOINTS:
+            operation = getattr(kind, name, None)
+            if operation is not None:
+                members[name] = _told(operation)
+        made = type(kind.__name__, (form, kind), members)
+        kind._view_type = made
+    return made
+
+
+def _told(operation: Any) -> Any:
+    @functools.wraps(operation)
+    def call(self: Any, endpoint: Any, /, *args: Any, **kwargs: Any) -> Any:
+        return operation(self, self._form(endpoint), *args, **kwargs)
+
+    return call

@@ -1,0 +1,607 @@
+"""Views: what a client is with something told of each of its calls."""
+
+from __future__ import annotations
+
+import datetime
+import gc
+import math
+from typing import Any
+
+import pytest
+from tests.runtime.servers import Arrived, Reply, Server
+from tests.runtime.worlds import BOTH, article, as_json, echoing, opened
+
+from blog import AsyncBlog, Blog
+from restencil import (
+    Api,
+    AsyncController,
+    Auth,
+    Controller,
+    Endpoint,
+    Entity,
+    NetworkError,
+    NetworkManager,
+    Resource,
+    RestEndpoint,
+    Retries,
+    Timeout,
+    TimeoutExceededError,
+    create_resource,
+)
+
+OPTIONS: list[dict[str, Any]] = [
+    {"headers": {"Accept-Language": "de"}},
+    {"headers": {"X-Request-Id": "1", "X-Tenant": None}, "vary": False},
+    {"query": {"expand": ["author", "tags"]}},
+    {"query": {"expand": True}, "vary": False},
+    {"timeout": 500, "retries": 2},
+    {"timeout": Timeout(connect="1s"), "retries": 0},
+    {"token": "other"},
+    {"token": "other", "vary": False},
+]
+
+
+# -- identity ---------------------------------------------------------------------------------------------------------
+
+
+@BOTH
+@pytest.mark.parametrize("options", OPTIONS, ids=lambda options: "-".join(options))
+def test_a_bound_endpoint_with_options_is_that_of_the_view(asynchronous: bool, options: dict[str, Any]) -> None:
+    """Equal options give the identical view, and so the identical resources, endpoints, lists and what adds to them."""
+    kind: Any = AsyncBlog if asynchronous else Blog
+    news = kind()
+    view = news.with_options(**options)
+    assert view is news.with_options(**options) is not news
+    assert isinstance(view, kind) and type(view).__name__ == kind.__name__
+    assert view.articles is news.with_options(**options).articles is not news.articles
+    assert news.articles.get.with_options(**options) is view.articles.get
+    assert news.articles.get_list.with_options(**options) is view.articles.get_list
+    assert news.articles.get_list.push.with_options(**options) is view.articles.get_list.push
+    assert news.articles.get_list.get_page.with_options(**options) is view.articles.get_list.get_page
+    assert news.articles.create.with_options(**options) is view.articles.create
+    assert type(view.articles.get_list) is type(news.articles.get_list)
+    assert view.articles.get.controller is view
+
+
+def test_options_are_equal_however_they_are_written() -> None:
+    """Header names without case and in any order, durations by their length, and one step or several."""
+    news = Blog()
+    view = news.with_options(headers={"Accept-Language": "de", "X-B": "1"}, timeout=30_000)
+    for timeout in ("30s", "0.5m", datetime.timedelta(seconds=30)):
+        assert view is news.with_options(headers={"x-b": "1", "ACCEPT-LANGUAGE": "de"}, timeout=timeout)
+    stepwise = news.with_options(timeout=1, headers={"Accept-Language": "en"}).with_options(timeout="30s")
+    assert view is stepwise.with_options(headers={"x-b": "1", "accept-language": "de"})
+    policy = Retries(budget=None)
+    assert news.with_options(retries=policy) is news.with_options(retries=Retries(budget=None, random=policy.random))
+
+
+def test_options_that_differ_give_different_views() -> None:
+    """Also where Python finds them equal: in a URL, 1 and true are not."""
+    news = Blog()
+    queries: list[Any] = [1, True, 1.5, "1", [1], [True]]
+    assert len({id(news.with_options(query={"q": value})) for value in queries}) == len(queries)
+    held = [
+        news.with_options(headers={"X-A": value}, vary=vary) for value in ("a", "b", None) for vary in (True, False)
+    ]
+    assert len({id(view) for view in held}) == 6
+
+
+def test_no_options_are_no_view() -> None:
+    """None means "as before"; so does the token that the client has."""
+    news = Blog(token="secret")
+    assert news.with_options() is news
+    assert news.with_options(headers=None, token="secret") is news
+    assert news.articles.get.with_options() is news.articles.get
+    view = news.with_options(timeout=500)
+    assert view.with_options() is view
+    assert view.with_options(timeout="500ms", vary=False) is view
+    assert news.with_options(query={"a": 1}).with_options(query={"a": None}) is news
+
+
+def test_an_endpoint_by_itself_is_called_as_the_view_says() -> None:
+    """Operations of a view that take an endpoint, and resources that are made for it, are those of the view."""
+    with Server(echoing) as server, Blog(token="x", url_prefix=server.url) as news:
+        from blog import Articles
+
+        view = news.with_options(query={"q": "1"})
+        assert view.read(Articles.get, id=1).title == "en q=1"
+        assert view.fetch(Articles.get, id=1).title == "en q=1"
+        assert Articles(view).get is view.articles.get is view.bind(Articles.get)
+        assert view.cached(Articles.get, id=1) is view.articles.get.cached(id=1) is not None
+        assert news.cached(Articles.get, id=1) is not None  # an entity answers, whichever response it came with
+        assert view.state(Articles.get, id=1).data is view.get_response(Articles.get, id=1).data
+        view.invalidate(Articles.get, id=1)
+        assert view.explain(Articles.get, id=1).key.endswith("?q=1")
+        assert view.fetch_if_stale(Articles.get, id=1).title == "en q=1"
+
+
+def test_the_client_keeps_its_64_latest_views() -> None:
+    """The identical view is given for as long as it is kept, or someone has it."""
+    news = Blog()
+    views = [news.with_options(timeout=1_000 + count) for count in range(65)]
+    names = [id(view) for view in views]
+    assert [id(news.with_options(timeout=1_000 + count)) for count in range(65)] == names
+    held = views[3]
+    numbers = [view.__dict__.setdefault("number", count) for count, view in enumerate(views)]
+    del views
+    for count in range(64):
+        news.with_options(timeout=5_000 + count)
+    gc.collect()
+    assert numbers[3] == 3 and news.with_options(timeout=1_003) is held
+    assert not hasattr(news.with_options(timeout=1_004), "number")
+    assert news.with_options(timeout=5_063) is news.with_options(timeout=5_063)
+
+
+class _Note(Entity):
+    id: int = 0
+
+
+Notes = create_resource(path="/notes/:id", schema=_Note, url_prefix="http://mock")
+
+
+class _Own(Controller):
+    """A client written by hand: its resources are attributes, and it has something of its own."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.notes = Notes(self)
+        self.one = self.notes.get
+        self.seen: list[str] = []
+
+    def fetch(self, endpoint: Any, /, *args: Any, **kwargs: Any) -> Any:
+        self.seen.append(endpoint.name)
+        return super().fetch(endpoint, *args, **kwargs)
+
+
+def test_a_view_of_a_client_written_by_hand_has_what_that_has() -> None:
+    """Resources and bound endpoints are bound to the view, everything else is the client's; overrides hold."""
+    with Server(lambda request: as_json({"id": 7})) as server, _Own(base_url=server.url) as own:
+        resource: Any = create_resource(path="/notes/:id", schema=_Note)
+        own.notes = resource(own)
+        view: Any = own.with_options(headers={"X-Request-Id": "1"})
+        assert view.notes.get is own.notes.get.with_options(headers={"x-request-id": "1"})
+        assert view.one.controller is view.notes.controller is view
+        assert view.seen is own.seen
+        assert view.notes.get.fetch(id=7) is own.notes.get(id=7)
+        assert own.seen == [resource.get.name]
+
+
+# -- what is sent -----------------------------------------------------------------------------------------------------
+
+
+@BOTH
+def test_headers_are_sent_over_those_of_endpoint_and_http_client(asynchronous: bool) -> None:
+    """Names are compared without case, None takes one of the spec away; hooks see them, the credential comes last."""
+    seen: list[dict[str, str]] = []
+
+    class Hooked(RestEndpoint):
+        request_init = {"headers": {"X-Static": "spec", "X-Gone": "spec", "Accept": "text/plain"}}
+
+        def get_headers(self, headers: dict[str, str]) -> dict[str, str]:
+            seen.append(dict(headers))
+            return {**headers, "X-Last": "hook"}
+
+    endpoint: Any = Hooked(path="/a", timeout=5_000)
+    with Server() as server, opened(asynchronous, server.url) as (news, run):
+        endpoint = endpoint.extend(url_prefix="https://api.blog.example/v1")
+        view = news.with_options(headers={"x-static": "view", "x-gone": None, "X-Last": "view", "User-Agent": "me"})
+        run(view.fetch(endpoint))
+        run(news.fetch(endpoint))
+        first, second = (request.headers for request in server.arrived)
+    assert {name: value for name, value in seen[0].items() if name != "Content-Type"} == {
+        "Accept": "text/plain",
+        "x-static": "view",
+        "X-Last": "view",
+        "User-Agent": "me",
+    }
+    assert (first["x-static"], first["x-last"], first["accept"], first["user-agent"]) == (
+        "view",
+        "hook",
+        "text/plain",
+        "me",
+    )
+    assert "x-gone" not in first and first["access-token"] == "secret"
+    assert (second["x-static"], second["x-gone"]) == ("spec", "spec") and second["user-agent"] != "me"
+
+
+@BOTH
+def test_headers_of_changes_are_sent_too(asynchronous: bool) -> None:
+    """Of mutations with and without a body, and of what adds to a list."""
+    with Server(echoing) as server, opened(asynchronous, server.url) as (news, run):
+        view = news.with_options(headers={"X-Audit": "why"}, vary=False)
+        run(view.articles.partial_update(id=1, body={"title": "B"}))
+        run(view.articles.delete(id=1))
+        assert [request.headers.get("x-audit") for request in server.arrived] == ["why", "why"]
+        assert server.arrived[0].headers["content-type"] == "application/json"
+
+
+@BOTH
+def test_search_parameters_are_part_of_url_key_and_list(asynchronous: bool) -> None:
+    """They count as those of the call, which wins over the same name; declared or not."""
+    with Server(echoing) as server, opened(asynchronous, server.url) as (news, run):
+        view = news.with_options(query={"expand": ["a", "b"], "author": "bob"})
+        listed = run(view.articles.get_list())
+        assert [request.target for request in server.arrived] == ["/articles?author=bob&expand=a%2Cb"]
+        assert view.articles.get_list.cached() is listed
+        assert run(view.articles.get_list(author="ann"))[0].title == "author=ann&expand=a%2Cb"
+        assert view.articles.get_list.key() == "GET https://api.blog.example/v1/articles?author=bob&expand=a%2Cb"
+        assert view.articles.get_list.url(order_by="x").endswith("/articles?author=bob&expand=a%2Cb&orderBy=x")
+        assert news.articles.get_list.cached() is None is news.articles.get_list.cached(author="bob")
+        assert view.store is news.store
+        run(view.articles.get.fetch(id=1))
+        assert server.arrived[-1].target == "/articles/1?author=bob&expand=a%2Cb"
+
+
+@BOTH
+def test_quiet_search_parameters_are_part_of_the_url_alone(asynchronous: bool) -> None:
+    """With `vary=False` key and list are those of a call without."""
+    with Server(echoing) as server, opened(asynchronous, server.url) as (news, run):
+        view = news.with_options(query={"trace": "1"}, vary=False)
+        listed = run(view.articles.get_list(author="ann"))
+        assert server.arrived[-1].target == "/articles?author=ann&trace=1"
+        assert view.articles.get_list.key(author="ann") == news.articles.get_list.key(author="ann")
+        assert news.articles.get_list.cached(author="ann") is listed
+        assert view.articles.get_list.url(author="ann", order_by="a").endswith("?author=ann&orderBy=a&trace=1")
+        page = run(view.articles.get_list.get_page(cursor="1", author="ann"))
+        assert server.arrived[-1].target == "/articles?author=ann&cursor=1&trace=1"
+        assert news.articles.get_list.get_page.cached(cursor="1", author="ann") == page
+        run(view.articles.get(id=5))
+        assert server.arrived[-1].target == "/articles/5?trace=1"
+        assert news.articles.get.cached(id=5) is not None
+
+
+@BOTH
+def test_pages_are_asked_for_as_the_view_says(asynchronous: bool) -> None:
+    """`iterate` and `get_page` send headers, search parameters, quiet ones too."""
+
+    def paged(request: Arrived) -> Reply:
+        first = "cursor" not in request.target
+        return as_json([article(1), article(2)] if first else [])
+
+    async def all_of(items: Any) -> list[int]:
+        return [item.id async for item in items]
+
+    with Server(paged) as server, opened(asynchronous, server.url) as (news, run):
+        view = news.with_options(headers={"X-Request-Id": "7"}, query={"a": "1"}).with_options(
+            query={"b": "2"}, vary=False
+        )
+        items = view.articles.get_list.iterate(author="ann")
+        assert (run(all_of(items)) if asynchronous else [item.id for item in items]) == [1, 2]
+        assert [request.target for request in server.arrived] == [
+            "/articles?a=1&author=ann&b=2",
+            "/articles?a=1&author=ann&b=2&cursor=2",
+        ]
+        assert {request.headers.get("x-request-id") for request in server.arrived} == {"7"}
+
+
+@BOTH
+def test_a_push_joins_the_lists_of_its_search_parameters(asynchronous: bool) -> None:
+    """They are in the filter of a push, as those of a call are, and in no record."""
+    answers = {"GET": [article(1)], "POST": article(2, title="new")}
+    bodies: list[Any] = []
+
+    def answer(request: Arrived) -> Reply:
+        bodies.append(request.body)
+        return as_json(answers[request.method])
+
+    with Server(answer) as server, opened(asynchronous, server.url) as (news, run):
+        view = news.with_options(query={"tenant": "t1"})
+        other = news.with_options(query={"tenant": "t2"})
+        run(view.articles.get_list())
+        run(other.articles.get_list())
+        run(view.articles.get_list.push(body={"title": "new"}))
+        assert [entry.id for entry in view.articles.get_list.cached()] == [1, 2]
+        assert [entry.id for entry in other.articles.get_list.cached()] == [1]
+        assert bodies[-1] == b'{"title":"new"}' and server.arrived[-1].target == "/articles?tenant=t1"
+
+
+def test_search_parameters_of_a_view_are_no_fields() -> None:
+    """They are in no optimistic payload, and `delete` does not take its record by them."""
+
+    class Thing(Entity):
+        id: int = 0
+        title: str = ""
+        kind: str = ""
+
+    things: Any = create_resource(path="/things/:id", schema=Thing, optimistic=True, strict=True)
+    seen: list[Any] = []
+
+    def answer(request: Arrived) -> Reply:
+        if request.method == "PATCH":
+            seen.append(dict(view.bind(things.get).cached(id=1).to_dict()))
+        if request.method == "POST":
+            seen.append(dict(view.bind(things.get_list).cached()[-1].to_dict()))
+        return Reply(204) if request.method == "DELETE" else as_json({"id": 1, "title": "t", "kind": "k"})
+
+    with Server(answer) as server, Controller(base_url=server.url) as controller:
+        view = controller.with_options(query={"kind": "x", "id_of_other": 1})
+        view.set_response(things.get, {"id": 1, "title": "t", "kind": "k"}, id=1)
+        view.set_response(things.get_list, [{"id": 1, "title": "t", "kind": "k"}])
+        view.fetch(things.partial_update, id=1, body={"title": "u"})
+        view.fetch(things.get_list.push, body={"title": "v"})
+        assert seen[0] == {"id": 1, "title": "u", "kind": "k"}
+        assert seen[1]["title"] == "v" and seen[1].get("kind", "") == ""
+        by_kind: Any = RestEndpoint(
+            path="/things", method="DELETE", schema=things.delete.schema, url_prefix="", name="delete things"
+        )
+        assert view.fetch(by_kind) is None
+        assert view.get(Thing, id=1) is not None
+
+
+@BOTH
+def test_timeout_and_retries_are_those_of_the_view(asynchronous: bool) -> None:
+    """Over those of endpoint and client; `retries=0` is none, `timeout=math.inf` no limit."""
+    statuses = iter([503, 503, 200, 503, 503])
+
+    def answer(request: Arrived) -> Reply:
+        if request.target == "/articles/2":
+            return Reply(held=True)
+        return as_json(article(1), status=next(statuses))
+
+    with Server(answer) as server, opened(asynchronous, server.url, retries=1, timeout="30s") as (news, run):
+        eager = news.with_options(retries=Retries(5, base_delay=1, jitter=0))
+        assert run(eager.articles.get.fetch(id=1)).id == 1
+        assert len(server.arrived) == 3
+        with pytest.raises(NetworkError, match="503"):
+            run(news.with_options(retries=0).articles.get.fetch(id=1))
+        assert len(server.arrived) == 4
+        quick = news.with_options(timeout=120, retries=0)
+        with pytest.raises(TimeoutExceededError, match="within 120 ms"):
+            run(quick.articles.get.fetch(id=2))
+        endless = quick.with_options(timeout=math.inf)
+        assert endless is not quick and "timeout" in repr(endless)
+        statuses = iter([200])
+        assert run(endless.articles.get.fetch(id=1)).id == 1
+
+
+def test_a_timeout_of_a_view_wins_over_that_of_the_request_init() -> None:
+    """It is the strongest there is."""
+    endpoint: Any = RestEndpoint(path="/a", request_init={"timeout": "20s", "headers": {"X-A": "1"}}, timeout="30s")
+    with Server(lambda request: Reply(held=True)) as server, Controller(base_url=server.url) as controller:
+        with pytest.raises(TimeoutExceededError, match="within 110 ms"):
+            controller.with_options(timeout=110).fetch(endpoint)
+        assert server.arrived[0].headers["x-a"] == "1"
+
+
+def test_what_a_list_gives_its_push_gives_way_to_the_view() -> None:
+    """Options of a view are stronger than those that the list has for what adds to it."""
+    things: Any = create_resource(path="/things/:id", schema=_Note)
+    things = things.extend(get_list={"push_options": {"timeout": 30_000}})
+    controller = Controller()
+    assert controller.bind(things.get_list).push.endpoint.timeout == 30_000
+    assert controller.with_options(timeout=500).bind(things.get_list).push.endpoint.timeout == 500
+    assert controller.bind(things.get_list).push.endpoint.timeout == 30_000
+
+
+# -- requests in flight -----------------------------------------------------------------------------------------------
+
+
+def test_calls_share_a_request_where_options_allow_it() -> None:
+    """Timeout, retries, conditions and quiet tokens keep requests apart; other inert headers do not."""
+    news = Blog(token="a")
+    get = news.articles.get
+
+    def mark(**options: Any) -> Any:
+        bound = get.with_options(**options)
+        return bound.endpoint.request(({"id": 1},)).identity
+
+    plain = get.endpoint.request(({"id": 1},)).identity
+    assert plain == mark(headers={"X-Request-Id": "1", "traceparent": "2", "Prefer": "x"})
+    assert plain == mark(headers={"X-Audit": "1"}, vary=False) == mark(headers={"Accept-Language": "de"})
+    apart = [
+        mark(timeout=500),
+        mark(timeout=600),
+        mark(retries=1),
+        mark(retries=0),
+        mark(headers={"Cache-Control": "no-cache"}),
+        mark(headers={"If-None-Match": '"a"'}),
+        mark(headers={"If-None-Match": '"b"'}),
+        mark(headers={"Pragma": "no-cache"}),
+        mark(token="b", vary=False),
+        mark(token="c", vary=False),
+        mark(query={"a": "1"}, vary=False),
+    ]
+    assert len({plain, *apart}) == 1 + len(apart)
+    assert mark(timeout=500, headers={"X-Request-Id": "1"}) == mark(timeout="0.5s", headers={"X-Request-Id": "2"})
+    assert mark(token="b", vary=False) == mark(token="b", vary=False, headers={"X-Request-Id": "2"})
+    assert "'b'" not in repr(apart)
+
+
+# -- bad input --------------------------------------------------------------------------------------------------------
+
+S3CRET = "s3cret"
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "text"),
+    [
+        ({"header": {"A": S3CRET}}, TypeError, "unexpected keyword argument 'header'"),
+        ({"headers": {"X-A": 1}}, TypeError, "'X-A' among the headers of with_options is of type int"),
+        ({"headers": {"X-A": S3CRET.encode()}}, TypeError, "'X-A' among the headers of with_options is of type bytes"),
+        ({"headers": {1: S3CRET}}, TypeError, "a name among the headers of with_options is of type int"),
+        ({"headers": [("X-A", S3CRET)]}, TypeError, "headers of with_options is"),
+        ({"headers": {"X A": S3CRET}}, ValueError, "'X A' among the headers of with_options is no name"),
+        ({"headers": {"X-A:b": S3CRET}}, ValueError, "is no name that a header can have"),
+        ({"headers": {"X-A": f"{S3CRET}\r\nB: c"}}, ValueError, "not shown here, has a line break"),
+        ({"headers": {"X-A": f"{S3CRET}é"}}, ValueError, "not shown here, has a character outside ASCII"),
+        ({"headers": {"access-token": S3CRET}}, ValueError, "'access-token' .* says who asks; give token="),
+        ({"headers": {"Access-Token": None}}, ValueError, "'Access-Token' .* says who asks; give token="),
+        ({"headers": {"Cookie": f"sid={S3CRET}"}}, ValueError, "'Cookie' .* says who asks; give token="),
+        ({"headers": {"Host": S3CRET}}, ValueError, "'Host' among the headers of with_options: the HTTP client sets"),
+        ({"headers": {"content-length": "1"}}, ValueError, "the HTTP client sets this header"),
+        ({"headers": {"Content-Type": S3CRET}}, ValueError, "the HTTP client sets this header"),
+        ({"headers": {"Transfer-Encoding": S3CRET}}, ValueError, "the HTTP client sets this header"),
+        ({"headers": {"Connection": S3CRET}}, ValueError, "the HTTP client sets this header"),
+        ({"query": [("a", S3CRET)]}, TypeError, "query of with_options is"),
+        ({"query": {1: S3CRET}}, TypeError, "a name in the query of with_options is of type int"),
+        ({"timeout": 0}, ValueError, "timeout of with_options is a positive number of milliseconds, not 0"),
+        ({"timeout": -5}, ValueError, "timeout of with_options is a positive number of milliseconds, not -5"),
+        ({"timeout": math.nan}, ValueError, "timeout of with_options is a positive number"),
+        ({"timeout": "soon"}, TypeError, "timeout of with_options is a str, 'soon'; expected"),
+        ({"timeout": [1]}, TypeError, "timeout of with_options is"),
+        ({"retries": -1}, ValueError, "retries of with_options is negative: -1"),
+        ({"retries": True}, TypeError, "retries of with_options is"),
+        ({"retries": 1.5}, TypeError, "retries of with_options is"),
+        ({"token": S3CRET.encode()}, TypeError, "token of with_options is of type bytes; give a text"),
+        ({"token": 5}, TypeError, "token of with_options is of type int"),
+        (
+            {"token": {"key": S3CRET}},
+            TypeError,
+            "is a dict, which is for APIs with several auth schemes; that of .*Blog has one",
+        ),
+        ({"headers": {"X-A": S3CRET}, "vary": "no"}, TypeError, "vary of with_options is"),
+    ],
+    ids=lambda value: None if isinstance(value, type) else str(value)[:40],
+)
+def test_what_cannot_be_told_is_refused_at_once(options: dict[str, Any], error: type[Exception], text: str) -> None:
+    """The error names the option and what is expected, and shows no value of a header or token."""
+    for given in (Blog(), AsyncBlog(), Blog().articles.get, Blog().with_options(timeout=5_000)):
+        with pytest.raises(error, match=text) as caught:
+            given.with_options(**options)
+        assert S3CRET not in str(caught.value)
+
+
+def test_a_query_that_is_a_parameter_of_the_path_is_refused_by_the_call() -> None:
+    """Before anything is sent; endpoints that have no such parameter are called."""
+    with Server(echoing) as server, Blog(token="x", url_prefix=server.url) as news:
+        for vary in (True, False):
+            view = news.with_options(query={"id": 5}, vary=vary)
+            for call in (view.articles.get, view.articles.get.fetch, view.articles.get.cached, view.articles.get.key):
+                with pytest.raises(
+                    ValueError, match="'id', which is a parameter of the path of endpoint 'Article.get'; give it"
+                ):
+                    call(id=1)
+            assert server.arrived == []
+            assert view.articles.get_list()[0].title == "id=5"
+            server.arrived.clear()
+
+
+def test_a_query_for_what_is_no_http_is_refused_by_the_call() -> None:
+    """A function has no URL that it could stand in."""
+    work: Any = Endpoint(lambda: 1, name="work")
+    with Controller() as controller:
+        with pytest.raises(
+            ValueError, match="endpoint 'work' is no HTTP endpoint: the query of with_options has no pl"
+        ):
+            controller.with_options(query={"a": 1}).fetch(work)
+        assert controller.with_options(headers={"X-Request-Id": "1"}, timeout=500).fetch(work) == 1
+
+
+def test_a_token_needs_an_api_with_auth() -> None:
+    """TypeError where the API declares none, or where there is no API."""
+
+    class Open(Controller):
+        _api = Api(url_prefix="http://mock")
+
+    with pytest.raises(TypeError, match="the API of Open declares no auth, so a token has no place to go"):
+        Open().with_options(token="a")
+    with pytest.raises(TypeError, match="Controller has no API of its own: a token belongs to generated clients"):
+        Controller().with_options(token="a")
+
+
+def test_a_query_that_carries_the_credential_is_refused() -> None:
+    """As a header that does."""
+
+    class Keyed(Controller):
+        _api = Api(url_prefix="http://mock", auth=Auth.query("api_key"))
+
+    with pytest.raises(ValueError, match="'api_key' in the query of with_options says who asks; give token="):
+        Keyed().with_options(query={"api_key": S3CRET})
+
+
+def test_a_class_that_computes_an_option_cannot_be_told_another() -> None:
+    """What would be lost without a word is an error."""
+
+    class Slow(RestEndpoint):
+        timeout: Any = property(lambda self: 5.0, lambda self, value: None)
+
+    with pytest.raises(TypeError, match="computes its timeout, so with_options cannot set it"):
+        Controller().with_options(timeout=1_000).bind(Slow(path="/a"))
+
+
+def test_an_endpoint_of_a_view_is_of_no_use_to_another_client() -> None:
+    """What it fetches belongs to the store of its view."""
+    news = Blog()
+    german = news.with_options(headers={"Accept-Language": "de"})
+    with pytest.raises(RuntimeError, match="is that of a view of another client, whose answers do not belong here"):
+        news.fetch(german.articles.get.endpoint, id=1)
+    assert german.with_options(timeout=500).bind(german.articles.get.endpoint).endpoint.timeout == 500
+
+
+# -- life -------------------------------------------------------------------------------------------------------------
+
+
+@BOTH
+def test_a_view_owns_nothing(asynchronous: bool) -> None:
+    """Closing it, and leaving a `with` of it, do nothing; it is open for as long as its client is."""
+    with Server(echoing) as server, opened(asynchronous, server.url) as (news, run):
+        for options in ({"timeout": 5_000}, {"headers": {"Accept-Language": "de"}}):
+            view = news.with_options(**options)
+
+            async def within(view: Any = view) -> None:
+                async with view as entered:
+                    assert entered is view
+                await view.aclose()
+
+            if asynchronous:
+                run(within())
+            else:
+                with view as entered:
+                    assert entered is view
+                view.close()
+            assert view.opened and news.opened
+            assert run(view.articles.get.fetch(id=1)).id == 1
+        view.open()
+        run(news.aclose()) if asynchronous else news.close()
+        assert not view.opened and "closed" in repr(view)
+        with pytest.raises(RuntimeError, match="closed"):
+            run(view.articles.get.fetch(id=1))
+        view.open()
+        assert not view.opened
+        news.open()
+        assert view.opened and run(view.articles.get.fetch(id=1)).id == 1
+
+
+def test_a_view_shows_names_and_no_values() -> None:
+    """Its repr says what is told, and nothing that may be a secret."""
+    news = Blog()
+    view = news.with_options(headers={"X-Tenant": S3CRET}, query={"q": S3CRET}, token=S3CRET, timeout=500, retries=1)
+    assert repr(view) == "<Blog open with X-Tenant, query q, timeout, retries, token>"
+    assert repr(view.articles.get) == "<Article.get of <Blog open with X-Tenant, query q, timeout, retries, token>>"
+    assert S3CRET not in repr(vars(view))
+
+
+def test_managers_make_requests_of_their_own_partition() -> None:
+    """A manager that serves one controller is made anew for each partition."""
+    made: list[NetworkManager] = []
+
+    def managers() -> list[NetworkManager]:
+        made.append(NetworkManager())
+        return [made[-1]]
+
+    with Server(echoing) as server, Blog(token="x", url_prefix=server.url, managers=managers) as news:
+        assert len(made) == 1
+        german = news.with_options(headers={"Accept-Language": "de"})
+        assert len(made) == 2
+        assert german.articles.get(id=1).title == "de"
+        assert news.with_options(headers={"Accept-Language": "de"}, timeout=5_000).articles.get(id=1).title == "de"
+        assert len(made) == 2
+
+
+@BOTH
+def test_managers_that_are_given_as_they_are_serve_the_client_alone(asynchronous: bool) -> None:
+    """A view with a store of its own says what to do; other views work."""
+    with Server(echoing) as server, opened(asynchronous, server.url, managers=[NetworkManager()]) as (news, run):
+        assert run(news.with_options(timeout=5_000).articles.get(id=1)).id == 1
+        with pytest.raises(TypeError, match="a view with Accept-Language has a store of its own, and a manager serves"):
+            news.with_options(headers={"Accept-Language": "de"})
+
+
+def test_resources_by_hand_are_bound_to_views() -> None:
+    """A view is a controller to whatever takes one."""
+
+    class Named(Resource, path="/named/:id", schema=_Note):
+        pass
+
+    view: Any = AsyncController().with_options(timeout=500)
+    assert Named(view).controller is view
