@@ -5,19 +5,22 @@ from __future__ import annotations
 import asyncio
 import datetime
 import importlib
+import operator
 import os
 import subprocess
 import sys
+import warnings
 from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import pytest
 from tests.generator import hundred
 from tests.patience import PATIENCE
 
 import restencil
+from restencil_generator import declaration as d
 from restencil_generator.cli import run
 from restencil_generator.compare import compare
 from restencil_generator.loading import load_spec
@@ -390,3 +393,24 @@ def test_a_ring_of_relations_at_work(serve: Serve, hundred_folder: Path, monkeyp
         assert type(part.next) is package.Part01
         assert type(part.before[0]) is package.Part99
         assert isinstance(part.price, Decimal)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_mock_answers_with_what_the_spec_declares(name: str, serve: Serve) -> None:
+    """A store that checks every answer against the declared kinds takes all that is read without arguments."""
+    spec = load_spec(ROOT / "specs" / f"{name}.yaml").declaration
+    assert spec is not None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        made: Any = getattr(importlib.import_module(spec.package), spec.client)
+        token = {} if spec.auth is None else {"token": "a:b"}
+        read = 0
+        with made(url_prefix=serve(name), store=restencil.Store(validate="strict"), **token) as client:
+            for resource in spec.resources.values():
+                for dotted, endpoint in resource.all_endpoints():
+                    open_fields = (*endpoint.params, *endpoint.search_params)
+                    is_page = isinstance(endpoint.schema, d.PageOf)
+                    if not (endpoint.side_effect or is_page or any(field.required for field in open_fields)):
+                        operator.attrgetter(f"{resource.python}.{dotted}")(client)()
+                        read += 1
+        assert read
