@@ -70,8 +70,36 @@ class AwaitingOperations(Operations, Protocol):
 Kind = TypeVar("Kind", bound=Operations)
 
 
+class _Documentation:
+    """The `__doc__` of a class of bound endpoints, and of each of them that of its member."""
+
+    def __init__(self, of_class: str | None) -> None:
+        self._of_class = of_class
+
+    def __get__(self, bound: Any, owner: Any = None) -> str | None:
+        return self._of_class if bound is None else _documentation(bound.endpoint)
+
+
 class AnyBoundEndpoint(Generic[Kind, P, R]):
-    """What never waits: common to both kinds of controllers. `endpoint` and `controller` are what was bound."""
+    """What never waits: common to both kinds of controllers. `endpoint` and `controller` are what was bound.
+
+    Its `__name__`, `__doc__` and `__signature__` are those of the member, for `help` and its like.
+    """
+
+    if not TYPE_CHECKING:
+
+        def __init_subclass__(cls) -> None:
+            super().__init_subclass__()
+            cls.__doc__ = _Documentation(cls.__doc__)
+
+        def __getattr__(self, name: str) -> Any:
+            if name in ("__name__", "__signature__") and "endpoint" in self.__dict__:
+                return getattr(self.endpoint, name)
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+        def __get__(self, instance: Any, owner: Any = None) -> Any:
+            # By this `help` knows something that is called like a method, and shows its parameters.
+            return self
 
     def __init__(self, controller: Kind, endpoint: Any) -> None:
         self.controller = controller
@@ -354,3 +382,17 @@ def extender(bound: Any, name: str) -> Any:
         # What a view says is told of the derived endpoint itself, over the options that it has as one of a list.
         found = bound._derived[name] = bound.controller.bind(getattr(bound.endpoint.plain or bound.endpoint, name))
     return found
+
+
+def _documentation(endpoint: Any) -> str | None:
+    """What is said of a member where it is declared; else what it is for and where its requests go."""
+    declared = endpoint.__dict__.get("__doc__")
+    for function in (endpoint.signature, endpoint.__dict__.get("fetch")):
+        declared = declared or getattr(function, "__doc__", None)
+    if declared:
+        return str(declared)
+    name = endpoint.__name__
+    derived = BoundList.__dict__.get("push" if name == "create" else name)
+    path = getattr(endpoint, "path", None)
+    parts = (derived.__doc__ if isinstance(derived, property) else None, path and f"`{endpoint.method} {path}`")
+    return "\n\n".join(part for part in parts if part) or None

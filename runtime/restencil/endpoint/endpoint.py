@@ -453,8 +453,10 @@ class Endpoint(Generic[P, R]):
             if name == "name" and "_naming" in self.__dict__:
                 self.__dict__["name"] = made = self.__dict__["_naming"]()
                 return made
-            if name == "__signature__" and self.__dict__.get("signature") is not None:
-                return _shown_signature(self.__dict__["signature"])
+            if name == "__name__":
+                return self.__dict__.get("_member") or self.name.rpartition(".")[2]
+            if name == "__signature__":
+                return _shown_signature(self)
             found = inspect.getattr_static(type(self), name, None)
             if isinstance(found, property):
                 return found.fget(self)  # it was the property that raised; its own words say why
@@ -467,10 +469,13 @@ class Endpoint(Generic[P, R]):
         return f"<{type(self).__name__} {self.name}>"
 
 
-def _shown_signature(function: Callable[..., Any]) -> inspect.Signature:
-    """The signature of a declaring method without its `self`."""
-    signature = inspect.signature(function)
-    return signature.replace(parameters=list(signature.parameters.values())[1:])
+def _shown_signature(endpoint: Endpoint[..., Any]) -> inspect.Signature:
+    """The signature of a declaring method without its `self`; where there is none, that of what takes any arguments."""
+    if endpoint.signature is not None:
+        signature = inspect.signature(endpoint.signature)
+        return signature.replace(parameters=list(signature.parameters.values())[1:])
+    kinds = (("args", inspect.Parameter.VAR_POSITIONAL), ("kwargs", inspect.Parameter.VAR_KEYWORD))
+    return inspect.Signature([inspect.Parameter(name, kind) for name, kind in kinds])
 
 
 def _wire_params(given: Mapping[str, Any], wire: Mapping[str, str] | None) -> dict[str, Any]:

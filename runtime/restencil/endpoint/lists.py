@@ -62,7 +62,9 @@ def changer(listing: Listing, member: str, derived: dict[str, Any]) -> Any:
             if listing.strict and listing.empty is None and member != "assign":
                 options["empty"] = "merge"
         options.update(_options(listing, member))
-        found = derived[member] = listing.extend(**options)
+        found = listing.extend(**options)
+        found.__dict__["_member"] = member
+        derived[member] = found
     return found
 
 
@@ -84,6 +86,7 @@ def pager(listing: Listing, derived: dict[str, Any]) -> Any:
         found = paged(listing, cursor).extend(
             signature=_signature(listing, "get_page"), **_options(listing, "get_page")
         )
+        found.__dict__["_member"] = "get_page"
         derived["get_page"] = found
     return found
 

@@ -490,6 +490,7 @@ class _Create:
             except ValueError as error:
                 raise AttributeError(f"{owner.__name__} has no {self._name}: {error}") from error
             created = pushed.extend(**{"name": f"{listing.name.rpartition('.')[0]}.{self._name}", **self._options})
+            created.__dict__["_member"] = self._name
             made = self._made[id(listing)] = listing, created
         if not is_binder(instance):
             return made[1]
