@@ -2,8 +2,9 @@
 
 Allowed is one difference: staleness that `explain` admits. Beyond that a list shows just the members that the server's
 list has, each with the values that the server gives it and no others; those that came in an answer stand in the
-server's order, those that joined since may stand at the end. A list that is read in pages shows a part of the server's.
-A page shows the members of its last answer that are there still.
+server's order, those that joined since may stand at the end. Of a list that is read in pages it shows what its last
+answer had, and the pages that were answered after that, and what this client put into it; it shows nothing as long as
+only pages were. A page shows the members of its last answer that are there still.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from tests.patience import PATIENCE
 from tests.servers.worlds import Api, Call
 
 import restencil
+from restencil.schema.record import stored_record
 
 Json = Any
 #: Asks servers without the library in between. Nothing here speaks TLS, whose certificates take their time to load.
@@ -140,22 +142,16 @@ def _all_shown(api: Api, server: Server) -> Iterator[Shown]:
         for _, call in resource:
             endpoint = call.endpoint
             is_list = isinstance(call._bound, restencil.BoundList | restencil.AsyncBoundList)
-            for given in [_arguments(api, server, call, url) for url in urls]:
+            field = getattr(endpoint, "pagination_field", None)
+            stored = [_listed(server, call, pk) for pk in lists] if is_list else []
+            for given in [*(_arguments(api, server, call, url) for url in urls), *stored]:
                 if given is None:
                     continue
-                field = getattr(endpoint, "pagination_field", None)
                 paged = is_list and field is not None and server.arguments.get(field, field) in dict(given)
                 shown = Shown(call.get_page if paged else call, item, given, is_list, paged)
                 if (str(shown), given) not in seen:
                     seen.add((str(shown), given))
                     yield shown
-            if is_list:
-                for pk in lists:
-                    given = _listed(server, call, pk)
-                    shown = Shown(call, item, given or (), is_list, is_page=False)
-                    if given is not None and (str(shown), given) not in seen:
-                        seen.add((str(shown), given))
-                        yield shown
 
 
 def _resources(api: Api) -> Iterator[list[tuple[str, Call]]]:
@@ -227,6 +223,9 @@ def _unlike_list(api: Api, server: Server, shown: Shown, value: Any, url: str) -
     whole = {str(item["id"]): item for item in server.whole(server, url)}
     mine = [item.pk() for item in value]
     answered = _answered(api, server, shown)
+    if paged and not shown.is_page and not _was_answered(api, server, shown):
+        yield f"shows {mine}, though only pages of it were ever asked for"
+        return
     if len(set(mine)) != len(mine):
         yield f"shows a member twice: {mine}"
     if shown.is_page:
@@ -237,6 +236,9 @@ def _unlike_list(api: Api, server: Server, shown: Shown, value: Any, url: str) -
         too_many = [pk for pk in mine if pk not in whole]
         if too_many:
             yield f"shows {too_many}, which the server's list lacks: {list(whole)}"
+        strange = [pk for pk in mine if paged and pk not in answered and pk not in api.changed]
+        if strange:
+            yield f"shows {strange}, which neither its last answer had nor a page since: {answered}"
         # Of a list that is read in pages, what was answered must show, and what this client itself put into it.
         expected = {*answered, *api.changed.intersection(str(item["id"]) for item in items_of(server.json(url)))}
         lacking = [pk for pk in whole if pk not in mine and (not paged or pk in expected)]
@@ -245,8 +247,6 @@ def _unlike_list(api: Api, server: Server, shown: Shown, value: Any, url: str) -
         ordered = [pk for pk in mine if pk in answered and pk in whole]
         if ordered != [pk for pk in whole if pk in ordered]:
             yield f"shows the order {mine}, the server has {list(whole)}"
-        if paged and not _was_answered(api, server, shown):
-            yield f"shows {mine}, though only pages of it were ever asked for"
     for item in value:
         pk = item.pk()
         if pk in whole:
@@ -254,8 +254,8 @@ def _unlike_list(api: Api, server: Server, shown: Shown, value: Any, url: str) -
 
 
 def _answered(api: Api, server: Server, shown: Shown) -> list[str]:
-    """The members that answers to this list and its pages had; to this page alone, where it is one."""
-    call, given = shown.call, shown.keywords
+    """The members that the last answer to this list had, and its pages since; those of this page, where it is one."""
+    call, given, own = shown.call, shown.keywords, shown.call.url(**shown.keywords)
     found: dict[str, None] = {}
     field = getattr(call.endpoint, "pagination_field", None)
     position = server.arguments.get(field, field) if field else None
@@ -265,6 +265,8 @@ def _answered(api: Api, server: Server, shown: Shown) -> list[str]:
             continue
         theirs = dict(arguments)
         if not shown.is_page:
+            if url == own or theirs == given:
+                found.clear()  # what came with pages before is replaced
             theirs.pop(position or "", None)
         if theirs == given:
             found.update(dict.fromkeys(str(item["id"]) for item in items_of(said)))
@@ -336,12 +338,13 @@ def unlike(mine: Any, said: Json, server: Server, *, needed: Mapping[str, Json] 
     required = {server.python(name) for name in needed or {}}
     for name in required - members.keys():
         yield f"does not show {name}, of which the server says {theirs[name]!r}"
+    answered = {server.python(name) for name in stored_record(mine) or {}}
     for name, value in members.items():
         if name not in theirs:
             if value is not None:
                 yield f"shows {name} as {value!r}, of which the server says nothing"
-        elif value is None and name not in required:
-            pass  # what may be null reads so where no answer had it; where it is needed, None is not enough
+        elif value is None and name not in required and name not in answered:
+            pass  # what may be null reads so where no answer had it; a null that was stored is a value
         elif not same(value, theirs[name], server):
             yield f"shows {name} as {value!r}, the server says {theirs[name]!r}"
 

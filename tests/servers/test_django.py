@@ -109,7 +109,6 @@ async def test_a_page_gives_its_own_items(suite: Suite, resource: str, position:
     await suite.agrees()
 
 
-@pytest.mark.xfail(strict=True, reason="a list that only pages have written is partial: it shows nothing and is asked")
 async def test_a_page_alone_is_not_the_list(suite: Suite) -> None:
     """After page two alone the list is asked, and is not page two."""
     await suite.api.numbered.get_list.get_page(page=2)

@@ -10,6 +10,7 @@ import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Generator
 from types import ModuleType
 from typing import Any, Literal
+from urllib.parse import urlsplit
 
 from tests.libraries import httpx
 from tests.patience import PATIENCE, eventually, eventually_async
@@ -94,8 +95,8 @@ class Started:
 class Api:
     """A client of a generated package in one of the worlds: `await api.books.get_list()`, `api.client` for the rest.
 
-    `sent` are its requests in order, `answers` the JSON of each URL that was read, as it came last, and `changed` the
-    keys of what it created or changed.
+    `sent` are its requests in order, `answers` the JSON of each URL that was read, as it came last and in the order of
+    that, and `changed` the keys of what it created or changed.
     """
 
     def __init__(self, world: World, package: ModuleType, name: str, url_prefix: str, **options: Any) -> None:
@@ -155,9 +156,13 @@ class Api:
     def _keep(self, response: httpx.Response) -> None:
         if not response.is_success:
             return
+        if response.request.method != "GET":
+            place = response.headers.get("Location") or str(response.request.url)
+            self.changed.add(urlsplit(place).path.rstrip("/").rpartition("/")[2])
         with contextlib.suppress(ValueError):
             said = json.loads(response.content)
             if response.request.method == "GET":
+                self.answers.pop(str(response.url), None)
                 self.answers[str(response.url)] = said
             elif isinstance(said, dict):
                 self.changed.add(str(said.get("id")))

@@ -167,15 +167,29 @@ def known_before(
 
 
 def completed(presumed: Presumed, request: Request, writer: Normalization) -> dict[str, Any] | None:
-    """What an empty answer counts as, with a primary key; None where none is known."""
+    """What an empty answer counts as, with a primary key; None where none is known.
+
+    Where the answer is to replace the record, what was not sent and may be absent is gone: were it kept, a later answer
+    that does not have it either would leave it there for good.
+    """
     for _, schema in _entities(_entity_of(request.rules.schema)):
-        if schema.model.pk(presumed, None, None, request.args) is not None:
+        told = usable_pk(schema.model.pk(presumed, None, None, request.args))
+        pks = [gone.pk for gone in _known(schema, request, writer)] if told is None else [told]
+        records = (writer.record_before(schema.table_key, pk) for pk in pks)
+        stored = next((record for record in records if record is not None), None)
+        if stored is not None:
+            kept = _lasting(schema, stored) if request.rules.replace else {} if told is not None else stored
+            return {**kept, **presumed}
+        if told is not None:
             return dict(presumed)
-        for gone in _known(schema, request, writer):
-            stored = writer.record_before(schema.table_key, gone.pk)
-            if stored is not None:
-                return {**stored, **presumed}
     return None
+
+
+def _lasting(schema: EntitySchema, record: Mapping[str, Any]) -> dict[str, Any]:
+    """What a record has of fields that are never absent."""
+    fields = schema.model.fields.values()
+    names = {field.in_json for field in fields if field.required or field.default_value() is not None}
+    return {name: value for name, value in record.items() if name in names}
 
 
 def _entity_of(schema: Schema | None) -> Schema | None:

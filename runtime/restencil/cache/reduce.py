@@ -326,7 +326,7 @@ def _normalized(
     """
     args, key, rules = request.args, request.key, request.rules
     schema, is_presumed = rules.schema, type(response) is Presumed
-    replaces = rules.replace and placeholder is None and not is_presumed
+    replaces = rules.replace and placeholder is None
     if is_presumed:
         meta = meta._replace(expires_at=1)  # the server may have added to what was sent
     kind = Normalization if replaces else normalization(below)
