@@ -60,6 +60,11 @@ def _processing() -> Any:
         return controller.fetch(endpoint)
 
 
+def _too_large() -> Any:
+    with Controller(client=Asked(as_json({"id": 1})).sync, max_response_bytes=1) as controller:
+        return controller.fetch(RestEndpoint(path="/a", name="a"))
+
+
 def _invalid() -> Any:
     with Controller(client=Asked(as_json({"id": 1})).sync) as controller:
         whole = RestEndpoint(path="/a", schema={"it": Whole}, name="a.whole", process=lambda value, *args: {"it": "1"})
@@ -94,7 +99,13 @@ ERRORS: dict[type[Exception], tuple[Callable[[], Any], Any, str]] = {
         None,
         "parameter 'id' of '/a/:id' is missing; give it as id=… or in the first argument",
     ),
-    errors.NetworkError: (lambda: _call(as_json({}, 503)), 503, "GET http://case.test/a: 503 Service Unavailable"),
+    errors.NetworkError: (
+        _too_large,
+        500,
+        "GET http://case.test/a: 200 OK: the body is larger than max_response_bytes, which is 1 after decompression",
+    ),
+    errors.StatusError: (lambda: _call(as_json({}, 418)), 418, "GET http://case.test/a: 418 I'm a teapot"),
+    errors.ServerError: (lambda: _call(as_json({}, 503)), 503, "GET http://case.test/a: 503 Service Unavailable"),
     errors.ParseError: (
         lambda: _call(as_text("", "application/json")),
         400,

@@ -128,7 +128,7 @@ def test_functions_of_a_logout_manager_that_fail_are_logged_and_the_caller_gets_
         world = World(asynchronous, **options)
         world.server.respond = lambda request: Answer(status=401, json={})
         assert getattr(world.fail(Users.get, id="1"), "status", None) == 401
-        assert "a function of LogoutManager failed at NetworkError" in caplog.text
+        assert "a function of LogoutManager failed at AuthenticationError" in caplog.text
         caplog.clear()
         world.clock.close()
 

@@ -712,22 +712,6 @@ def test_text_and_bytes_where_a_schema_is_are_unexpected_content(response: httpx
     assert caught.value.response is not None
 
 
-@pytest.mark.parametrize("status", [300, 304, 400, 401, 404, 418, 500, 599])
-def test_any_other_final_status_is_a_network_error(status: int) -> None:
-    """A message of method, URL, status, reason phrase and the first line of what the server said."""
-    with pytest.raises(NetworkError) as caught:
-        call(httpx.Response(status, content=b'{"detail":"no"}\nmore'))
-    said = f"{status} {httpx.codes.get_reason_phrase(status)}".rstrip()
-    assert str(caught.value) == f'GET http://case.test/a: {said}: {{"detail":"no"}}'
-    assert caught.value.status == status
-    assert caught.value.to_dict() == {
-        "name": "NetworkError",
-        "status": status,
-        "message": str(caught.value),
-        "url": "http://case.test/a",
-    }
-
-
 def test_a_direct_call_returns_what_process_gives_and_no_entities() -> None:
     """Process gets the parsed value and the caller's arguments."""
     asked = Asked(as_json({"id": 1}))

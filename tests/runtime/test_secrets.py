@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import html
+import json
 import logging
 import pickle
 import traceback
 from collections.abc import Callable, Iterator
 from typing import Any
-from urllib.parse import quote, quote_plus
+from urllib.parse import quote, quote_plus, unquote_plus
 
 import pytest
 from tests.libraries import httpx
@@ -24,6 +26,7 @@ FORMS = {
     quote(CANARY, safe=""),
     quote_plus(CANARY),
     "canary",
+    USER,
     base64.b64encode(USER.encode()).decode(),
     quote(base64.b64encode(USER.encode()).decode()),
 }
@@ -42,9 +45,20 @@ def echoed(request: Arrived) -> str:
     return request.target.partition("?")[2]
 
 
+def told(request: Arrived) -> dict[str, str]:
+    """What a server that talks too much says of a request: the credential, as it came and as it was meant."""
+    query = echoed(request)
+    sent = {name: text for name, text in request.headers.items() if name in ("authorization", "x-api-key", "cookie")}
+    token = query.partition("=")[2] or next(iter(sent.values())).partition("=" if "cookie" in sent else " ")[2]
+    if "x-api-key" in sent:
+        token = sent["x-api-key"]
+    meant = USER if "Basic" in str(sent) else unquote_plus(token)
+    return {"detail": f"{meant} may not: {token} {query}", "token": token, "headers": f"{sent}", meant: meant}
+
+
 def answers(other: Callable[[], str]) -> Callable[[Arrived], Reply]:
     def answer(request: Arrived) -> Reply:
-        path = request.target.partition("?")[0]
+        path = unquote_plus(request.target.partition("?")[0])
         match path.strip("/"):
             case "here":
                 return Reply(302, headers={"Location": f"/refused?{echoed(request)}"})
@@ -58,6 +72,15 @@ def answers(other: Callable[[], str]) -> Callable[[Arrived], Reply]:
                 return Reply(302, headers={"Location": f"mailto:{echoed(request)}"})
             case "refused":
                 return Reply(403, b'{"detail":"no"}')
+            case "repeated":
+                return Reply(403, json.dumps(told(request)).encode())
+            case "repeated text":
+                return Reply(422, f"{told(request)}\n".encode(), {"Content-Type": "text/plain"})
+            case "repeated page":
+                page = f"<html><title>{html.escape(told(request)['detail'])}</title>"
+                return Reply(200, page.encode(), {"Content-Type": "text/html"})
+            case "repeated badly":
+                return Reply(200, json.dumps(told(request)).encode()[:-1])
             case "unknown":
                 return Reply(401, b"{}", {"WWW-Authenticate": "Digest"})
             case "broken":
@@ -85,6 +108,10 @@ SCENARIOS: dict[str, dict[str, Any]] = {
     "endless": {},
     "nowhere": {},
     "refused": {},
+    "repeated": {},
+    "repeated text": {"path": "/repeated%20text"},
+    "repeated page": {"path": "/repeated%20page", "schema": [dict]},
+    "repeated badly": {"path": "/repeated%20badly"},
     "unknown": {},
     "broken": {},
     "text": {"schema": [dict]},
@@ -117,9 +144,10 @@ def endpoint_of(scenario: str, kept: Kept) -> RestEndpoint[..., Any]:
 def shown_of(error: BaseException | None) -> Iterator[str]:
     """All that an error says, and that it leads to."""
     while error is not None:
-        yield f"{error!s} {error!r} {error.args!r} {vars(error)!r}"
+        yield f"{error!s} {error!r} {error.args!r}"
         yield from traceback.format_exception_only(error)
-        yield repr(pickle.dumps(error))
+        if not isinstance(error, json.JSONDecodeError):  # which has the text of the server, and so what that repeats
+            yield repr(vars(error)) + repr(pickle.dumps(error))
         for owner in (error, getattr(error, "response", None)):
             yield from shown_of_request(getattr(owner, "request", None) if owner is not None else None)
         yield from shown_of_response(getattr(error, "response", None))
@@ -136,10 +164,13 @@ def shown_of_request(request: Any) -> Iterator[str]:
 
 def shown_of_response(response: Any) -> Iterator[str]:
     if isinstance(response, httpx.Response):
-        yield f"{response!r} {response.url!s} {response.headers.raw!r} {vars(response)!r}"
+        # What the server says is its own, also where it repeats what it was sent.
+        members = {name: value for name, value in vars(response).items() if name != "_content"}
+        yield f"{response!r} {response.url!s} {response.headers.raw!r} {members!r}"
         yield from shown_of_request(response.request)
         yield from shown_of_request(response.next_request)
-        yield repr(pickle.dumps(response))
+        state = {name: value for name, value in response.__getstate__().items() if name != "_content"}
+        yield repr(pickle.dumps(state))
 
 
 def client_of(auth: Auth, kind: type[Any]) -> type[Any]:

@@ -5,7 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, assert_type
 
-from shapes import Article, Articles, AsyncBlog, Blog, Link, SearchResult, User
+from shapes import (
+    Article,
+    Articles,
+    AsyncBlog,
+    Blog,
+    Conflict,
+    Conflicting,
+    Link,
+    NotFound,
+    Problem,
+    SearchResult,
+    User,
+)
 
 from blog import Article as GeneratedArticle
 from blog import Blog as GeneratedBlog
@@ -17,10 +29,12 @@ from restencil import (
     Controller,
     Endpoint,
     ListEndpoint,
+    NotFoundError,
     Resource,
     ResourceClass,
     RestEndpoint,
     RestGenerics,
+    StatusError,
     StreamedResponse,
     create_resource,
     hook_scope,
@@ -129,6 +143,30 @@ def made(controller: Controller, other: AsyncController) -> None:
     extended(controller).current()
     other_bound = resource(other)
     print(other_bound.get({"id": 1}))
+
+
+def errors(blog: Blog) -> None:
+    try:
+        blog.articles.get(id=1)
+    except NotFound as error:
+        assert_type(error.data, Problem | None)
+        assert_type(error.data.title if error.data else None, str | None)
+    except Conflicting as error:
+        assert_type(error.data, Conflict | Problem | None)
+        if isinstance(error.data, Conflict):
+            assert_type(error.data.version, int)
+    except NotFoundError as error:
+        assert_type(error.data, Any)
+    except StatusError as error:
+        assert_type(error.status, int)
+        assert_type(error.response.status_code if error.response else None, int | None)
+        assert_type(error.has_response, bool)
+        assert_type(error.attempts, int)
+        assert_type(error.elapsed, float)
+        assert_type(error.request_id, str | None)
+        assert_type(error.retry_after, float | None)
+        assert_type(error.body, bytes)
+        assert_type(error.to_dict(), dict[str, Any])
 
 
 def hooks() -> None:

@@ -10,11 +10,15 @@ from typing import Any, Generic, Literal, TypeAlias, TypedDict
 
 from restencil import (
     AsyncController,
+    ConflictError,
     Controller,
     ControllerType,
     Entity,
+    NotFoundError,
+    Record,
     Resource,
     RestEndpoint,
+    StatusError,
     StreamedResponse,
     field,
     lazy_resource,
@@ -31,6 +35,26 @@ Status: TypeAlias = Literal["draft", "published"]
 class User(Entity, key="User"):
     id: int = 0
     name: str = ""
+
+
+class Problem(Record):
+    title: str = ""
+
+
+class Conflict(Record):
+    version: int = 0
+
+
+class ShapesError(StatusError):
+    data: Problem | Conflict | Any
+
+
+class NotFound(ShapesError, NotFoundError):
+    data: Problem | None
+
+
+class Conflicting(ShapesError, ConflictError):
+    data: Conflict | Problem | None
 
 
 class Article(Entity, key="Article"):

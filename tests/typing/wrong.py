@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from shapes import Article, Articles, AsyncBlog, Blog, User
+from shapes import Article, Articles, AsyncBlog, Blog, NotFound, User
 
 from blog import Blog as GeneratedBlog
 from feed import Feed
-from restencil import Entity, RestEndpoint, RestGenerics, create_resource, field
+from restencil import Entity, RestEndpoint, RestGenerics, StatusError, create_resource, field
 
 
 def calls(blog: Blog) -> None:
@@ -81,6 +81,13 @@ def unbound() -> None:
 
 class Wrong(Entity):
     names: list[str] = field(default=[1])  # error: items of another type
+
+
+def errors(error: NotFound) -> None:
+    print(error.data.title)  # error: may be None
+    print(error.data and error.data.detail)  # error: no such field
+    error.retry_after + 1  # error: may be None
+    StatusError("no", code=404)  # error: no such member
 
 
 def entities(article: Article) -> None:

@@ -67,7 +67,7 @@ def not_repeated(obstacle: str) -> str:
 
 def say_not_repeated(error: NetworkError, obstacle: str) -> None:
     """The error says, from now on, why the request was not repeated."""
-    error.args = (f"{error}; {not_repeated(obstacle)}", *error.args[1:])
+    error.args = (f"{error.args[0]}; {not_repeated(obstacle)}", *error.args[1:])
 
 
 def _streams_in(body: Any) -> Iterator[Any]:

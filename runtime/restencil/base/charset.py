@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from .answers import reported, told_by
 from .errors import ParseError
-from .transport import reported, url_of
 
 
 def charset_of(response: Any) -> str:
@@ -22,11 +22,9 @@ def charset_of(response: Any) -> str:
 
 def undecodable(response: Any, error: UnicodeError) -> ParseError:
     """What a response raises whose body is no text in the charset that it names."""
-    url = url_of(response)
     return ParseError(
         f"{reported(response)}: the answer says that its charset is {charset_of(response)!r}, in which its body "
         f"cannot be read ({error}); let the server name another one, or give content='bytes'",
         status=400,
-        response=response,
-        url=url,
+        **told_by(response),
     )

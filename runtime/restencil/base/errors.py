@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from .transport import HttpResponse
 
 
@@ -43,26 +45,139 @@ class MissingParameterError(RestencilError, TypeError, ValueError):
 
 
 class NetworkError(RestencilError):
-    """The request failed: an HTTP status outside 200–299, or no connection at all.
+    """A request failed: refused by the server, without an answer, or with an answer that cannot be used.
 
-    `status` is the HTTP status, or 500 where there was no response; `response` is the response, as the HTTP library
-    gives it, or None, and `has_response` says whether there was one; `url` is where the request went, without
-    credentials.
+        try:
+            news.articles.get(id=1)
+        except restencil.NotFoundError as error:
+            print(error.request_id, error.data)
+        except restencil.NetworkError as error:
+            print(error.status, error.to_dict())
+
+    status        the HTTP status, or 500 where there was no answer
+    response      the answer, as the HTTP library gives it, or None; pickled and copied errors have None
+    has_response  whether there was an answer
+    url, method   what was asked, without credentials
+    attempts      1 and the retries
+    elapsed       milliseconds that the last attempt took
+    request_id    what the server calls this request, or None
+    retry_after   milliseconds after which the server wants to be asked again, or None
+    body          the first 64 KiB of the answer, as bytes; a credential in it is `[redacted]`
+    data          the body, up to 1 MB, as the endpoint's `errors` say, else its JSON, else None
     """
 
-    def __init__(self, message: str, *, status: int = 500, response: HttpResponse | None = None, url: str = "") -> None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        status: int = 500,
+        response: HttpResponse | None = None,
+        url: str = "",
+        method: str = "",
+        attempts: int = 1,
+        elapsed: float = 0.0,
+        request_id: str | None = None,
+        retry_after: float | None = None,
+        body: bytes = b"",
+        data: Any = None,
+    ) -> None:
         super().__init__(message)
         self.status = status
         self.response = response
         self.has_response = response is not None
         self.url = url
+        self.method = method
+        self.attempts = attempts
+        self.elapsed = elapsed
+        self.request_id = request_id
+        self.retry_after = retry_after
+        self.body = body
+        self.data: Any = data
+
+    def __str__(self) -> str:
+        notes = [] if self.request_id is None else [f"request id {self.request_id}"]
+        if self.attempts > 1:
+            notes.append(f"{self.attempts} attempts")
+        return super().__str__() + (f" ({', '.join(notes)})" if notes else "")
 
     def to_dict(self) -> dict[str, Any]:
-        """`name`, `status`, `message` and `url` as a plain dict, for logs and error reports."""
-        return {"name": type(self).__name__, "status": self.status, "message": str(self), "url": self.url}
+        """What may stand in logs and error reports: `name`, `message`, and all members but response, body and data."""
+        return {
+            "name": type(self).__name__,
+            "message": str(self),
+            "status": self.status,
+            "has_response": self.has_response,
+            "method": self.method,
+            "url": self.url,
+            "attempts": self.attempts,
+            "elapsed": self.elapsed,
+            "request_id": self.request_id,
+            "retry_after": self.retry_after,
+        }
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restored, (type(self), self.args, self.__dict__)
+        # The response of an HTTP library holds the request, and so the credential.
+        return _restored, (type(self), self.args, {**self.__dict__, "response": None})
+
+
+class StatusError(NetworkError):
+    """The server answered with a status outside 200–299, or redirected where that is refused; `status` is its status.
+
+    The statuses that programs ask for have classes of their own, and so have all from 500 to 599.
+    """
+
+
+class BadRequestError(StatusError):
+    """The server found the request wrong: status 400."""
+
+
+class AuthenticationError(StatusError):
+    """The server does not know who asks: status 401."""
+
+
+class PermissionDeniedError(StatusError):
+    """The server knows who asks, and refuses: status 403."""
+
+
+class NotFoundError(StatusError):
+    """There is nothing at this address: status 404."""
+
+
+class ConflictError(StatusError):
+    """The request is in conflict with what the server has now: status 409."""
+
+
+class PreconditionFailedError(StatusError):
+    """What the server has is no longer what the request was made for: status 412."""
+
+
+class UnprocessableEntityError(StatusError):
+    """The server understands the body, and finds it wrong: status 422."""
+
+
+class RateLimitError(StatusError):
+    """There were too many requests: status 429. `retry_after` says, in milliseconds, when to come again, if known."""
+
+
+class ServerError(StatusError):
+    """The server failed: status 500 to 599."""
+
+
+_BY_STATUS: Final[Mapping[int, type[StatusError]]] = {
+    400: BadRequestError,
+    401: AuthenticationError,
+    403: PermissionDeniedError,
+    404: NotFoundError,
+    409: ConflictError,
+    412: PreconditionFailedError,
+    422: UnprocessableEntityError,
+    429: RateLimitError,
+}
+
+
+def error_of_status(status: int) -> type[StatusError]:
+    """The class of the error that a refusal with this status is."""
+    return ServerError if 500 <= status <= 599 else _BY_STATUS.get(status, StatusError)
 
 
 class ConnectionFailedError(NetworkError):

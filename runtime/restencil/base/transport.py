@@ -13,9 +13,6 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 if TYPE_CHECKING:
     from .durations import Timeout
 
-URL_EXTENSION: Final = "restencil_url"
-"""The extension of a response that holds its URL without what must not be shown."""
-
 
 class ImpliedHeader(str):
     """The value of a header that the library adds where nobody says otherwise.
@@ -154,26 +151,6 @@ class AwaitingTransport(Transport):
 
     async def aclose(self) -> None:
         """Gives up what the transport itself has opened; the next request opens it anew."""
-
-
-def url_of(response: Any) -> str:
-    """Where a response came from, without credentials; for messages."""
-    found = getattr(response, "extensions", {}).get(URL_EXTENSION)
-    if isinstance(found, str):
-        return found
-    try:
-        return public_url(str(response.request.url))
-    except (AttributeError, RuntimeError):
-        return ""
-
-
-def reported(response: Any) -> str:
-    """What was asked and how it was answered, for messages: `GET https://…/posts/1: 404 Not Found`."""
-    status = f"{response.status_code} {getattr(response, 'reason_phrase', '')}".rstrip()
-    try:
-        return f"{response.request.method} {url_of(response)}: {status}"
-    except (AttributeError, RuntimeError):
-        return f"{url_of(response)}: {status}"
 
 
 def joined(base: str, rest: str) -> str:

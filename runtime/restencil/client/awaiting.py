@@ -51,6 +51,7 @@ class AwaitingCore(Core):
         timeout: Duration | Timeout | None,
         max_response_bytes: int | None,
         agent: Agent,
+        request_id: str | None,
     ) -> None:
         self._loop: AbstractEventLoop | None = None
         transport = AsyncTransport(
@@ -62,6 +63,7 @@ class AwaitingCore(Core):
             prepare=preparation,
             agent=agent,
         )
+        transport.request_id = request_id
         super().__init__(store, managers, retries, preparation, transport)
 
     def beside(self, store: Store, managers: tuple[Manager, ...], transport: AsyncTransport) -> AwaitingCore:

@@ -47,6 +47,7 @@ class BlockingCore(Core):
         timeout: Duration | Timeout | None,
         max_response_bytes: int | None,
         agent: Agent,
+        request_id: str | None,
     ) -> None:
         store = Store() if store is None else store
         scheduler = store.scheduler
@@ -61,6 +62,7 @@ class BlockingCore(Core):
             agent=agent,
             scheduler=self._threads,
         )
+        transport.request_id = request_id
         super().__init__(store, managers, retries, preparation, transport)
 
     def beside(self, store: Store, managers: tuple[Manager, ...], transport: SyncTransport) -> BlockingCore:

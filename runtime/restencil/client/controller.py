@@ -368,6 +368,7 @@ class Controller(AnyController, Blocking):
             timeout=timeout,
             max_response_bytes=max_response_bytes,
             agent=agent_of(type(self), self._api, user_agent),
+            request_id=None if self._api is None else self._api.request_id,
         )
         _remember_origin(core, self._api, share=share)
         super().__init__(core)
@@ -507,6 +508,7 @@ class AsyncController(AnyController, Awaiting):
             timeout=timeout,
             max_response_bytes=max_response_bytes,
             agent=agent_of(type(self), self._api, user_agent),
+            request_id=None if self._api is None else self._api.request_id,
         )
         _remember_origin(core, self._api, share=share)
         super().__init__(core)

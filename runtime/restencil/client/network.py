@@ -325,6 +325,7 @@ class NetworkManager(Manager):
             try:
                 return (yield from endpoint.steps(args))
             except NetworkError as error:
+                error.attempts = attempt + 1
                 if error.status == 401 and endpoint.refresh is not None and not refreshed:
                     refreshed = True
                     renewed = yield from refresh_token(store, endpoint, error, started, blocking=core.is_blocking)

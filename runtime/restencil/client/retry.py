@@ -10,17 +10,15 @@ import random
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import UTC
-from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, Final, cast
 
+from ..base.answers import retry_after_in
 from ..base.durations import milliseconds
 from ..base.errors import (
     ConnectionFailedError,
     EndlessRedirectError,
     NetworkError,
-    ParseError,
-    UnexpectedContentError,
+    StatusError,
 )
 
 if TYPE_CHECKING:
@@ -32,9 +30,6 @@ IDEMPOTENT_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS", "TRACE", "PUT",
 
 #: Statuses after which the same request may succeed.
 RETRIED_STATUSES: Final = frozenset({408, 425, 429, 500, 502, 503, 504})
-
-_LASTING: Final = (ParseError, UnexpectedContentError, EndlessRedirectError)
-"""Failures that a server would answer a second time with."""
 
 
 class RetryBudget:
@@ -75,7 +70,8 @@ class Retries:
     attempts         tries after the first one
     base_delay       before the first retry; each further one waits `factor` times longer, `max_delay` at most
     jitter           share of each delay that is random, 0 to 1: callers that failed together do not return together
-    statuses         statuses that are tried again; a request that got no response at all always is
+    statuses         those of a `StatusError` that is tried again; a `ConnectionFailedError` always is, but for
+                     redirects without end
     max_retry_after  a longer `Retry-After` is cut to this
     budget           shared by all requests that use this object; None for no bound
     mutations        also POST and PATCH, with an `Idempotency-Key` header; only where the server honours it
@@ -116,16 +112,16 @@ class Retries:
             return None
         if self.budget is not None and not self.budget.spend():
             return None
-        asked = retry_after(error, now)
+        asked = _asked(error, now)
         if asked is not None:
             return min(asked, cast("float", self.max_retry_after))
         delay = min(cast("float", self.max_delay), cast("float", self.base_delay) * self.factor**attempt)
         return delay * (1 - self.jitter * self.random())
 
     def _passing(self, error: BaseException) -> bool:
-        if not isinstance(error, NetworkError) or isinstance(error, _LASTING):
-            return False
-        return isinstance(error, ConnectionFailedError) or error.response is None or error.status in self.statuses
+        if isinstance(error, StatusError):
+            return error.status in self.statuses
+        return isinstance(error, ConnectionFailedError) and not isinstance(error, EndlessRedirectError)
 
 
 def repeatable(endpoint: Endpoint[..., Any]) -> bool:
@@ -133,20 +129,8 @@ def repeatable(endpoint: Endpoint[..., Any]) -> bool:
     return not endpoint.side_effect or getattr(endpoint, "method", None) in IDEMPOTENT_METHODS
 
 
-def retry_after(error: BaseException, now: float) -> float | None:
-    """What the response's `Retry-After` asks for, in milliseconds from now; None without one that can be read."""
-    response = getattr(error, "response", None)
-    if response is None:
+def _asked(error: BaseException, now: float) -> float | None:
+    """The milliseconds that the server asked for; a date is held against the clock of the store where it is there."""
+    if not isinstance(error, NetworkError):
         return None
-    text = response.headers.get("retry-after", "").strip()
-    if not text:
-        return None
-    if text.isascii() and text.isdigit():
-        return float(text) * 1000
-    try:
-        date = parsedate_to_datetime(text)
-        if date.tzinfo is None:  # the oldest of the three forms names no zone: all dates of HTTP are UTC
-            date = date.replace(tzinfo=UTC)
-        return max(0.0, date.timestamp() * 1000 - now)
-    except (ValueError, OverflowError):
-        return None
+    return error.retry_after if error.response is None else retry_after_in(error.response.headers, now)

@@ -11,11 +11,12 @@ import re
 from collections.abc import Awaitable, Mapping
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from ..base.answers import ERROR_TYPES, reported, told_by, without_secrets
 from ..base.charset import charset_of, undecodable
 from ..base.errors import ParseError, UnexpectedContentError
 from ..base.json_text import decode_json
 from ..base.steps import PLAIN, Outcome, Steps, current_transport, is_awaitable
-from ..base.transport import BlockingTransport, ImpliedHeader, reported, url_of
+from ..base.transport import BlockingTransport, ImpliedHeader
 from .bodies import is_json_body, json_text
 from .direct import transport_for
 from .options import BODILESS
@@ -187,6 +188,8 @@ def on_the_wire(endpoint: Lifecycle, init: Mapping[str, Any]) -> Mapping[str, An
     if endpoint.content in (None, "json") and "accept" not in names and endpoint.method not in BODILESS:
         headers = {**headers, "Accept": _JSON_TYPE}
     sent = {**init, "headers": headers}
+    if endpoint.plan.error_types is not None:
+        sent[ERROR_TYPES] = endpoint.plan.error_types
     if endpoint.method not in _READS and not endpoint.side_effect:
         sent["follow_as_get"] = _REWRITING
     elif endpoint.follow_see_other:
@@ -262,7 +265,7 @@ def _malformed(response: Any, kind: str, content: bytes, error: ValueError) -> P
         problem = f"the answer is not JSON ({error}), though its content type is {kind or 'missing'!r}"
     else:
         problem = "the answer is empty where JSON was expected"
-    return ParseError(f"{reported(response)}: {problem}", status=400, response=response, url=url_of(response))
+    return ParseError(f"{reported(response)}: {problem}", status=400, **told_by(response))
 
 
 def _unexpected(owner: str, response: Any, kind: str, text: str | None) -> UnexpectedContentError:
@@ -270,7 +273,7 @@ def _unexpected(owner: str, response: Any, kind: str, text: str | None) -> Unexp
     if text is None:
         rest = f"binary content of type {kind!r}; give schema=None to get its bytes"
     elif "html" in kind or text.lstrip()[:15].lower().startswith(("<!doctype html", "<html")):
-        rest = f"HTML; the route may not exist on the server. It begins with: {text[:300]}"
+        rest = f"HTML; the route may not exist on the server. It begins with: {without_secrets(response, text)[:300]}"
     elif _is_json(text):
         rest = (
             f"JSON text with the content type {kind or 'missing'!r}; let the server send "
@@ -278,7 +281,7 @@ def _unexpected(owner: str, response: Any, kind: str, text: str | None) -> Unexp
         )
     else:
         rest = f"text of type {kind or 'missing'!r}; give schema=None or a process that makes an object of it"
-    return UnexpectedContentError(start + rest, status=404, response=response, url=url_of(response))
+    return UnexpectedContentError(start + rest, status=404, **told_by(response))
 
 
 def _is_json(text: str) -> bool:

@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from ..base.durations import milliseconds, timeout_of
 from ..base.values import described, is_sequence
+from .error_types import check_error_classes, check_errors
 
 Check: TypeAlias = Callable[[str, Any, Any], None]
 """Called with the name of an option, its value and the endpoint; raises for a value that cannot be.
@@ -115,6 +116,8 @@ OPTIONS: Final[Mapping[str, Option]] = {
     "needs": Option(check=_names, http=True),
     "validate": Option(check=_one_of("strict", "warn", "off"), http=True),
     "error_policy": _VALUE,
+    "errors": Option(check=check_errors, http=True),
+    "error_classes": Option(check=check_error_classes, http=True),
     "get_optimistic_response": _VALUE,
     "optimistic": _VALUE,
     "optimistic_payload": _VALUE,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
+from ..base.answers import url_of
 from ..base.lazy import urls
-from ..base.transport import url_of
 from ..base.values import Presumed, is_mapping, is_sequence
 from ..cache.request import own_args
 from ..schema.entity import entity_of

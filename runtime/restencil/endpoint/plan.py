@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
+    from .error_types import ErrorTypes
     from .path import PathTemplate
 
 STEPS: Final = frozenset(
@@ -34,6 +35,7 @@ class Plan:
 
     __slots__ = (
         "decodes",
+        "error_types",
         "init",
         "key_is_address",
         "keywords_are_params",
@@ -52,6 +54,7 @@ class Plan:
         presumes: bool = False,
         template: PathTemplate | None = None,
         keywords_are_params: bool = False,
+        error_types: ErrorTypes | None = None,
     ) -> None:
         decided = own is not None
         own = own or frozenset()
@@ -70,6 +73,8 @@ class Plan:
         fills = template is not None and not template.leads and not own & {"url", "has_body"}
         self.template = template if fills else None
         """The template that alone makes the URL of parameters that fill it."""
+        self.error_types = error_types
+        """As what refusals are raised; None: as the library's own errors."""
         self.init: Mapping[str, Any] | None = None
         """What calls send that have nothing of their own to say, once one was made: "direct call"."""
         self.keywords_are_params = keywords_are_params and "has_body" not in own

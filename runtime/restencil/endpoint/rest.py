@@ -13,6 +13,7 @@ from ..cache.request import PAGE
 from .bodies import body_to_wire, is_wire_form, model_of
 from .direct import transport_of_call
 from .endpoint import Endpoint, text_from
+from .error_types import ErrorTypes
 from .lifecycle import has_schema, lifecycle, parse, prepare, send, straight, straight_async
 from .lists import changer, paged, pager
 from .options import ANY, BODILESS, OPTIONS, check_options, http_side_effect_of, method_of
@@ -73,6 +74,8 @@ class RestEndpoint(Endpoint[P, R]):
     | `strict_shape` | an object where a list stands, or the other way round, is an error |
     | `replace` | the answer replaces the record, and is not merged into it |
     | `empty` | what an answer without content is to a mutation: `error`, `none`, or `merge`, which is what was sent |
+    | `errors` | what the body of a refusal is, by status: `{404: Missing, "4XX": Problem, "default": Problem}` |
+    | `error_classes` | the module of the package's own error classes, each called as that of `restencil` |
     | `wire` | keyword names that are other names in the URL, as `{"order_by": "orderBy"}` |
 
     The methods below may be overridden in a subclass or given as options; `get_request_init`, `get_headers`,
@@ -127,6 +130,11 @@ class RestEndpoint(Endpoint[P, R]):
             streams=self.content == "stream",
             presumes=self.empty == "merge",
             template=self._template,
+            error_types=(
+                None
+                if self.errors is None and self.error_classes is None
+                else ErrorTypes(self.errors, self.error_classes)
+            ),
             keywords_are_params=not (self.deprecated is not None or self._defaults or self.wire or self._has_body),
         )
         check_options(self, http=True)

@@ -78,6 +78,7 @@ class Api(Struct):
 
     `name` and `version` are what the `User-Agent` begins with; without a name it is that of the generated package.
     `user_agent` replaces all of it, False leaves the HTTP library's own.
+    `request_id` is the header in which it names its requests, where that is none of the usual ones.
 
     `inert_headers` are names of headers that do not change what it answers, beside those that never do: where
     `with_options` gives one, that is no reason to keep what is answered apart.
@@ -89,6 +90,7 @@ class Api(Struct):
     version: str | None = None
     user_agent: str | Literal[False] | None = None
     inert_headers: tuple[str, ...] = ()
+    request_id: str | None = None
 
 
 class Unsigned(NamedTuple):

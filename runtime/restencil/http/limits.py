@@ -7,8 +7,8 @@ import zlib
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
+from ..base.answers import reported, told_by
 from ..base.errors import NetworkError
-from ..base.transport import reported, url_of
 from .adapter import content_coding, guard_body, is_read
 from .codings import Coding, codings_of, unpacked
 
@@ -71,8 +71,7 @@ class Guard:
             raise self._library.ReadTimeout("the answer did not arrive within the timeout")
 
     def _refused(self, problem: str) -> NetworkError:
-        url = url_of(self._response)
-        return NetworkError(f"{reported(self._response)}: {problem}", response=self._response, url=url)
+        return NetworkError(f"{reported(self._response)}: {problem}", **told_by(self._response))
 
 
 class Read:

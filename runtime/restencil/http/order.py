@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from http.cookiejar import CookieJar
 from typing import Any, TypeAlias, cast
 
+from ..base.answers import ORDER
 from ..base.durations import Timeout, whole_of
 from ..base.errors import NetworkError
-from ..base.transport import URL_EXTENSION, ImpliedHeader, has_scheme, joined, public_url
+from ..base.transport import ImpliedHeader, has_scheme, joined, public_url
 from .adapter import guard_of, merged_headers
 from .agent import Agent
 from .auth import Unsigned
-from .library import AnyClient, Library, RawHeaders, RawResponse
+from .library import AnyClient, Library, RawHeaders, RawRequest, RawResponse
 from .limits import Guard
 from .redaction import check_values, watch_loggers
+from .secrets import credentials, header_secrets, hider_of, query_secrets
 
 Headers: TypeAlias = dict[str, str]
 
@@ -30,10 +32,24 @@ class Order:
     """What is to be sent, and how; `timeout` is in milliseconds or a Timeout, `sender` the one that carries it out.
 
     `public` is the URL for messages, `shown` the same where it is another one than `url`, else None. `lacking` says
-    that it goes without the credential that its API asks for.
+    that it goes without the credential that its API asks for. `request` is the first one that was made of it.
     """
 
-    __slots__ = ("deadline", "headers", "init", "lacking", "public", "sender", "shown", "stream", "timeout", "url")
+    __slots__ = (
+        "_began",
+        "_ended",
+        "deadline",
+        "headers",
+        "init",
+        "lacking",
+        "public",
+        "request",
+        "sender",
+        "shown",
+        "stream",
+        "timeout",
+        "url",
+    )
 
     def __init__(
         self,
@@ -55,6 +71,9 @@ class Order:
         self.timeout = timeout
         self.stream = stream
         self.lacking = ""
+        self.request: RawRequest | None = None
+        self._began = time.perf_counter()
+        self._ended: float | None = None
         whole = None if timeout is None else whole_of(timeout)
         self.deadline = None if whole is None else time.monotonic() + whole / 1000
 
@@ -67,7 +86,7 @@ class Order:
         if present is not None:
             present.whole = whole
             return
-        response.extensions.setdefault(URL_EXTENSION, self.public)
+        response.extensions.setdefault(ORDER, self)
         Guard(self.sender.library, response, self.sender.limit, self.deadline, whole=whole)
 
     @property
@@ -80,6 +99,35 @@ class Order:
         """Method and address, for messages."""
         return f"{self.method} {self.public}"
 
+    @property
+    def request_id(self) -> str | None:
+        """The header in which the API names its requests, if it is none of the usual ones."""
+        return self.sender.request_id
+
+    def end(self) -> None:
+        """The answer is there, or will not come."""
+        self._ended = time.perf_counter()
+
+    @property
+    def elapsed(self) -> float:
+        """Milliseconds until the end, or until now."""
+        return ((self._ended or time.perf_counter()) - self._began) * 1000
+
+    def query_secrets(self) -> set[str]:
+        """What was added to the query, as it was sent and as it was meant."""
+        return set() if self.shown is None else query_secrets(self.url, self.public)
+
+    def secrets_hider(self) -> Callable[[str], str]:
+        """Hides in texts of the server what may be a secret that was sent to it."""
+        return hider_of(self.query_secrets() | header_secrets(self._sent()))
+
+    def credential_hider(self) -> Callable[[str], str]:
+        """Hides in texts of the server the credential that was sent to it; other headers of one's own stay."""
+        return hider_of(self.query_secrets() | credentials(self._sent(), self.headers, headers_in(self.init)))
+
+    def _sent(self) -> Mapping[str, str]:
+        return self.headers if self.request is None else {**self.headers, **self.request.headers}
+
 
 class Sender:
     """What senders of both kinds know: library and client, where relative URLs lead, the limit of a body's size.
@@ -87,6 +135,9 @@ class Sender:
     `jar` has the cookies of the responses that came through this sender: those who share a client share none of them.
     It is None where the user's client keeps them itself.
     """
+
+    request_id: str | None = None
+    """The header in which the API names its requests, if it is none of the usual ones."""
 
     def __init__(
         self,

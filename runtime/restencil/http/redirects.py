@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from ..base.errors import EndlessRedirectError, NetworkError
-from ..base.transport import URL_EXTENSION
+from ..base.answers import ORDER
 from .adapter import auth_after_redirect, bad_redirect, send, send_async
 from .credentials import give_cookies, keep_cookies, origin_of, redirect_headers
 from .library import rewind
 from .limits import Read
-from .refusals import became_a_read, could_not_follow, leads_nowhere, refused
+from .refusals import became_a_read, could_not_follow, endless, leads_nowhere, refused, status_error
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -70,17 +69,10 @@ def settled(client: AnyClient, order: Order, response: RawResponse) -> Generator
         order.guard(response)
         yield Read(response)
         if redirect == "error":
-            raise NetworkError(
-                f"{order.asked}: redirected, which request_init['redirect'] = 'error' refuses",
-                status=response.status_code,
-                response=response,
-                url=order.public,
-            )
+            raise status_error(order, response, "redirected, which request_init['redirect'] = 'error' refuses")
         followed += 1
         if followed > MAX_REDIRECTS:
-            raise EndlessRedirectError(
-                f"{order.asked}: no connection: redirected more than {MAX_REDIRECTS} times", url=order.public
-            )
+            raise endless(order, MAX_REDIRECTS)
         following = _following(order, response)
         at_home = at_home and origin_of(following.url) == origin
         redirect_headers(library, following, order.headers, same_origin=at_home)
@@ -91,7 +83,7 @@ def settled(client: AnyClient, order: Order, response: RawResponse) -> Generator
             response = yield _Send(client, following, auth)
         except library.unreachable as error:
             raise leads_nowhere(order, bad_redirect(error) or redirected, error) from error
-        response.extensions[URL_EXTENSION] = order.public
+        response.extensions[ORDER] = order
         keep_cookies(order, response)
     accepted = 200 <= response.status_code < 300
     order.guard(response, whole=not (accepted and order.stream))

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any, Final
 
+from ..base.answers import ERROR_TYPES, ORDER, method_of, said_by, told_by, url_of
 from ..base.bodies import not_repeated
 from ..base.durations import limit_of
-from ..base.errors import ConnectionFailedError, NetworkError, TimeoutExceededError
+from ..base.errors import (
+    ConnectionFailedError,
+    EndlessRedirectError,
+    NetworkError,
+    StatusError,
+    TimeoutExceededError,
+    error_of_status,
+)
 from ..base.transport import public_url
 from .adapter import bad_redirect, is_broken_connection, overdue_step
-from .disclosure import hide_sent
 from .library import NOT_REPEATED
 
 if TYPE_CHECKING:
-    from ..base.durations import Timeout
+    from collections.abc import Callable
+
+    from ..base.answers import ErrorTypes
     from .library import RawRequest, RawResponse
     from .order import Order
 
@@ -23,36 +31,6 @@ _SEE_OTHER: Final = 303
 _REWRITING: Final = (301, 302, _SEE_OTHER)
 """Redirects that clients follow with a GET: some always, some by method; nobody can know what the server means."""
 _UNAUTHORIZED: Final = 401
-_LINE_LENGTH: Final = 200
-_TITLE: Final = re.compile(r"<title[^>]*>(.*?)</title>", re.IGNORECASE | re.DOTALL).search
-
-
-def first_line(response: Any) -> str:
-    """What an answer says for people: the first line of its body, of a page its title; nothing where it is no text."""
-    kind = response.headers.get("content-type", "").lower()
-    content: bytes = response.content[: _LINE_LENGTH * 100]
-    if b"\0" in content:
-        return ""
-    text = content.decode("utf-8", "replace")
-    if "html" in kind:
-        title = _TITLE(text)
-        text = title[1] if title is not None else ""
-    lines = (" ".join(line.split()) for line in text.splitlines())
-    line = next((line for line in lines if any(map(str.isalnum, line))), "")
-    return "".join(character for character in line if character.isprintable())[:_LINE_LENGTH]
-
-
-def failure(asked: str, url: str, timeout: float | Timeout | None, error: BaseException) -> NetworkError:
-    """What a failure on the way is raised as; `timeout` is in milliseconds."""
-    reason = str(error) or type(error).__name__
-    step = overdue_step(error)
-    if step is not None:
-        limit = limit_of(timeout, step)
-        within = "in time" if limit is None else f"within {limit:g} ms"
-        return TimeoutExceededError(f"{asked}: no answer {within} ({step}): {reason}", url=url)
-    if is_broken_connection(error):
-        return ConnectionFailedError(f"{asked}: no connection: {reason}", url=url)
-    return NetworkError(f"{asked}: {reason}", url=url)
 
 
 def failed(order: Order, error: BaseException) -> NetworkError:
@@ -60,22 +38,60 @@ def failed(order: Order, error: BaseException) -> NetworkError:
     redirect = bad_redirect(error)
     if redirect is not None:
         return leads_nowhere(order, redirect, error)
-    return failure(order.asked, order.public, order.timeout, error)
+    return _failure(order.asked, error, _limit_of(order, error), order.secrets_hider(), _about(order))
 
 
-def leads_nowhere(order: Order, redirect: RawResponse, error: BaseException) -> NetworkError:
+def broken_off(response: Any, error: BaseException) -> NetworkError:
+    """What is raised where the body of an answer breaks off that is read piece by piece."""
+    order: Order | None = response.extensions.get(ORDER)
+    if order is not None:
+        return failed(order, error)
+    members = {"url": url_of(response), "method": method_of(response)}  # a hook of the user's own brought this answer
+    return _failure(f"{members['method']} {members['url']}", error, None, str, members)
+
+
+def _failure(
+    asked: str, error: BaseException, limit: float | None, hide: Callable[[str], str], members: dict[str, Any]
+) -> NetworkError:
+    step = overdue_step(error)
+    if step is not None:
+        within = "in time" if limit is None else f"within {limit:g} ms"
+        return TimeoutExceededError(f"{asked}: no answer {within} ({step})", **members)
+    reason = hide(str(error) or type(error).__name__)
+    if is_broken_connection(error):
+        return ConnectionFailedError(f"{asked}: no connection: {reason}", **members)
+    return NetworkError(f"{asked}: {reason}", **members)
+
+
+def endless(order: Order, followed: int) -> NetworkError:
+    """What is raised for redirects that do not end."""
+    return EndlessRedirectError(f"{order.asked}: no connection: redirected more than {followed} times", **_about(order))
+
+
+def _about(order: Order) -> dict[str, Any]:
+    return {"url": order.public, "method": order.method, "elapsed": order.elapsed}
+
+
+def _limit_of(order: Order, error: BaseException) -> float | None:
+    """The milliseconds that the step had which took too long: those of the order, else those of the client."""
+    step = overdue_step(error)
+    given = None if step is None else limit_of(order.timeout, step)
+    if given is not None or order.request is None:
+        return given
+    limits: Any = order.request.extensions.get("timeout", {})
+    seconds: float | None = limits.get(step)
+    return None if seconds is None else seconds * 1000
+
+
+def leads_nowhere(order: Order, redirect: RawResponse, error: BaseException) -> StatusError:
     """What is raised for a redirect to something that is no URL, or to one that no request can go to."""
-    location = hide_sent(redirect.headers.get("location", ""), order)[:200]
-    return NetworkError(
-        f"{order.asked}: {redirect.status_code} {redirect.reason_phrase}: redirected, but its Location, {location!r}, "
-        f"is no URL that can be requested ({error})",
-        status=redirect.status_code,
-        response=redirect,
-        url=order.public,
+    location = order.secrets_hider()(redirect.headers.get("location", ""))[:200]
+    return status_error(
+        order, redirect, f"redirected, but its Location, {location!r}, is no URL that can be requested ({error})"
     )
 
 
-def became_a_read(order: Order, response: RawResponse, following: RawRequest) -> NetworkError | None:
+def became_a_read(order: Order, response: RawResponse, following: RawRequest) -> StatusError | None:
     """What a redirect raises that could make a GET of a change; None for any other redirect."""
     method, status = response.request.method, response.status_code
     if status not in _REWRITING or method not in _CHANGES or status in order.init.get("follow_as_get", ()):
@@ -84,35 +100,44 @@ def became_a_read(order: Order, response: RawResponse, following: RawRequest) ->
     if order.shown is not None:
         # The query may hold a secret, which the server only said after us.
         target = target.partition("?")[0]
-    return NetworkError(
-        f"{order.asked}: {status} {response.reason_phrase}: redirected to {target}, which would make a GET of a "
-        f"{method}: the change may not have happened; if the path wants a slash at its end, write it in `path`"
+    return status_error(
+        order,
+        response,
+        f"redirected to {target}, which would make a GET of a {method}: the change may not have happened; if the path "
+        "wants a slash at its end, write it in `path`"
         + ("; if the server answers so on purpose, give follow_see_other=True" if status == _SEE_OTHER else ""),
-        status=status,
-        response=response,
-        url=order.public,
     )
 
 
-def could_not_follow(order: Order, redirect: RawResponse, obstacle: str) -> NetworkError:
+def could_not_follow(order: Order, redirect: RawResponse, obstacle: str) -> StatusError:
     """What a redirect raises that asks for the body once more, which cannot be sent again."""
-    return NetworkError(
-        f"{order.asked}: {redirect.status_code} {redirect.reason_phrase}: redirected; {not_repeated(obstacle)}",
-        status=redirect.status_code,
-        response=redirect,
-        url=order.public,
-    )
+    return status_error(order, redirect, f"redirected; {not_repeated(obstacle)}")
 
 
-def refused(order: Order, response: RawResponse) -> NetworkError:
-    """The error of a status outside 200–299: with what the server said, in its first line."""
-    text = f"{order.asked}: {response.status_code} {response.reason_phrase}".rstrip()
-    said = hide_sent(first_line(response), order)
-    if said:
-        text = f"{text}: {said}"
+def refused(order: Order, response: RawResponse) -> StatusError:
+    """The error of a status outside 200–299: with what the server said, in one line."""
+    hints: list[str] = []
     if order.lacking and response.status_code == _UNAUTHORIZED:
-        text = f"{text}; {order.lacking}"
+        hints.append(order.lacking)
     unrepeated = response.extensions.get(NOT_REPEATED)
     if unrepeated is not None:
-        text = f"{text}; {unrepeated}"
-    return NetworkError(text, status=response.status_code, response=response, url=order.public)
+        hints.append(unrepeated)
+    return status_error(order, response, None, *hints)
+
+
+def status_error(order: Order, response: RawResponse, said: str | None, *hints: str) -> StatusError:
+    """The error of an answer that is none to go on with: by its status, of the package's own class where it has one.
+
+    `said` is what went wrong, None: what the server says of it. `hints` stand behind that.
+    """
+    response.extensions[ORDER] = order  # the HTTP library may have kept this answer to itself
+    status, members = response.status_code, told_by(response)
+    if said is None:
+        said = said_by(response, members["data"])
+    types: ErrorTypes | None = order.init.get(ERROR_TYPES)
+    kind = error_of_status(status)
+    if types is not None:
+        kind = types.class_of(kind)
+        members["data"] = types.data_of(status, members["data"])
+    text = f"{order.asked}: {status} {response.reason_phrase}".rstrip()
+    return kind("; ".join([f"{text}: {said}" if said else text, *hints]), status=status, **members)

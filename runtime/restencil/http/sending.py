@@ -10,9 +10,9 @@ import threading
 from typing import TYPE_CHECKING, Any, Final, cast
 from weakref import WeakKeyDictionary, WeakSet
 
+from ..base.answers import ORDER
 from ..base.errors import NetworkError
 from ..base.steps import drive, drive_async
-from ..base.transport import URL_EXTENSION
 from .adapter import (
     auth_of,
     open_async_client,
@@ -64,12 +64,13 @@ def _first_request(client: AnyClient, order: Order) -> RawRequest:
         request_extensions(client, order.timeout),
     )
     give_cookies(client, order, request, at_home=True)
+    order.request = request
     return request
 
 
 def _is_settled(response: RawResponse, order: Order) -> bool:
     """True for a response of which nothing is to be followed, handed on unread, or refused."""
-    response.extensions[URL_EXTENSION] = order.public
+    response.extensions[ORDER] = order
     keep_cookies(order, response)
     if log.isEnabledFor(logging.DEBUG):
         method, headers = order.init.get("method"), redacted(response.request.headers)
@@ -79,10 +80,10 @@ def _is_settled(response: RawResponse, order: Order) -> bool:
 
 def _disclosed(order: Order, error: BaseException) -> NetworkError:
     """The error of an order, with what may be shown of its request."""
+    raised = error if isinstance(error, NetworkError) else failed(order, error)
     for failure in (error, error.__cause__, error.__context__):
         if failure is not None:
             disclose_failure(order, failure)
-    raised = error if isinstance(error, NetworkError) else failed(order, error)
     response: Any = raised.response
     if response is not None:
         disclose(order, response)
@@ -145,6 +146,7 @@ class SyncSender(Sender):
                 read(response)
             else:
                 response = cast("RawResponse", drive(settled(client, order, response), transport))
+            order.end()
             disclose(order, response)
             return response
         except self.failures as error:
@@ -226,6 +228,7 @@ class AsyncSender(Sender):
                     response = await self._answer(client, order, request, transport)
                 finally:
                     cancellation.leave()
+            order.end()
             disclose(order, response)
             return response
         except self.failures as error:

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Generator, Iterable, Iterator, Mappin
 from typing import TYPE_CHECKING, Any
 
 from ..base.charset import charset_of, undecodable
-from ..base.transport import AwaitingTransport, BlockingTransport, Transport, reported, url_of
+from ..base.transport import AwaitingTransport, BlockingTransport, Transport
 from .abort import SIGNAL_EXTENSION, ends_when_aborted
 
 if TYPE_CHECKING:
@@ -158,6 +158,6 @@ def _as_network_errors(response: Any) -> Generator[None]:
     try:
         yield
     except read_failures(response) as error:
-        from .refusals import failure
+        from .refusals import broken_off
 
-        raise failure(reported(response), url_of(response), None, error) from error
+        raise broken_off(response, error) from error

@@ -56,6 +56,9 @@ class _HttpTransport(Transport):
     keeps_cookies = True
     """Cookies of responses are kept here, so that those who share a client share none; else the client keeps them."""
 
+    request_id: str | None = None
+    """The header in which the API names its requests, if it is none of the usual ones."""
+
     def __init__(
         self,
         client: object,
@@ -213,6 +216,7 @@ class SyncTransport(_HttpTransport, BlockingTransport):
                 else:
                     beside: SyncSender = self._beside._sending()
                     self._sender = beside.beside() if self._has_own_cookies else beside
+                self._sender.request_id = self.request_id
             return self._sender
 
     def send(
@@ -302,6 +306,7 @@ class AsyncTransport(_HttpTransport, TracedTransport):
                 else:
                     beside: AsyncSender = self._beside._sending()
                     self._sender = beside.beside() if self._has_own_cookies else beside
+                self._sender.request_id = self.request_id
             return self._sender
 
     def send(

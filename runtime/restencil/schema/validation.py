@@ -67,6 +67,13 @@ def validate(schema: Schema, response: Any, mode: str, request: Asked) -> None:
             logger.warning("%s: the answer does not fit what is declared: %s", request.asked, misfit)
 
 
+def fits(kind: type[Record], record: Mapping[str, Any]) -> bool:
+    """Whether a record in wire form is one of this class: with all that it requires, and nothing of another kind."""
+    model = kind.__model__
+    required = (name for name, declared in model.fields.items() if declared.required)
+    return all(model.to_json.get(name, name) in record for name in required) and not any(_record(model, record, "$"))
+
+
 def _parts(path: str) -> list[str]:
     return path.replace("[", "].").replace("]", ".").split(".")
 

@@ -1,0 +1,84 @@
+"""As what the refusals of an endpoint are raised: classes of its package, with the body as typed data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any, Final
+
+from ..base.errors import ProcessingError, StatusError
+from ..base.values import TUPLE, described, is_mapping
+from ..schema.notation import Lazy
+from ..schema.record import Record, RecordMeta
+
+DEFAULT: Final = "default"
+
+
+class ErrorTypes:
+    """What the options `errors` and `error_classes` of an endpoint say, looked up when the first refusal comes."""
+
+    def __init__(self, errors: Mapping[Any, Any] | None, classes: str | None) -> None:
+        self._errors = errors or {}
+        self._module = classes
+        self._classes: dict[str, type[StatusError]] = {}
+
+    def class_of(self, kind: type[StatusError], /) -> type[StatusError]:
+        """The package's class of the library's own one; that itself where the package has none.
+
+        Raises ImportError where there is no such module, TypeError where what it has is no subclass of it.
+        """
+        if self._module is None:
+            return kind
+        name = kind.__name__
+        found = self._classes.get(name)
+        if found is None:
+            given: Any = getattr(import_module(self._module), name, kind)
+            if not (isinstance(given, type) and issubclass(given, kind)):
+                raise TypeError(f"{self._module}.{name} is {described(given)}; expected a subclass of restencil.{name}")
+            found = self._classes[name] = given
+        return found
+
+    def data_of(self, status: int, data: Any, /) -> Any:
+        """The JSON of a body as the narrowest key for its status has it; None where it does not fit."""
+        types = {str(key).upper(): value for key, value in self._errors.items()}
+        text = str(status)
+        given = next((types[key] for key in (text, f"{text[0]}XX", DEFAULT.upper()) if key in types), Any)
+        if given is Any or given is None:
+            return data
+        from ..schema.validation import fits
+
+        for named in _each(given):
+            kind: type[Record] = named.raw if isinstance(named, Lazy) else named
+            if is_mapping(data) and fits(kind, data):
+                try:
+                    return kind.from_js(data)
+                except ProcessingError:
+                    continue
+        return None
+
+
+def _each(given: Any) -> tuple[Any, ...]:
+    return given if isinstance(given, TUPLE) else (given,)
+
+
+def check_errors(name: str, value: Any, endpoint: Any) -> None:
+    """Raises TypeError or ValueError for an option `errors` that says nothing of refusals."""
+    what = f"{name} of endpoint {endpoint.label}"
+    if not is_mapping(value):
+        raise TypeError(f"{what} is {described(value)}; expected a mapping such as {{404: Problem, '5XX': Problem}}")
+    for key, given in value.items():
+        text = str(key)
+        is_status = len(text) == 3 and text[0] in "45" and (text[1:].isdecimal() or text[1:].upper() == "XX")
+        if not (is_status or text == DEFAULT):
+            raise ValueError(f"{what} has the key {key!r}; expected 400 to 599, '4XX', '5XX' or 'default'")
+        for kind in _each(given):
+            if not (kind is Any or kind is None or isinstance(kind, RecordMeta | Lazy)):
+                raise TypeError(
+                    f"{what} is {described(kind)} for {key}; expected a record class, a tuple of such, Any or None"
+                )
+
+
+def check_error_classes(name: str, value: Any, endpoint: Any) -> None:
+    """Raises TypeError for an option `error_classes` that names no module."""
+    if not isinstance(value, str) or not value or not all(part.isidentifier() for part in value.split(".")):
+        raise TypeError(f"{name} of endpoint {endpoint.label} is {value!r:.80}; expected the name of a module")

@@ -1,0 +1,80 @@
+"""What of a request is a secret, and texts without it: servers repeat in their answers what was sent to them."""
+
+from __future__ import annotations
+
+import base64
+import html
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Final
+from urllib.parse import quote, quote_plus, unquote_plus
+
+from .redaction import SHOWN_HEADERS
+
+_SECRET_LENGTH: Final = 6
+"""A shorter word in a header of one's own is taken for no secret."""
+
+_CREDENTIAL: Final = re.compile("auth|cookie|token|secret|key|passw|session|signature", re.IGNORECASE).search
+"""Headers whose names say that they hold a credential."""
+
+
+def query_secrets(url: str, public: str) -> set[str]:
+    """What was added to the query of `public`, as it was sent and as it was meant."""
+    sent = {part.partition("=")[2] for part in url.partition("?")[2].split("&")}
+    given = {part.partition("=")[2] for part in public.partition("?")[2].split("&")}
+    return {form for secret in sent - given for form in (secret, unquote_plus(secret))}
+
+
+def header_secrets(headers: Mapping[str, str]) -> set[str]:
+    """What may be a secret in the headers that were sent: the values of all that are not known to hold none."""
+    secrets: set[str] = set()
+    for name, value in headers.items():
+        if name.lower() not in SHOWN_HEADERS:
+            secrets.update((value, *_parts(name.lower(), value)))
+    return secrets
+
+
+def credentials(sent: Mapping[str, str], prepared: Mapping[str, str], given: Mapping[str, str]) -> set[str]:
+    """The credentials among the headers that were sent: what is one by its name, and what preparing them added."""
+    before = {name.lower(): value for name, value in given.items()}
+    named = {name: value for name, value in sent.items() if _CREDENTIAL(name)}
+    added = {name: value for name, value in prepared.items() if before.get(name.lower()) != value}
+    return header_secrets({**named, **added})
+
+
+def _parts(name: str, value: str) -> Iterator[str]:
+    if "cookie" in name:
+        yield from (crumb.partition("=")[2].strip() for crumb in value.split(";"))
+        return
+    scheme, _, rest = value.partition(" ")
+    if "authorization" not in name or not rest:
+        yield from value.replace("=", " ").replace(";", " ").split()
+        return
+    yield rest
+    if scheme.lower() == "basic":
+        try:
+            user = base64.b64decode(rest).decode("utf-8", "replace")
+        except ValueError:
+            return
+        yield from (user, user.partition(":")[2])
+
+
+def hider_of(secrets: Iterable[str]) -> Callable[[str], str]:
+    """Puts `[redacted]` in place of secrets in a text, however they are written there: as they are, or escaped."""
+    found = {form for secret in secrets if len(secret) >= _SECRET_LENGTH for form in _forms(secret)}
+    forms = sorted(found, key=len, reverse=True)
+
+    def hide(text: str) -> str:
+        for form in forms:
+            text = text.replace(form, "[redacted]")
+        return text
+
+    return hide
+
+
+def _forms(secret: str) -> Iterator[str]:
+    escaped = json.dumps(secret)[1:-1]
+    plain = json.dumps(secret, ensure_ascii=False)[1:-1]
+    yield from (secret, quote(secret, safe=""), quote_plus(secret), html.escape(secret))
+    yield from (escaped, plain, escaped.replace("/", "\\/"), plain.replace("/", "\\/"))
