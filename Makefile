@@ -1,6 +1,6 @@
 # make demo      the whole way once: spec, package, server, calls
 # make test      lint, types, tests, and `restencil check` on the packages that are checked in
-# make nightly   the tests that take minutes, and examples that no one tried before
+# make nightly   the tests that take minutes, examples that no one tried before, and all over both HTTP libraries
 # make bench     figures against peers
 # make servers   servers that others wrote, for the tests in tests/servers; those written in Python come by themselves
 # make clean     removes all of it, the virtual environment too
@@ -42,8 +42,9 @@ tests: setup servers-python
 	$(PY) -m pytest -n 2 --dist loadgroup -q
 
 nightly: setup servers
-	$(PY) -m pytest -n 2 --dist loadgroup --hypothesis-profile explore -m slow
-	$(PY) -m pytest -n 2 --dist loadgroup --hypothesis-profile explore tests/generator tests/properties tests/servers
+	$(PY) -m pytest -n 2 --dist loadgroup --hypothesis-profile explore --http=both -m slow
+	$(PY) -m pytest -n 2 --dist loadgroup --hypothesis-profile explore tests/generator tests/properties
+	$(PY) -m pytest -n 2 --dist loadgroup --http=both tests/runtime tests/conformance tests/servers
 
 bench: setup
 	$(PY) tests/benchmarks/run.py

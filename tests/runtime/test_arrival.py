@@ -6,6 +6,7 @@ import random
 from typing import Any
 from urllib.parse import parse_qsl, unquote
 
+import pytest
 from tests.libraries import httpx
 from tests.runtime.servers import Server
 
@@ -76,6 +77,7 @@ def test_200_000_values_arrive_in_their_segment_or_are_refused_before_any_io() -
             server.arrived.clear()
 
 
+@pytest.mark.network
 def test_search_values_and_query_like_parameters_arrive_as_they_are() -> None:
     """Whatever has a UTF-8 form arrives as the same text, control characters too."""
     source = random.Random(20260102)
@@ -94,6 +96,7 @@ def test_search_values_and_query_like_parameters_arrive_as_they_are() -> None:
             assert arrived == given
 
 
+@pytest.mark.network
 def test_literal_text_of_a_template_arrives_encoded_once() -> None:
     """The template's own text is not encoded by the library; the transport sends it as a URL must be."""
     with Server() as server, httpx.Client(base_url=server.url) as client:
@@ -103,6 +106,7 @@ def test_literal_text_of_a_template_arrives_encoded_once() -> None:
             assert unquote(server.arrived[-1].target) == expected
 
 
+@pytest.mark.network
 def test_a_relative_url_is_joined_to_the_base_with_its_path_kept() -> None:
     """The base's path stays, whether or not it ends in a slash."""
     with Server() as server:

@@ -13,6 +13,8 @@ from tests.libraries import httpx
 import restencil
 from restencil import Api, AsyncController, Auth, Controller, Endpoint, Entity, NetworkError, create_resource
 
+pytestmark = pytest.mark.network
+
 PREFIX = "https://api.blog.example/v1"
 
 

@@ -13,6 +13,8 @@ from tests.runtime.servers import Arrived, Reply, Server
 
 from restencil import AsyncController, Controller, RestEndpoint
 
+pytestmark = pytest.mark.network
+
 BOTH = pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
 
 

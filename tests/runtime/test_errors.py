@@ -25,6 +25,8 @@ from restencil import (
 from restencil.base import errors
 from restencil.schema import validate_required
 
+pytestmark = pytest.mark.network
+
 
 class Article(Entity):
     id: int = 0

@@ -26,7 +26,6 @@ HEAVY = (
     "logging",
     "orjson",
     "restencil.http.adapter",
-    "restencil.http.library",
     "restencil.http.sending",
     "restencil.cache.explanation",
     "restencil.client.live",

@@ -30,6 +30,8 @@ from restencil import (
 )
 from restencil.testing import Answer, FakeClock, MockServer
 
+pytestmark = pytest.mark.network
+
 
 class User(Entity, key="User"):
     id: str = ""

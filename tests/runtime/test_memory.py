@@ -136,6 +136,7 @@ def answered(body: bytes, coding: str, **options: Any) -> httpx.Response:
 TEXT = bytes(range(256)) * 1000
 
 
+@pytest.mark.network
 @pytest.mark.parametrize(
     ("coding", "body"),
     [
@@ -160,6 +161,7 @@ def test_a_packed_body_is_unpacked(coding: str, body: bytes) -> None:
     assert response.headers.get("content-encoding", "") in ("", "identity", "utf-8")
 
 
+@pytest.mark.network
 def test_a_packed_body_arrives_byte_by_byte() -> None:
     """Where it is cut makes no difference."""
     for coding, body in (
@@ -171,6 +173,7 @@ def test_a_packed_body_arrives_byte_by_byte() -> None:
         assert b"".join(piece for byte in body for piece in unpacker.feed(bytes([byte]))) == TEXT
 
 
+@pytest.mark.network
 @pytest.mark.parametrize(
     ("coding", "problem"),
     [
@@ -186,6 +189,7 @@ def test_codings_that_cannot_be_unpacked_within_bounds_are_refused(coding: str, 
         answered(b"x", coding)
 
 
+@pytest.mark.network
 def test_no_coding_is_asked_for_that_is_refused() -> None:
     """Unless the request says so itself: some installations of the HTTP library ask for more."""
     assert accepted("gzip, deflate, br;q=0.5, zstd") == "gzip, deflate"
@@ -196,6 +200,7 @@ def test_no_coding_is_asked_for_that_is_refused() -> None:
         assert [request.headers["accept-encoding"] for request in server.arrived] == ["gzip, deflate", "br"]
 
 
+@pytest.mark.network
 @pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
 def test_responses_that_the_auth_of_a_client_reads_are_limited_too(asynchronous: bool) -> None:
     """Digest reads the refusal that it answers; with and without it, streams stay streams."""

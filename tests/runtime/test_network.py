@@ -33,6 +33,8 @@ from restencil import (
 from restencil.client.retry import RetryBudget
 from restencil.testing import Answer, FakeClock, MockServer, NetworkDown
 
+pytestmark = pytest.mark.network
+
 
 class User(Entity, key="User"):
     id: str = ""
@@ -235,7 +237,7 @@ def test_a_caller_cancelled_before_its_request_began_leaves_nothing_pending() ->
     asyncio.run(main())
 
 
-@pytest.mark.parametrize("reads", [1_500, pytest.param(10_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("reads", [1_000, pytest.param(10_000, marks=pytest.mark.slow)])
 def test_thousands_of_cancelled_reads_leave_the_pool_usable_and_nothing_pending(loopback: str, reads: int) -> None:
     async def main() -> None:
         users = Users.get.extend(url_prefix=loopback)

@@ -58,6 +58,7 @@ NOWHERE = [
 ]
 
 
+@pytest.mark.network
 @BOTH
 @pytest.mark.parametrize("location", NOWHERE, ids=lambda location: repr(location[:20]))
 def test_a_redirect_to_no_url_has_the_status_of_the_redirect(location: str, asynchronous: bool) -> None:
@@ -70,6 +71,7 @@ def test_a_redirect_to_no_url_has_the_status_of_the_redirect(location: str, asyn
     assert caught.value.response.headers["location"] == location
 
 
+@pytest.mark.network
 @BOTH
 def test_a_redirect_to_a_host_of_no_name_reaches_nobody(asynchronous: bool) -> None:
     """httpx cannot read it as a URL, httpx2 asks for its address in vain; both are a NetworkError."""
@@ -78,6 +80,7 @@ def test_a_redirect_to_a_host_of_no_name_reaches_nobody(asynchronous: bool) -> N
             called(RestEndpoint(path="/from", url_prefix=server.url), asynchronous)
 
 
+@pytest.mark.network
 @BOTH
 @pytest.mark.parametrize("host", ["a..b", ".test", "a" * 300 + ".test"])
 def test_a_host_that_can_have_no_name_is_a_failure_on_the_way(host: str, asynchronous: bool) -> None:
@@ -88,6 +91,7 @@ def test_a_host_that_can_have_no_name_is_a_failure_on_the_way(host: str, asynchr
                 called(RestEndpoint(path="/from", url_prefix=prefix), asynchronous)
 
 
+@pytest.mark.network
 def test_errors_of_the_users_own_hooks_stay_what_they_are() -> None:
     """Only what the HTTP library makes of an answer is taken for a failure on the way."""
 
@@ -103,6 +107,7 @@ def test_errors_of_the_users_own_hooks_stay_what_they_are() -> None:
 # -- charsets ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.network
 @BOTH
 @pytest.mark.parametrize("charset", ["undefined", "idna", "punycode", "IDNA; a=b"])
 def test_a_charset_in_which_nothing_can_be_read_is_a_parse_error(charset: str, asynchronous: bool) -> None:
@@ -120,6 +125,7 @@ def test_a_charset_in_which_nothing_can_be_read_is_a_parse_error(charset: str, a
         assert called(RestEndpoint(path="/a", url_prefix=server.url, content="bytes"), asynchronous) == body
 
 
+@pytest.mark.network
 @BOTH
 @pytest.mark.parametrize("charset", ["rot13", "hex", "no-such-charset", "../x", "'", "x" * 5000])
 def test_a_charset_that_is_none_is_utf_8(charset: str, asynchronous: bool) -> None:

@@ -17,9 +17,15 @@ from tests.runtime.servers import Arrived, Reply, Server
 from restencil import AsyncController, Controller, NetworkError, RestEndpoint, Retries
 from restencil.base.bodies import Multipart
 
+pytestmark = pytest.mark.network
+
 BOTH = pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
 TEXT = b"0123456789" * 20_000
-TWICE = Retries(2, base_delay=0, mutations=True)
+
+
+def twice() -> Retries:
+    """Two more tries, with a budget of their own."""
+    return Retries(2, base_delay=0, mutations=True)
 
 
 def fetched(endpoint: RestEndpoint[..., Any], body: Any, asynchronous: bool, **options: Any) -> Any:
@@ -105,7 +111,7 @@ def test_a_file_is_sent_whole_each_time(kind: str, way: str, asynchronous: bool,
         # The asynchronous client does not look how long a file is, and this server needs to know.
         endpoint = uploading(server, request_init={"headers": {"Content-Length": str(len(text))}})
         auth = again() if way == "auth" else None
-        assert fetched(endpoint, body, asynchronous, retries=TWICE if way == "retry" else None, auth=auth) == {}
+        assert fetched(endpoint, body, asynchronous, retries=twice() if way == "retry" else None, auth=auth) == {}
     assert [len(sent) for sent in handler.bodies] == [len(text)] * 2
     assert handler.bodies == [text, text]
     body.close()
@@ -119,7 +125,7 @@ def test_a_file_of_a_form_is_sent_whole_each_time(way: str, asynchronous: bool) 
     with Server(handler) as server:
         body = Multipart(title="A", files=[io.BytesIO(TEXT), ("b.txt", io.BytesIO(b"more"), "text/plain")])
         auth = again() if way == "auth" else None
-        retries = TWICE if way == "retry" else None
+        retries = twice() if way == "retry" else None
         assert fetched(uploading(server), body, asynchronous, retries=retries, auth=auth) == {}
     assert [(TEXT in sent, b"more" in sent) for sent in handler.bodies] == [(True, True)] * 2
 
@@ -147,7 +153,7 @@ def test_what_cannot_be_read_twice_is_not_sent_again(way: str, asynchronous: boo
         if way == "auth":
             endpoint = endpoint.extend(refresh=None)
         body = later_chunks() if asynchronous else chunks()
-        options = {"retries": TWICE if way == "retry" else None, "auth": again() if way == "auth" else None}
+        options = {"retries": twice() if way == "retry" else None, "auth": again() if way == "auth" else None}
         with pytest.raises(NetworkError, match="request was not repeated: its body is, or has, an? .*gen") as caught:
             fetched(endpoint, body, asynchronous, **options)
     assert caught.value.status == STATUSES[way]
@@ -165,7 +171,7 @@ def test_a_pipe_is_not_sent_again(asynchronous: bool) -> None:
     with Server(handler) as server, os.fdopen(reading, "rb") as pipe:
         endpoint = uploading(server, request_init={"headers": {"Content-Length": "10"}})
         with pytest.raises(NetworkError, match="not repeated: its body is, or has, a BufferedReader, which cannot be"):
-            fetched(endpoint, pipe, asynchronous, retries=TWICE)
+            fetched(endpoint, pipe, asynchronous, retries=twice())
     assert handler.bodies == [b"0123456789"]
 
 

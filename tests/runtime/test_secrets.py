@@ -19,6 +19,8 @@ from tests.runtime.servers import Arrived, Reply, Server
 
 from restencil import Api, AsyncController, Auth, Controller, RestEndpoint
 
+pytestmark = pytest.mark.network
+
 CANARY = "canary+7/ x&=é"
 USER = "user:canary-7-of-basic"
 FORMS = {

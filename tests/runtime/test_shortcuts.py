@@ -26,6 +26,8 @@ from restencil import (
 from restencil.base.json_text import decode_json
 from restencil.cache.actions import Fetch, SetResponse
 
+pytestmark = pytest.mark.network
+
 Call = Callable[..., Any]
 
 

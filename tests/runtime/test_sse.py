@@ -18,6 +18,8 @@ from restencil import Controller, Entity, Manager, NetworkManager, RestEndpoint,
 from restencil.cache.actions import Action, Subscribe, Unsubscribe
 from restencil.client.manager import Next
 
+pytestmark = pytest.mark.network
+
 
 class Price(Entity, key="Price", pk="symbol"):
     symbol: str = ""

@@ -31,6 +31,8 @@ from restencil.http.answering import Request, Response, answering_async_client, 
 from restencil.http.library import library_named
 from restencil.http.transport import AsyncTransport, SyncTransport
 
+pytestmark = pytest.mark.network
+
 BOTH = pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
 
 
