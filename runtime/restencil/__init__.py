@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from .endpoint.typing import Absent, Assigns, ControllerType, Has
     from .http.auth import Api, Auth
     from .http.streaming import StreamedResponse
+    from .schema.classes import entity
     from .schema.entity import Entity, validate_required
     from .schema.keys import foreign_key
     from .schema.record import Record, field
@@ -140,6 +141,7 @@ __all__ = [
     "UnprocessableEntityError",
     "always_soft",
     "create_resource",
+    "entity",
     "field",
     "foreign_key",
     "hook_scope",
@@ -236,6 +238,7 @@ _MODULES: Final[dict[str, str]] = {
     "Scheduler": "base.scheduler",
     "ThreadScheduler": "base.scheduler",
     "Entity": "schema.entity",
+    "entity": "schema.classes",
     "validate_required": "schema.entity",
     "Snapshot": "cache.snapshot",
     "Store": "cache.store",

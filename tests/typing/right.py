@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, assert_type
 
 from shapes import (
@@ -37,6 +38,7 @@ from restencil import (
     StatusError,
     StreamedResponse,
     create_resource,
+    entity,
     hook_scope,
     hookify_resource,
     schema,
@@ -183,7 +185,20 @@ def entities() -> None:
     assert_type(article.title, str)
     assert_type(link.author, User)
     assert_type(article.replace(title="x"), Article)
-    assert_type(article.to_dict(), dict[str, Any])
+    assert_type(article.to_dict(deep=True), dict[str, Any])
+    assert_type(Article.from_json(article.to_json(indent=2)), Article)
+
+
+@entity(pk="id", key="Draft")
+@dataclass(frozen=True)
+class Draft:
+    id: int
+
+
+def declared(controller: Controller) -> None:
+    assert_type(Draft(1).id, int)
+    assert_type(controller.get(Draft, id=1), Draft | None)
+    assert_type(entity(Draft, pk="id"), type[Draft])
 
 
 def generics() -> RestGenerics:

@@ -215,6 +215,8 @@ class Denormalization:
         if building is not None:
             self._closed.add(place)
             instance, node = building
+            if instance is None:
+                raise schema.not_built(pk, "leads back to itself")
             if current is not None:
                 node.parents = linked(node.parents, current)
             return INVALID if place in self._unusable else instance
@@ -240,6 +242,8 @@ class Denormalization:
 
     def _build(self, schema: EntityNode, pk: str, stored: Any, home: dict[str, Node], place: Any) -> Any:
         if self.depth >= schema.max_depth:
+            if schema.whole:
+                raise schema.not_built(pk, f"is nested {schema.max_depth} entities deep")
             self._truncated = True
             _warn_depth(schema)
             return pk

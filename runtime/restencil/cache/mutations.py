@@ -159,7 +159,7 @@ def known_before(
         if is_mapping(response) and response != _params(request):
             fields = schema.model.fields.values()
             if all(field.in_json in response for field in fields if field.default is not None or field.required):
-                return schema.cls.from_js(response)
+                return schema.model.from_record(response)
     return None
 
 

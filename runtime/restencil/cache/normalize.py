@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ..base.lazy import logger
 from ..base.values import INVALID, SCALARS, TUPLE, UNDEFINED, Meta, is_dict, kind_of, same_json
 from ..schema.protocol import EntityNode, Schema
-from ..schema.record import Record, to_wire
+from ..schema.record import class_record, is_instance, to_wire
 from ..schema.stored import Growth, Keys, is_partial, record_of
 from .tables import EMPTY, Change, State, Tables
 
@@ -95,11 +95,11 @@ class Normalization:
             return schema.normalize(value, parent, key, self)
         if kind in SCALARS:
             return schema.normalize_scalar(value, self)
-        if isinstance(value, Record):
+        if is_instance(value):
             record = to_wire(value)
             self._alive.append((value, record))
             stored = schema.normalize(record, parent, key, self)
-            table = getattr(type(value).__model__, "key", "")
+            table = getattr(class_record(kind), "key", "")
             pk = self.written.get((id(record), table))
             if pk is not None:
                 self.written[id(value), table] = pk

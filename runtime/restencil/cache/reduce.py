@@ -32,7 +32,7 @@ from ..schema.derived import Deletion, Invalidate
 from ..schema.entity import EntitySchema
 from ..schema.notation import schema_of
 from ..schema.protocol import Echo, is_plain
-from ..schema.record import Record
+from ..schema.record import is_instance
 from . import actions
 from .contents import Effects
 from .denormalize import Denormalization
@@ -447,7 +447,7 @@ def _own_value(request: Request, writer: Normalization, response: Any) -> Any:
 
 def _fitting(schema: Schema, value: Any) -> Any:
     """A value for a schema as it is, if it is an object or a list. Raises ProcessingError for anything else."""
-    if isinstance(value, (DICT, LIST, TUPLE, MAPPING, Record)):
+    if isinstance(value, (DICT, LIST, TUPLE, MAPPING)) or is_instance(value):
         return value
     if isinstance(schema, Invalidate) and type(value) in (str, int, float) and value != "":
         return value

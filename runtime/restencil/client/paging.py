@@ -11,11 +11,11 @@ from urllib.parse import urljoin, urlsplit
 from ..base.errors import NetworkError
 from ..base.lazy import logger
 from ..base.steps import is_awaitable
+from ..base.values import kind_of
 from ..cache.reading import Decision
 from ..schema import Collection, Object, Schema, find_collection, schema_of
 from ..schema.collection import identity_text
-from ..schema.entity import Entity
-from ..schema.record import identity_of, to_wire
+from ..schema.record import class_record, identity_of, to_wire
 from .in_flight import Completion
 
 if TYPE_CHECKING:
@@ -385,13 +385,13 @@ class Pages:
 
     def _current(self, item: Any) -> Any:
         """The item as the view has it now; None once it is deleted, the item itself where the store let go of it."""
-        pk = identity_of(item) if isinstance(item, Entity) else None
+        pk = identity_of(item)
         if pk is None:
             return item
         store = self._core.store
-        cls = cast("type[Entity]", type(item))
-        current = store.query(cls, (pk,))
-        if current is None and store.entity_meta(cls.__model__.key, pk) is None:
+        cell = _cell(item)
+        current = store.query(type(item), (pk,))
+        if current is None and cell is not None and store.entity_meta(*cell) is None:
             return item
         return current
 
@@ -469,10 +469,10 @@ def _hashable(value: Any) -> Any:
 
 def _cell(item: Any) -> tuple[str, str] | None:
     """Where an entity is stored."""
-    pk = identity_of(item) if isinstance(item, Entity) else None
-    return None if pk is None else (cast(Any, type(item)).__model__.key, pk)
+    pk = identity_of(item)
+    return None if pk is None else (cast(Any, class_record(kind_of(item))).key, pk)
 
 
 def _identity(item: Any) -> Any:
-    pk = identity_of(item) if isinstance(item, Entity) else None
+    pk = identity_of(item)
     return (type(item), repr(item)) if pk is None else (type(item), pk)

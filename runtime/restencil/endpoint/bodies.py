@@ -13,7 +13,7 @@ from ..schema.containers import Object, Values
 from ..schema.foreign import is_foreign, members_of
 from ..schema.notation import Lazy, body_model
 from ..schema.protocol import Schema
-from ..schema.record import Record, RecordMeta, to_wire
+from ..schema.record import Record, RecordMeta, class_record, to_wire
 from .options import ANY
 
 
@@ -30,6 +30,8 @@ def model_of(body: Any, schema: Any) -> Any:
         return body
     if body is dict:
         return None
+    if isinstance(body, type) and class_record(body) is not None:
+        return class_record(body)
     if body is not ANY and isinstance(body, Schema):
         return body_model(body)
     return body_model(schema)

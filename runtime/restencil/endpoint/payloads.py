@@ -9,8 +9,8 @@ from ..base.answers import url_of
 from ..base.lazy import urls
 from ..base.values import Presumed, is_mapping, is_sequence
 from ..cache.request import own_args
-from ..schema.entity import entity_of
-from ..schema.record import annotation_of, to_wire
+from ..schema.entity import entity_model
+from ..schema.record import to_wire
 
 if TYPE_CHECKING:
     from .endpoint import Endpoint
@@ -31,7 +31,7 @@ def _body(endpoint: Endpoint[..., Any], args: tuple[Any, ...]) -> Any:
 
 def _as_record(endpoint: Endpoint[..., Any], args: tuple[Any, ...]) -> Mapping[str, Any]:
     """URL parameters as members of a record: those of the path have Python names, the fields may not."""
-    return cast("Mapping[str, Any]", to_wire(url_params(endpoint, args), entity_of(endpoint.schema)))
+    return cast("Mapping[str, Any]", to_wire(url_params(endpoint, args), entity_model(endpoint.schema)))
 
 
 def _merged(endpoint: Endpoint[..., Any], snapshot: Any, *args: Any) -> Any:
@@ -68,16 +68,16 @@ def presumed(endpoint: Any, args: tuple[Any, ...], response: Any) -> Presumed | 
     nothing is known of the record.
     """
     args = own_args(args)
-    entity, body = entity_of(endpoint.schema), _body(endpoint, args)
+    entity, body = entity_model(endpoint.schema), _body(endpoint, args)
     if entity is None or not (body is None or is_mapping(body)):
         return None
-    fields = {field.in_json: field for field in entity.__model__.fields.values()}
+    fields = {field.in_json: field for field in entity.fields.values()}
     location = response.headers.get("location")
     found: dict[str, Any] = {}
     if location and endpoint.siblings is not None:
         placed = endpoint.siblings.params_of(urls.urljoin(url_of(response), location))
         for name, text in cast("Mapping[str, str]", to_wire(placed or {}, entity)).items():
-            is_number = name in fields and annotation_of(entity, fields[name]) in (int, int | None)
+            is_number = name in fields and entity.kinds.get(fields[name].name) in (int, int | None)
             found[name] = int(text) if is_number and text.isdecimal() else text
     record = {**_merged(endpoint, None, *args), **found}
     return Presumed({name: value for name, value in record.items() if name in fields})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from functools import cached_property
+from functools import cached_property, partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Final, cast, dataclass_transform
 
@@ -37,7 +37,9 @@ from .record import (
     Model,
     Record,
     RecordMeta,
+    class_record,
     field,
+    is_instance,
     new_instance,
     set_members,
     set_record,
@@ -87,13 +89,23 @@ class EntitySchema(EntityNode):
 
     @property
     def wire_model(self) -> Any:
-        return self.cls
+        return self.model
+
+    @property
+    def whole(self) -> bool:
+        return self.model.whole
+
+    def not_built(self, pk: str, reason: str) -> ProcessingError:
+        return ProcessingError(
+            f"{self.title} {pk!r} {reason}, and an instance of {self.title} is built in one step, with all that it "
+            "refers to: take one side out of what refers to others, as entity(schema={}) does"
+        )
 
     def keys(self, value: Any, *, decode: bool = False) -> Any:
         model = self.model
-        if isinstance(value, Record):
-            model = cast("EntityModel", type(value).__model__)
-        if isinstance(value, _OBJECT):
+        if is_instance(value):
+            model = cast("EntityModel", class_record(kind_of(value)))
+        if isinstance(value, _OBJECT) or is_instance(value):
             name = model.pk_name
             if name is None:
                 raise ValueError(f"that of {with_article(self.title)} is no single value")
@@ -192,8 +204,8 @@ class EntitySchema(EntityNode):
         existing = record_of(before)
         if model.merges and before is not INVALID:
             existing = _shown(existing)
-        merge = model.merge_with_store or self.cls.merge_with_store
-        merge_meta = model.merge_meta_with_store or self.cls.merge_meta_with_store
+        merge = model.merge_with_store or partial(merged_with_store, model)
+        merge_meta = model.merge_meta_with_store or partial(merged_meta, model)
         merged = merge(before_meta, meta, existing, record)
         times: Meta = merge_meta(before_meta, meta, existing, record)
         if merged is existing:
@@ -246,7 +258,7 @@ class EntitySchema(EntityNode):
     def denormalize(self, stored: Any, reader: Reader) -> Any:
         if isinstance(stored, DICT):
             return reader.entity_from_record(self, stored)
-        if isinstance(stored, Record):
+        if is_instance(stored):
             return stored
         # A class that shares the table may have stored a list here, which names no entity.
         return UNDEFINED if isinstance(stored, LIST) else reader.entity(self, stored)
@@ -254,6 +266,8 @@ class EntitySchema(EntityNode):
     def instance(
         self, record: Mapping[str, Any], pk: str | None, reader: Reader, begun: Callable[[Any], None] | None
     ) -> Any:
+        if self.model.whole:
+            return self.model.construct(record, pk, reader, begun)
         try:
             return self._instance(record, pk, reader, begun)
         except ConversionError as error:
@@ -301,7 +315,7 @@ class EntitySchema(EntityNode):
         return instance, None
 
     def echo(self, value: Any, echo: Echo) -> Any:
-        if not isinstance(value, _OBJECT):
+        if not isinstance(value, _OBJECT) and not is_instance(value):
             found = echo.reader.read(self, text_of(value)) if value and type(value) in SCALARS else None
             return UNDEFINED if found is INVALID else found
         model = self.model
@@ -333,26 +347,11 @@ class EntitySchema(EntityNode):
 
     def built_from(self, value: Mapping[str, Any] | Record, echo: Echo) -> Any:
         """The entity as the response shows it, for one that the store does not hold."""
-        model = self.model
-        if isinstance(value, Record):
+        if is_instance(value):
             return value
-        record = echo.processed.get((id(value), model.key), model.with_pk(value))
-        instance = self.cls.from_js(record) if not model.abstract else None
-        if instance is None:
-            return None
-        members = dict(instance.__dict__)
-        for relation in model.relations:
-            if relation.in_json in record:
-                entry = record[relation.in_json]
-                try:
-                    nested = echo.visit(relation.node, entry)
-                except ConversionError as error:
-                    if not error.field:
-                        raise relation.failure(entry, self.cls, model.pk_in(record), error) from error.__cause__
-                    nested = UNDEFINED
-                members[relation.name] = None if nested is UNDEFINED else nested
-        set_members(instance, members)
-        return instance
+        found = cast("Mapping[str, Any]", value)
+        record = echo.processed.get((id(value), self.model.key), self.model.with_pk(found))
+        return self.model.echoed(record, echo.visit)
 
     def lenient_pk(self, params: Mapping[str, Any], args: tuple[Any, ...]) -> str | None:
         """The primary key that URL parameters give, None where they give none; what `pk` raises counts so."""
@@ -403,15 +402,15 @@ class EntityModel(Model):
         self._relations: tuple[Relation, ...] | None = None
         self._direct: bool | None = None
         # The hooks are kept by themselves: a hook that is not overridden is not called.
-        self.process = _overridden(cls, "process")
-        self.validate = _overridden(cls, "validate")
-        self.merge = _overridden(cls, "merge")
-        self.should_update = _overridden(cls, "should_update")
-        self.should_reorder = _overridden(cls, "should_reorder")
-        self.merge_with_store = _overridden(cls, "merge_with_store")
-        self.merge_meta_with_store = _overridden(cls, "merge_meta_with_store")
-        self.from_js = _overridden(cls, "from_js")
-        self.create_if_valid = _overridden(cls, "create_if_valid")
+        self.process = self._hook("process")
+        self.validate = self._hook("validate")
+        self.merge = self._hook("merge")
+        self.should_update = self._hook("should_update")
+        self.should_reorder = self._hook("should_reorder")
+        self.merge_with_store = self._hook("merge_with_store")
+        self.merge_meta_with_store = self._hook("merge_meta_with_store")
+        self.from_js = self._hook("from_js")
+        self.create_if_valid = self._hook("create_if_valid")
         self.merges = bool(
             self.merge
             or self.should_update
@@ -420,6 +419,41 @@ class EntityModel(Model):
             or self.merge_meta_with_store
         )
         """Whether any hook has a say in merging."""
+
+    whole: bool = False
+    """Whether the class itself builds its instances: in one step, with all that they refer to."""
+
+    def construct(
+        self, record: Mapping[str, Any], pk: str | None, reader: Reader, begun: Callable[[Any], None] | None
+    ) -> Any:
+        """The instance for a record, by a class that builds its instances itself; INVALID for an unusable record."""
+        raise NotImplementedError
+
+    def _hook(self, name: str) -> Callable[..., Any] | None:
+        return _overridden(self.cls, name)
+
+    def from_record(self, record: Mapping[str, Any]) -> Any:
+        """An instance for a record that no store holds, with instances for what is nested in it."""
+        return self.cls.from_js(record)
+
+    def echoed(self, record: Mapping[str, Any], visit: Callable[[Schema | None, Any], Any]) -> Any:
+        """The entity as a response shows it, for one that the store does not hold; None for an abstract one."""
+        if self.abstract:
+            return None
+        instance = self.from_record(record)
+        members = dict(instance.__dict__)
+        for relation in self.relations:
+            if relation.in_json in record:
+                entry = record[relation.in_json]
+                try:
+                    nested = visit(relation.node, entry)
+                except ConversionError as error:
+                    if not error.field:
+                        raise relation.failure(entry, self.cls, self.pk_in(record), error) from error.__cause__
+                    nested = UNDEFINED
+                members[relation.name] = None if nested is UNDEFINED else nested
+        set_members(instance, members)
+        return instance
 
     @property
     def abstract(self) -> bool:
@@ -864,37 +898,14 @@ class Entity(Record, metaclass=EntityMeta):
     @classmethod
     def merge_with_store(cls, existing_meta: Meta, incoming_meta: Meta, existing: Stored, incoming: Stored) -> Stored:
         """The record to store for one that is there and one that comes."""
-        model = cls.__model__
-        if incoming is INVALID:
-            return INVALID
-        was, comes = cast("Mapping[str, Any]", existing), cast("Mapping[str, Any]", incoming)
-        if model.should_update is not None and not model.should_update(existing_meta, incoming_meta, was, comes):
-            return existing
-        if existing is INVALID:
-            # What was requested before the deletion does not undo it.
-            older = incoming_meta.fetched_at < existing_meta.fetched_at
-            return INVALID if older else incoming
-        if model.should_reorder is None:
-            older = incoming_meta.fetched_at < existing_meta.fetched_at
-        else:
-            older = model.should_reorder(existing_meta, incoming_meta, was, comes)
-        if model.merge is not None:
-            merged: Mapping[str, Any] = model.merge(comes, was) if older else model.merge(was, comes)
-            return merged
-        return {**comes, **was} if older else {**was, **comes}
+        return merged_with_store(cls.__model__, existing_meta, incoming_meta, existing, incoming)
 
     @classmethod
     def merge_meta_with_store(
         cls, existing_meta: Meta, incoming_meta: Meta, existing: Stored, incoming: Stored
     ) -> Meta:
         """The times to store: those of the younger record."""
-        model = cls.__model__
-        if model.should_reorder is None or existing is INVALID or incoming is INVALID:
-            older = incoming_meta.fetched_at < existing_meta.fetched_at and incoming is not INVALID
-        else:
-            was, comes = cast("Mapping[str, Any]", existing), cast("Mapping[str, Any]", incoming)
-            older = model.should_reorder(existing_meta, incoming_meta, was, comes)
-        return existing_meta if older else incoming_meta
+        return merged_meta(cls.__model__, existing_meta, incoming_meta, existing, incoming)
 
     def __hash__(self) -> int:
         pk = type(self).__model__.pk_of_instance(self)
@@ -910,6 +921,41 @@ class Entity(Record, metaclass=EntityMeta):
         model = type(self).__model__
         same_pk = model.pk_of_instance(self) == model.pk_of_instance(other)
         return same_pk and super().__eq__(other)
+
+
+def merged_with_store(
+    model: EntityModel, existing_meta: Meta, incoming_meta: Meta, existing: Stored, incoming: Stored
+) -> Stored:
+    """The record to store for one that is there and one that comes, where no hook decides it."""
+    if incoming is INVALID:
+        return INVALID
+    was, comes = cast("Mapping[str, Any]", existing), cast("Mapping[str, Any]", incoming)
+    if model.should_update is not None and not model.should_update(existing_meta, incoming_meta, was, comes):
+        return existing
+    if existing is INVALID:
+        # What was requested before the deletion does not undo it.
+        older = incoming_meta.fetched_at < existing_meta.fetched_at
+        return INVALID if older else incoming
+    if model.should_reorder is None:
+        older = incoming_meta.fetched_at < existing_meta.fetched_at
+    else:
+        older = model.should_reorder(existing_meta, incoming_meta, was, comes)
+    if model.merge is not None:
+        merged: Mapping[str, Any] = model.merge(comes, was) if older else model.merge(was, comes)
+        return merged
+    return {**comes, **was} if older else {**was, **comes}
+
+
+def merged_meta(
+    model: EntityModel, existing_meta: Meta, incoming_meta: Meta, existing: Stored, incoming: Stored
+) -> Meta:
+    """The times to store for a record that is there and one that comes, where no hook decides it."""
+    if model.should_reorder is None or existing is INVALID or incoming is INVALID:
+        older = incoming_meta.fetched_at < existing_meta.fetched_at and incoming is not INVALID
+    else:
+        was, comes = cast("Mapping[str, Any]", existing), cast("Mapping[str, Any]", incoming)
+        older = model.should_reorder(existing_meta, incoming_meta, was, comes)
+    return existing_meta if older else incoming_meta
 
 
 def _refuse_abstract(cls: type[Entity]) -> None:
@@ -931,7 +977,7 @@ def validate_required(record: Mapping[str, Any], defaults: Mapping[str, Any]) ->
 def nested_instance(schema: Schema | None, value: Any) -> Any:
     """A nested value in wire form as instances, without a store (`from_js`, and responses the store does not keep)."""
     if isinstance(schema, EntitySchema) and is_mapping(value):
-        return schema.cls.from_js(value)
+        return schema.model.from_record(value)
     if isinstance(schema, Conversion):
         return None if value is None else schema.convert(value)
     items = [] if schema is None else [child for child in schema.children() if child is not None]
@@ -952,3 +998,9 @@ def entity_of(raw: Any) -> type[Entity] | None:
     """The entity class that a schema is about: itself, or the one inside its containers; None for several or none."""
     node = entity_node(schema_of(raw))
     return node.cls if node is not None else None
+
+
+def entity_model(raw: Any) -> EntityModel | None:
+    """The class record of the entity that a schema is about; None for several or none."""
+    node = entity_node(schema_of(raw))
+    return node.model if isinstance(node, EntitySchema) else None

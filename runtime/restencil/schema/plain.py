@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..base.json_text import decode_json, encode_json
 from ..base.lazy import json
 from ..base.values import SCALARS, UNDEFINED, described, is_dict, is_list, is_mapping, kind_of
-from .codec import encode_any
+from .foreign import members_of
 
 
 class Plain:
@@ -17,7 +17,9 @@ class Plain:
     Where data leads back to itself, the inner entity is the fields of its primary key alone.
     """
 
-    def __init__(self, *, deep: bool, names: bool, values: bool) -> None:
+    def __init__(self, other: Callable[[Any], Any], *, deep: bool, names: bool, values: bool) -> None:
+        """`other` gives the wire form of what is neither a record nor a container."""
+        self._other = other
         self._deep = deep
         self._names = names
         self._values = values
@@ -86,7 +88,10 @@ class Plain:
             return [self.value(item) for item in value]
         if is_mapping(value):
             return {name: self.value(item) for name, item in value.items()}
-        return encode_any(value) if self._values else value
+        if self._values:
+            return self._other(value)
+        members = members_of(value, self._other, "python")
+        return value if members is UNDEFINED else self.value(members)
 
 
 def _holds_records(value: Any) -> bool:
@@ -95,9 +100,9 @@ def _holds_records(value: Any) -> bool:
     return any(map(_holds_records, value.values())) if is_dict(value) else hasattr(kind_of(value), "__model__")
 
 
-def json_text(record: Any, wire: bool, indent: int | None) -> str:
+def json_text(record: Any, other: Callable[[Any], Any], wire: bool, indent: int | None) -> str:
     """A record as JSON text, under JSON names or Python names. Raises TypeError or ValueError where it has none."""
-    text = encode_json(Plain(deep=True, names=wire, values=True).members(record), encode_any)
+    text = encode_json(Plain(other, deep=True, names=wire, values=True).members(record), other)
     return text if indent is None else json.dumps(json.loads(text), indent=indent, ensure_ascii=text.isascii())
 
 

@@ -13,7 +13,7 @@ from contextvars import ContextVar
 from typing import Any, ClassVar, Final, Protocol, TypeAlias
 from weakref import WeakSet
 
-from ..base.errors import ConversionError
+from ..base.errors import ConversionError, ProcessingError
 from ..base.values import SCALARS, TUPLE, UNDEFINED, Meta, ReadOnlyList, read_only
 from .stored import Growth
 
@@ -257,7 +257,7 @@ class Schema:
         if self.many:
             return self.wire_model
         node = entity_node(self)
-        return None if node is None else node.cls
+        return None if node is None else node.wire_model
 
 
 class EntityNode(Schema):
@@ -280,6 +280,15 @@ class EntityNode(Schema):
         super().drop_compiled()
         self.builder = self.filler = None
         self.ends = False
+
+    @property
+    def whole(self) -> bool:
+        """Whether an instance comes about in one step, after all that it refers to: then no circle can close."""
+        return False
+
+    def not_built(self, pk: str, reason: str) -> ProcessingError:
+        """The error for such an instance in a circle or at a depth where it cannot be built."""
+        raise NotImplementedError
 
     @property
     def indexes(self) -> tuple[str, ...]:

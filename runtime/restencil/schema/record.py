@@ -209,9 +209,25 @@ class _Made:
         return value if instance is None else vars(instance).setdefault(self._field.name, value)
 
 
-def identity_of(instance: Record) -> str | None:
-    """The primary key of an entity instance, None for one without and for plain records."""
-    return type(instance).__model__.pk_of_instance(instance)
+declared_classes: Final[dict[type[Any], Any]] = {}
+"""The class records of classes that are no records themselves: what the decorator `entity` was told of."""
+
+
+def class_record(kind: type[Any]) -> Model | None:
+    """What the library knows of a class; None for one that is neither a record class nor declared an entity."""
+    found: Model | None = getattr(kind, "__model__", None)
+    return declared_classes.get(kind) if found is None else found
+
+
+def is_instance(value: Any) -> bool:
+    """Whether a value is an instance of a record class, or of a class that was declared an entity."""
+    return isinstance(value, Record) or type(value) in declared_classes
+
+
+def identity_of(instance: Any) -> str | None:
+    """The primary key of an entity instance, None for one without and for what is no entity."""
+    model = class_record(kind_of(instance))
+    return None if model is None else model.pk_of_instance(instance)
 
 
 _SETTINGS: Final = frozenset(
@@ -230,11 +246,7 @@ class Model:
             _check_setting(cls.__name__, word, value)
         above = cls.__mro__[1:]
         parents: list[Model] = [base.__dict__["__model__"] for base in above if "__model__" in base.__dict__]
-        # Classes that are no records may be mixed in; what they set counts where they stand.
-        self._inherited: list[Mapping[str, Any]] = [
-            base.__dict__["__model__"].settings if "__model__" in base.__dict__ else base.__dict__
-            for base in above[:-1]
-        ]
+        self._inherited = self._settings_above()
         inherited: dict[str, Field] = {}
         for parent in reversed(parents):
             inherited.update(parent.fields)
@@ -257,6 +269,13 @@ class Model:
         self._codecs: dict[str, Codec] | None = None
         self._kinds: dict[str, Any] | None = None
         self._members: frozenset[str] | None = None
+
+    def _settings_above(self) -> list[Mapping[str, Any]]:
+        """The settings of the classes above; those that are no records may be mixed in, and count where they stand."""
+        return [
+            base.__dict__["__model__"].settings if "__model__" in base.__dict__ else base.__dict__
+            for base in self.cls.__mro__[1:-1]
+        ]
 
     def setting(self, name: str, default: Any = None) -> Any:
         """A setting of the class, or of the nearest class above that has it."""
@@ -501,11 +520,17 @@ def to_wire(value: Any, model: Any = None) -> Any:
         return [item if type(item) in SCALARS else to_wire(item, model) for item in value]
     if type(value) in SCALARS:
         return value
-    if is_items(value):
-        return to_wire(list(value), model)
+    return to_wire(list(value), model) if is_items(value) else _other_to_wire(value, model)
+
+
+def _other_to_wire(value: Any, model: Any) -> Any:
+    """A value in wire form that is neither a container nor a scalar."""
     encoded = encode_any(value)
     if encoded is not value:
         return encoded
+    declared = declared_classes.get(kind_of(value))
+    if declared is not None:
+        return declared.wire_form(value)
     members = members_of(value, to_wire)
     return value if members is UNDEFINED else to_wire(members, model)
 
@@ -669,7 +694,7 @@ class Record(metaclass=RecordMeta):
         if deep or wire:
             from .plain import Plain
 
-            return Plain(deep=deep, names=wire, values=wire).members(self)
+            return Plain(to_wire, deep=deep, names=wire, values=wire).members(self)
         model = type(self).__model__
         own = self.__dict__
         members: dict[str, Any] = {
@@ -695,7 +720,7 @@ class Record(metaclass=RecordMeta):
         """
         from .plain import json_text
 
-        return json_text(self, wire, indent)
+        return json_text(self, to_wire, wire, indent)
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Self:

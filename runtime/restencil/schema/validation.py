@@ -27,7 +27,7 @@ from .derived import Query
 from .entity import Entity, EntitySchema
 from .notation import Conversion
 from .protocol import Schema
-from .record import Model, Record
+from .record import Model, Record, is_instance
 
 
 class Misfit(NamedTuple):
@@ -93,12 +93,12 @@ def _entity(schema: EntitySchema, value: Any, path: str) -> Iterator[Misfit]:
     if is_mapping(value):
         if schema.model.process is None:
             yield from _record(schema.model, value, path)
-    elif isinstance(value, bool) or not isinstance(value, str | int | float | Record):
+    elif isinstance(value, bool) or not (isinstance(value, str | int | float) or is_instance(value)):
         yield Misfit(path, value, f"an object or the primary key of {with_article(schema.title)}")
 
 
 def _record(model: Model, record: Mapping[str, Any], path: str) -> Iterator[Misfit]:
-    relations = {relation.name: relation.node for relation in getattr(model, "relations", ())}
+    relations = {relation.name: relation.node for relation in model.relations}
     for name, kind in model.kinds.items():
         json_name = model.to_json.get(name, name)
         if json_name not in record:

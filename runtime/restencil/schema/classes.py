@@ -1,0 +1,457 @@
+"""Classes of other libraries as entities: the decorator `entity`.
+
+The class stays as it is; its class record is kept beside it. Records are stored as those of every entity, and nothing
+of the class runs on write; an instance is built by the class's own constructor or validator, once per changed record.
+"""
+
+from __future__ import annotations
+
+import sys
+import types
+import typing
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final, TypeVar
+
+from ..base.errors import ConversionError, ProcessingError
+from ..base.lazy import inspect
+from ..base.values import INVALID, SCALARS, UNDEFINED, is_dict, is_list, is_mapping, is_sequence, read_only
+from .codec import Codec, codec_of
+from .containers import Values
+from .entity import EntityModel, Relation, nested_instance
+from .foreign import members_of
+from .kinds import Attrs, Dataclass, Kind, Made, Pydantic, kind_of_class
+from .notation import Conversion, notation
+from .protocol import Reader, Schema
+from .record import Field, RecordMeta, declared_classes, to_wire
+
+T = TypeVar("T")
+
+
+# -- the decorator ---------------------------------------------------------------------------------------------------
+
+_HOOKS: Final = frozenset({"process", "validate", "merge"})
+
+
+@typing.overload
+def entity(
+    cls: type[T],
+    /,
+    *,
+    pk: str | Sequence[str] = ...,
+    key: str | None = ...,
+    wire: Mapping[str, str] | None = ...,
+    schema: Mapping[str, Any] | None = ...,
+    indexes: Iterable[str] = ...,
+    process: Callable[[Any, Any, str | None, tuple[Any, ...]], Mapping[str, Any] | None] | None = ...,
+    validate: Callable[[Mapping[str, Any]], str | None] | None = ...,
+    merge: Callable[[Mapping[str, Any], Mapping[str, Any]], Mapping[str, Any]] | None = ...,
+    allow_mutable: bool = ...,
+) -> type[T]: ...
+@typing.overload
+def entity(
+    *,
+    pk: str | Sequence[str] = ...,
+    key: str | None = ...,
+    wire: Mapping[str, str] | None = ...,
+    schema: Mapping[str, Any] | None = ...,
+    indexes: Iterable[str] = ...,
+    process: Callable[[Any, Any, str | None, tuple[Any, ...]], Mapping[str, Any] | None] | None = ...,
+    validate: Callable[[Mapping[str, Any]], str | None] | None = ...,
+    merge: Callable[[Mapping[str, Any], Mapping[str, Any]], Mapping[str, Any]] | None = ...,
+    allow_mutable: bool = ...,
+) -> Callable[[type[T]], type[T]]: ...
+
+
+def entity(
+    cls: type[T] | None = None,
+    /,
+    *,
+    pk: str | Sequence[str] = "id",
+    key: str | None = None,
+    wire: Mapping[str, str] | None = None,
+    schema: Mapping[str, Any] | None = None,
+    indexes: Iterable[str] = (),
+    process: Callable[..., Mapping[str, Any] | None] | None = None,
+    validate: Callable[..., str | None] | None = None,
+    merge: Callable[..., Mapping[str, Any]] | None = None,
+    allow_mutable: bool = False,
+) -> Any:
+    """Makes a dataclass, attrs class, pydantic model or msgspec struct an entity; it stays the class that it was.
+
+        @restencil.entity(key="Article")
+        @dataclass(frozen=True)
+        class Article:
+            id: int
+            title: str = ""
+
+        restencil.entity(ThirdPartyModel, pk="uid")
+
+    `pk` names the field (or fields) of the primary key and `key` the table (default: the class's name). `wire` leads
+    from field names to JSON names; without it these are the class's own aliases, or `metadata={"wire": …}`. `schema`
+    leads from fields to what they refer to; without it that is read from the annotations. `process`, `validate` and
+    `merge` do what the methods of an `Entity` do, and see records in wire form. Only frozen classes are taken, since
+    all readers share one instance; `allow_mutable=True` promises not to touch it. Raises TypeError for a class or a
+    name that does not fit.
+    """
+    settings: dict[str, Any] = {
+        "pk": tuple(pk) if is_sequence(pk) else pk,
+        "indexes": indexes if isinstance(indexes, str) else (*indexes,),
+    }
+    settings.update(
+        (name, value) for name, value in (("key", key), ("wire", wire), ("schema", schema)) if value is not None
+    )
+    hooks = {"process": process, "validate": validate, "merge": merge}
+
+    def declare(declared: type[T]) -> type[T]:
+        declared_classes[declared] = _model_of(declared, settings, hooks, allow_mutable)
+        return declared
+
+    return declare if cls is None else declare(cls)
+
+
+def _model_of(cls: Any, settings: dict[str, Any], hooks: Mapping[str, Any], allow_mutable: bool) -> DeclaredModel:
+    name = getattr(cls, "__name__", repr(cls))
+    if isinstance(cls, RecordMeta) or cls in declared_classes:
+        raise TypeError(f"{name} is an entity (or object) already")
+    kind = kind_of_class(cls)
+    if kind is None:
+        raise TypeError(
+            f"{name} is no dataclass, attrs class, pydantic model or msgspec struct: entity() stands above the "
+            "decorator that makes it one; any other class can be written as a restencil.Entity"
+        )
+    if not (allow_mutable or kind.is_frozen(cls)):
+        raise TypeError(
+            f"instances of {name} can change, and all readers share one: make the {kind.title} frozen "
+            f"({kind.frozen_by}), or promise by allow_mutable=True that nobody touches them"
+        )
+    own = {field_name: (argument, alias, default) for field_name, argument, alias, default in kind.fields(cls)}
+    names = [settings["pk"]] if isinstance(settings["pk"], str) else settings["pk"]
+    _check_names(name, "pk", names, own)
+    for word in ("indexes", "wire", "schema"):
+        _check_names(name, word, settings.get(word, ()), own)
+    return DeclaredModel(cls, kind, settings, own, hooks)
+
+
+def _check_names(owner: str, word: str, mentioned: Any, fields: Iterable[str]) -> None:
+    names: list[Any] = [] if isinstance(mentioned, str) or not isinstance(mentioned, Iterable) else [*mentioned]
+    if (not names and mentioned not in ((), [], {})) or not all(isinstance(found, str) for found in names):
+        raise TypeError(f"{word} of {owner} names fields: expected texts, found {mentioned!r:.80}")
+    for found in names:
+        if found not in fields:
+            raise TypeError(f"{word} of {owner} names {found!r}, which is no field of it: {', '.join(fields)}")
+
+
+class DeclaredModel(EntityModel):
+    """The class record of a class that stays what it is."""
+
+    def __init__(
+        self,
+        cls: Any,
+        kind: type[Kind],
+        settings: dict[str, Any],
+        own: Mapping[str, tuple[str, str | None, Any]],
+        hooks: Mapping[str, Any],
+    ) -> None:
+        self.kind = kind
+        self._hooks = hooks
+        fields: dict[str, Field] = {}
+        for name, (_, alias, default) in own.items():
+            made = fields[name] = Field(wire=alias, required=default is UNDEFINED)
+            made.default = None if default is Made else default
+            made.name, made.owner = name, cls
+        super().__init__(cls, settings, fields)
+        self._arguments = {name: argument for name, (argument, _, _) in own.items()}
+        self._required = [found.in_json for found in self.fields.values() if found.required]
+        self._hints: dict[str, Any] | None = None
+        self.whole = True
+        self._direct = False  # what is stored is the record; instances are built from it
+
+    def _settings_above(self) -> list[Mapping[str, Any]]:
+        return []
+
+    def _hook(self, name: str) -> Callable[..., Any] | None:
+        return self._hooks.get(name)
+
+    # -- annotations -------------------------------------------------------------------------------------------------
+
+    @property
+    def kinds(self) -> dict[str, Any]:
+        """The types of the fields; what cannot be looked up says nothing."""
+        found = self._hints
+        if found is None:
+            found = self._hints = self._looked_up()
+        return found
+
+    def _looked_up(self) -> dict[str, Any]:
+        if self.kind is Pydantic:
+            return {name: found.annotation for name, found in self.cls.model_fields.items()}  # type: ignore[attr-defined]
+        try:
+            hints = typing.get_type_hints(self.cls, include_extras=True)
+        except Exception:  # one name that exists for type checkers alone fails them all
+            hints = {}
+            for name in self.fields:
+                hints[name] = self._annotation(name)
+        return {name: hints.get(name) for name in self.fields}
+
+    def _annotation(self, name: str) -> Any:
+        for owner in self.cls.__mro__:
+            try:
+                written = inspect.get_annotations(owner)[name]
+                holder = types.SimpleNamespace(__annotations__={name: written})
+                scope = vars(sys.modules.get(owner.__module__, typing))
+                return typing.get_type_hints(holder, scope, include_extras=True)[name]
+            except KeyError:
+                continue  # it stands in a class above
+            except Exception:  # as in `_looked_up`
+                return None
+        return None
+
+    @property
+    def codecs(self) -> dict[str, Codec]:
+        """The conversions of the fields that have one, by Python name."""
+        found = self._codecs
+        if found is None:
+            codecs = {name: _codec(kind) for name, kind in self.kinds.items() if name not in self._related()}
+            found = self._codecs = {name: codec for name, codec in codecs.items() if codec is not None}
+        return found
+
+    def _related(self) -> set[str]:
+        return {relation.name for relation in self.relations}
+
+    @property
+    def relations(self) -> tuple[Relation, ...]:
+        """The fields that refer to entities: those of `schema`, else by their annotations."""
+        found = self._relations
+        if found is None:
+            raw = self.setting("schema")
+            if raw is None:
+                raw = {name: self._schema_of(name, kind) for name, kind in self.kinds.items()}
+            found = self._relations = tuple(
+                Relation(name, self.to_json.get(name, name), schema, self.fields[name])
+                for name, schema in raw.items()
+                if schema is not None
+            )
+        return found
+
+    def _schema_of(self, name: str, kind: Any) -> Any:
+        if kind is None:
+            raise TypeError(
+                f"what the field {name!r} of {self.cls.__name__} refers to is not known: its annotation names what "
+                "cannot be looked up at run time; say it by entity(schema={…}), which leaves out what refers to nothing"
+            )
+        found = _schemas_in(kind)
+        if len(found) > 1:
+            raise TypeError(
+                f"the field {name!r} of {self.cls.__name__} refers to one of several entities: say by "
+                f"entity(schema={{{name!r}: Union(…)}}) what tells them apart"
+            )
+        return _shape(kind) if found else None
+
+    # -- instances ---------------------------------------------------------------------------------------------------
+
+    def construct(
+        self, record: Mapping[str, Any], pk: str | None, reader: Reader, begun: Callable[[Any], None] | None
+    ) -> Any:
+        """The instance for a record, INVALID for one that lacks a required field.
+
+        Raises ProcessingError for a value that does not fit the class.
+        """
+        if any(name not in record for name in self._required) or (self.validate is not None and self.validate(record)):
+            return INVALID
+        if begun is not None:
+            begun(None)  # there is no instance before what it refers to
+        nested: dict[str, Any] = {}
+        for relation in self.relations:
+            if relation.in_json in record:
+                shown = relation.shown(record[relation.in_json], self.cls, pk, reader)
+                if shown is UNDEFINED or shown is INVALID:
+                    if relation.raises and not _takes_none(self.kinds.get(relation.name)):
+                        return INVALID
+                    shown = None
+                nested[relation.name] = shown
+        return self.built(record, nested, pk)
+
+    def built(self, record: Mapping[str, Any], nested: Mapping[str, Any], pk: str | None) -> Any:
+        """An instance by the class's own means. Raises ProcessingError for a value that does not fit."""
+        try:
+            if self.kind.converts:
+                members = self._converted(record, nested)
+            else:
+                found = {**self.attributes(record, pk), **nested}
+                members = {
+                    argument: _in_shape(self.kinds.get(name), found[name])
+                    for name, argument in self._arguments.items()
+                    if name in found
+                }
+            return self.kind.build(self.cls, members)
+        except ConversionError as error:
+            raise ProcessingError(str(error)) from error
+        except Exception as error:
+            raise ProcessingError(
+                f"{self.cls.__name__} {pk!r} cannot be built from what the server sent: {error}; give the field the "
+                "type that it sends, or say by entity(validate=…) which records are not whole"
+            ) from error
+
+    def _converted(self, record: Mapping[str, Any], nested: Mapping[str, Any]) -> dict[str, Any]:
+        """A record as the class itself converts it: under its own names, with the instances that it refers to."""
+        members = {name: value if type(value) in SCALARS else read_only(value) for name, value in record.items()}
+        for name, argument in self._arguments.items():
+            json_name = self.to_json.get(name, name)
+            if name in nested:
+                members.pop(json_name, None)
+                members[argument] = nested[name]
+            elif json_name != argument and json_name in members:
+                members[argument] = members.pop(json_name)
+        return members
+
+    def echoed(self, record: Mapping[str, Any], visit: Callable[[Schema | None, Any], Any]) -> Any:
+        """The entity as a response shows it. Raises ConversionError for a record that lacks a required field."""
+        lacking = [name for name in self._required if name not in record]
+        if lacking:
+            whose = f"{self.cls.__name__} {self.pk_in(record)!r}"
+            raise ConversionError(f"{whose} cannot be built: the answer has no {lacking[0]!r}, which is required")
+        found = {r.name: visit(r.node, record[r.in_json]) for r in self.relations if r.in_json in record}
+        nested = {name: None if value is UNDEFINED else value for name, value in found.items()}
+        return self.built(record, nested, self.pk_in(record))
+
+    def from_record(self, record: Mapping[str, Any]) -> Any:
+        """An instance for a record that no store holds, with instances for what is nested in it."""
+        nested = {
+            relation.name: nested_instance(relation.node, record[relation.in_json])
+            for relation in self.relations
+            if isinstance(record.get(relation.in_json), (dict, list))
+        }
+        return self.built(record, nested, self.pk_in(record))
+
+    def wire_form(self, instance: Any) -> dict[str, Any]:
+        """The record of an instance, in wire form; what a pydantic model leaves unset is left out."""
+        members: Mapping[str, Any] = members_of(instance, to_wire)
+        names = {argument: name for name, argument in self._arguments.items()}
+        found = {names.get(name, name): value for name, value in members.items()}
+        return self.encoded({name: value for name, value in found.items() if name in self.fields})
+
+    def pk_of_instance(self, instance: Any) -> str | None:
+        """The primary key of an instance."""
+        return self.pk(self.wire_form(instance), None, None, ())
+
+
+# -- annotations -----------------------------------------------------------------------------------------------------
+
+_LISTS: Final[frozenset[Any]] = frozenset({list, tuple, set, frozenset, Sequence})
+_TAKEN: Final[frozenset[Any]] = frozenset({tuple, set, frozenset})
+_MAPS: Final[frozenset[Any]] = frozenset({dict, Mapping})
+_UNIONS: Final[frozenset[Any]] = frozenset({typing.Union, types.UnionType})
+
+
+def _bare(kind: Any) -> Any:
+    """A type without what is said about it, and without None."""
+    while typing.get_origin(kind) in (typing.Annotated, typing.Final):
+        kind = typing.get_args(kind)[0]
+    if typing.get_origin(kind) in _UNIONS:
+        others = [argument for argument in typing.get_args(kind) if argument is not type(None)]
+        return _bare(others[0]) if len(others) == 1 else kind
+    return kind
+
+
+def _takes_none(kind: Any) -> bool:
+    while typing.get_origin(kind) in (typing.Annotated, typing.Final):
+        kind = typing.get_args(kind)[0]
+    return typing.get_origin(kind) in _UNIONS and type(None) in typing.get_args(kind)
+
+
+def _item(kind: Any) -> Any:
+    """The type of the items of a list type or of the values of a map type, None for another."""
+    arguments = typing.get_args(kind)
+    if typing.get_origin(kind) in _LISTS and arguments:
+        return arguments[0]
+    return arguments[1] if typing.get_origin(kind) in _MAPS and len(arguments) == 2 else None
+
+
+def _schemas_in(kind: Any) -> list[Any]:
+    """The entity classes that an annotation names."""
+    kind = _bare(kind)
+    if isinstance(kind, type) and typing.get_origin(kind) is None:
+        is_entity = kind in declared_classes or hasattr(getattr(kind, "__model__", None), "node")
+        return [kind] if is_entity else []
+    if typing.get_origin(kind) in _UNIONS:
+        return [found for argument in typing.get_args(kind) for found in _schemas_in(argument)]
+    item = _item(kind)
+    return [] if item is None else _schemas_in(item)
+
+
+def _shape(kind: Any) -> Any:
+    """The schema that an annotation with one entity class in it stands for."""
+    kind = _bare(kind)
+    item = _item(kind)
+    if item is None:
+        return next(iter(_schemas_in(kind)), None)
+    return [_shape(item)] if typing.get_origin(kind) in _LISTS else Values(_shape(item))
+
+
+def _in_shape(kind: Any, value: Any) -> Any:
+    """A list as the tuple or set that its annotation promises."""
+    shape: Any = typing.get_origin(_bare(kind)) or _bare(kind)
+    return shape(value) if shape in _TAKEN and is_list(value) else value
+
+
+def _codec(kind: Any) -> Codec | None:
+    """The conversion of a type; classes of the two kinds that convert nothing themselves are built from objects."""
+    kind = _bare(kind)
+    if kind_of_class(kind) in (Dataclass, Attrs) and kind not in declared_classes:
+        return _value_codec(kind)
+    item = _item(kind)
+    inner = None if item is None else _codec(item)
+    if inner is None:
+        return codec_of(kind)
+    return _map_codec(inner) if typing.get_origin(kind) in _MAPS else _list_codec(inner)
+
+
+def _value_codec(cls: Any) -> Codec:
+    """The conversion of a class whose instances are values without an identity."""
+    model = DeclaredModel(
+        cls,
+        kind_of_class(cls) or Kind,
+        {"pk": "", "schema": {}},
+        {
+            name: (argument, alias, default)
+            for name, argument, alias, default in (kind_of_class(cls) or Kind).fields(cls)
+        },
+        {},
+    )
+
+    def decode(value: Any) -> Any:
+        return model.built(value, {}, None) if is_mapping(value) else value
+
+    def encode(value: Any) -> Any:
+        return model.wire_form(value) if isinstance(value, cls) else to_wire(value, model)
+
+    return Codec(decode, encode)
+
+
+def _list_codec(item: Codec) -> Codec:
+    def decode(value: Any) -> Any:
+        return [entry if entry is None else item.decode(entry) for entry in value] if is_list(value) else value
+
+    def encode(value: Any) -> Any:
+        return to_wire([entry if entry is None else item.encode(entry) for entry in value])
+
+    return Codec(decode, encode)
+
+
+def _map_codec(item: Codec) -> Codec:
+    def decode(value: Any) -> Any:
+        if not is_dict(value):
+            return value
+        return {name: entry if entry is None else item.decode(entry) for name, entry in value.items()}
+
+    def encode(value: Any) -> Any:
+        return {name: entry if entry is None else item.encode(entry) for name, entry in value.items()}
+
+    return Codec(decode, encode)
+
+
+@notation.register(type)
+def _class(raw: type[Any]) -> Schema:
+    """A class that was declared an entity; any other one converts, as every callable does."""
+    model = declared_classes.get(raw)
+    return Conversion(raw) if model is None else model.node

@@ -1,0 +1,155 @@
+"""Classes of dataclasses, attrs, pydantic and msgspec: their fields, and how instances of them come about.
+
+None of those libraries is imported: where there is a class, its library is there already.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from typing import Any, ClassVar
+
+from ..base.lazy import dataclasses
+from ..base.values import UNDEFINED
+from .foreign import is_pydantic
+
+
+class Kind:
+    """What is known of the classes of one library: their fields, and how instances come about."""
+
+    title: ClassVar[str]
+    frozen_by: ClassVar[str]
+    converts: ClassVar[bool] = False
+    """Whether its instances are built from JSON values, so that nothing has to be decoded before."""
+
+    @staticmethod
+    def fields(declared: Any) -> Iterable[tuple[str, str, str | None, Any]]:
+        """Of each field its name, the name that `build` takes it by, its name in JSON, and its default."""
+        raise NotImplementedError
+
+    @staticmethod
+    def is_frozen(declared: Any) -> bool:
+        """Whether instances never change."""
+        raise NotImplementedError
+
+    @staticmethod
+    def build(declared: Any, members: dict[str, Any]) -> Any:
+        """An instance. Raises what the class raises."""
+        return declared(**members)
+
+
+class Made:
+    """Stands for a default that is made anew each time."""
+
+
+class Dataclass(Kind):
+    """A class made by `dataclasses.dataclass`; `metadata={"wire": …}` names a field in JSON."""
+
+    title = "dataclass"
+    frozen_by = "@dataclass(frozen=True)"
+
+    @staticmethod
+    def fields(declared: Any) -> Iterable[tuple[str, str, str | None, Any]]:
+        for found in dataclasses.fields(declared):
+            if found.init:
+                default = UNDEFINED if found.default is dataclasses.MISSING else found.default
+                if found.default_factory is not dataclasses.MISSING:
+                    default = Made
+                yield found.name, found.name, found.metadata.get("wire"), default
+
+    @staticmethod
+    def is_frozen(declared: Any) -> bool:
+        return bool(declared.__dataclass_params__.frozen)
+
+
+class Attrs(Kind):
+    """A class made by attrs; `metadata={"wire": …}` names a field in JSON, else its alias does."""
+
+    title = "attrs class"
+    frozen_by = "@attrs.frozen"
+
+    @staticmethod
+    def fields(declared: Any) -> Iterable[tuple[str, str, str | None, Any]]:
+        for found in declared.__attrs_attrs__:
+            if found.init:
+                alias = getattr(found, "alias", None) or found.name.lstrip("_")
+                default = UNDEFINED if found.default is sys.modules["attr"].NOTHING else found.default
+                if type(default).__name__ == "Factory":
+                    default = Made
+                yield found.name, alias, found.metadata.get("wire") or alias, default
+
+    @staticmethod
+    def is_frozen(declared: Any) -> bool:
+        properties = getattr(declared, "__attrs_props__", None)
+        if properties is not None:
+            return bool(properties.is_frozen)
+        return getattr(declared.__setattr__, "__name__", "") == "_frozen_setattrs"
+
+
+class Pydantic(Kind):
+    """A pydantic model; its validation aliases are its names in JSON."""
+
+    title = "pydantic model"
+    frozen_by = "model_config = ConfigDict(frozen=True)"
+    converts = True
+
+    @staticmethod
+    def fields(declared: Any) -> Iterable[tuple[str, str, str | None, Any]]:
+        for name, found in declared.model_fields.items():
+            aliases = (found.validation_alias, found.alias, found.serialization_alias)
+            alias = next((alias for alias in aliases if isinstance(alias, str)), None)
+            if alias is None and found.validation_alias is not None:  # choices: the first that is a name
+                choices = getattr(found.validation_alias, "choices", ())
+                alias = next((choice for choice in choices if isinstance(choice, str)), None)
+            default = UNDEFINED if found.is_required() else found.default
+            yield name, alias or name, alias, Made if found.default_factory is not None else default
+
+    @staticmethod
+    def is_frozen(declared: Any) -> bool:
+        return bool(declared.model_config.get("frozen"))
+
+    @staticmethod
+    def build(declared: Any, members: dict[str, Any]) -> Any:
+        return declared.model_validate(members)
+
+
+class Struct(Kind):
+    """A msgspec struct; the names that it is encoded with are its names in JSON."""
+
+    title = "msgspec struct"
+    frozen_by = "class Article(msgspec.Struct, frozen=True)"
+    converts = True
+
+    @staticmethod
+    def fields(declared: Any) -> Iterable[tuple[str, str, str | None, Any]]:
+        names, encoded, defaults = (
+            declared.__struct_fields__,
+            declared.__struct_encode_fields__,
+            declared.__struct_defaults__,
+        )
+        none = sys.modules["msgspec"].NODEFAULT
+        found = [none] * (len(names) - len(defaults)) + list(defaults)
+        for name, alias, default in zip(names, encoded, found, strict=True):
+            made = type(default).__name__ == "Factory"
+            yield name, alias, alias, UNDEFINED if default is none else Made if made else default
+
+    @staticmethod
+    def is_frozen(declared: Any) -> bool:
+        return bool(declared.__struct_config__.frozen)
+
+    @staticmethod
+    def build(declared: Any, members: dict[str, Any]) -> Any:
+        return sys.modules["msgspec"].convert(members, declared)
+
+
+def kind_of_class(cls: Any) -> type[Kind] | None:
+    """The library that a class is made by, as far as its classes can be entities."""
+    if not isinstance(cls, type):
+        return None
+    if hasattr(cls, "__attrs_attrs__"):
+        return Attrs
+    if hasattr(cls, "__dataclass_fields__"):
+        return Dataclass
+    if is_pydantic(cls) and not getattr(cls, "__pydantic_root_model__", False):
+        return Pydantic
+    return Struct if hasattr(cls, "__struct_encode_fields__") else None

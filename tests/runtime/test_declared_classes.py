@@ -1,0 +1,777 @@
+"""Dataclasses, attrs classes, pydantic models and msgspec structs as entities."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import datetime
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+import attrs
+import msgspec
+import pydantic
+import pytest
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
+from pydantic import ConfigDict
+from tests.runtime.servers import Arrived, Reply, Server
+
+import restencil
+from restencil import AsyncController, Controller, Entity, ProcessingError, create_resource, field, foreign_key, schema
+from restencil.schema.record import to_wire
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+MORNING = datetime.datetime(2026, 11, 22, 7, 30, tzinfo=datetime.UTC)
+
+
+@restencil.entity(key="DataAuthor")
+@dataclass(frozen=True)
+class DataAuthor:
+    id: int
+    name: str = ""
+
+
+@restencil.entity(key="DataArticle")
+@dataclass(frozen=True)
+class DataArticle:
+    id: int
+    title: str
+    author: DataAuthor | None = None
+    created_at: datetime.datetime | None = dataclasses.field(default=None, metadata={"wire": "createdAt"})
+    tags: tuple[str, ...] = ()
+
+
+@restencil.entity(key="AttrsAuthor")
+@attrs.frozen
+class AttrsAuthor:
+    id: int
+    name: str = ""
+
+
+@restencil.entity(key="AttrsArticle")
+@attrs.frozen
+class AttrsArticle:
+    id: int
+    title: str
+    author: AttrsAuthor | None = None
+    created_at: datetime.datetime | None = attrs.field(default=None, alias="createdAt")
+    tags: tuple[str, ...] = attrs.field(factory=tuple)
+
+
+@restencil.entity(key="PydanticAuthor")
+class PydanticAuthor(pydantic.BaseModel):
+    model_config = ConfigDict(frozen=True)
+    id: int
+    name: str = ""
+
+
+@restencil.entity(key="PydanticArticle")
+class PydanticArticle(pydantic.BaseModel):
+    model_config = ConfigDict(frozen=True)
+    id: int
+    title: str
+    author: PydanticAuthor | None = None
+    created_at: datetime.datetime | None = pydantic.Field(default=None, alias="createdAt")
+    tags: tuple[str, ...] = ()
+
+
+@restencil.entity(key="StructAuthor")
+class StructAuthor(msgspec.Struct, frozen=True):
+    id: int
+    name: str = ""
+
+
+@restencil.entity(key="StructArticle")
+class StructArticle(msgspec.Struct, frozen=True, rename="camel"):
+    id: int
+    title: str
+    author: StructAuthor | None = None
+    created_at: datetime.datetime | None = None
+    tags: tuple[str, ...] = ()
+
+
+class Pair(NamedTuple):
+    article: Any
+    author: Any
+
+
+KINDS = {
+    "dataclass": Pair(DataArticle, DataAuthor),
+    "attrs": Pair(AttrsArticle, AttrsAuthor),
+    "pydantic": Pair(PydanticArticle, PydanticAuthor),
+    "msgspec": Pair(StructArticle, StructAuthor),
+}
+
+
+@pytest.fixture(params=KINDS)
+def kind(request: pytest.FixtureRequest) -> Pair:
+    return KINDS[request.param]
+
+
+AUTHOR = {"id": 3, "name": "Ada"}
+
+
+def record(number: int) -> dict[str, Any]:
+    return {
+        "id": number,
+        "title": f"T{number}",
+        "author": AUTHOR,
+        "createdAt": "2026-11-22T07:30:00Z",
+        "tags": ["x"],
+        "unknown": [1],
+    }
+
+
+class Articles:
+    """A server of articles that answers as real ones do."""
+
+    def __init__(self, count: int) -> None:
+        self.records = {number: record(number) for number in range(1, count + 1)}
+        self.bodies: list[Any] = []
+
+    def __call__(self, request: Arrived) -> Reply:
+        number = int(request.target.rpartition("/")[2] or 0) if request.target != "/articles" else 0
+        if request.body:
+            self.bodies.append(json.loads(request.body))
+        if request.method == "DELETE":
+            del self.records[number]
+            return Reply(status=204, body=b"")
+        if request.method in ("PATCH", "PUT"):
+            self.records[number] = {**self.records[number], **self.bodies[-1]}
+        elif request.method == "POST":
+            number = len(self.records) + 1
+            self.records[number] = {**record(number), **self.bodies[-1]}
+        return Reply(body=json.dumps(self.records[number] if number else list(self.records.values())).encode())
+
+
+@pytest.fixture(params=[3, 40], ids=["interpreted", "compiled"])
+def server(request: pytest.FixtureRequest) -> Iterator[tuple[Articles, str]]:
+    articles = Articles(request.param)
+    with Server(articles) as running:
+        yield articles, running.url
+
+
+def resource_of(cls: Any, url: str) -> Any:
+    return create_resource(path="/articles/:id", schema=cls, url_prefix=url, optimistic=True)
+
+
+# -- with a server ---------------------------------------------------------------------------------------------------
+
+
+def expected(kind: Pair, number: int, title: str | None = None) -> Any:
+    return kind.article(
+        **{
+            "id": number,
+            "title": title or f"T{number}",
+            "author": kind.author(**AUTHOR),
+            ("created_at" if kind.article in (DataArticle, StructArticle) else "createdAt"): MORNING,
+            "tags": ("x",),
+        }
+    )
+
+
+def test_list_detail_patch_and_delete(kind: Pair, server: tuple[Articles, str]) -> None:
+    """Instances are the class's own, one for each entity, rebuilt where they changed and nowhere else."""
+    articles, url = server
+    resource = resource_of(kind.article, url)
+    with Controller() as controller:
+        found = controller.read(resource.get_list)
+        assert found == [expected(kind, number) for number in articles.records]
+        assert type(found[0]) is kind.article
+        assert all(one.author is found[0].author for one in found)
+        assert controller.read(resource.get, id=1) is found[0]  # from the list, without a request
+
+        changed = controller.fetch(resource.partial_update, {"id": 1}, {"title": "New"})
+        assert changed == expected(kind, 1, "New")
+        again = controller.read(resource.get_list)
+        assert again[0] is changed
+        assert (again[1] is found[1], again[0].author is found[0].author) == (True, True)
+
+        made = controller.fetch(resource.get_list.push, {"title": "Made"})
+        assert controller.read(resource.get_list)[-1] is made
+
+        controller.fetch(resource.delete, id=2)
+        assert [one.id for one in controller.read(resource.get_list)] == list(articles.records)
+        assert controller.get(kind.article, id=2) is None
+
+
+def test_list_detail_patch_and_delete_awaited(kind: Pair, server: tuple[Articles, str]) -> None:
+    """The same in asyncio."""
+    articles, url = server
+    resource = resource_of(kind.article, url)
+
+    async def run() -> None:
+        async with AsyncController() as controller:
+            found = await controller.read(resource.get_list)
+            assert found == [expected(kind, number) for number in articles.records]
+            assert await controller.read(resource.get, id=1) is found[0]
+            changed = await controller.fetch(resource.partial_update, {"id": 1}, {"title": "New"})
+            assert (await controller.read(resource.get_list))[0] is changed
+            assert changed == expected(kind, 1, "New")
+            await controller.fetch(resource.delete, id=2)
+            assert [one.id for one in await controller.read(resource.get_list)] == list(articles.records)
+
+    asyncio.run(run())
+
+
+def test_an_instance_is_a_body(kind: Pair, server: tuple[Articles, str]) -> None:
+    """Under JSON names, whatever the class calls its fields."""
+    articles, url = server
+    resource = resource_of(kind.article, url)
+    with Controller() as controller:
+        answer = controller.fetch(resource.update, {"id": 1}, expected(kind, 1, "Whole"))
+        assert answer == expected(kind, 1, "Whole")
+    assert articles.bodies == [
+        {name: value for name, value in {**record(1), "title": "Whole"}.items() if name != "unknown"}
+    ]
+
+
+def test_an_optimistic_update_shows_an_instance_before_the_answer(kind: Pair) -> None:
+    """It is built from the record and the body."""
+    with Server(lambda request: Reply(held=True, body=b"{}")) as running:
+        resource = resource_of(kind.article, running.url)
+        with Controller() as controller:
+            controller.set(kind.article, record(1), id=1)
+
+            async def run() -> None:
+                async with AsyncController() as awaiting:
+                    awaiting.set(kind.article, record(1), id=1)
+                    task = asyncio.create_task(awaiting.fetch(resource.partial_update, {"id": 1}, {"title": "Soon"}))
+                    await asyncio.sleep(0)
+                    assert awaiting.get(kind.article, id=1) == expected(kind, 1, "Soon")
+                    task.cancel()
+
+            asyncio.run(run())
+
+
+# -- what it does ----------------------------------------------------------------------------------------------------
+
+
+def stored(cls: Any, value: Mapping[str, Any], controller: Controller | None = None) -> Any:
+    controller = controller or Controller()
+    controller.set(cls, value, id=value["id"])
+    return controller.get(cls, id=value["id"])
+
+
+def test_the_class_stays_the_class_that_it_was(kind: Pair) -> None:
+    """No metaclass, no base, no attribute; instances of one's own are made as before."""
+    assert not [name for name in vars(kind.article) if "restencil" in name or name == "__model__"]
+    assert "restencil" not in " ".join(base.__module__ for base in kind.article.__mro__)
+    assert kind.author(id=1) == kind.author(id=1, name="")
+
+
+def test_a_class_of_a_third_party_is_declared_by_a_call() -> None:
+    """The function gives the class back."""
+
+    @dataclass(frozen=True)
+    class Theirs:
+        uid: str
+
+    assert restencil.entity(Theirs, pk="uid") is Theirs
+    controller = Controller()
+    controller.set(Theirs, {"uid": "a"}, uid="a")
+    assert controller.get(Theirs, uid="a") == Theirs("a")
+
+
+def test_a_record_that_lacks_a_required_field_is_invalid(kind: Pair) -> None:
+    """So a read fetches; lists leave it out."""
+    controller = Controller()
+    assert stored(kind.article, {"id": 1}, controller) is None
+    assert stored(kind.article, {"id": 1, "title": "T"}, controller).title == "T"
+    controller.set([kind.article], [{"id": 5}, {"id": 6, "title": "U"}])
+    assert controller.get(schema.All(kind.article)) == [
+        kind.article(id=1, title="T"),
+        kind.article(id=6, title="U"),
+    ]
+
+
+def test_a_read_of_an_incomplete_record_fetches(kind: Pair, server: tuple[Articles, str]) -> None:
+    """What is missing comes with the answer."""
+    _, url = server
+    with Controller() as controller:
+        controller.set(kind.article, {"id": 1}, id=1)
+        assert controller.read(resource_of(kind.article, url).get, id=1) == expected(kind, 1)
+
+
+def test_an_answer_that_lacks_a_required_field_is_an_error_to_who_asked_for_it(kind: Pair) -> None:
+    """It names the field."""
+    with Server(lambda request: Reply(body=b'{"id": 1}')) as running, Controller() as controller:
+        with pytest.raises(ProcessingError, match=r"Article '?1'? cannot be built: the answer has no 'title'"):
+            controller.fetch(resource_of(kind.article, running.url).get, id=1)
+
+
+@pytest.mark.parametrize("name", ["pydantic", "msgspec", "dataclass", "attrs"])
+def test_a_value_that_does_not_fit_is_an_error(name: str) -> None:
+    """It says which entity cannot be built, and what the class said."""
+    with pytest.raises(ProcessingError, match=r"Article '?1'?"):
+        stored(KINDS[name].article, {**record(1), "createdAt": "soon"})
+
+
+def test_validators_of_the_class_run_once_for_each_changed_record() -> None:
+    """And not on write."""
+    built: list[int] = []
+
+    @restencil.entity
+    @attrs.frozen
+    class Counted:
+        id: int
+        size: int = attrs.field(default=0)
+
+        @size.validator
+        def _check(self, attribute: Any, value: int) -> None:
+            built.append(value)
+            if value < 0:
+                raise ValueError("too small")
+
+    controller = Controller()
+    controller.set(Counted, {"id": 1, "size": 5}, id=1)
+    assert built == []
+    assert controller.get(Counted, id=1) is controller.get(Counted, id=1)
+    assert built == [5]
+    controller.set(Counted, {"id": 1, "size": -1}, id=1)
+    with pytest.raises(ProcessingError, match="Counted '1' cannot be built from what the server sent: too small"):
+        controller.get(Counted, id=1)
+
+
+def test_json_names_of_the_decorator_win() -> None:
+    """Over aliases and metadata."""
+
+    @restencil.entity(wire={"title": "headline"})
+    @dataclass(frozen=True)
+    class Renamed:
+        id: int
+        title: str = dataclasses.field(default="", metadata={"wire": "name"})
+
+    @restencil.entity(wire={"title": "headline"})
+    class Model(pydantic.BaseModel):
+        model_config = ConfigDict(frozen=True)
+        id: int
+        title: str = pydantic.Field(default="", alias="name")
+
+    for cls in (Renamed, Model):
+        found = stored(cls, {"id": 1, "headline": "T"})
+        assert found.title == "T"
+        assert to_wire(found) == {"id": 1, "headline": "T"}
+
+
+def test_relations_are_read_from_the_annotations() -> None:
+    """Of lists, maps, optional ones and annotated ones; entities of the library too."""
+
+    class Own(Entity):
+        id: int = 0
+        name: str = ""
+
+    @restencil.entity
+    @dataclass(frozen=True)
+    class Shelf:
+        id: int
+        first: Annotated[DataAuthor, "said of it"]
+        all: list[DataAuthor]
+        by_name: dict[str, DataAuthor]
+        own: Own | None = None
+        never: DataAuthor | None = None
+
+    Shelf.__annotations__.update(
+        {"first": Annotated[DataAuthor, "x"], "own": Own | None, "all": list[DataAuthor]},
+    )
+    ada = {"id": 3, "name": "Ada"}
+    found = stored(Shelf, {"id": 1, "first": ada, "all": [3, {"id": 4}], "by_name": {"a": 3}, "own": {"id": 9}})
+    assert (found.first, found.all, found.by_name) == (
+        DataAuthor(3, "Ada"),
+        [DataAuthor(3, "Ada"), DataAuthor(4)],
+        {"a": DataAuthor(3, "Ada")},
+    )
+    assert found.first is found.all[0] is found.by_name["a"]
+    assert (found.own, found.never) == (Own(id=9), None)
+
+
+def test_a_required_relation_to_what_is_not_known_makes_the_record_invalid() -> None:
+    """An optional one is None."""
+
+    @restencil.entity(schema={"author": DataAuthor})
+    @dataclass(frozen=True)
+    class Needs:
+        id: int
+        author: DataAuthor
+
+    assert stored(Needs, {"id": 1, "author": 99}) is None
+    assert stored(DataArticle, {"id": 1, "title": "T", "author": 99}) == DataArticle(1, "T")
+
+
+def test_relations_can_be_said() -> None:
+    """Then the annotations say nothing, and what is left out stays as it came."""
+
+    @restencil.entity(schema={"authors": [DataAuthor]})
+    @dataclass(frozen=True)
+    class Said:
+        id: int
+        authors: list[Fraction]
+        other: Any = None
+
+    found = stored(Said, {"id": 1, "authors": [{"id": 3}], "other": {"id": 4}})
+    assert found == Said(1, [DataAuthor(3)], {"id": 4})  # type: ignore[list-item]  # the annotation says nothing
+
+
+def test_values_without_identity_are_built_too() -> None:
+    """A dataclass or attrs class in a field, in lists and maps, from the object that came."""
+
+    @dataclass(frozen=True)
+    class Place:
+        city: str
+        since: datetime.date | None = None
+
+    @restencil.entity(schema={})
+    @dataclass(frozen=True)
+    class Person:
+        id: int
+        home: Any
+        places: Any = ()
+
+    Person.__annotations__.update({"home": Place | None, "places": list[Place]})
+    found = stored(Person, {"id": 1, "home": {"city": "C", "since": "2026-11-22"}, "places": [{"city": "D"}]})
+    assert found.home == Place("C", datetime.date(2026, 11, 22))
+    assert found.places == [Place("D")]
+    assert to_wire(found)["home"] == {"city": "C", "since": "2026-11-22"}
+
+
+def test_hooks_see_records_in_wire_form() -> None:
+    """`process` makes the record, `validate` says what is unusable, `merge` joins two."""
+
+    def process(value: Any, parent: Any, key: str | None, args: tuple[Any, ...]) -> Mapping[str, Any] | None:
+        return {**value, "title": value.get("title", "").upper()}
+
+    def validate(record: Mapping[str, Any]) -> str | None:
+        return "no" if record.get("title") == "BAD" else None
+
+    def merge(existing: Mapping[str, Any], incoming: Mapping[str, Any]) -> Mapping[str, Any]:
+        return {**existing, **incoming, "merged": True}
+
+    @restencil.entity(process=process, validate=validate, merge=merge)
+    class Hooked(pydantic.BaseModel):
+        model_config = ConfigDict(frozen=True)
+        id: int
+        title: str = ""
+        merged: bool = False
+
+    controller = Controller()
+    assert stored(Hooked, {"id": 1, "title": "a"}, controller) == Hooked(id=1, title="A")
+    assert stored(Hooked, {"id": 1, "title": "b"}, controller) == Hooked(id=1, title="B", merged=True)
+    with pytest.raises(ProcessingError, match="Hooked '1' is not valid: no"):
+        stored(Hooked, {"id": 1, "title": "bad"}, controller)
+
+
+def test_indexes_and_keys_of_several_fields() -> None:
+    """As of every entity."""
+
+    @restencil.entity(pk=["row", "place"], indexes=["code"])
+    @attrs.frozen
+    class Seat:
+        row: int
+        place: int
+        code: str = ""
+
+    controller = Controller()
+    controller.set(Seat, {"row": 1, "place": 2, "code": "A"}, row=1, place=2)
+    assert controller.get(Seat, row=1, place=2) == Seat(1, 2, "A") == controller.get(Seat, code="A")
+
+
+def test_two_classes_can_share_a_table() -> None:
+    """Each reads what both wrote, as an instance of its own."""
+
+    @restencil.entity(key="Shared")
+    @dataclass(frozen=True)
+    class Summary:
+        id: int
+        title: str = ""
+
+    @restencil.entity(key="Shared")
+    @dataclass(frozen=True)
+    class Whole:
+        id: int
+        body: str
+
+    controller = Controller()
+    assert stored(Summary, {"id": 1, "title": "T"}, controller) == Summary(1, "T")
+    assert controller.get(Whole, id=1) is None
+    assert stored(Whole, {"id": 1, "body": "B"}, controller) == Whole(1, "B")
+    assert controller.get(Summary, id=1) == Summary(1, "T")
+
+
+def test_an_entity_of_the_library_can_refer_to_such_a_class(kind: Pair) -> None:
+    """Both ways of reading build it, and JSON has its members."""
+
+    class Shelf(Entity):
+        id: int = 0
+        best: Any = field(default=None, schema=kind.article)
+        all: Any = field(default=[], schema=[kind.article])
+
+    controller = Controller()
+    many = [record(number) for number in range(1, 41)]
+    for number in range(1, 41):
+        controller.set(Shelf, {"id": number, "best": record(1), "all": many}, id=number)
+    for number in range(1, 41):
+        shelf: Any = controller.get(Shelf, id=number)
+        assert shelf.best == expected(kind, 1)
+        assert shelf.best is shelf.all[0] is controller.get(kind.article, id=1)
+    assert json.loads(shelf.to_json())["best"]["author"] == AUTHOR
+    assert foreign_key(shelf, "best") == 1
+
+
+def test_instances_are_values_to_write(kind: Pair) -> None:
+    """Alone, in lists, and nested in one another."""
+    controller = Controller()
+    controller.set(kind.article, expected(kind, 1), id=1)
+    assert controller.get(kind.article, id=1) == expected(kind, 1)
+    assert controller.get(kind.author, id=3) == kind.author(**AUTHOR)
+    controller.set([kind.article], [expected(kind, 2)])
+    assert controller.get(kind.article, id=2) == expected(kind, 2)
+
+
+def test_a_circle_in_the_classes_whose_data_ends_is_none() -> None:
+    """A tree of comments is read like anything else."""
+    found = stored(Comment, {"id": 1, "parent": {"id": 2, "parent": {"id": 3}}})
+    assert found == Comment(1, Comment(2, Comment(3)))
+
+
+def test_a_circle_in_the_data_says_what_to_do() -> None:
+    """Frozen instances cannot refer to one another; nothing of the attempt stays."""
+    controller = Controller()
+    controller.set(Comment, {"id": 1, "parent": {"id": 2, "parent": 1}}, id=1)
+    for _ in range(40):
+        with pytest.raises(
+            ProcessingError,
+            match=r"Comment '1' leads back to itself, and an instance of Comment is built in one step, .*\(schema=",
+        ):
+            controller.get(Comment, id=1)
+    controller.set(Comment, {"id": 2, "parent": None}, id=2)
+    assert controller.get(Comment, id=1) == Comment(1, Comment(2))
+
+
+def test_a_circle_through_an_entity_of_the_library_is_none_either() -> None:
+    """The entity could close it, the frozen class cannot."""
+    controller = Controller()
+    controller.set(Note, {"id": 1, "book": {"id": 2, "notes": [1]}}, id=1)
+    with pytest.raises(ProcessingError, match="Note '1' leads back to itself"):
+        controller.get(Note, id=1)
+
+
+def test_a_circle_needs_one_side_without_relation() -> None:
+    """That side has what came: keys, or plain objects."""
+
+    @restencil.entity(schema={})
+    @dataclass(frozen=True)
+    class Writer:
+        id: int
+        articles: list[int]
+
+    @restencil.entity
+    @dataclass(frozen=True)
+    class Text:
+        id: int
+        writer: Any
+
+    Text.__annotations__["writer"] = Writer
+    found = stored(Text, {"id": 1, "writer": {"id": 2, "articles": [1]}})
+    assert found == Text(1, Writer(2, [1]))
+
+
+def test_what_is_nested_too_deep_is_an_error() -> None:
+    """Not a key where an instance should be."""
+    nested: dict[str, Any] = {"id": 100}
+    for number in range(99, 0, -1):
+        nested = {"id": number, "parent": nested}
+    with pytest.raises(ProcessingError, match="is nested 64 entities deep"):
+        stored(Comment, nested)
+
+
+def test_lists_in_instances_are_read_only() -> None:
+    """All readers share them; pydantic and msgspec make their own."""
+    found = stored(Person, {"id": 1, "names": ["a"]})
+    with pytest.raises(TypeError, match="read-only"):
+        found.names.append("b")
+
+
+@restencil.entity
+@dataclass(frozen=True)
+class Person:
+    id: int
+    names: list[str]
+
+
+@restencil.entity
+@dataclass(frozen=True)
+class Comment:
+    id: int
+    parent: Comment | None = None
+
+
+class Book(Entity):
+    id: int = 0
+    notes: Any = field(default=[], schema=[schema.Lazy(lambda: Note)])
+
+
+@restencil.entity
+@attrs.frozen
+class Note:
+    id: int
+    book: Book | None = None
+
+
+# -- FastAPI ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["dataclass", "pydantic"])
+def test_fastapi_takes_them_as_the_classes_that_they_are(name: str) -> None:
+    """The OpenAPI document is that of the class itself."""
+    cls = KINDS[name].article
+    controller = Controller()
+    controller.set(cls, record(1), id=1)
+    app, plain = FastAPI(), FastAPI()
+    for each in (app, plain):
+
+        @each.get("/article", response_model=cls)
+        def article() -> Any:
+            return controller.get(cls, id=1)
+
+    answer = TestClient(app).get("/article").json()
+    assert (answer["title"], answer["author"]) == ("T1", AUTHOR)
+    properties = app.openapi()["components"]["schemas"][cls.__name__]["properties"]
+    assert list(properties) == ["id", "title", "author", answer_name(answer), "tags"]
+    assert app.openapi() == plain.openapi()
+
+
+def answer_name(answer: Mapping[str, Any]) -> str:
+    return "createdAt" if "createdAt" in answer else "created_at"
+
+
+# -- bad input -------------------------------------------------------------------------------------------------------
+
+
+def test_a_class_of_no_known_kind_is_refused() -> None:
+    """Also the right kind in the wrong order, and classes that are entities already."""
+
+    class Plain:
+        id = 1
+
+    with pytest.raises(TypeError, match="Plain is no dataclass, attrs class, pydantic model or msgspec struct"):
+        restencil.entity(Plain)
+    with pytest.raises(TypeError, match=r"entity\(\) stands above the decorator that makes it one"):
+
+        @dataclass(frozen=True)
+        @restencil.entity(pk="id")
+        class Wrong:
+            id: int
+
+    class Own(Entity):
+        id: int = 0
+
+    with pytest.raises(TypeError, match="Own is an entity"):
+        restencil.entity(Own)
+    with pytest.raises(TypeError, match=r"DataAuthor is an entity \(or object\) already"):
+        restencil.entity(DataAuthor)
+    with pytest.raises(TypeError, match="is no dataclass"):
+        restencil.entity(pydantic.RootModel[int])
+
+
+def mutable_classes() -> list[Any]:
+    @dataclass
+    class Data:
+        id: int
+
+    @attrs.define
+    class Attrs:
+        id: int
+
+    class Model(pydantic.BaseModel):
+        id: int
+
+    class Struct(msgspec.Struct):
+        id: int
+
+    return [Data, Attrs, Model, Struct]
+
+
+@pytest.mark.parametrize(
+    ("place", "hint"), list(enumerate([r"frozen=True", "attrs.frozen", "ConfigDict", "frozen=True"]))
+)
+def test_a_class_whose_instances_can_change_is_refused(place: int, hint: str) -> None:
+    """All readers share one; whoever promises not to touch it may have it."""
+    cls = mutable_classes()[place]
+    with pytest.raises(
+        TypeError, match=rf"can change, and all readers share one: make the .*{hint}.*allow_mutable=True"
+    ):
+        restencil.entity(cls)
+    assert restencil.entity(cls, allow_mutable=True) is cls
+    assert stored(cls, {"id": 1}).id == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"pk": "uid"}, "pk of Data names 'uid', which is no field of it: id, name, other"),
+        ({"pk": ["id", "uid"]}, "pk of Data names 'uid'"),
+        ({"pk": lambda self: self.id}, "pk of Data names fields: expected texts"),
+        ({"indexes": ["slug"]}, "indexes of Data names 'slug'"),
+        ({"wire": {"nam": "n"}}, "wire of Data names 'nam'"),
+        ({"schema": {"autor": DataAuthor}}, "schema of Data names 'autor'"),
+        ({"wire": {"name": "other"}}, "two fields of Data have one name in JSON: 'other'"),
+        ({"key": ""}, "Data.key is a setting of the class: expected a text, the name of the table"),
+    ],
+)
+def test_names_that_fit_nothing_are_refused(options: dict[str, Any], message: str) -> None:
+    """At decoration; the error names what there is."""
+
+    @dataclass(frozen=True)
+    class Data:
+        id: int
+        name: str = ""
+        other: str = ""
+
+    with pytest.raises(TypeError, match=message):
+        restencil.entity(Data, **options)
+
+
+def test_a_relation_that_cannot_be_read_has_to_be_said() -> None:
+    """A name that exists for type checkers alone, and a choice of several entities."""
+
+    @restencil.entity
+    @dataclass(frozen=True)
+    class Hidden:
+        id: int
+        part: Fraction | None = None
+
+    with pytest.raises(ProcessingError, match=r"what the field 'part' of Hidden refers to is not known: .*\(schema="):
+        stored(Hidden, {"id": 1})
+
+    @restencil.entity
+    @dataclass(frozen=True)
+    class Several:
+        id: int
+        either: DataAuthor | AttrsAuthor | None = None
+
+    with pytest.raises(ProcessingError, match=r"the field 'either' of Several refers to one of several entities"):
+        stored(Several, {"id": 1})
+
+
+# -- not done --------------------------------------------------------------------------------------------------------
+
+
+def test_there_is_no_mixin() -> None:
+    """Metaclasses would clash; a decorator does not."""
+    assert not hasattr(restencil, "EntityMixin")
+
+
+def test_models_of_databases_are_no_entities() -> None:
+    """They change, and they belong to a session: SQLAlchemy and Django models are of no known kind."""
+
+    class Model:  # as they look: a class with descriptors, made by a metaclass or not
+        __tablename__ = "articles"
+        id: Any = property(lambda self: 1)
+
+    with pytest.raises(TypeError, match="is no dataclass, attrs class, pydantic model or msgspec struct"):
+        restencil.entity(Model)
