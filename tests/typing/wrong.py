@@ -6,7 +6,7 @@ from shapes import Article, Articles, AsyncBlog, Blog, NotFound, User
 
 from blog import Blog as GeneratedBlog
 from feed import Feed
-from restencil import Entity, RestEndpoint, RestGenerics, StatusError, create_resource, field
+from restencil import Entity, RestEndpoint, RestGenerics, StatusError, create_resource, entity, field
 
 
 def calls(blog: Blog) -> None:
@@ -95,6 +95,12 @@ def entities(article: Article) -> None:
     Article(title=1, author=User())  # error: another type
     Article(titel="x", author=User())  # error: a slip
     User(1)  # error: keywords alone
+
+
+def declared() -> None:
+    entity(User, pk=1)  # error: names of fields
+    entity(User, primary_key="id")  # error: no such option
+    field(default=None, send="id")  # error: no such form
 
 
 def made() -> None:

@@ -41,13 +41,12 @@ if TYPE_CHECKING:
     from ..cache.store import Store
     from ..endpoint.endpoint import Endpoint
     from ..endpoint.live import AsyncLiveRead, LiveRead
-    from ..schema.record import Record
     from .awaiting import AwaitingCore
     from .core import Core, Managers
     from .paging import Pages
     from .retry import Retries
 
-    E = TypeVar("E", bound=Record)
+    E = TypeVar("E")
 
 #: The HTTP libraries by name.
 HttpLibrary: TypeAlias = Literal["httpx", "httpx2"]
