@@ -603,19 +603,18 @@ def test_a_manager_serves_one_controller_at_a_time() -> None:
 
 
 def test_a_manager_fetches_in_the_background_and_sets_timers(make: Callable[..., World]) -> None:
-    from restencil.client.manager import Background, Manager, background
+    from restencil.client.manager import Manager
 
     class Prefetch(Manager):
         """Fetches a user some time after its controller has opened, and writes another one."""
 
-        background: Background
-
         def init(self, controller: Any, /) -> None:
-            self.background = background(controller)
+            assert isinstance(controller, Controller | AsyncController)
+            given: Any = controller
             request = Users.get.request(Users.get.bind_args((), {"id": "1"}))
-            self.background.call_later(20, lambda: self.background.refetch(request))
-            self.background.call_later(15, controller.reset_entire_store).cancel()
-            self.background.call_later(10, lambda: controller.set_response(Users.get, {**BOB, "id": "2"}, id="2"))
+            given.call_later(20, lambda: given.run_in_background(request))
+            given.call_later(15, controller.reset_entire_store).cancel()
+            given.call_later(10, lambda: controller.set_response(Users.get, {**BOB, "id": "2"}, id="2"))
 
     world = make(managers=[Prefetch(), NetworkManager()])
     world.server.on(Users.get, response=ANN, delay=5, id="1")

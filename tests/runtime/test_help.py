@@ -15,7 +15,18 @@ import pytest
 from tests.patience import PATIENCE
 
 from blog import Articles, AsyncBlog, Blog
-from restencil import AsyncController, BoundEndpoint, BoundList, Controller, Endpoint, RestEndpoint, schema
+from restencil import (
+    AsyncController,
+    BoundEndpoint,
+    BoundList,
+    Controller,
+    Endpoint,
+    Manager,
+    NetworkManager,
+    RestEndpoint,
+    SubscriptionManager,
+    schema,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
 CLIENTS = pytest.mark.parametrize("client", [Blog(), AsyncBlog()], ids=["sync", "async"])
@@ -82,6 +93,55 @@ def test_other_names_are_as_unknown_as_before() -> None:
     """Nothing else is looked for at the endpoint."""
     with pytest.raises(AttributeError, match="'BoundEndpoint' object has no attribute 'nope'"):
         _ = cast(Any, Blog().articles.get).nope
+
+
+NAMES = """
+    add_listener aclose all_settled bind cached close dispatch expire expire_all explain fetch fetch_if_stale
+    fetch_response get get_error get_response invalidate invalidate_all iterate live managers open opened read request
+    reset_entire_store resolve retries revalidate set set_error set_response snapshot state store subscribe unsubscribe
+    with_options
+"""
+LATER = {"fetch_response", "request"}
+"""Names of the table that are still to come."""
+
+
+@pytest.mark.parametrize(("kind", "other"), [(Blog, "aclose"), (AsyncBlog, "close")], ids=["sync", "async"])
+def test_a_client_shows_its_resources_and_its_operations(kind: type[Any], other: str) -> None:
+    """And nothing else: every further name would be taken from the resources of APIs."""
+    client = kind()
+    for shown in (client, client.with_options(timeout=5000)):
+        names = {name for name in dir(shown) if not name.startswith("_")}
+        assert names - {"articles", "users"} == set(NAMES.split()) - LATER - {other}
+
+
+def test_a_client_tells_its_managers_and_its_retries() -> None:
+    """A view tells its own retries."""
+    managers = (NetworkManager(), SubscriptionManager())
+    with Controller(managers=managers, retries=2) as controller:
+        assert (controller.managers, controller.retries) == (managers, 2)
+        assert controller.with_options(retries=0).retries == 0
+        assert controller.with_options(timeout=5000).retries == 2
+
+
+@pytest.mark.parametrize("kind", [Blog, AsyncBlog], ids=["sync", "async"])
+def test_managers_are_given_all_that_a_client_can_do_and_more(kind: type[Any]) -> None:
+    """`init` gets the operations, `call_later` and `run_in_background`; it is the same each time the client opens."""
+    given: list[Any] = []
+
+    class Curious(Manager):
+        def init(self, controller: Any, /) -> None:
+            given.append(controller)
+
+    client = kind(managers=[Curious(), NetworkManager()])
+    client.open()
+    assert len(given) == 1
+    assert isinstance(given[0], kind)
+    assert given[0].store is client.store
+    assert repr(given[0]) == repr(client)
+    missing = [name for name in dir(client) if not name.startswith("_") and not hasattr(given[0], name)]
+    assert missing == []
+    assert callable(given[0].call_later)
+    assert callable(given[0].run_in_background)
 
 
 # --- an editor -------------------------------------------------------------------------------------------------------

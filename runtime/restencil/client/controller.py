@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from ..endpoint.live import AsyncLiveRead, LiveRead
     from .awaiting import AwaitingCore
     from .core import Core, Managers
+    from .manager import Manager
     from .paging import Pages
     from .retry import Retries
 
@@ -71,6 +72,10 @@ class AnyController:
     def __init__(self, core: Core) -> None:
         self._core = core
         self.store = core.store
+        self.managers: tuple[Manager, ...] = core.managers
+        """What stands between the operations and the store, in its order."""
+        self.retries: int | RetryPolicy | None = core.retries
+        """What was given as `retries`; None: requests are tried again only where their endpoint says so."""
         if self._api is not None:
             core.store.watch_overlaps()
         if type(self).dispatch is not AnyController.dispatch:

@@ -15,6 +15,7 @@ from ..cache.reading import Decision, EndpointState
 from ..cache.store import Store
 from .in_flight import Completion, InFlight
 from .logout import LogoutManager
+from .manager import Managed
 from .network import NetworkManager
 from .subscription import SubscriptionManager
 
@@ -79,6 +80,8 @@ class Core(ABC):
         self._given_managers = managers
         self.managers: tuple[Manager, ...] = _made_managers(managers)
         self.opened = False
+        self._managed: Managed | None = None
+        """The controller, as its managers know it."""
         self.is_overridden = False
         """Whether managers send their actions to a `dispatch` of the user's own."""
         self.views: Views | None = None
@@ -112,8 +115,10 @@ class Core(ABC):
         if self.opened:
             return
         self.opened = True
+        if self._managed is None:
+            self._managed = Managed(controller, self)
         for manager in self.managers:
-            manager.init(controller)
+            manager.init(self._managed)
         if self.views is not None:
             self.views.open()
 
@@ -126,6 +131,7 @@ class Core(ABC):
             live.close()
         for manager in self.managers:
             manager.cleanup()
+        self._managed = None
 
     def override_dispatch(self, dispatch: Callable[[Action], Any]) -> None:
         """Managers send their actions here, to a method of the user's own."""

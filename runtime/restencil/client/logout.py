@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ..base.errors import AbortError, ProcessingError
 from ..base.lazy import logger
 from ..cache.actions import Reset, SetError
-from .manager import Manager, Next, serves_one
+from .manager import Manager, Next, client_of, serves_one
 
 if TYPE_CHECKING:
     from ..cache.actions import Action
@@ -61,7 +61,7 @@ class LogoutManager(Manager):
     def _look_at(self, error: BaseException, controller: Any) -> None:
         try:
             if self._should_logout(error):
-                self._handle_logout(controller)
+                self._handle_logout(client_of(controller))
         except Exception:
             # Whoever fetched is to get the error of the fetch, not that of a function which looked at it.
             logger.exception("a function of LogoutManager failed at %s", type(error).__name__)

@@ -39,11 +39,13 @@ class Manager(Protocol):
     Once all managers have started, it may call whatever operation of its controller never waits, in any thread:
     `dispatch` for actions of its own, `set_response`, `set_error`, `set`, `resolve`, `invalidate`, `expire`,
     `reset_entire_store`, and `store` to read and to hear of changes. What is to be fetched without anyone waiting, and
-    what is to be done later, it asks of `background(controller)`.
+    what is to be done later, `init` is given as well: `controller.run_in_background`, `controller.call_later`.
     """
 
     def init(self, controller: Any, /) -> None:
-        """The controller (a Controller or AsyncController) opens.
+        """The controller (a Controller or AsyncController) opens; what is given is a `Managed`.
+
+            self._timer = controller.call_later(5000, self._poll)
 
         Called once before any action, and again each time a closed controller opens.
         """
@@ -62,21 +64,41 @@ class Manager(Protocol):
         return next(action)
 
 
-class Background(Protocol):
-    """What a controller does for its managers where nobody waits; `background(controller)` gives it."""
+class Managed:
+    """A controller as its managers know it: all its operations, and what is done where nobody waits.
+
+    `isinstance` tells of which kind the controller is.
+    """
+
+    def __init__(self, controller: Any, core: Any) -> None:
+        self._controller = controller
+        self._core = core
+
+    if not TYPE_CHECKING:
+
+        @property
+        def __class__(self) -> type[Any]:
+            return type(self._controller)
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self._controller, name)
+
+    def __repr__(self) -> str:
+        return repr(self._controller)
 
     @property
     def store(self) -> Store:
         """The store of the controller."""
-        ...
+        store: Store = self._core.store
+        return store
 
-    def refetch(self, request: Request, /) -> None:
+    def run_in_background(self, request: Request, /) -> None:
         """Fetches in the background; errors are recorded in the store and logged, never raised.
 
         `request` is that of an action, or `endpoint.request(endpoint.bind_args(args, kwargs))`. Does nothing where the
         same request is in flight.
         """
-        ...
+        self._core.refetch(request)
 
     def call_later(self, delay: float, work: Callable[[], object], /) -> Handle:
         """Does `work` after `delay` milliseconds, unless the timer that it returns is cancelled.
@@ -84,23 +106,18 @@ class Background(Protocol):
         It is done on the store's scheduler, for an AsyncController in its event loop. Raises RuntimeError where an
         AsyncController was never used in a loop and none is running.
         """
-        ...
-
-
-def background(controller: Any) -> Background:
-    """What a controller does for a manager where nobody waits: fetching in the background, and timers.
-
-    def init(self, controller, /):
-        self._background = background(controller)
-        self._timer = self._background.call_later(5000, self._poll)
-    """
-    found: Background = core_of(controller)
-    return found
+        handle: Handle = self._core.call_later(delay, work)
+        return handle
 
 
 def core_of(controller: Any) -> Any:
     """What stands behind a controller, for the managers of this library."""
     return controller._core
+
+
+def client_of(controller: Any) -> Any:
+    """The controller itself, of what its managers are given: for functions of users."""
+    return controller.__dict__.get("_controller", controller)
 
 
 def serves_one(manager: Manager, present: object, new: object) -> None:

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 from ..base.lazy import logger
 from ..cache.actions import Subscribe, Unsubscribe
 from ..cache.request import Request
-from .manager import Manager, Next, background, serves_one
+from .manager import Manager, Next, serves_one
 
 if TYPE_CHECKING:
     from ..base.scheduler import Handle
     from ..cache.actions import Action
-    from .manager import Background
+    from .manager import Managed
 
 
 class ConnectionListener(Protocol):
@@ -60,7 +60,7 @@ class AlwaysOnline:
 class Subscription(Protocol):
     """What a SubscriptionManager keeps per endpoint key; it exists as long as someone is subscribed.
 
-    One of your own fetches and sets timers through `restencil.client.manager.background(controller)`.
+    One of your own fetches and sets timers by `controller.run_in_background` and `controller.call_later`.
     """
 
     def add(self, frequency: float | None, /) -> None:
@@ -89,7 +89,7 @@ class PollingSubscription(Subscription):
         if frequency is None:
             raise ValueError(f"endpoint {action.endpoint.name!r} has no poll_frequency and cannot be polled")
         self._request = action.request
-        self._background = background(controller)
+        self._controller = controller
         self._connection = connection_listener
         self._lock = threading.RLock()
         self._counts: dict[float, int] = {frequency: 1}
@@ -149,12 +149,12 @@ class PollingSubscription(Subscription):
         if self._former is not None:
             self._former.cancel()
         self._former = self._current
-        self._current = self._tick(self._background.store.now() + frequency)
+        self._current = self._tick(self._controller.store.now() + frequency)
 
     def _online(self) -> None:
         with self._lock:
             self._stop()
-            store = self._background.store
+            store = self._controller.store
             meta = store.endpoint_meta(self._request.key)
             now = store.now()
             due = now if meta is None else max(now, meta.date + self._frequency)
@@ -180,13 +180,13 @@ class PollingSubscription(Subscription):
                 self._former = None
             else:
                 self._first = self._former = None
-                overdue = self._background.store.now() - self._frequency
+                overdue = self._controller.store.now() - self._frequency
                 self._current = self._tick(max(tick.due, overdue) + self._frequency)
             request = self._polling_request()
-        self._background.refetch(request)
+        self._controller.run_in_background(request)
 
     def _tick(self, due: float) -> _Tick:
-        return _Tick(self._background, due, self._fired)
+        return _Tick(self._controller, due, self._fired)
 
     def _polling_request(self) -> Request:
         frequency, request = self._frequency, self._request
@@ -207,9 +207,9 @@ class _Tick:
 
     __slots__ = ("_handle", "due")
 
-    def __init__(self, background: Background, due: float, fired: Callable[[_Tick], object]) -> None:
+    def __init__(self, controller: Managed, due: float, fired: Callable[[_Tick], object]) -> None:
         self.due = due
-        self._handle: Handle = background.call_later(due - background.store.now(), lambda: fired(self))
+        self._handle: Handle = controller.call_later(due - controller.store.now(), lambda: fired(self))
 
     def cancel(self) -> None:
         self._handle.cancel()

@@ -132,7 +132,8 @@ class Views:
         """A view before this core: an instance of the client's own class that has what the client has."""
         client = self._controller
         view: Any = object.__new__(_view_type(client.__class__))
-        view.__dict__.update(client.__dict__, _core=core, store=core.store)
+        retries = core.retries if options.retries is None else options.retries
+        view.__dict__.update(client.__dict__, _core=core, store=core.store, managers=core.managers, retries=retries)
         view._tie(self, options, _call_options(core, options))
         _rebind(client, view)
         return view
