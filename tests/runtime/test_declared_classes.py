@@ -249,6 +249,21 @@ def test_an_optimistic_update_shows_an_instance_before_the_answer(kind: Pair) ->
             asyncio.run(run())
 
 
+def test_an_instance_knows_its_own_names_in_any_body() -> None:
+    """Also where the endpoint's schema is another, or none."""
+    articles = Articles(1)
+
+    @restencil.entity(wire={"title": "headline"})
+    @dataclass(frozen=True)
+    class Draft:
+        id: int
+        title: str = ""
+
+    with Server(articles) as running, Controller() as controller:
+        controller.fetch(resource_of(DataArticle, running.url).update, {"id": 1}, Draft(1, "T"))
+    assert articles.bodies == [{"id": 1, "headline": "T"}]
+
+
 # -- what it does ----------------------------------------------------------------------------------------------------
 
 

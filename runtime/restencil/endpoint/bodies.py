@@ -10,10 +10,9 @@ from ..base.json_text import encode_json
 from ..base.values import UNDEFINED, is_items, is_list, is_mapping, is_sequence
 from ..schema.codec import sending
 from ..schema.containers import Object, Values
-from ..schema.foreign import is_foreign, members_of
 from ..schema.notation import Lazy, body_model
 from ..schema.protocol import Schema
-from ..schema.record import Record, RecordMeta, class_record, to_wire
+from ..schema.record import Record, RecordMeta, class_record, is_instance, to_wire
 from .options import ANY
 
 
@@ -41,7 +40,11 @@ def is_wire_form(body: Any) -> bool:
     """True for a body that stands for itself: a text, bytes, a file, a stream."""
     if isinstance(body, str | bytes):
         return True
-    return not (isinstance(body, Mapping | Record) or is_items(body) or is_foreign(body))
+    if isinstance(body, Mapping | Record) or is_items(body):
+        return False
+    from ..schema.foreign import is_foreign
+
+    return not is_foreign(body)
 
 
 def body_to_wire(body: Any, model: Any, form: str | None, strict_for: str = "") -> Any:
@@ -58,7 +61,11 @@ def body_to_wire(body: Any, model: Any, form: str | None, strict_for: str = "") 
 
 
 def _to_wire(body: Any, model: Any, form: str | None) -> Any:
-    if type(body) is not dict:
+    if is_instance(body):
+        body = to_wire(body)  # it knows its own names
+    elif not isinstance(body, Mapping | list):
+        from ..schema.foreign import members_of
+
         members = members_of(body, to_wire, "python" if form == "multipart" else "json")
         body = body if members is UNDEFINED else members
     if isinstance(body, Multipart) or (form == "multipart" and is_mapping(body)):

@@ -28,7 +28,6 @@ from ..base.values import (
     read_only,
 )
 from .codec import Codec, codec_of, encode_any, sending
-from .foreign import members_of
 
 if TYPE_CHECKING:
     from typing import Self
@@ -531,6 +530,8 @@ def _other_to_wire(value: Any, model: Any) -> Any:
     declared = declared_classes.get(kind_of(value))
     if declared is not None:
         return declared.wire_form(value)
+    from .foreign import members_of
+
     members = members_of(value, to_wire)
     return value if members is UNDEFINED else to_wire(members, model)
 
