@@ -537,6 +537,45 @@ def test_an_entity_of_the_library_can_refer_to_such_a_class(kind: Pair) -> None:
     assert foreign_key(shelf, "best") == 1
 
 
+@pytest.mark.parametrize("name", ["dataclass", "pydantic"])
+def test_pydantic_writes_them_inside_of_entities(name: str) -> None:
+    """As the classes that they are."""
+    cls = KINDS[name].article
+
+    class Shelf(Entity):
+        id: int = 0
+        best: Any = field(default=None, schema=cls)
+
+    written = pydantic.TypeAdapter(Shelf).dump_python(stored(Shelf, {"id": 1, "best": record(1)}), by_alias=True)
+    assert (written["best"]["title"], written["best"]["author"]) == ("T1", AUTHOR)
+
+
+def test_kinds_of_them_can_be_told_apart(kind: Pair) -> None:
+    """In a list of several kinds, with entities of the library among them; a body names them by key."""
+
+    class Link(Entity):
+        id: int = 0
+
+    class Shelf(Entity):
+        id: int = 0
+        all: Any = field(default=[], schema=schema.Array({"article": kind.article, "link": Link}, "type"), send="pk")
+
+    articles = Articles(1)
+    shelf = stored(Shelf, {"id": 1, "all": [{**record(1), "type": "article"}, {"type": "link", "id": 2}]})
+    assert (shelf.all[0], shelf.all[1].id) == (expected(kind, 1), 2)
+    with Server(articles) as running, Controller() as controller:
+        controller.fetch(resource_of(Shelf, running.url).update, {"id": 1}, {"all": shelf.all})
+    assert articles.bodies == [{"all": [1, 2]}]
+
+
+def test_an_instance_keeps_no_key_of_what_is_not_known(kind: Pair) -> None:
+    """The error says how to have it."""
+    with pytest.raises(
+        TypeError, match=r"has its own fields alone, and no key of what is not known: leave 'author' out"
+    ):
+        foreign_key(expected(kind, 1), "author")
+
+
 def test_instances_are_values_to_write(kind: Pair) -> None:
     """Alone, in lists, and nested in one another."""
     controller = Controller()

@@ -26,7 +26,7 @@ from ..base.values import (
 from .entity import EntitySchema, is_falsy
 from .notation import Conversion, Lazy, notation, schema_of, shorthand
 from .protocol import Echo, Reader, Schema, Writer, definitions, title_of
-from .record import Record, to_wire
+from .record import is_instance, to_wire
 
 Attribute: TypeAlias = str | Callable[[Any, Any, str | None], Any]
 """What tells the kind of an item: a field's name, or a function of value, parent and key."""
@@ -91,8 +91,8 @@ class Choice(Schema):
         if is_dict(value) and value.keys() == _REFERENCE:
             schema = self.mapping.get(value["schema"])
             return UNDEFINED if schema is None else schema.keys(value["id"], decode=decode)
-        if isinstance(value, Record):
-            schema = schema_of(type(value))
+        if is_instance(value):
+            schema = schema_of(kind_of(value))
         elif isinstance(value, MAPPING):
             _, schema = self.select(value, None, None)
         else:

@@ -7,17 +7,23 @@ from typing import Any
 from ..base.errors import MissingFieldError
 from ..base.values import UNDEFINED, kind_of
 from .entity import Entity, EntityModel
-from .record import identity_of, stored_record
+from .record import declared_classes, identity_of, stored_record
 
 
 def foreign_key(entity: Entity, field: str) -> Any:
     """The primary key of what a field refers to, also where that is not in the store: `foreign_key(article, "author")`.
 
     It has the type that the key's field has (`int` for `id: int`); of a list it is a list, of a map a dict; None where
-    the record says null. Raises TypeError for a field that refers to no entities, ValueError for entities whose key is
-    no single value, and MissingFieldError where no answer had the field.
+    the record says null. Raises TypeError for a field that refers to no entities, and for an instance of a class that
+    was declared by `entity`, which keeps no keys; ValueError for entities whose key is no single value; and
+    MissingFieldError where no answer had the field.
     """
     cls = kind_of(entity)
+    if cls in declared_classes:
+        raise TypeError(
+            f"an instance of {cls.__name__} has its own fields alone, and no key of what is not known: leave {field!r} "
+            "out of entity(schema=…), and it holds what the server sent"
+        )
     model: EntityModel | None = getattr(cls, "__model__", None)
     relations = {} if model is None else {rel.name: rel for rel in model.relations if rel.leads_to_entities}
     relation = relations.get(field)

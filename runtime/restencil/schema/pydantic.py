@@ -231,7 +231,9 @@ def _leads_back(cls: type[Any]) -> bool:
     seen: set[type[Any]] = set()
     waiting = [cls]
     while waiting:
-        for relation in waiting.pop().__model__.relations:
+        # A class that stays what it is can close no circle.
+        model = getattr(waiting.pop(), "__model__", None)
+        for relation in () if model is None else model.relations:
             for found in _entities(relation.node):
                 if found is cls or issubclass(found, cls) or issubclass(cls, found):
                     return True
