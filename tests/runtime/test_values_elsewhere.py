@@ -322,6 +322,21 @@ def test_pydantic_writes_json_names_by_alias() -> None:
     assert adapter.dump_python(stored(), exclude={"author": {"articles", "home"}})["author"] == {"id": 3, "name": "Ada"}
 
 
+def test_a_default_that_was_read_is_still_unset() -> None:
+    """Reading changes nothing of what is written."""
+
+    class Made(Entity):
+        id: int = 0
+        labels: list[str] = field(default_factory=lambda: ["new"])
+
+    made = stored({"id": 1}, Made)
+    kinds: TypeAdapter[Made] = TypeAdapter(Made)
+    assert kinds.dump_python(made) == {"id": 1, "labels": ["new"]}
+    assert made.labels == ["new"]
+    assert kinds.dump_python(made, exclude_unset=True) == {"id": 1}
+    assert kinds.dump_python(Made(id=1), exclude_unset=True) == {"id": 1}
+
+
 def test_pydantic_ends_where_data_leads_back_to_itself() -> None:
     """The inner entity is its primary key's fields; the same entity beside another is whole."""
     article = stored()

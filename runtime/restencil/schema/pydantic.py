@@ -195,6 +195,7 @@ def _aware(value: Any) -> Any:
 def _writer(cls: type[Any]) -> Callable[[Any, Callable[[Any], Any], Any], Any]:
     model = cls.__model__
     names = tuple(model.fields)
+    every = frozenset(names)
     absent = frozenset(
         name
         for name, declared in model.fields.items()
@@ -202,18 +203,27 @@ def _writer(cls: type[Any]) -> Callable[[Any, Callable[[Any], Any], Any], Any]:
     )
     circular = _leads_back(cls)
 
+    def chosen(record: Any, info: Any) -> dict[str, Any]:
+        own: dict[str, Any] = record.__dict__
+        known = getattr(record, "_record", None)
+        if type(known) is _Key:
+            return own
+        if info.exclude_unset:
+            told = every if known is None else {model.to_python.get(name, name) for name in known}
+            return {name: own[name] for name in names if name in own and name in told}
+        return {
+            name: own[name] if name in own else getattr(record, name)
+            for name in names
+            if name in own or name not in absent
+        }
+
     def write(record: Any, handler: Callable[[Any], Any], info: Any) -> Any:
         if not isinstance(record, cls):
             raise PydanticSerializationUnexpectedValue(f"expected {cls.__name__}, found {type(record).__name__}")
-        own = record.__dict__
-        if info.exclude_unset or (circular and type(getattr(record, "_record", None)) is _Key):
-            members = {name: own[name] for name in names if name in own}
-        else:
-            members = {
-                name: own[name] if name in own else getattr(record, name)
-                for name in names
-                if name in own or name not in absent
-            }
+        members = record.__dict__
+        # As they are, where there is nothing to choose: a new dict would cost a quarter of the whole.
+        if members.keys() != every or info.exclude_unset:
+            members = chosen(record, info)
         if not circular:
             return handler(members)
         around = (*_around.get(), id(record))
