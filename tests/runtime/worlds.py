@@ -40,8 +40,8 @@ def opened(asynchronous: bool, url: str, kind: Any = None, **options: Any) -> Ge
 
 
 def article(number: int = 1, **members: Any) -> dict[str, Any]:
-    """An article as the server has it."""
-    author = {"id": 1, "username": "ada", "joinedAt": "1843-07-10T09:00:00Z"}
+    """An article as the server has it; each has an author of its own."""
+    author = {"id": number, "username": "ada", "joinedAt": "1843-07-10T09:00:00Z"}
     return {
         "id": number,
         "title": "A",

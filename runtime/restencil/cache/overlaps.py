@@ -10,13 +10,17 @@ read replaces the list that it was answered into, what it added may be lost.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from .in_flight import RequestsInFlight
     from .tables import Cell, Change
+
+
+ELSEWHERE: Final = -1
+"""The start of a change that went through another store: it overlaps with all that are in flight here."""
 
 
 class Arrival:
@@ -43,20 +47,23 @@ class Overlaps:
         """The last answer of a mutation that brought an entity or a list."""
         self._read: dict[Cell, int] = {}
         """When an answer of a read did so while a mutation was in flight."""
+        self._heard = 0
+        """When a change was heard of that went through another store, if requests were in flight."""
         self.doubtful: set[Cell] = set()
         """What is in doubt."""
 
     def matters(self, started: int, *, is_change: bool) -> bool:
         """Whether it has to be known what an answer to this fetch brings; as a rule nothing else is in flight."""
-        if not self.are_watched and not self._changed:
+        if not self.are_watched and not self._heard:
             return False
-        if self._changed or (is_change and self._read):
+        if self._heard or self._changed or (is_change and self._read):
             return True
         others = self._in_flight.by_id if is_change else self._in_flight.mutations
         return len(others) > (started in others)
 
     def clear(self) -> None:
         """The store starts over."""
+        self._heard = 0
         for kept in (self._changed, self._read, self.doubtful):
             kept.clear()
 
@@ -70,23 +77,29 @@ class Overlaps:
             if cell[0] not in arrival.collections:
                 if overlaps or read.get(cell, 0) > started:
                     found.add(cell)
-            elif overlaps and change is not None and change.started < started and not arrival.is_change:
-                found.add(cell)
+            elif arrival.is_change:
+                continue
+            elif self._heard > started or (overlaps and change is not None and change.started < started):
+                found.add(cell)  # a list that was not known when the change was heard of may lack what that added
         return found
 
     def note(self, arrival: Arrival) -> None:
         """The answer came."""
         in_flight = self._in_flight
         if len(in_flight.by_id) <= (arrival.started in in_flight.by_id):
+            self._heard = 0
             self._changed.clear()
             self._read.clear()
         elif arrival.is_change:
+            if arrival.started == ELSEWHERE:
+                self._heard = arrival.number
             self._changed.update(dict.fromkeys(arrival.cells, arrival))
         else:
             self._read.update(dict.fromkeys(arrival.cells, arrival.number))
 
     def settled(self, change: Change, doubtful: Iterable[Cell]) -> None:
-        """A change was written: what it wrote is in doubt no more, except for this."""
+        """A change was written: what it wrote is in doubt no more, except for this, and lists that it only changed."""
         if self.doubtful:
-            self.doubtful.difference_update(change.cells())
+            lists, whole = change.collections, change.answered
+            self.doubtful.difference_update(cell for cell in change.cells() if cell[0] not in lists or cell in whole)
         self.doubtful.update(doubtful)

@@ -42,7 +42,7 @@ from .memo import Memo
 from .mutations import completed, delete, expire_self, known_before, without_answer
 from .normalize import Normalization
 from .normalize_compiled import CompiledNormalization, normalization
-from .overlaps import Arrival
+from .overlaps import ELSEWHERE, Arrival
 from .reading import INFINITE
 from .request import own_args
 from .snapshot import Snapshot
@@ -54,10 +54,6 @@ if TYPE_CHECKING:
     from .lookup import Lookup
     from .request import Request
     from .tables import State
-
-
-_BEFORE_ALL: Final = -1
-"""The start of a fetch that is none of this store's: it overlaps with all that are in flight."""
 
 
 def fetch(lookup: Lookup, action: actions.Fetch) -> Effects:
@@ -262,7 +258,7 @@ def hear(lookup: Lookup, action: actions.Hear) -> Effects:
         if meta is not None:
             change.key_metas[key] = meta.with_expiry(1)
     effects.is_told = effects.value = bool(known or change.key_metas)
-    effects.arrival = Arrival(_BEFORE_ALL, contents.next_id(), is_change=True, change=heard)
+    effects.arrival = Arrival(ELSEWHERE, contents.next_id(), is_change=True, change=heard)
     return effects
 
 

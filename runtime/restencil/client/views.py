@@ -160,7 +160,7 @@ class Views:
         home = core.home = self._made(options, core)
         if first.is_overridden:
             core.override_dispatch(home.dispatch)
-        family.member(core.store, options.credential, options.names or ("token",), lambda action: core.dispatch(action))
+        family.member(core.store, options.credential, options.names, lambda action: core.dispatch(action))
         core.credential = options.credential
         if first.opened:
             core.open(home)
@@ -177,8 +177,10 @@ class Views:
         return self._core.transport_with(options.token, own_cookies=True)
 
     def _drop(self, core: Core) -> None:
+        for key in [key for key, view in self._latest.items() if view._core is core]:
+            del self._latest[key]
         family = _family(self._core.store)
-        names = () if core.store.member is None else core.store.member.names
+        names = core.home._options.names or ("token",)
         _debug("partition dropped: %s", ", ".join(names))
         family.hint(
             "drop",

@@ -1,0 +1,536 @@
+"""Partitions: what other headers or tokens may change is kept in a store of its own."""
+
+from __future__ import annotations
+
+import gc
+import json
+import logging
+import threading
+from collections.abc import Callable
+from contextlib import closing
+from typing import Any
+
+import pytest
+from tests.patience import PATIENCE
+from tests.runtime.servers import Arrived, Reply, Server
+from tests.runtime.worlds import BOTH, article, as_json, echoing, opened
+
+from blog import Article, Articles, AsyncBlog, Blog
+from restencil import (
+    Api,
+    Auth,
+    Controller,
+    Entity,
+    GCPolicy,
+    LogoutManager,
+    Manager,
+    NetworkError,
+    NetworkManager,
+    ResetError,
+    Store,
+    SubscriptionManager,
+    create_resource,
+)
+from restencil.testing import FakeClock, MockServer
+
+GERMAN: dict[str, Any] = {"headers": {"Accept-Language": "de"}}
+
+
+# -- what is kept apart -----------------------------------------------------------------------------------------------
+
+
+@BOTH
+def test_the_english_title_stays_english(asynchronous: bool) -> None:
+    """What a German view fetches shows in German views alone; each asks the server once."""
+    with Server(echoing) as server, opened(asynchronous, server.url) as (news, run):
+        german = news.with_options(**GERMAN)
+        english = run(news.articles.get(id=1))
+        assert english.title == "en"
+        assert run(german.articles.get(id=1)).title == "de"
+        assert run(german.with_options(timeout=5_000).articles.get(id=1)).title == "de"
+        assert run(news.articles.get(id=1)) is english and news.get(Article, id=1) is english
+        assert german.get(Article, id=1).title == "de"
+        assert len(server.arrived) == 2
+        assert german.store is not news.store
+        assert german.store is german.with_options(timeout=5_000, query={"q": "1"}).store
+        assert german.articles.get.key(id=1) == news.articles.get.key(id=1)
+
+
+def by_token(request: Arrived) -> Reply:
+    """Answers with what is known of who asks: token and cookie; the first answer to each token sets one."""
+    token, cookie = request.headers.get("access-token", ""), request.headers.get("cookie", "")
+    headers = {} if cookie else {"Set-Cookie": f"sid=of-{token}; Path=/"}
+    return as_json(article(1, title=f"{token} {cookie}".strip()), headers=headers)
+
+
+@BOTH
+def test_two_tokens_never_see_each_others_data_or_cookies(asynchronous: bool) -> None:
+    """Each token has a store and cookies of its own, whatever else its views are told."""
+    with Server(by_token) as server, opened(asynchronous, server.url) as (news, run):
+        ann, bob = news.with_options(token="ann"), news.with_options(token=lambda: "bob")
+        for _ in range(2):
+            for view in (news, ann, bob, ann.with_options(**GERMAN), news.with_options(**GERMAN)):
+                run(view.articles.get.fetch(id=1))
+        titles = [run(view.articles.get(id=1)).title for view in (news, ann, bob)]
+        assert titles == ["secret sid=of-secret", "ann sid=of-ann", "bob sid=of-bob"]
+        sent = [(request.headers["access-token"], request.headers.get("cookie")) for request in server.arrived]
+        assert sent == [
+            ("secret", None),
+            ("ann", None),
+            ("bob", None),
+            ("ann", "sid=of-ann"),
+            ("secret", "sid=of-secret"),
+            ("secret", "sid=of-secret"),
+            ("ann", "sid=of-ann"),
+            ("bob", "sid=of-bob"),
+            ("ann", "sid=of-ann"),
+            ("secret", "sid=of-secret"),
+        ]
+        assert len({id(view.store) for view in (news, ann, bob, ann.with_options(**GERMAN))}) == 4
+        keys = {*ann.store.state["endpoints"], *bob.store.state["endpoints"]}
+        assert keys == {"GET https://api.blog.example/v1/articles/1"}
+
+
+@BOTH
+def test_a_token_with_vary_false_is_the_same_principal(asynchronous: bool) -> None:
+    """The call carries it; data and cookies are those of the client."""
+    with Server(by_token) as server, opened(asynchronous, server.url) as (news, run):
+        renewed = news.with_options(token="renewed", vary=False)
+        run(news.articles.get(id=1))
+        assert renewed.store is news.store
+        run(renewed.articles.get.fetch(id=1))
+        sent = [(request.headers["access-token"], request.headers.get("cookie")) for request in server.arrived]
+        assert sent == [("secret", None), ("renewed", "sid=of-secret")]
+        assert news.articles.get.cached(id=1).title == "renewed sid=of-secret"
+
+
+def test_a_token_function_that_gives_none_is_not_replaced_from_the_environment(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The variable holds the token of the client, and its view asks for someone else."""
+    monkeypatch.setenv("BLOG_TOKEN", "of-the-service")
+    with Server(by_token) as server, Blog(url_prefix=server.url) as news:
+        news.articles.get.fetch(id=1)
+        news.with_options(token=lambda: None).articles.get.fetch(id=1)
+        assert [request.headers.get("access-token") for request in server.arrived] == ["of-the-service", None]
+        assert "cookie" not in server.arrived[1].headers
+
+
+class _Inert(Blog):
+    _api = Api(url_prefix="https://api.blog.example/v1", auth=Auth.bearer(), inert_headers=("X-Audit-Reason",))
+
+
+def test_inert_headers_make_no_partition() -> None:
+    """Those that never change an answer, and those that the spec names; `vary=False` says so of a call."""
+    news = _Inert(token="t")
+    inert = [
+        *("traceparent", "tracestate", "baggage", "X-Request-Id", "x-correlation-id", "Idempotency-Key", "User-Agent"),
+        *("If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since", "Cache-Control", "Pragma", "Prefer"),
+        "x-audit-reason",
+    ]
+    for name in inert:
+        assert news.with_options(headers={name: "1"}).store is news.store
+    assert news.with_options(headers={"X-Tenant": "1"}, vary=False).store is news.store
+    assert news.with_options(headers={"X-Tenant": "1"}).store is not news.store
+    assert Blog().with_options(headers={"X-Audit-Reason": "1"}).store is not Blog().store
+
+
+def test_ten_thousand_trace_ids_make_one_store_and_no_growth() -> None:
+    """A view for each request costs what it is used for, and nothing of it stays."""
+
+    def stores() -> int:
+        gc.collect()
+        return sum(isinstance(found, Store) for found in gc.get_objects())
+
+    with Server(echoing) as server, Blog(token="x", url_prefix=server.url) as news:
+        news.articles.get(id=1)
+        before, grown = stores(), []
+        for count in range(10_000):
+            assert news.with_options(headers={"X-Request-Id": f"{count:032x}"}).articles.get(id=1).id == 1
+            if count in (4_999, 9_999):
+                gc.collect()
+                grown.append(len(gc.get_objects()))
+        assert stores() == before
+        assert grown[1] - grown[0] < 500
+        assert len(server.arrived) == 1
+
+
+def test_a_partition_has_clock_scheduler_and_limits_of_the_client() -> None:
+    """Its store is of the same kind, and empty."""
+    with closing(FakeClock()) as clock:
+        store = clock.store(max_entities=2, gc=GCPolicy(interval=1_000), validate="strict")
+        with Blog(store, client=MockServer(clock).client(), token="x") as news:
+            other = news.with_options(**GERMAN).store
+            assert other is not store and other.scheduler is store.scheduler and other.now() == store.now()
+            assert type(other.gc) is GCPolicy and other.gc is not store.gc and other.gc.interval == 1_000
+            clock.advance(5_000)
+            assert other.now() == store.now()
+            for number in (1, 2, 3):
+                news.with_options(**GERMAN).articles.get.set_response(article(number), id=number)
+            assert len(other.state["entities"]["Article"]) <= 2
+            with pytest.raises(Exception, match="title"):
+                news.with_options(**GERMAN).articles.get.set_response(article(4, title=5), id=4)
+
+
+# -- what others hear -------------------------------------------------------------------------------------------------
+
+
+class Shop:
+    """A server with articles in two languages; `asked` are its requests by language."""
+
+    def __init__(self) -> None:
+        self.articles = {1: "A", 2: "B"}
+        self.asked: list[str] = []
+        self.on_get: Callable[[], None] = lambda: None
+
+    def __call__(self, request: Arrived) -> Reply:
+        language = request.headers.get("accept-language", "en")
+        path = request.target.partition("?")[0]
+        self.asked.append(f"{language} {request.method} {path}")
+        number = path.rpartition("/")[2]
+        if request.method == "DELETE":
+            del self.articles[int(number)]
+            return Reply(204)
+        if request.method == "POST":
+            self.articles[3] = json.loads(request.body)["title"]
+            return as_json(self.shown(3, language), status=201)
+        if request.method == "PATCH":
+            self.articles[int(number)] = json.loads(request.body)["title"]
+        if not number.isdecimal():
+            return as_json([self.shown(key, language) for key in self.articles])
+        answer = as_json(self.shown(int(number), language))
+        if request.method == "GET":
+            self.on_get()
+        return answer
+
+    def shown(self, number: int, language: str) -> dict[str, Any]:
+        return article(number, title=f"{language} {self.articles[number]}")
+
+
+@BOTH
+def test_after_a_change_other_partitions_ask_anew(asynchronous: bool) -> None:
+    """What it wrote turns stale where the credential is the same, what it deleted is gone there."""
+    shop = Shop()
+    with Server(shop) as server, opened(asynchronous, server.url) as (news, run):
+        german, french = news.with_options(**GERMAN), news.with_options(headers={"Accept-Language": "fr"})
+        stranger = news.with_options(token="other")
+        views = (news, german, french, stranger)
+        for view in views:
+            assert len(run(view.articles.get_list())) == 2
+        asked = len(shop.asked)
+        run(german.articles.partial_update(id=1, body={"title": "C"}))
+        assert german.articles.get.cached(id=1).title == "de C"
+        stale = [view.articles.get.state(id=1).expires_at <= view.store.now() for view in views]
+        assert stale == [True, False, True, False]
+        assert [view.articles.get_list.get_response().needs_fetch for view in views] == [True, False, True, False]
+        assert news.articles.get.cached(id=1).title == "en A"
+        assert [run(view.articles.get.fetch_if_stale(id=2)).title for view in views] == ["en B", "de B", "fr B", "en B"]
+        assert run(news.articles.get.fetch_if_stale(id=1)).title == "en C"
+        assert run(french.articles.get_list.fetch_if_stale())[0].title == "fr C"
+        assert shop.asked[asked:] == ["de PATCH /articles/1", "en GET /articles/1", "fr GET /articles"]
+        run(french.articles.delete(id=2))
+        assert [view.get(Article, id=2) is None for view in views] == [True, True, True, False]
+        assert [len(view.articles.get_list.cached()) for view in views] == [1, 1, 1, 2]
+
+
+@BOTH
+def test_a_change_through_the_client_is_heard_by_its_partitions(asynchronous: bool) -> None:
+    """And lists that something new could have joined are asked for anew."""
+    shop = Shop()
+    with Server(shop) as server, opened(asynchronous, server.url) as (news, run):
+        german = news.with_options(**GERMAN)
+        run(german.articles.get_list())
+        run(german.articles.get_list(author="bob"))
+        run(news.articles.create(body={"title": "C"}))
+        assert german.articles.get_list.get_response().needs_fetch
+        assert not german.articles.get_list.get_response(author="bob").needs_fetch
+        assert [entry.title for entry in run(german.articles.get_list.fetch_if_stale())] == ["de A", "de B", "de C"]
+
+
+def test_a_failed_change_is_not_heard() -> None:
+    """Nor are reads, values by hand, or what is only expected of a change."""
+    shop = Shop()
+
+    def answer(request: Arrived) -> Reply:
+        return as_json({}, status=500) if request.method == "PATCH" else shop(request)
+
+    with Server(answer) as server, Blog(token="x", url_prefix=server.url) as news:
+        german = news.with_options(**GERMAN)
+        german.articles.get(id=1)
+        with pytest.raises(NetworkError):
+            news.articles.partial_update(id=1, body={"title": "C"})
+        news.articles.get.fetch(id=1)
+        news.articles.get.set_response(article(1), id=1)
+        news.set(Article, {"id": 1, "title": "by hand"})
+        news.articles.get.invalidate(id=1)
+        assert not german.articles.get.get_response(id=1).needs_fetch
+
+
+def test_an_answer_that_crossed_a_change_is_stale() -> None:
+    """A read that was under way in another partition may be of before the change."""
+    shop = Shop()
+    with Server(shop) as server, Blog(token="x", url_prefix=server.url) as news:
+        german = news.with_options(**GERMAN)
+
+        def change() -> None:
+            shop.on_get = lambda: None
+            news.articles.partial_update(id=1, body={"title": "C"})
+
+        shop.on_get = change  # the answer is made before the change, and arrives after it
+        assert german.articles.get.fetch(id=1).title == "de A"
+        assert german.articles.get.get_response(id=1).needs_fetch
+        assert german.articles.get.fetch(id=1).title == "de C"
+        assert not german.articles.get.get_response(id=1).needs_fetch
+
+
+def test_clients_that_share_a_store_have_its_partitions_in_common() -> None:
+    """A change through a partition of one is heard by those of the other."""
+    shop, store = Shop(), Store()
+    with Server(shop) as server, Blog(store, token="x", url_prefix=server.url) as news:
+        with Blog(store, token="x", url_prefix=server.url) as other:
+            german, french = news.with_options(**GERMAN), other.with_options(headers={"Accept-Language": "fr"})
+            news.articles.get(id=1)
+            french.articles.get(id=1)
+            german.articles.partial_update(id=1, body={"title": "C"})
+            assert news.articles.get.get_response(id=1).needs_fetch
+            assert french.articles.get.get_response(id=1).needs_fetch
+
+
+def test_a_change_through_a_partition_that_read_nothing_is_hinted_at_once_per_header(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Its header probably changes nothing, and then wants `vary=False`."""
+    shop = Shop()
+    with Server(shop) as server, Blog(token="x", url_prefix=server.url) as news:
+        news.with_options(headers={"X-Why": "unheard"}).articles.partial_update(id=2, body={"title": "C"})
+        assert caplog.records == []  # nothing was stored anywhere that could be stale
+        news.articles.get(id=1)
+        for value in ("one", "two"):
+            news.with_options(headers={"X-Why": value}).articles.partial_update(id=1, body={"title": "C"})
+        german = news.with_options(**GERMAN)
+        german.articles.get(id=1)
+        german.articles.partial_update(id=1, body={"title": "D"})
+    assert [record.getMessage() for record in caplog.records if record.name == "restencil"] == [
+        "a change was sent with the header 'X-Why', which may change what is answered, so what others have stored of "
+        "it is stale now, and fetched anew. If the header changes nothing there, give it with vary=False, or name it "
+        "among the inert_headers of the spec"
+    ]
+    assert "one" not in caplog.text and caplog.records[0].levelno == logging.WARNING
+
+
+# -- reset and close --------------------------------------------------------------------------------------------------
+
+
+@BOTH
+def test_a_reset_of_the_client_resets_all_partitions(asynchronous: bool) -> None:
+    """That of a view its own store; also those that the client keeps no more, if someone has them."""
+    with Server(echoing) as server, opened(asynchronous, server.url) as (news, run):
+        german, other = news.with_options(**GERMAN), news.with_options(token="other")
+        views = (news, german, other)
+
+        def known() -> list[bool]:
+            return [view.get(Article, id=1) is not None for view in views]
+
+        for view in views:
+            run(view.articles.get(id=1))
+        german.reset_entire_store()
+        assert known() == [True, False, True]
+        run(german.articles.get(id=1))
+        for count in range(40):
+            news.with_options(headers={"X-Tenant": str(count)})
+        news.reset_entire_store()
+        assert known() == [False, False, False]
+
+
+def test_who_waits_in_a_partition_is_told_of_a_reset_of_the_client() -> None:
+    """As one who waits for the client itself."""
+    arrived, failures = threading.Event(), list[BaseException]()
+
+    def held(request: Arrived) -> Reply:
+        arrived.set()
+        return Reply(held=True)
+
+    with Server(held) as server, Blog(token="x", url_prefix=server.url) as news:
+        german = news.with_options(**GERMAN)
+
+        def read() -> None:
+            try:
+                german.articles.get(id=1)
+            except ResetError as error:
+                failures.append(error)
+
+        thread = threading.Thread(target=read, daemon=True)
+        thread.start()
+        assert arrived.wait(PATIENCE)
+        news.reset_entire_store()
+        thread.join(PATIENCE)
+        assert len(failures) == 1
+
+
+def test_a_logout_is_of_its_partition_or_of_all() -> None:
+    """A 401 for one token resets the store of that one; for the client's own, the client and all its partitions."""
+    refused: set[str] = set()
+
+    def answer(request: Arrived) -> Reply:
+        return as_json({}, status=401) if request.headers["access-token"] in refused else by_token(request)
+
+    def managers() -> list[Manager]:
+        return [LogoutManager(), NetworkManager(), SubscriptionManager()]
+
+    with Server(answer) as server, Blog(token="own", url_prefix=server.url, managers=managers) as news:
+        ann, bob = news.with_options(token="ann"), news.with_options(token="bob")
+        views = (news, ann, bob)
+
+        def known() -> list[bool]:
+            return [view.get(Article, id=1) is not None for view in views]
+
+        for view in views:
+            view.articles.get(id=1)
+        refused.add("ann")
+        with pytest.raises(NetworkError):
+            ann.articles.get.fetch(id=1)
+        assert known() == [True, False, True]
+        refused.add("own")
+        with pytest.raises(NetworkError):
+            news.articles.get.fetch(id=1)
+        assert known() == [False, False, False]
+
+
+@BOTH
+def test_closing_the_client_closes_all(asynchronous: bool) -> None:
+    """What is subscribed in a partition ends; an open client opens all again."""
+    with Server(echoing) as server, opened(asynchronous, server.url) as (news, run):
+        german = news.with_options(**GERMAN)
+        run(german.articles.get(id=1))
+        live = german.articles.get.live(id=1)
+        if not asynchronous:
+            live.__enter__()
+        run(news.aclose()) if asynchronous else news.close()
+        assert not german.opened
+        with pytest.raises(RuntimeError, match="closed"):
+            run(german.articles.get.fetch(id=1))
+        assert news.with_options(headers={"Accept-Language": "fr"}).opened is False
+        news.open()
+        assert german.opened and run(german.articles.get.fetch(id=1)).title == "de"
+        assert run(news.with_options(headers={"Accept-Language": "fr"}).articles.get(id=1)).title == "fr"
+
+
+# -- 32 of them -------------------------------------------------------------------------------------------------------
+
+
+def test_the_client_keeps_its_32_latest_partitions(caplog: pytest.LogCaptureFixture) -> None:
+    """What someone holds goes on working, and is found again; that one goes is told once per header."""
+    caplog.set_level(logging.DEBUG, "restencil.store")
+    with Server(echoing) as server, Blog(token="x", url_prefix=server.url) as news:
+        held = news.with_options(headers={"X-Tenant": "held"})
+        bound = news.with_options(headers={"X-Tenant": "bound"}).articles.get
+        held.articles.get(id=1)
+        for count in range(100):
+            news.with_options(headers={"X-Tenant": str(count)}).articles.get(id=1)
+        gc.collect()
+        assert sum(isinstance(found, Store) for found in gc.get_objects()) < 32 + 10
+        asked = len(server.arrived)
+        assert held.articles.get(id=1).id == 1 and len(server.arrived) == asked
+        assert news.with_options(headers={"x-tenant": "held"}).store is held.store
+        assert news.with_options(headers={"x-tenant": "bound"}).articles.get is bound
+        assert bound(id=1).id == 1
+    told = [record.getMessage() for record in caplog.records if record.name == "restencil"]
+    assert told == [
+        "there are more than 32 partitions, so the oldest goes: each new value of 'X-Tenant' has a store of its own. "
+        "If it does not change what is answered, give it with vary=False, or name it among the inert_headers of the "
+        "spec"
+    ]
+    made = [record.getMessage() for record in caplog.records if record.name == "restencil.store"]
+    assert made.count("partition made for X-Tenant") >= 102 and "partition dropped: X-Tenant" in made
+    assert "held" not in caplog.text
+
+
+class _Thread(Manager):
+    """A manager that would go on by itself if no one stopped it."""
+
+    running: set[int] = set()
+
+    def init(self, controller: Any, /) -> None:
+        self.running.add(id(self))
+
+    def cleanup(self) -> None:
+        self.running.discard(id(self))
+
+
+def test_managers_of_partitions_that_no_one_has_are_stopped() -> None:
+    """They would go on for ever: those of a partition that someone has go on."""
+    with Blog(managers=lambda: [_Thread(), NetworkManager()]) as news:
+        held = news.with_options(headers={"X-Tenant": "held"})
+        for count in range(200):
+            news.with_options(headers={"X-Tenant": str(count)})
+        gc.collect()
+        news.with_options(headers={"X-Tenant": "one more"})
+        news.with_options(headers={"X-Tenant": "and one"})
+        assert len(_Thread.running) < 64 + 10
+        assert held.opened
+    assert _Thread.running == set()
+
+
+def test_managers_know_the_view_of_their_partition() -> None:
+    """What a manager asks of its controller is asked as its partition asks."""
+    known: list[Any] = []
+
+    class Knowing(Manager):
+        def init(self, controller: Any, /) -> None:
+            known.append(controller)
+
+    with Server(echoing) as server:
+        with Blog(token="x", url_prefix=server.url, managers=lambda: [Knowing(), NetworkManager()]) as news:
+            german = news.with_options(**GERMAN, timeout=5_000)
+            assert known[0] is news and known[1].store is german.store
+            assert known[1].fetch(Articles.get, id=1).title == "de"
+            assert isinstance(known[1], Blog)
+
+
+def test_a_dispatch_of_ones_own_hears_of_partitions() -> None:
+    """A client that overrides `dispatch` does so for all its partitions."""
+    seen: list[str] = []
+
+    class Watching(Blog):
+        def dispatch(self, action: Any) -> Any:
+            seen.append(type(action).__name__)
+            return super().dispatch(action)
+
+    with Server(echoing) as server, Watching(token="x", url_prefix=server.url) as news:
+        news.with_options(**GERMAN).articles.get(id=1)
+        assert "SetResponse" in seen
+
+
+def test_polling_asks_as_its_view_does() -> None:
+    """A subscription of a view polls with its headers, into its store."""
+
+    class Note(Entity):
+        id: int = 0
+        title: str = ""
+
+    notes: Any = create_resource(path="/notes/:id", schema=Note, poll_frequency=1_000)
+    with closing(FakeClock()) as clock:
+        server = MockServer(clock, respond=lambda request: None)
+        seen: list[str | None] = []
+
+        def respond(request: Any) -> Any:
+            from restencil.testing import Answer
+
+            seen.append({name.lower(): value for name, value in request.headers.items()}.get("accept-language"))
+            return Answer(json={"id": 1, "title": "t"})
+
+        server.respond = respond
+        with Controller(clock.store(), client=server.client(), base_url="http://mock") as controller:
+            german = controller.with_options(**GERMAN)
+            german.subscribe(notes.get, id=1)
+            clock.advance(3_500)
+            assert seen and set(seen) == {"de"}
+            german.unsubscribe(notes.get, id=1)
+
+
+def test_a_view_of_another_world_is_as_any() -> None:
+    """Both clients may stand before one store, and have views of their own."""
+    store = Store()
+    blocking, awaiting = Blog(store), AsyncBlog(store)
+    assert blocking.with_options(timeout=500).store is awaiting.with_options(timeout=500).store is store
+    assert blocking.with_options(**GERMAN).store is not awaiting.with_options(**GERMAN).store
