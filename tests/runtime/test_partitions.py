@@ -482,7 +482,7 @@ def test_managers_know_the_view_of_their_partition() -> None:
     with Server(echoing) as server:
         with Blog(token="x", url_prefix=server.url, managers=lambda: [Knowing(), NetworkManager()]) as news:
             german = news.with_options(**GERMAN, timeout=5_000)
-            assert known[0] is news and known[1].store is german.store
+            assert known[0].store is news.store and known[1].store is german.store
             assert known[1].fetch(Articles.get, id=1).title == "de"
             assert isinstance(known[1], Blog)
 
