@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any, assert_type
 
 from shapes import (
@@ -35,8 +37,10 @@ from restencil import (
     ResourceClass,
     RestEndpoint,
     RestGenerics,
+    Retries,
     StatusError,
     StreamedResponse,
+    Timeout,
     create_resource,
     entity,
     hook_scope,
@@ -101,6 +105,36 @@ async def asynchronous(blog: AsyncBlog) -> None:
     assert_type(await blog.fetch(Articles.get, id=1), Article)
     assert_type(blog.articles.get.cached(id=1), Article | None)
     assert_type(await Articles(blog).get(id=1), Article)
+
+
+def with_options(blog: Blog) -> None:
+    view = blog.with_options(headers={"Accept-Language": "de", "X-Static": None}, query={"expand": ["author"]})
+    assert_type(view, Blog)
+    assert_type(view.articles.get(id=1), Article)
+    assert_type(blog.with_options(timeout=500, retries=2).with_options(timeout=Timeout(connect="1s")), Blog)
+    assert_type(blog.with_options(timeout="5s", retries=Retries(3), token=lambda: "t", vary=False), Blog)
+    assert_type(blog.with_options(timeout=timedelta(seconds=5), token={"key": "t"}), Blog)
+    assert_type(blog.articles.get.with_options(timeout=math.inf)(id=1), Article)
+    assert_type(blog.articles.get_list.with_options(query={"a": 1})(author="bob"), Sequence[Article])
+    assert_type(blog.articles.get_list.with_options(retries=0).push(body={"title": "t"}), Article)
+    assert_type(blog.articles.get_list.push.with_options(retries=0)(body={"title": "t"}, author="bob"), Article)
+    for article in blog.articles.get_list.with_options(timeout=5).iterate(author="bob"):
+        assert_type(article, Article)
+    bound: BoundEndpoint[..., Article] = blog.articles.get.with_options(timeout=5)
+    assert_type(bound(id=1), Article)
+
+
+async def with_options_awaited(blog: AsyncBlog) -> None:
+    view = blog.with_options(token=_token)
+    assert_type(view, AsyncBlog)
+    assert_type(await view.articles.get(id=1), Article)
+    assert_type(await blog.articles.get_list.with_options(query={"a": 1}).get_page(cursor="c"), Sequence[Article])
+    async with blog.with_options(timeout=Timeout(total="30s", read=500)) as entered:
+        assert_type(entered, AsyncBlog)
+
+
+async def _token() -> str | None:
+    return None
 
 
 def generated(blog: GeneratedBlog, feed: Feed) -> None:

@@ -6,7 +6,7 @@ from shapes import Article, Articles, AsyncBlog, Blog, NotFound, User
 
 from blog import Blog as GeneratedBlog
 from feed import Feed
-from restencil import Entity, RestEndpoint, RestGenerics, StatusError, create_resource, entity, field
+from restencil import Entity, RestEndpoint, RestGenerics, StatusError, Timeout, create_resource, entity, field
 
 
 def calls(blog: Blog) -> None:
@@ -29,6 +29,25 @@ def calls(blog: Blog) -> None:
     wrong: User = blog.articles.get(id=1)  # error: an Article
     blog.articles.delete(id=1).title  # error: may be None
     print(wrong)
+
+
+def with_options(blog: Blog, other: AsyncBlog) -> None:
+    blog.with_options(header={"A": "b"})  # error: there is no such option
+    blog.with_options({"A": "b"})  # error: options are given by name
+    blog.with_options(headers={"A": 1})  # error: the value of a header is a text
+    blog.with_options(headers=["A"])  # error: headers are a mapping
+    blog.with_options(timeout=[5])  # error: no duration
+    blog.with_options(retries="2")  # error: a number, or Retries
+    blog.with_options(token=5)  # error: a text, or a function
+    blog.with_options(timeout=Timeout(conect=5))  # error: there is no such step
+    blog.with_options(timeout=5).articles.get(idd=1)  # error: a view keeps the keywords
+    blog.articles.get.with_options(timeout=5)()  # error: a keyword is missing
+    blog.articles.get.with_options(timeout=5)(id=1, timeout=5)  # error: options are no keywords of the call
+    blog.articles.get_list.with_options(query={"a": 1})(auhtor="bob")  # error: a slip
+    blog.articles.get_list.with_options(retries=1).push(author="bob")  # error: the body is missing
+    wrong: AsyncBlog = blog.with_options(timeout=5)  # error: a view is of the client's own class
+    title: str = other.with_options(timeout=5).articles.get(id=1)  # error: it is to be awaited
+    print(wrong, title)
 
 
 def lists(blog: Blog, article: Article) -> None:
