@@ -8,6 +8,7 @@ import datetime
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import attrs
@@ -20,6 +21,7 @@ from pydantic import ConfigDict
 from tests.runtime.servers import Arrived, Reply, Server
 
 import restencil
+import restencil_generator
 from restencil import AsyncController, Controller, Entity, ProcessingError, create_resource, field, foreign_key, schema
 from restencil.schema.record import to_wire
 
@@ -829,3 +831,23 @@ def test_models_of_databases_are_no_entities() -> None:
 
     with pytest.raises(TypeError, match="is no dataclass, attrs class, pydantic model or msgspec struct"):
         restencil.entity(Model)
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        (
+            "entities: {Article: 'python:models:Article'}\nresources: {posts: {path: /posts/:id, schema: Article}}",
+            "entity 'Article' is a mapping, this is the text 'python:models:Article'",
+        ),
+        (
+            "resources: {posts: {path: /posts/:id, schema: 'python:models:Article'}}",
+            "unknown type 'python:models:Article' for resource 'posts'",
+        ),
+    ],
+)
+def test_such_classes_stand_in_python_alone(spec: str, message: str, tmp_path: Path) -> None:
+    """In a spec an entity is what the spec says of it."""
+    (tmp_path / "blog.yaml").write_text(f"restencil: 1\npackage: blog\nurl_prefix: https://blog.example\n{spec}\n")
+    with pytest.raises(restencil_generator.SpecError, match=message):
+        restencil_generator.load(str(tmp_path / "blog.yaml"))

@@ -10,7 +10,9 @@ import pickle
 import subprocess
 import sys
 import warnings
+from collections.abc import Sequence
 from decimal import Decimal
+from functools import cached_property
 from typing import Annotated, Any, Literal
 
 import pytest
@@ -358,6 +360,61 @@ def test_pydantic_writes_the_kind_that_a_value_is_of() -> None:
         assert either.dump_json(None) == b"null"
 
 
+def test_pydantic_writes_entities_where_no_type_is_told() -> None:
+    """In a sequence that is no list of its own (the lists of a client are typed so), in `Any`, in a map."""
+
+    class Page(BaseModel):
+        items: Sequence[Article]
+        other: Any = None
+
+    controller = Controller()
+    controller.set([Article], [WIRE, {"id": 2, "body": "c", "author": 3}])
+    found = controller.get(schema.All(Article))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        page = Page(items=found, other={"one": found[0]})
+        assert page.items[0] is found[0]
+        written = json.loads(page.model_dump_json(by_alias=True))
+    assert [one["createdAt"] for one in written["items"]] == ["2026-11-22T07:30:00Z", None]
+    assert written["other"]["one"] == written["items"][0]
+    assert written["items"][1]["author"]["articles"][0]["author"] == {"id": 3}
+
+
+def test_nothing_looks_like_a_pydantic_model_where_pydantic_is_not() -> None:
+    """Other libraries ask for its marks."""
+    code = (
+        "import restencil; A = type('A', (restencil.Entity,), {'__annotations__': {'id': int}, 'id': 0});"
+        "print(hasattr(A(id=1), '__pydantic_serializer__'), hasattr(A, '__pydantic_serializer__'))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False False"
+
+
+def test_an_undeclared_member_called_like_a_method_is_written() -> None:
+    """It can be reached by `to_dict` and JSON alone."""
+    found = stored({"id": 1, "replace": [1]}, Leaf)
+    assert found.to_dict()["replace"] == [1]
+    assert json.loads(found.to_json()) == {"id": 1, "leafSize": 0, "replace": [1]}
+
+
+def test_a_cached_property_is_not_written() -> None:
+    """It is no member of the record."""
+
+    class Shouting(Entity):
+        id: int = 0
+
+        @cached_property
+        def loud(self) -> str:
+            return f"{self.id}!"
+
+    found = stored({"id": 1}, Shouting)
+    assert found.loud == "1!"
+    assert found.to_json() == Shouting(id=1).to_json() == '{"id":1}'
+    mine = Shouting(id=1)
+    assert mine.loud == "1!"
+    assert mine.to_json() == '{"id":1}'
+
+
 def test_a_value_of_another_kind_than_its_field_says_is_written_with_a_warning() -> None:
     """The server decides what it sends; pydantic warns of it as of every model."""
     with pytest.warns(UserWarning, match="Expected `int`"):
@@ -417,9 +474,9 @@ def application() -> FastAPI:
         return controller.get(BlogArticle, id=id)
 
     @app.get("/articles")
-    def many() -> list[BlogArticle]:
-        article = controller.get(BlogArticle, id=1)
-        return [] if article is None else [article]
+    def many() -> Sequence[BlogArticle]:
+        found: Sequence[BlogArticle] = controller.get(schema.All(BlogArticle))
+        return found
 
     return app
 

@@ -256,6 +256,8 @@ class EntitySchema(EntityNode):
     # -- putting objects together ----------------------------------------------------------------------------------
 
     def denormalize(self, stored: Any, reader: Reader) -> Any:
+        if type(stored) is str:
+            return reader.entity(self, stored)
         if isinstance(stored, DICT):
             return reader.entity_from_record(self, stored)
         if is_instance(stored):

@@ -55,9 +55,10 @@ class Plain:
             if value is not UNDEFINED:
                 members[declared.in_json if self._names else name] = value
         if only is None:
-            undeclared: Mapping[str, Any] = stored or record.__dict__
-            for name, value in undeclared.items():
-                if name not in model.to_python and name not in model.fields and name not in model.members:
+            # Among the members of an instance lie values of cached properties too.
+            hidden = frozenset[str]() if stored else model.members
+            for name, value in (stored or record.__dict__).items():
+                if name not in model.to_python and name not in model.fields and name not in hidden:
                     members[name] = self.value(value)
         return members
 

@@ -11,6 +11,7 @@ import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from copy import deepcopy
+from functools import cache
 from typing import Any, Final
 
 from pydantic_core import PydanticSerializationUnexpectedValue, core_schema
@@ -54,6 +55,12 @@ def core_schema_of(cls: type[Any], handler: Callable[[Any], Any]) -> core_schema
         ref=name,
         serialization=core_schema.wrap_serializer_function_ser_schema(_writer(cls), schema=written, info_arg=True),
     )
+
+
+@cache
+def serializer_of(cls: type[Any]) -> Any:
+    """What writes instances of a record class where pydantic has no type to go by; pydantic is there when it asks."""
+    return sys.modules["pydantic"].TypeAdapter(cls).serializer
 
 
 def json_schema_of(cls: type[Any], core: Any, handler: Any) -> dict[str, Any]:

@@ -223,6 +223,19 @@ def is_instance(value: Any) -> bool:
     return isinstance(value, Record) or type(value) in declared_classes
 
 
+class _Serializer:
+    """What pydantic looks for on a value that stands where no type is told, as in a sequence of a kind of its own."""
+
+    __slots__ = ()
+
+    def __get__(self, instance: Record | None, owner: type[Record]) -> Any:
+        if "pydantic" not in sys.modules:
+            raise AttributeError("__pydantic_serializer__")
+        from .pydantic import serializer_of
+
+        return serializer_of(owner)
+
+
 def identity_of(instance: Any) -> str | None:
     """The primary key of an entity instance, None for one without and for what is no entity."""
     model = class_record(kind_of(instance))
@@ -651,6 +664,7 @@ class Record(metaclass=RecordMeta):
     """
 
     __slots__ = ("__dict__", "_record")
+    __pydantic_serializer__ = _Serializer()
     __match_args__ = ()  # fields are keyword-only: a new one must not change what a pattern means
 
     if TYPE_CHECKING:
