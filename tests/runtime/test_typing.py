@@ -29,11 +29,11 @@ def _run(command: Sequence[str], folder: Path) -> str:
     return done.stdout
 
 
-def mypy(folder: Path) -> Errors:
-    """What `mypy --strict` says of the files in a folder."""
+def mypy(folder: Path, *more: str) -> Errors:
+    """What `mypy --strict` says of the files in a folder, and of what they import from here."""
     (folder / "mypy.ini").write_text(f"[mypy]\nstrict = True\npython_version = 3.11\nmypy_path = {':'.join(SOURCES)}\n")
     files = sorted(file.name for file in folder.glob("*.py"))
-    options = ["--no-error-summary", "--hide-error-context", "--no-pretty"]
+    options = ["--no-error-summary", "--hide-error-context", "--no-pretty", *more]
     found: Errors = {}
     for line in _run(["mypy", *options, *files], folder).splitlines():
         match = re.match(r"(.+?):(\d+): error: (.*)", line)
@@ -42,11 +42,11 @@ def mypy(folder: Path) -> Errors:
     return found
 
 
-def pyright(folder: Path) -> Errors:
+def pyright(folder: Path, python: str = sys.executable) -> Errors:
     """What pyright's strict mode says of the files in a folder."""
     config = {"typeCheckingMode": "strict", "pythonVersion": "3.11", "extraPaths": SOURCES, "include": ["."]}
     (folder / "pyrightconfig.json").write_text(json.dumps({**config, "reportUnusedExpression": "none"}))
-    output = _run(["pyright", "--outputjson", "--pythonpath", sys.executable], folder)
+    output = _run(["pyright", "--outputjson", "--pythonpath", python], folder)
     found: Errors = {}
     for problem in json.loads(output)["generalDiagnostics"]:
         if problem["severity"] == "error":
@@ -69,3 +69,28 @@ def test_right_uses_are_clean_and_wrong_ones_are_errors_at_their_line(
     marked = {number for number, line in enumerate(lines, 1) if "# error: " in line}
     assert {number: wrong[number] for number in wrong.keys() - marked} == {}
     assert [lines[number - 1].strip() for number in sorted(marked - wrong.keys())] == []
+
+
+USER = """
+from typing import Any
+from restencil import AsyncController, Controller, RestEndpoint, StreamedResponse
+from restencil.testing import MockServer
+
+
+def tried(server: MockServer, streamed: StreamedResponse, endpoint: RestEndpoint[..., Any]) -> int:
+    with Controller(client=server.client(), user_agent="mine") as controller:
+        controller.fetch(endpoint)
+    AsyncController(http="httpx2")
+    AsyncController(client=server.client())
+    return streamed.response.status_code + len(streamed.response.headers)
+"""
+
+
+@pytest.mark.parametrize("checker", ["mypy", "pyright"])
+def test_a_user_s_code_needs_the_types_of_neither_http_library(checker: str, tmp_path: Path) -> None:
+    """Where a checker finds neither, it says nothing of strict code, and a client of the wrong world is one error."""
+    (tmp_path / "user.py").write_text(USER)
+    bare = getattr(sys, "_base_executable", sys.executable)  # what is installed for the tests is not there
+    found = mypy(tmp_path, "--no-site-packages") if checker == "mypy" else pyright(tmp_path, bare)
+    wrong = next(n for n, line in enumerate(USER.splitlines(), 1) if "AsyncController(client=" in line)
+    assert found["user.py"].keys() == {wrong}

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, assert_type
 
+import httpx
+import httpx2
 from shapes import (
     Article,
     Articles,
@@ -48,6 +50,7 @@ from restencil import (
     schema,
     use_endpoint,
 )
+from restencil.testing import MockServer
 
 
 def synchronous(blog: Blog) -> None:
@@ -245,3 +248,13 @@ class Untyped(Resource):
 
 def untyped(controller: Controller) -> None:
     Untyped(controller)
+
+
+def http_libraries(server: MockServer) -> None:
+    Controller(client=httpx.Client())
+    Controller(client=httpx2.Client(), http="httpx2")
+    AsyncController(client=httpx.AsyncClient(), http="httpx")
+    AsyncController(client=httpx2.AsyncClient(), user_agent=False)
+    GeneratedBlog(client=httpx2.Client(), user_agent="mine")
+    Controller(client=server.client(http="httpx2"))
+    AsyncController(client=server.async_client())

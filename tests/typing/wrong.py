@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
+import httpx
+import httpx2
 from shapes import Article, Articles, AsyncBlog, Blog, NotFound, User
 
 from blog import Blog as GeneratedBlog
 from feed import Feed
-from restencil import Entity, RestEndpoint, RestGenerics, StatusError, Timeout, create_resource, entity, field
+from restencil import (
+    AsyncController,
+    Controller,
+    Entity,
+    RestEndpoint,
+    RestGenerics,
+    StatusError,
+    Timeout,
+    create_resource,
+    entity,
+    field,
+)
+from restencil.testing import MockServer
 
 
 def calls(blog: Blog) -> None:
@@ -129,3 +143,15 @@ def made() -> None:
 
 def generics() -> RestGenerics:
     return {"method": "POST"}  # error: a path is required
+
+
+def http_libraries(server: MockServer) -> None:
+    Controller(client=httpx.AsyncClient())  # error: a client of the other world
+    Controller(client=httpx2.AsyncClient())  # error: a client of the other world
+    AsyncController(client=httpx.Client())  # error: a client of the other world
+    AsyncController(client=httpx2.Client())  # error: a client of the other world
+    GeneratedBlog(client=httpx2.AsyncClient())  # error: a client of the other world
+    AsyncController(client=server.client())  # error: a client of the other world
+    Controller(client="https://x")  # error: no client
+    Controller(http="requests")  # error: no such library
+    Controller(user_agent=True)  # error: a text, or False

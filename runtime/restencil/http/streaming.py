@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from ..base.abort import AbortSignal
+    from ..base.transport import HttpResponse
     from .library import RawResponse
 
 
@@ -27,7 +28,9 @@ class StreamedResponse:
     """
 
     def __init__(self, response: RawResponse, owner: Transport | None = None) -> None:
-        self.response = response
+        #: The answer as the HTTP library gives it.
+        self.response: HttpResponse = response
+        self._raw = response
         self._owner = owner
         if owner is not None:
             owner.handed_over = True
@@ -36,24 +39,24 @@ class StreamedResponse:
     @property
     def status(self) -> int:
         """The HTTP status."""
-        return self.response.status_code
+        return self._raw.status_code
 
     @property
     def headers(self) -> Mapping[str, str]:
         """The response's headers; names are compared without case."""
-        return self.response.headers
+        return self._raw.headers
 
     def iter_bytes(self, chunk_size: int | None = None) -> Iterator[bytes]:
         """The body, decompressed, in chunks. Raises NetworkError where the connection breaks or the limit is passed."""
-        with _as_network_errors(self.response), contextlib.closing(self.response):
-            for chunk in self.response.iter_bytes(chunk_size):
+        with _as_network_errors(self._raw), contextlib.closing(self._raw):
+            for chunk in self._raw.iter_bytes(chunk_size):
                 if self._signal is not None:
                     self._signal.raise_if_aborted()
                 yield chunk
 
     def iter_lines(self) -> Iterator[str]:
         """The body as text, line by line, without the line ends."""
-        return _lines(self.response, self.iter_bytes())
+        return _lines(self._raw, self.iter_bytes())
 
     def read(self) -> bytes:
         """The whole body."""
@@ -64,9 +67,9 @@ class StreamedResponse:
 
         Raises NetworkError where the connection breaks or the limit is passed.
         """
-        with _as_network_errors(self.response):
+        with _as_network_errors(self._raw):
             try:
-                chunks = aiter(self.response.aiter_bytes(chunk_size))
+                chunks = aiter(self._raw.aiter_bytes(chunk_size))
                 while True:
                     with ends_when_aborted(self._signal):
                         chunk = await anext(chunks, None)
@@ -74,11 +77,11 @@ class StreamedResponse:
                         return
                     yield chunk
             finally:
-                await self.response.aclose()
+                await self._raw.aclose()
 
     async def aiter_lines(self) -> AsyncIterator[str]:
         """The body of a response of the asynchronous client as text, line by line, without the line ends."""
-        splitter = _LineSplitter(self.response)
+        splitter = _LineSplitter(self._raw)
         async for chunk in self.aiter_bytes():
             for line in splitter.feed(chunk):
                 yield line
@@ -91,13 +94,13 @@ class StreamedResponse:
 
     def close(self) -> None:
         """Gives the connection back; the body is not read further."""
-        self.response.close()
+        self._raw.close()
         if isinstance(self._owner, BlockingTransport):
             self._owner.close()
 
     async def aclose(self) -> None:
         """Gives the connection of the asynchronous client back; the body is not read further."""
-        await self.response.aclose()
+        await self._raw.aclose()
         if isinstance(self._owner, AwaitingTransport):
             await self._owner.aclose()
 
