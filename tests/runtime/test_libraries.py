@@ -1,0 +1,580 @@
+"""httpx and httpx2 side by side: which one a client is opened of, and what is the same over both."""
+
+from __future__ import annotations
+
+import asyncio
+import datetime
+import os
+import pickle
+import subprocess
+import sys
+import warnings
+from collections.abc import AsyncGenerator, Generator
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Final
+
+import httpx as first_library
+import httpx2 as second_library
+import pytest
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.routing import Route
+from starlette.testclient import TestClient
+from tests.libraries import LIBRARIES, VARIABLE, httpx, name_in_use
+from tests.patience import PATIENCE
+from tests.runtime.clients import Asked
+from tests.runtime.servers import Arrived, Reply, Server
+
+import restencil
+from blog import AsyncBlog
+from restencil import AsyncController, Controller, Entity, NetworkError, RestEndpoint, Store, create_resource
+from restencil.base.errors import AbortError
+from restencil.http.library import library_named, library_of
+from restencil.http.transport import AsyncTransport, SyncTransport
+from restencil.testing import MockServer
+from restencil.testing.doubles import Answer
+
+BOTH = pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
+NAMES: Final = ("httpx", "httpx2")
+MODULES: dict[str, ModuleType] = {"httpx": first_library, "httpx2": second_library}
+EITHER = pytest.mark.parametrize("name", LIBRARIES)
+RUNTIME = Path(restencil.__file__).parents[1]
+
+
+class User(Entity, key="User"):
+    id: str = ""
+    name: str = ""
+
+
+Users = create_resource(url_prefix="http://case.test", path="/users/:id", schema=User)
+
+
+NOPE: RestEndpoint[..., Any] = RestEndpoint(path="/nope")
+
+
+def module_of(client: object) -> str:
+    """The library that a client is of."""
+    return type(client).__module__.partition(".")[0]
+
+
+# -- which one --------------------------------------------------------------------------------------------------------
+
+
+@EITHER
+def test_a_client_that_is_given_brings_its_library(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever argument and environment say: they choose where there is no client."""
+    other = next(word for word in LIBRARIES if word != name)
+    monkeypatch.setenv(VARIABLE, other)
+    with MODULES[name].Client() as client, SyncTransport(client, http=other) as transport:
+        assert transport.client is client
+        assert library_of(transport.client).name == name
+
+
+@EITHER
+def test_the_argument_chooses_then_the_environment(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The argument is the stronger one, of controllers and of generated clients."""
+    monkeypatch.setenv(VARIABLE, name)
+    with SyncTransport() as transport:
+        assert module_of(transport.client) == name
+    for other in LIBRARIES:
+        with SyncTransport(http=other) as transport:
+            assert module_of(transport.client) == other
+
+    async def run() -> None:
+        async with AsyncTransport(http=name) as opened:
+            assert module_of(opened.client) == name
+
+    asyncio.run(run())
+
+
+def test_httpx_is_taken_where_nobody_chose(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Installing httpx2, or importing it, switches nothing; an empty variable is none."""
+    for word in (None, ""):
+        monkeypatch.delenv(VARIABLE, raising=False)
+        if word is not None:
+            monkeypatch.setenv(VARIABLE, word)
+        with SyncTransport() as transport:
+            assert module_of(transport.client) == "httpx"
+
+
+@pytest.mark.parametrize("kind", [Controller, AsyncController])
+def test_another_word_is_a_value_error_with_both_names(kind: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the constructor, so that nobody has to wait for a request."""
+    with pytest.raises(ValueError, match="^http is 'httpx' or 'httpx2', not 'requests'$"):
+        kind(http="requests")
+    with pytest.raises(ValueError, match="^http is 'httpx' or 'httpx2', not ''$"):
+        kind(http="")
+    with pytest.raises(ValueError, match="^http is 'httpx' or 'httpx2', not 'aiohttp'$"):
+        MockServer().client(http="aiohttp")  # type: ignore[arg-type]
+    monkeypatch.setenv(VARIABLE, "HTTPX")
+    with pytest.raises(ValueError, match="^RESTENCIL_HTTP is 'httpx' or 'httpx2', not 'HTTPX'$"):
+        kind()
+
+
+def test_nothing_is_chosen_for_a_whole_process() -> None:
+    """There is no `restencil.use`: one library must not change what another one does."""
+    assert not hasattr(restencil, "use")
+
+
+PROGRAM = """
+import asyncio, sys
+for name in sys.argv[1].split(","):
+    sys.modules[name] = None  # as where it is not installed
+from restencil import AsyncController, Controller, RestEndpoint
+from restencil.testing import MockServer
+from restencil.testing.doubles import Answer
+
+endpoint = RestEndpoint(url_prefix=sys.argv[2], path="/a")
+
+def fetch(**options):
+    with Controller(**options) as controller:
+        return controller.fetch(endpoint)
+
+async def fetch_async(**options):
+    async with AsyncController(**options) as controller:
+        return await controller.fetch(endpoint)
+
+for http in (None, "httpx", "httpx2"):
+    try:
+        print(fetch(http=http), asyncio.run(fetch_async(http=http)))
+    except ImportError as error:
+        print(type(error).__name__, error)
+if sys.argv[1] != "httpx,httpx2":
+    server = MockServer(respond=lambda request: Answer(json=[request.method]))
+    print(fetch(client=server.client()), asyncio.run(fetch_async(client=server.async_client())))
+"""
+
+
+def program(code: str, *arguments: str) -> list[str]:
+    """The lines that a program of its own prints, in an environment that chooses nothing."""
+    environment = {name: value for name, value in os.environ.items() if name != VARIABLE}
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code, *arguments],
+        env={**environment, "PYTHONPATH": str(RUNTIME)},
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+def test_a_program_runs_where_only_one_library_is_installed() -> None:
+    """Either of them; what is asked for and lacks is an ImportError with the command that helps, at the request."""
+    no_httpx = "ImportError requests are to be sent with httpx, which is not installed; pip install httpx"
+    no_httpx2 = (
+        "ImportError requests are to be sent with httpx2, which is not installed; pip install 'restencil[httpx2]'"
+    )
+    none = "ImportError requests are sent with httpx or httpx2, and neither is installed; pip install httpx"
+    with Server() as server:
+        assert program(PROGRAM, "httpx", server.url) == ["{} {}", no_httpx, "{} {}", "['GET'] ['GET']"]
+        assert {r.headers["user-agent"].rpartition(" ")[2].partition("/")[0] for r in server.arrived} == {"httpx2"}
+        server.arrived.clear()
+        assert program(PROGRAM, "httpx2", server.url) == ["{} {}", "{} {}", no_httpx2, "['GET'] ['GET']"]
+        assert {r.headers["user-agent"].rpartition(" ")[2].partition("/")[0] for r in server.arrived} == {"httpx"}
+        assert program(PROGRAM, "httpx,httpx2", server.url) == [none, no_httpx, no_httpx2]
+
+
+ALIASED = """
+import asyncio, sys
+import httpx2
+httpx2.alias_httpx()
+import httpx
+from restencil import AsyncController, Controller, RestEndpoint
+from restencil.testing import MockServer
+from restencil.testing.doubles import Answer
+
+endpoint = RestEndpoint(url_prefix=sys.argv[1], path="/a")
+
+def fetch(**options):
+    with Controller(**options) as controller:
+        return controller.fetch(endpoint)
+
+async def fetch_async(client):
+    async with client, AsyncController(client=client) as controller:
+        return await controller.fetch(endpoint)
+
+class Mine(httpx.Client):
+    pass
+
+for client in (None, httpx.Client(), httpx2.Client(), Mine()):
+    print(fetch(client=client))
+print(fetch(http="httpx"), fetch(http="httpx2"))
+print(asyncio.run(fetch_async(httpx.AsyncClient())), asyncio.run(fetch_async(httpx2.AsyncClient())))
+server = MockServer(respond=lambda request: Answer(json=[request.method]))
+print(fetch(client=server.client()), RestEndpoint(url_prefix=sys.argv[1], path="/a", client=httpx.Client())())
+print("httpx._client" in sys.modules and sys.modules["httpx._client"].__name__)
+"""
+
+
+def test_an_application_may_have_given_httpx2_the_name_of_httpx() -> None:
+    """`httpx2.alias_httpx()`: a client's library is told by its class, not by the name under which it was imported."""
+    with Server() as server:
+        lines = program(ALIASED, server.url)
+        assert lines == ["{}"] * 4 + ["{} {}", "{} {}", "['GET'] {}", "False"]
+        assert {r.headers["user-agent"].rpartition(" ")[2].partition("/")[0] for r in server.arrived} == {"httpx2"}
+
+
+# -- which clients ----------------------------------------------------------------------------------------------------
+
+
+@EITHER
+def test_a_client_of_the_other_world_is_a_type_error_of_the_constructor(name: str) -> None:
+    """It says what was given and what is wanted."""
+    module = MODULES[name]
+    text = (
+        f"^client is an AsyncClient of {name}, where a Client is wanted; or use the asynchronous controller or client$"
+    )
+    with pytest.raises(TypeError, match=text):
+        Controller(client=module.AsyncClient())
+    text = f"^client is a Client of {name}, where an AsyncClient is wanted; or use the one for blocking code$"
+    with pytest.raises(TypeError, match=text):
+        AsyncController(client=module.Client())
+
+
+@pytest.mark.parametrize("kind", [Controller, AsyncController])
+@pytest.mark.parametrize("thing", ["https://x", {}, MockServer(), first_library, first_library.Client])
+def test_what_is_no_client_is_a_type_error_of_the_constructor(kind: Any, thing: object) -> None:
+    """A URL, the module, the class, or the double itself in place of its client."""
+    text = "client is a Client or an AsyncClient of httpx or httpx2, or of a subclass of one, not an? "
+    with pytest.raises(TypeError, match=text):
+        kind(client=thing)
+    if thing:
+        with pytest.raises(TypeError, match=text):
+            RestEndpoint(path="/a", client=thing)()
+
+
+def test_libraries_of_another_design_are_not_clients() -> None:
+    """A session of requests, aiohttp, urllib3 or trio has no way in."""
+    members = {"send": lambda self, request: None, "close": lambda self: None, "__module__": "requests"}
+    session: Any = type("Session", (), members)
+    with pytest.raises(TypeError, match="of a subclass of one, not a Session$"):
+        Controller(client=session())
+
+
+async def _user(request: Request) -> JSONResponse:
+    return JSONResponse({"id": request.path_params["id"], "name": request.headers["user-agent"]})
+
+
+APP = Starlette(routes=[Route("/users/{id}", _user)])
+
+
+def test_the_test_client_of_starlette_works() -> None:
+    """It is a client of httpx2, or of httpx in older versions, with a transport of its own."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        client = TestClient(APP)
+    get = Users.get.extend(url_prefix="http://testserver")
+    with client, Controller(client=client) as controller:
+        assert controller.read(get, id="1") == User(id="1", name="testclient")
+    with Controller(client=client, base_url="http://testserver") as controller:
+        with pytest.raises(NetworkError, match="404 Not Found"):
+            controller.fetch(NOPE)
+
+
+@EITHER
+@BOTH
+def test_subclasses_and_transports_of_applications_work(name: str, asynchronous: bool) -> None:
+    """A class of one's own that sends in its own way is asked; its library is that of its base."""
+    module = MODULES[name]
+    sent: list[str] = []
+
+    class Blocking(module.Client):  # type: ignore[misc, name-defined]  # a module that is a parameter
+        def send(self, request: Any, **options: Any) -> Any:
+            sent.append(request.method)
+            return super().send(request, **options)
+
+    class Awaiting(module.AsyncClient):  # type: ignore[misc, name-defined]  # a module that is a parameter
+        async def send(self, request: Any, **options: Any) -> Any:
+            sent.append(request.method)
+            return await super().send(request, **options)
+
+    def answer(request: Any) -> Any:
+        return module.Response(200, json={"id": "1", "name": type(request).__mro__[-2].__module__})
+
+    async def run() -> User:
+        async with Awaiting(transport=module.ASGITransport(APP)) as client:
+            async with AsyncController(client=client) as controller:
+                return await controller.fetch(Users.get, id="1")
+
+    if asynchronous:
+        assert asyncio.run(run()).name.startswith("restencil/")
+    else:
+        with Blocking(transport=module.MockTransport(answer)) as client, Controller(client=client) as controller:
+            assert controller.fetch(Users.get, id="1").name == name
+    assert sent == ["GET"]
+
+
+@EITHER
+def test_what_a_user_set_on_the_client_holds(name: str) -> None:
+    """Base URL, parameters, headers, event hooks, mounts and auth, which each get what is their library's own."""
+    module = MODULES[name]
+    seen: list[object] = []
+
+    def answer(request: Any) -> Any:
+        return module.Response(200, json={"url": str(request.url), "auth": request.headers["authorization"]})
+
+    with module.Client(
+        base_url="http://api.test/v1",
+        params={"key": "k"},
+        auth=("user", "pass"),
+        event_hooks={"request": [seen.append], "response": [seen.append]},
+        mounts={"all://api.test": module.MockTransport(answer)},
+    ) as client:
+        value = RestEndpoint(path="/a", client=client)()
+    assert value == {"url": "http://api.test/v1/a?key=k", "auth": "Basic dXNlcjpwYXNz"}
+    assert isinstance(seen[0], module.Request) and isinstance(seen[1], module.Response)
+
+
+# -- both at once -----------------------------------------------------------------------------------------------------
+
+
+def test_one_store_may_be_filled_through_a_client_of_each() -> None:
+    """Blocking and asynchronous ones: what one fetched, the other reads."""
+    server = MockServer(respond=lambda request: Answer(json={"id": request.url[-1], "name": "Ann"}))
+    store = Store()
+    controllers = [Controller(store, client=server.client(http=name)) for name in NAMES]
+    read = [controller.read(Users.get, id=str(n)) for n, controller in enumerate(controllers)]
+
+    async def run() -> None:
+        for name in NAMES:
+            async with AsyncController(store, client=server.async_client(http=name)) as controller:
+                assert [await controller.read(Users.get, id=str(n)) for n in range(2)] == read
+                assert await controller.read(Users.get, id="7") is store.query(User, ({"id": "7"},))
+
+    asyncio.run(run())
+    assert [controllers[1 - n].read(Users.get, id=str(n)) is user for n, user in enumerate(read)] == [True, True]
+    assert [request.url[-1] for request in server.requests] == ["0", "1", "7"]
+
+
+def test_each_library_s_failures_are_errors_of_this_one() -> None:
+    """With a client of each in one process, nothing of either gets through."""
+    for name in NAMES:
+        server = MockServer(respond=lambda request: ConnectionError("down"))
+        with Controller(client=server.client(http=name)) as controller:
+            with pytest.raises(NetworkError, match="no connection: down") as caught:
+                controller.fetch(Users.get, id="1")
+        assert type(caught.value.__cause__) is MODULES[name].ConnectError
+
+
+# -- where they differ ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.network
+@BOTH
+def test_a_response_tells_how_long_it_took(asynchronous: bool) -> None:
+    """`elapsed`, which httpx2 asks of the stream that was read."""
+    with Server() as server:
+        endpoint = RestEndpoint(url_prefix=server.url, path="/a")
+
+        async def run() -> Any:
+            async with AsyncTransport() as transport:
+                return await transport.send(endpoint.request_url(()), {})
+
+        if asynchronous:
+            response = asyncio.run(run())
+        else:
+            with SyncTransport() as transport:
+                response = transport.send(endpoint.request_url(()), {})
+        assert datetime.timedelta(0) < response.elapsed < datetime.timedelta(seconds=PATIENCE)
+
+
+@pytest.mark.network
+@BOTH
+def test_a_stream_tells_how_long_it_took_once_it_was_read(asynchronous: bool) -> None:
+    """Not before, which is the library's own error."""
+    with Server() as server:
+        endpoint = RestEndpoint(url_prefix=server.url, path="/a", content="stream")
+
+        async def run() -> Any:
+            async with httpx.AsyncClient() as client:
+                async with await endpoint.extend(client=client)() as answer:
+                    with pytest.raises(RuntimeError, match="elapsed"):
+                        _ = answer.response.elapsed
+                    assert await answer.aread() == b"{}"
+            return answer.response
+
+        if asynchronous:
+            response = asyncio.run(run())
+        else:
+            with endpoint() as answer:
+                answer.read()
+            response = answer.response
+        assert response.elapsed > datetime.timedelta(0)
+
+
+def test_secret_urls_are_hidden_in_the_loggers_of_the_library_in_use() -> None:
+    """Those of the other one are left alone. What they show is tested with all kinds of credentials."""
+    code = """
+import logging, sys
+from restencil.http.transport import SyncTransport
+SyncTransport(http=sys.argv[1]).client.close()
+for core in ("httpx", "httpx2", "httpcore", "httpcore2"):
+    print(len(logging.getLogger(core if "x" in core else core + ".http11").filters))
+"""
+    assert program(code, "httpx") == ["1", "0", "1", "0"]
+    assert program(code, "httpx2") == ["0", "1", "0", "1"]
+
+
+@EITHER
+@BOTH
+def test_the_method_query_may_be_declared(name: str, asynchronous: bool) -> None:
+    """A read with a body: after a 302 httpx2 asks with method and body once more, httpx, which knows no QUERY, GETs."""
+
+    def handler(request: Arrived) -> Reply:
+        if request.target == "/from":
+            return Reply(302, headers={"Location": "/to"})
+        return Reply(body=b'["%s", "%s"]' % (request.method.encode(), request.body.hex().encode()))
+
+    with Server(handler) as server:
+        endpoint = RestEndpoint(url_prefix=server.url, path="/from", method="QUERY", side_effect=False)
+        there = endpoint.extend(path="/to")
+        body = {"q": 1}
+
+        async def run() -> Any:
+            async with AsyncController(http=name) as controller:  # type: ignore[arg-type]
+                return await controller.fetch(there, body), await controller.fetch(endpoint, body)
+
+        if asynchronous:
+            direct, redirected = asyncio.run(run())
+        else:
+            with Controller(http=name) as controller:  # type: ignore[arg-type]
+                direct, redirected = controller.fetch(there, body), controller.fetch(endpoint, body)
+        sent = b'{"q":1}'.hex()
+        assert direct == ["QUERY", sent]
+        assert redirected == (["QUERY", sent] if name == "httpx2" else ["GET", ""])
+
+
+@pytest.mark.network
+@BOTH
+def test_a_user_s_client_keeps_its_cookies_after_it_was_used_here(asynchronous: bool) -> None:
+    """The jar of the client stores what the user's own requests bring, and sends it; that of httpx2 is special."""
+
+    def handler(request: Arrived) -> Reply:
+        return Reply(headers={"Set-Cookie": f"from={request.target[1:]}; Path=/"})
+
+    with Server(handler) as server:
+        get = RestEndpoint(url_prefix=server.url, path="/restencil")
+
+        async def run() -> None:
+            async with httpx.AsyncClient(cookies={"mine": "1"}) as client, AsyncController(client=client) as controller:
+                await controller.fetch(get)
+                await client.get(f"{server.url}/first")
+                await client.get(f"{server.url}/second")
+                await controller.fetch(get)
+
+        if asynchronous:
+            asyncio.run(run())
+        else:
+            with httpx.Client(cookies={"mine": "1"}) as client, Controller(client=client) as controller:
+                controller.fetch(get)
+                client.get(f"{server.url}/first")
+                client.get(f"{server.url}/second")
+                controller.fetch(get)
+        told = [sorted(request.headers["cookie"].split("; ")) for request in server.arrived]
+        assert told == [["mine=1"], ["mine=1"], ["from=first", "mine=1"], ["from=restencil", "mine=1"]]
+
+
+@pytest.mark.network
+def test_a_response_is_pickled_with_its_request() -> None:
+    """Its classes are made when the library is first used, and found by name."""
+    asked = Asked(httpx.Response(200, json={"id": "1"}))
+    with SyncTransport(asked.sync) as transport:
+        response = transport.send("http://case.test/users/1", {})
+    again = pickle.loads(pickle.dumps(response))
+    assert (type(again), again.json(), str(again.request.url)) == (type(response), {"id": "1"}, str(response.url))
+    assert type(again.request).__mro__[-2].__module__ == name_in_use()
+
+
+@EITHER
+def test_what_is_made_of_a_library_is_made_once(name: str) -> None:
+    """All clients of one share its classes."""
+    assert library_named(name) is library_of(MODULES[name].Client())
+    assert library_of(MODULES[name].Client()) is library_of(MODULES[name].Response(200))
+
+
+# -- a program over AsyncClient ---------------------------------------------------------------------------------------
+
+
+class Service:
+    """An API with logins, sessions and a redirect to another origin, which streams."""
+
+    def __init__(self) -> None:
+        self.files = Server(self.file)
+        self.api = Server(self.answer)
+        self.valid = "t1"
+
+    def answer(self, request: Arrived) -> Reply:
+        if request.headers.get("access-token") != self.valid:
+            return Reply(401, b'{"detail": "expired"}')
+        match request.method, request.target:
+            case "GET", "/articles/1":
+                return Reply(body=b'{"id": 1, "title": "One"}', headers={"Set-Cookie": "sid=7; Path=/"})
+            case "GET", "/articles/2":
+                return Reply(307, headers={"Location": "/articles/3"})
+            case "GET", "/articles/3":
+                return Reply(body=b'{"id": 2, "title": "%s"}' % request.headers.get("cookie", "").encode())
+            case "GET", "/download":
+                return Reply(302, headers={"Location": f"{self.files.url.replace('127.0.0.1', 'localhost')}/large"})
+            case _:
+                return Reply(404, b'{"detail": "nothing here"}')
+
+    def file(self, request: Arrived) -> Reply:
+        return Reply(body=b"x" * 300_000, headers={"Content-Type": "application/octet-stream"})
+
+    @contextmanager
+    def running(self) -> Generator[None]:
+        with self.files, self.api:
+            yield
+
+
+@asynccontextmanager
+async def program_of(service: Service, client: Any) -> AsyncGenerator[AsyncBlog]:
+    async with client, AsyncBlog(client=client, token=lambda: service.valid, url_prefix=service.api.url) as blog:
+        yield blog
+
+
+@pytest.mark.network
+def test_a_program_over_an_async_client_with_auth_redirects_streams_and_cookies() -> None:
+    """A generated client over `AsyncClient(…)` of either library, against real servers."""
+    service = Service()
+
+    async def run() -> None:
+        client = httpx.AsyncClient(timeout=PATIENCE, headers={"X-Team": "blue"})
+        async with program_of(service, client) as blog:
+            article = await blog.articles.get(id=1)
+            assert (article.title, await blog.articles.get(id=1) is article) == ("One", True)
+            assert (await blog.articles.get(id=2)).title == "sid=7"  # redirected at home, with session and token
+            service.valid = "t2"
+            assert (await blog.articles.get.fetch(id=1)).title == "One"
+            with pytest.raises(NetworkError, match=r"404 Status: nothing here"):
+                await blog.articles.get.fetch(id=9)
+            download: RestEndpoint[..., Any] = RestEndpoint(
+                url_prefix=service.api.url, path="/download", content="stream"
+            )
+            streamed = await blog.fetch(download)
+            async with streamed:
+                size = sum([len(chunk) async for chunk in streamed.aiter_bytes()])
+            assert size == 300_000
+            slow = asyncio.create_task(blog.articles.get.fetch(id=1))
+            slow.cancel()
+            await asyncio.gather(slow, return_exceptions=True)
+            with pytest.raises((NetworkError, AbortError)):
+                await blog.articles.get.fetch(id=404)
+        assert client.is_closed
+
+    with service.running():
+        asyncio.run(run())
+        api, files = service.api.arrived, service.files.arrived
+        assert {request.headers["access-token"] for request in api} == {"t1", "t2"}
+        assert {request.headers["x-team"] for request in api} == {"blue"}
+        assert {request.headers["user-agent"].split("/")[0] for request in api} == {"blog restencil"}
+        assert all(request.headers.get("cookie") == "sid=7" for request in api[1:])
+        # At another origin nothing of it is left.
+        assert [request.target for request in files] == ["/large"]
+        assert {"access-token", "cookie", "x-team"}.isdisjoint(files[0].headers)
+        assert files[0].headers["user-agent"].startswith(f"python-{name_in_use()}/")
