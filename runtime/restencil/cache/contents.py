@@ -190,7 +190,8 @@ class Contents:
             effects.is_told = True
         if effects.change is not None:
             self._write(effects.change)
-            self.overlaps.settled(effects.change, effects.doubtful)
+            if self.overlaps.doubtful or effects.doubtful:
+                self.overlaps.settled(effects.change, effects.doubtful)
             if effects.arrival is not None:
                 self.overlaps.note(effects.arrival)
         elif effects.begun is not None:

@@ -94,7 +94,7 @@ def set_response(lookup: Lookup, action: actions.SetResponse) -> Effects:
                 action.meta,
                 adopts=request.rules.adopts or not is_fetched,
             )
-            known = _known_before(lookup, request, writer, response)
+            known = _known_before(lookup, request, writer, response) if isinstance(schema, Deletion) else UNDEFINED
     except Exception as error:
         failure = _misfit(error, request, response)
         logger.warning("%s", failure, exc_info=failure)
@@ -387,9 +387,7 @@ def _written(schema: Schema, response: Any, request: Request, writer: Normalizat
 
 
 def _known_before(lookup: Lookup, request: Request, writer: Normalization, response: Any) -> Any:
-    """The value of a delete, as long as the entity is known; UNDEFINED where the response was of something else."""
-    if not isinstance(request.rules.schema, Deletion):
-        return UNDEFINED
+    """The value of a delete: the entity as it was known."""
     contents = lookup.contents
     contents.refresh()
     base = contents.base

@@ -335,7 +335,9 @@ class Tables:
 
     def commit(self, change: Change) -> list[str]:
         """Takes a change over, whose dicts may become tables; returns those that are new or have more members."""
-        extended = [cell for cell in change.extended if self.as_answered(cell, self.get(*cell)) is not None]
+        extended: list[Cell] = []
+        if change.extended:
+            extended += (cell for cell in change.extended if self.as_answered(cell, self.get(*cell)) is not None)
         grown = [table for table, written in change.entities.items() if self._commit_table(table, written, change)]
         while change.growing:  # each once, whatever comes between
             table, pk = cell = next(iter(change.growing))

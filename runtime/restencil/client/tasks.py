@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from ..base.lazy import asyncio
 
+if sys.version_info < (3, 12):
+    from .tasks_of_3_11 import start_task_now
+
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop, Task
 
@@ -35,6 +38,4 @@ def start_task(work: Coroutine[Any, Any, None], loop: AbstractEventLoop) -> Task
         task = asyncio.Task(work, loop=loop, eager_start=True)
         return None if task.done() else task
     else:
-        from .tasks_of_3_11 import start_task_now
-
         return start_task_now(work, loop)

@@ -56,6 +56,8 @@ def codings_of(header: str) -> list[str]:
     What is no coding of HTTP (`utf-8`, `identity`, and whatever else servers write) says nothing of the body. Raises
     ValueError, with the reason, for a body that cannot be unpacked within bounds.
     """
+    if not header:
+        return []
     named = [name.strip().lower() for name in header.split(",")]
     for name in named:
         if name in _REFUSED:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from contextvars import ContextVar, Token
+from functools import cache
 from http.cookiejar import CookieJar
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, cast
 
 from .adapter import add_cookies, sets_cookies, take_cookies
 from .library import AnyClient, Library, RawRequest, RawResponse, Url
@@ -27,34 +28,37 @@ _elsewhere: Final[ContextVar[bool]] = ContextVar("restencil_cookies_elsewhere", 
 class _UsersOwn:
     """The policy of the jar of a user's client: stores nothing of responses whose cookies are kept elsewhere.
 
-    For what the user asks through that client without this library, it is the policy that the jar had before.
+    For what the user asks through that client without this library, it is the policy that the jar had before: of its
+    class, with its members.
     """
 
-    def __init__(self, policy: Any) -> None:
-        self.__dict__["_policy"] = policy
-
     def set_ok(self, cookie: Any, request: Any) -> bool:
-        return not _elsewhere.get() and bool(self._policy.set_ok(cookie, request))
-
-    # httpx2 looks at the class of a policy for this one.
-    def domain_return_ok(self, domain: str, request: Any) -> bool:
-        return bool(self._policy.domain_return_ok(domain, request))
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.__dict__["_policy"], name)
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        setattr(self._policy, name, value)
+        return not _elsewhere.get() and bool(cast(Any, super()).set_ok(cookie, request))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _UsersOwn, (self._policy,)
+        kind: Any = type(self).__mro__[2]
+        policy: Any = object.__new__(kind)
+        policy.__dict__ = {**self.__dict__}
+        return _users_own, (policy,)
+
+
+@cache
+def _users_own_kind(kind: Any) -> Any:
+    return type(_UsersOwn.__name__, (_UsersOwn, kind), {})
+
+
+def _users_own(policy: Any) -> _UsersOwn:
+    kind: Any = policy.__class__
+    made: _UsersOwn = object.__new__(_users_own_kind(kind))
+    made.__dict__ = policy.__dict__  # what one of them is told from now on, the other one knows
+    return made
 
 
 def cookies_elsewhere(client: AnyClient) -> Token[bool]:
     """The jar of the client stores nothing from now on, in this thread or task; `cookies_as_before` ends it."""
     jar: Any = client.cookies.jar
-    if type(jar._policy) is not _UsersOwn:  # a jar shows its policy nowhere else
-        jar.set_policy(_UsersOwn(jar._policy))
+    if not isinstance(jar._policy, _UsersOwn):  # a jar shows its policy nowhere else
+        jar.set_policy(_users_own(jar._policy))
     return _elsewhere.set(True)
 
 

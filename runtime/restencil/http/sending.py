@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 import os
 import threading
@@ -234,11 +233,12 @@ class AsyncSender(Sender):
         except self.failures as error:
             raise _disclosed(order, error) from error.__cause__ if isinstance(error, NetworkError) else error
         finally:
-            # A coroutine that was given up is closed in another context, where there is nothing to restore.
-            with contextlib.suppress(ValueError):
+            try:
                 if elsewhere is not None:
                     cookies_as_before(elsewhere)
                 show_url(hidden)
+            except ValueError:
+                pass  # a coroutine that was given up is closed in another context, where there is nothing to restore
 
     async def _answer(
         self, client: AsyncClient, order: Order, request: RawRequest, transport: TracedTransport
