@@ -172,6 +172,35 @@ def test_a_partition_has_clock_scheduler_and_limits_of_the_client() -> None:
                 news.with_options(**GERMAN).articles.get.set_response(article(4, title=5), id=4)
 
 
+AUTHS = [Auth.header("X-Key"), Auth.bearer(), Auth.basic(), Auth.cookie("sid"), Auth.query("api_key")]
+
+
+@pytest.mark.parametrize("auth", AUTHS, ids=lambda auth: auth.kind)
+def test_secrets_of_views_show_nowhere(auth: Auth, caplog: pytest.LogCaptureFixture) -> None:
+    """Not in keys, logs at any level, representations, errors or what explains a read, however a token travels."""
+    caplog.set_level(logging.DEBUG)
+
+    class Keyed(Blog):
+        _api = Api(url_prefix="https://api.blog.example/v1", auth=auth)
+
+    with Server(lambda request: Reply(500)) as server, Keyed(token="ann:own", url_prefix=server.url) as news:
+        shown: list[str] = []
+        for vary in (True, False):
+            view = news.with_options(token="bob:s3cret", headers={"X-Tenant": "s3cret-tenant"}, vary=vary)
+            with pytest.raises(NetworkError) as caught:
+                view.articles.get.fetch(id=1)
+            sent = server.arrived[-1]
+            assert "s3cret" in sent.target + str(sent.headers) or auth.kind == "basic"
+            assert sent.headers["x-tenant"] == "s3cret-tenant"
+            shown += [str(caught.value), repr(caught.value), caught.value.url, repr(view), repr(view.articles.get)]
+            shown += [view.articles.get.key(id=1), view.articles.get.url(id=1), str(view.articles.get.explain(id=1))]
+            shown += [str(view.store.state), str(view.articles.get.state(id=1))]
+        shown += [repr(vars(news)), caplog.text]
+        for _ in range(40):
+            news.with_options(headers={"X-Tenant": f"s3cret {_}"})
+    assert [text for text in [*shown, caplog.text] if "s3cret" in text or "czNjcmV0" in text] == []
+
+
 # -- what others hear -------------------------------------------------------------------------------------------------
 
 
@@ -245,6 +274,17 @@ def test_a_change_through_the_client_is_heard_by_its_partitions(asynchronous: bo
         assert german.articles.get_list.get_response().needs_fetch
         assert not german.articles.get_list.get_response(author="bob").needs_fetch
         assert [entry.title for entry in run(german.articles.get_list.fetch_if_stale())] == ["de A", "de B", "de C"]
+
+
+def test_a_live_read_of_a_partition_follows_changes_elsewhere() -> None:
+    """What turns stale there is fetched anew, as after any change."""
+    shop = Shop()
+    with Server(shop) as server, Blog(token="x", url_prefix=server.url) as news:
+        with news.with_options(**GERMAN).articles.get.live(id=1) as live:
+            assert next(live).title == "de A"
+            news.articles.partial_update(id=1, body={"title": "C"})
+            assert next(live).title == "de C"
+    assert shop.asked == ["de GET /articles/1", "en PATCH /articles/1", "de GET /articles/1"]
 
 
 def test_a_failed_change_is_not_heard() -> None:

@@ -8,18 +8,19 @@ before a core and a store of its own, a *partition*, which all views share that 
 from __future__ import annotations
 
 import functools
+import os
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any, Final, cast
-from weakref import WeakValueDictionary
+from weakref import WeakSet, WeakValueDictionary
 
 from ..base.lazy import logging
 from ..cache.family import Family
 from ..endpoint.bound import AnyBoundEndpoint
 from ..endpoint.calls import CallOptions
 from ..endpoint.typing import Binder
-from .options import NO_OPTIONS, Options, merged
+from .options import NO_OPTIONS, Hidden, Options, merged
 
 if TYPE_CHECKING:
     from ..cache.store import Store
@@ -74,13 +75,19 @@ class Views:
         self._partitions_alive: WeakValueDictionary[Hashable, Core] = WeakValueDictionary()
         self._left: list[Core] = []
         """Partitions that are kept no more, and whose managers have to be stopped once no one has a view of them."""
+        _all_views.add(self)
+
+    def forked(self) -> None:
+        """This is a forked process: whoever was making a view is not here."""
+        self._lock = threading.RLock()
 
     def view(self, base: Options, headers: Any, query: Any, timeout: Any, retries: Any, token: Any, vary: Any) -> Any:
         """The view with these options over those of another; the client itself where nothing is told."""
         asked: Any = None
+        secret = None if token is None else Hidden(token)
         if query is None:  # values that are equal, as 1 and True are, may not be the same in a URL
             try:
-                asked = base, headers and (*headers.items(),), timeout, retries, token, vary
+                asked = base, headers and (*headers.items(),), timeout, retries, secret, vary
                 key = self._asked[asked]
                 found = self._latest[key]
                 self._latest.move_to_end(key)
@@ -177,7 +184,7 @@ class Views:
         return self._core.transport_with(options.token, own_cookies=True)
 
     def _drop(self, core: Core) -> None:
-        for key in [key for key, view in self._latest.items() if view._core is core]:
+        for key in [key for key, view in list(self._latest.items()) if view._core is core]:
             del self._latest[key]
         family = _family(self._core.store)
         names = core.home._options.names or ("token",)
@@ -246,6 +253,18 @@ def _debug(text: str, *args: object) -> None:
     logger = logging.getLogger("restencil.store")
     if logger.isEnabledFor(logging.DEBUG):
         logger.debug(text, *args)
+
+
+_all_views: Final[WeakSet[Views]] = WeakSet()
+
+
+def _after_fork() -> None:
+    for views in list(_all_views):
+        views.forked()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 # --- the class of views ----------------------------------------------------------------------------------------------
