@@ -507,3 +507,10 @@ def test_returns_that_does_not_decode(life: Any) -> None:
             yield token, {}
 
     life(program, httpx.Response(200, json="no uuid"))
+
+
+def test_what_is_added_to_a_list_is_told_by_the_body_whatever_the_list_is_asked_by() -> None:
+    """A list that is asked for by POST changes nothing of what an empty answer to its `push` means."""
+    asked: Any = Notes.get_list.extend(method="POST", path="/notes/search")
+    assert (asked.empty, asked.push.empty, Notes.get_list.push.empty) == ("none", "merge", "merge")
+    assert asked.extend(empty="error").push.empty == "error"

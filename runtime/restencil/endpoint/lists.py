@@ -33,8 +33,6 @@ class Listing(Protocol):
     def signatures(self) -> Mapping[str, Any] | None: ...
     @property
     def strict(self) -> bool | None: ...
-    @property
-    def empty(self) -> str | None: ...
     def key(self, /, *args: Any, **kwargs: Any) -> str: ...
     def extend(self, **options: Any) -> Any: ...
 
@@ -59,7 +57,9 @@ def changer(listing: Listing, member: str, derived: dict[str, Any]) -> Any:
             options["path"] = listing.item_path or listing.path
         else:
             options["optimistic_payload"] = "entries" if member == "assign" else "merged"
-            if listing.strict and listing.empty is None and member != "assign":
+            # A list that is asked for by POST has an `empty`, which nobody need have given.
+            said = listing.__dict__["_options"].get("empty") or getattr(type(listing), "empty", None)
+            if listing.strict and said is None and member != "assign":
                 options["empty"] = "merge"
         options.update(_options(listing, member))
         found = listing.extend(**options)
