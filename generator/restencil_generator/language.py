@@ -720,7 +720,8 @@ ROWS: Final = (
     Row(_ALL, "errors", Errors(), "What bodies of errors are: `data` of the error that a call raises.",
         others=("exceptions",)),
     Row("error_choice", "one_of", Texts(least=2, noun="object"),
-        "The objects that it may be: the first one counts that has all its constants, else all its fields.",
+        "The objects that it may be: the first whose constants it has, else the first all of whose fields without `?` "
+        "it has.",
         required=True),
     Row("endpoint", "process", Code(), "Makes the value of an answer."),
     Row("endpoint", "update", Code(), "Changes other cached answers after success."),

@@ -66,6 +66,13 @@ def fields(draw: st.DrawFn, *, entities: bool = True, least: int = 0) -> dict[st
     return found
 
 
+errors = st.dictionaries(
+    st.sampled_from(["400", "404", "409", "500", "599", "4XX", "5XX", "default"]),
+    st.sampled_from([None, "any", "Point", "Line", {"one_of": ["Line", "Point"]}]),
+    max_size=4,
+)
+
+
 @st.composite
 def specs(draw: st.DrawFn) -> dict[str, Any]:
     """A spec as data: enums, objects, entities that refer to each other, resources with endpoints of many kinds."""
@@ -104,7 +111,8 @@ def specs(draw: st.DrawFn) -> dict[str, Any]:
             "error_policy": draw(st.sampled_from(["soft", "soft_on_server_error"])),
         },
         "enums": {"Colour": ["red", "green"], "Size": {"small": 1, "large": 20}},
-        "objects": {"Point": {"x": "integer", "y": {"type": "number", "default": 1}}},
+        "errors": draw(errors),
+        "objects": {"Point": {"x": "integer", "y": {"type": "number", "default": 1}}, "Line": {"end": "Point"}},
         "entities": entities,
         "resources": {
             "alphas": resource,
@@ -144,6 +152,8 @@ def _endpoint(draw: st.DrawFn, number: int) -> dict[str, Any]:
     )
     if draw(st.booleans()):
         found["description"] = draw(hostile)
+    if draw(st.booleans()):
+        found["errors"] = draw(errors)
     if draw(st.integers(0, 4)) == 0:
         found["deprecated"] = draw(hostile) or True
     return found

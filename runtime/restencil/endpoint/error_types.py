@@ -45,16 +45,16 @@ class ErrorTypes:
         given = next((types[key] for key in (text, f"{text[0]}XX", DEFAULT.upper()) if key in types), Any)
         if given is Any or given is None:
             return data
-        from ..schema.validation import fits
+        if not is_mapping(data):
+            return None
+        from ..schema.validation import one_of
 
-        for named in _each(given):
-            kind: type[Record] = named.raw if isinstance(named, Lazy) else named
-            if is_mapping(data) and fits(kind, data):
-                try:
-                    return kind.from_js(data)
-                except ProcessingError:
-                    continue
-        return None
+        kinds: list[type[Record]] = [named.raw if isinstance(named, Lazy) else named for named in _each(given)]
+        kind = one_of(kinds, data)
+        try:
+            return None if kind is None else kind.from_js(data)
+        except ProcessingError:
+            return None
 
 
 def _each(given: Any) -> tuple[Any, ...]:

@@ -67,6 +67,34 @@ def validate(schema: Schema, response: Any, mode: str, request: Asked) -> None:
             logger.warning("%s: the answer does not fit what is declared: %s", request.asked, misfit)
 
 
+def one_of(kinds: Sequence[type[Record]], record: Mapping[str, Any]) -> type[Record] | None:
+    """Which of some classes a record in wire form is of; None where it fits none of them.
+
+    Of several it is the first whose constants it has, else the first all of whose fields it has that may not be None.
+    """
+    fitting = [kind for kind in kinds if fits(kind, record)]
+    if len(kinds) == 1:
+        return next(iter(fitting), None)
+    marked = (kind for kind in fitting if (marks := _names(kind, constant=True)) and marks <= record.keys())
+    whole = (kind for kind in fitting if _names(kind, constant=False) <= record.keys())
+    return next(marked, None) or next(whole, None)
+
+
+def _names(kind: type[Record], *, constant: bool) -> set[str]:
+    """The names in JSON of the fields that have one value alone, or of all that may not be None."""
+    model = kind.__model__
+    found = (
+        name
+        for name, declared in model.fields.items()
+        if (_is_constant(model.kinds.get(name)) if constant else declared.required or declared.default is not None)
+    )
+    return {model.to_json.get(name, name) for name in found}
+
+
+def _is_constant(kind: Any) -> bool:
+    return typing.get_origin(kind) is typing.Literal and len(typing.get_args(kind)) == 1
+
+
 def fits(kind: type[Record], record: Mapping[str, Any]) -> bool:
     """Whether a record in wire form is one of this class: with all that it requires, and nothing of another kind."""
     model = kind.__model__

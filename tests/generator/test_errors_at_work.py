@@ -1,0 +1,181 @@
+"""Error classes of a generated package at work, against the mock server: what is raised, and what its `data` is."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import decimal
+import pickle
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, assert_type
+
+import httpx
+import pytest
+from tests.patience import PATIENCE
+
+import market
+import restencil
+from restencil_generator.errors import BASE, CLASSES
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    """Where the mock server of the market listens; its endpoints fail as these tests want it."""
+    command = [sys.executable, "-m", "restencil_generator", "mock", "specs/market.yaml", "--port", "0"]
+    command += ["--fail", "GET /sellers/:id=404", "--fail", "GET /sellers=503", "--fail", "POST /offers/:id/buy=409"]
+    command += ["--fail", "DELETE /offers/:id=418"]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as served:
+        assert served.stdout is not None
+        yield served.stdout.readline().strip()
+        served.terminate()
+        served.communicate(timeout=PATIENCE)
+
+
+def test_the_table_of_classes_is_that_of_the_runtime() -> None:
+    """Every class for errors by status has one of its name in the package, and is its base."""
+
+    def below(kind: type[Any]) -> set[str]:
+        return {kind.__name__}.union(*(below(child) for child in kind.__subclasses__() if child.__module__ == home))
+
+    home = restencil.StatusError.__module__
+    assert below(restencil.StatusError) == {BASE, *CLASSES}
+    for name in (BASE, *CLASSES):
+        assert issubclass(getattr(market, name), getattr(restencil, name))
+        assert issubclass(getattr(market, name), market.StatusError)
+
+
+def test_a_call_raises_the_class_of_the_package_with_its_data(address: str) -> None:
+    """A record that is not there: the body is the declared object, and the message tells its first text."""
+    with market.Market(url_prefix=address) as client:
+        with pytest.raises(market.NotFoundError) as caught:
+            client.offers.get(id=4711)
+    error = caught.value
+    assert isinstance(error.data, market.Missing)
+    assert error.data.what
+    assert isinstance(error, restencil.NotFoundError)
+    assert error.status == 404
+    for copied in (pickle.loads(pickle.dumps(error)), copy.copy(error)):
+        assert type(copied) is market.NotFoundError
+        assert copied.data == error.data
+
+
+def test_the_data_of_a_class_has_the_declared_types() -> None:
+    """Both checkers find them: the union over all endpoints, and nothing where any of them takes any JSON."""
+
+    def told(
+        missing: market.NotFoundError,
+        conflict: market.ConflictError,
+        limited: market.RateLimitError,
+        down: market.ServerError,
+    ) -> None:
+        assert_type(missing.data, market.Missing | market.Problem | None)
+        assert_type(conflict.data, market.OutOfStock | market.PriceChanged | market.Problem | None)
+        assert_type(limited.data, market.Problem | None)
+        assert_type(down.data, Any)
+
+    assert callable(told)
+
+
+def test_a_coroutine_raises_the_same(address: str) -> None:
+    """With asyncio, class and data are the same; `except*` finds them in a group."""
+    found: list[object] = []
+
+    async def ask() -> None:
+        async with market.AsyncMarket(url_prefix=address) as client:
+            try:
+                async with asyncio.TaskGroup() as group:
+                    group.create_task(client.offers.get(id=4711))
+                    group.create_task(client.offers.get(id=4711))
+            except* market.NotFoundError as errors:
+                found.extend(error.data for error in errors.exceptions if isinstance(error, market.NotFoundError))
+
+    asyncio.run(ask())
+    assert [type(data) for data in found] == [market.Missing, market.Missing]
+
+
+def test_the_nearest_level_gives_the_shape(address: str) -> None:
+    """What a resource says of a status comes before what the spec says; any JSON is as it came."""
+    with market.Market(url_prefix=address) as client:
+        with pytest.raises(market.NotFoundError) as missing:
+            client.sellers.get(id=1)
+        assert isinstance(missing.value.data, market.Problem)
+        with pytest.raises(market.ServerError) as down:
+            client.sellers.get_list()
+        assert (down.value.status, down.value.data["error"]) == (503, "service_unavailable")
+        with pytest.raises(market.ConflictError) as conflict:
+            client.offers.buy(id=1, body={"quantity": 1, "price": decimal.Decimal("1.50")})
+        assert isinstance(conflict.value.data, market.OutOfStock)
+        with pytest.raises(market.StatusError) as other:
+            client.offers.delete(id=1)
+        assert type(other.value) is market.StatusError
+        assert isinstance(other.value.data, market.Problem)
+
+
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        ({"kind": "price_changed", "title": "dearer", "price": "2.50"}, "PriceChanged"),
+        ({"kind": "out_of_stock", "title": "gone", "left": 0}, "OutOfStock"),
+        ({"kind": "out_of_stock"}, "OutOfStock"),
+        ({"title": "gone", "left": 0}, None),
+        ({"kind": "stolen", "title": "gone", "left": 0}, None),
+        ({"title": "gone"}, None),
+        ({"title": "gone", "left": "none"}, None),
+        ([], None),
+        ("<html>", None),
+    ],
+)
+def test_one_of_several_objects_is_told_by_what_is_in_it(body: Any, kind: str | None) -> None:
+    """By its constants, else by the fields that it must have; what fits none of them gives None and the same class."""
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        return httpx.Response(409, text=body) if isinstance(body, str) else httpx.Response(409, json=body)
+
+    with httpx.Client(transport=httpx.MockTransport(answer)) as http, market.Market(client=http) as client:
+        with pytest.raises(market.ConflictError) as caught:
+            client.offers.buy(id=1, body={"quantity": 1, "price": decimal.Decimal(1)})
+    assert (None if caught.value.data is None else type(caught.value.data).__name__) == kind
+
+
+def test_the_classes_are_imported_at_the_first_error_only(address: str) -> None:
+    """A program that meets no error does not load them."""
+    program = f"""
+import sys, market
+with market.Market(url_prefix={address!r}) as client:
+    client.offers.get_list()
+    assert "market._errors" not in sys.modules
+    try:
+        client.offers.get(id=4711)
+    except market.NotFoundError as error:
+        print(type(error.data).__name__)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env={"PYTHONPATH": ":".join(str(ROOT / folder) for folder in ("runtime", "tests/golden")), "PATH": ""},
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+    assert (done.stdout, done.stderr) == ("Missing\n", "")
+
+
+def test_an_entity_is_sent_as_its_key() -> None:
+    """Where the spec says `send: pk`, a body holds the key of an entity; also of one that was read."""
+    sent: list[bytes] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        sent.append(request.content)
+        offer = {"id": 1, "name": "a", "price": "1", "seller": {"id": 7, "name": "ada"}}
+        return httpx.Response(200, json=offer)
+
+    with httpx.Client(transport=httpx.MockTransport(answer)) as http, market.Market(client=http) as client:
+        offer = client.offers.get(id=1)
+        client.offers.partial_update(id=1, body={"seller": offer.seller})
+        client.offers.partial_update(id=1, body={"seller": 8})
+    assert sent[1:] == [b'{"seller":7}', b'{"seller":8}']
