@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import os
+import re
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -59,3 +61,45 @@ def one_certificate() -> Iterator[None]:
         os.environ.pop("SSL_CERT_FILE", None)
     else:
         os.environ["SSL_CERT_FILE"] = before
+
+
+SECRETS = re.compile("s3 ?cret|canary")
+"""What the credentials of tests are made of."""
+
+LOGGERS = ("restencil", "httpx", "httpcore", "httpx2", "httpcore2")
+
+
+class _Search(logging.Handler):
+    """Keeps those records in which a secret is."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.DEBUG)
+        self.found: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        text = f"{record.name}: {record.getMessage()} {record.args!r} {record.exc_info and record.exc_info[1]!r}"
+        if SECRETS.search(text):
+            self.found.append(text[:2000])
+
+
+@pytest.fixture(autouse=True)
+def no_secret_is_logged(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Whatever a test of the network is about: all that was logged meanwhile, at DEBUG, is searched for credentials.
+
+    A test that looks at the log itself sets the levels.
+    """
+    if request.node.get_closest_marker("network") is None:
+        yield
+        return
+    search = _Search()
+    loggers = [logging.getLogger(name) for name in LOGGERS]
+    levels = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.addHandler(search)
+        if "caplog" not in request.fixturenames:
+            logger.setLevel(logging.DEBUG)
+    yield
+    for logger, level in zip(loggers, levels, strict=True):
+        logger.removeHandler(search)
+        logger.setLevel(level)
+    assert search.found == []

@@ -319,7 +319,9 @@ def test_a_processing_error_is_recorded_and_raised(desk: Desk, caplog: pytest.Lo
     assert (error.status, error.response) == (400, {"title": "x"})
     assert isinstance(error.__cause__, ProcessingError)
     assert str(error).startswith("GET /articles/1: the response does not fit its schema (Entity of Article): ")
-    assert caplog.messages == [str(error)]
+    assert caplog.messages == [
+        "GET /articles/1: the response cannot be stored (ProcessingError); what is raised says why"
+    ]
     after = desk.store.state
     assert (after["entities"], after["endpoints"]) == (before["entities"], before["endpoints"])
     reading = desk.read(endpoint, ONE)

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from ..base.logs import STORE, debug
 from ..base.values import INVALID, UNDEFINED
 from .aside import Asides
 from .hooks import hook_marker
@@ -209,6 +210,7 @@ class Contents:
     def _start_over(self) -> None:
         moment = self.clock()
         self.retention.reset()
+        debug(STORE, "reset: all that was stored is gone")
         self.overlaps.clear()
         self.asides.clear()  # snapshots taken before keep the tables of before
         self._hold_nothing()
@@ -278,6 +280,8 @@ class Contents:
             base.results.pop(key, None)
             base.key_metas.pop(key, None)
         self.retention.removed(gone, keys, base)
+        if gone or keys:
+            debug(STORE, "%d entities and %d results let go of", len(gone), len(keys))
         memo.drop_cells(gone)
         for table in tables:
             memo.drop_table(table)

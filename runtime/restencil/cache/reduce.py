@@ -97,7 +97,9 @@ def set_response(lookup: Lookup, action: actions.SetResponse) -> Effects:
             known = _known_before(lookup, request, writer, response) if isinstance(schema, Deletion) else UNDEFINED
     except Exception as error:
         failure = _misfit(error, request, response)
-        logger.warning("%s", failure, exc_info=failure)
+        # Its text shows a piece of the response: that is for who asked, and not for a log.
+        kind = type(error).__name__
+        logger.warning("%s: the response cannot be stored (%s); what is raised says why", request.asked, kind)
         failure.__cause__ = error
         effects.failure = failure
         if is_current:
@@ -178,7 +180,7 @@ def set_value(lookup: Lookup, action: actions.Set) -> Effects:
             writer = CompiledNormalization(contents.base, args, action.meta, where=" (set)")
             writer.write(schema, _fitting(schema, copy_in(value)))
     except Exception as error:
-        logger.exception("set(%s) failed; the store is unchanged", schema.title)
+        logger.error("set(%s) failed; the store is unchanged", schema.title)
         if computing or isinstance(error, ProcessingError):
             raise
         raise ProcessingError(f"set({schema.title}): the value does not fit its schema: {error!r}") from error

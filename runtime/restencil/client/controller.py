@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, ParamSpec, Self, TypeAlias, TypeVar, overload
 
+from ..base.logs import read_environment
 from ..cache.actions import (
     ExpireAll,
     Invalidate,
@@ -70,6 +71,7 @@ class AnyController:
     _view_type: ClassVar[Any] = None
 
     def __init__(self, core: Core) -> None:
+        read_environment()
         self._core = core
         self.store = core.store
         self.managers: tuple[Manager, ...] = core.managers

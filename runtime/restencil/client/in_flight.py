@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ..base.lazy import asyncio, logger
+from ..base.logs import reason_of
 from .promise import Promise
 
 if TYPE_CHECKING:
@@ -139,7 +140,7 @@ class InFlight(Promise[Any]):
     def fail(self, error: Exception) -> None:
         """The request has failed; where nobody waited for it, the log is told."""
         if self.detached:
-            logger.warning("background fetch of %s failed: %s", self.identity[0], error)
+            logger.warning("background fetch of %s failed: %s", self.identity[0], reason_of(error))
         self.settle(error=error)
 
     def task_ended(self, task: Task[None]) -> None:

@@ -11,6 +11,7 @@ from ..base.bodies import BodyStart, say_not_repeated
 from ..base.durations import milliseconds
 from ..base.errors import AbortError, NetworkError, ResetError, RestencilError
 from ..base.lazy import asyncio, logger, logging, uuid
+from ..base.logs import RETRY
 from ..base.steps import drive, drive_async, in_use
 from ..cache.actions import Fetch, Meta, Reset, SetError, SetResponse
 from ..http.cancellation import cancellable
@@ -336,7 +337,9 @@ class NetworkManager(Manager):
                 if delay is None or not in_flight.is_wanted() or not _rewound(start, error):
                     raise
                 attempt += 1
-                logger.info("%s: %s, retry %d in %d ms", in_flight.identity[0], type(error).__name__, attempt, delay)
+                logging.getLogger(RETRY).info(
+                    "%s: %s, retry %d in %d ms", in_flight.identity[0], type(error).__name__, attempt, delay
+                )
             yield Pause(store.scheduler, delay, endpoint.signal)
             if not in_flight.is_wanted():
                 return _SETTLED

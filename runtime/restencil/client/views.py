@@ -15,7 +15,7 @@ from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any, Final, cast
 from weakref import WeakSet, WeakValueDictionary
 
-from ..base.lazy import logging
+from ..base.logs import STORE, debug
 from ..cache.family import Family
 from ..endpoint.bound import AnyBoundEndpoint
 from ..endpoint.calls import CallOptions
@@ -171,7 +171,7 @@ class Views:
         core.credential = options.credential
         if first.opened:
             core.open(home)
-        _debug("partition made for %s", options)
+        debug(STORE, "partition made for %s", options)
         return core
 
     def _account(self, options: Options) -> Any:
@@ -188,7 +188,7 @@ class Views:
             del self._latest[key]
         family = _family(self._core.store)
         names = core.home._options.names or ("token",)
-        _debug("partition dropped: %s", ", ".join(names))
+        debug(STORE, "partition dropped: %s", ", ".join(names))
         family.hint(
             "drop",
             names,
@@ -247,12 +247,6 @@ def _rebind(client: Any, view: Any) -> None:
                 view.__dict__[name] = cast(Any, value).__class__(view)
         elif isinstance(value, AnyBoundEndpoint) and cast(Any, value).controller is client:
             view.__dict__[name] = view.bind(cast(Any, value).endpoint)
-
-
-def _debug(text: str, *args: object) -> None:
-    logger = logging.getLogger("restencil.store")
-    if logger.isEnabledFor(logging.DEBUG):
-        logger.debug(text, *args)
 
 
 _all_views: Final[WeakSet[Views]] = WeakSet()

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from .order import Order
 
 log: Final = logging.getLogger("restencil.transport")
+_SENT: Final = "%s %s: %d after %d ms, sent with %s"
 
 
 def _first_request(client: AnyClient, order: Order) -> RawRequest:
@@ -73,7 +74,7 @@ def _is_settled(response: RawResponse, order: Order) -> bool:
     keep_cookies(order, response)
     if log.isEnabledFor(logging.DEBUG):
         method, headers = order.init.get("method"), redacted(response.request.headers)
-        log.debug("%s %s: %d, sent with %s", method, order.public, response.status_code, headers)
+        log.debug(_SENT, method, order.public, response.status_code, order.elapsed, headers)
     return 200 <= response.status_code < 300 and not order.stream
 
 

@@ -1,0 +1,213 @@
+"""What the loggers say, what they never say, and how `RESTENCIL_LOG` shows it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.patience import PATIENCE, eventually
+from tests.runtime.servers import Arrived, Reply, Server
+
+from restencil import Api, AsyncController, Auth, Controller, Entity, RestEndpoint, Retries, Store
+
+GOLDEN = Path(__file__).resolve().parents[1] / "golden"
+
+
+class Article(Entity):
+    id: int = 0
+    title: str = ""
+
+
+GET: Any = RestEndpoint(path="/articles/:id", url_prefix="https://news.test", schema=Article)
+
+
+class News(Controller):
+    _api = Api("https://news.test", Auth.header("X-Api-Key"))
+
+
+class PlainNews(Controller):
+    _api = Api("https://news.test")
+
+
+class AsyncNews(AsyncController):
+    _api = Api("https://news.test", Auth.header("X-Api-Key"))
+
+
+def said(caplog: pytest.LogCaptureFixture, logger: str) -> list[str]:
+    return [record.getMessage() for record in caplog.records if record.name == logger]
+
+
+@pytest.mark.network
+@pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
+def test_a_request_is_told_with_status_time_and_headers(asynchronous: bool, caplog: pytest.LogCaptureFixture) -> None:
+    """Method, URL, status, milliseconds; of headers all names, and the values of those known to be harmless."""
+    caplog.set_level(logging.DEBUG, "restencil")
+    endpoint = GET.extend(request_init={"headers": {"X-Mine": "s3cret too", "Accept-Language": "de"}})
+
+    async def ask(url: str) -> None:
+        async with AsyncNews(token="s3cret", url_prefix=url) as client:
+            await client.fetch(endpoint, id=1)
+
+    with Server(lambda request: Reply(200, b'{"id": 1, "title": "of the answer"}')) as server:
+        if asynchronous:
+            asyncio.run(ask(server.url))
+        else:
+            with News(token="s3cret", url_prefix=server.url) as client:
+                client.fetch(endpoint, id=1)
+        (line,) = said(caplog, "restencil.transport")
+        assert line.startswith(f"GET {server.url}/articles/1: 200 after ")
+    assert " ms, sent with {" in line
+    lowered = line.lower()
+    assert "'x-mine': '[redacted]'" in lowered
+    assert "'x-api-key': '[redacted]'" in lowered
+    assert "'accept-language': 'de'" in lowered
+    assert "s3cret" not in caplog.text
+    assert "of the answer" not in caplog.text
+
+
+@pytest.mark.network
+def test_a_retry_is_told_at_info(caplog: pytest.LogCaptureFixture) -> None:
+    """Key, class of the error, attempt, delay."""
+    caplog.set_level(logging.INFO, "restencil")
+    replies = [Reply(503, b'{"detail": "of the body"}'), Reply(200, b'{"id": 1}')]
+
+    once = Retries(1, base_delay=1, jitter=0)
+
+    def answer(request: Arrived) -> Reply:
+        return replies.pop(0)
+
+    with (
+        Server(answer) as server,
+        PlainNews(url_prefix=server.url, retries=once) as client,
+    ):
+        client.fetch(GET, id=1)
+    (line,) = said(caplog, "restencil.retry")
+    assert line.startswith("GET https://news.test/articles/1: ")
+    assert line.endswith("Error, retry 1 in 1 ms")
+    assert "of the body" not in caplog.text
+
+
+def test_the_store_tells_what_goes(caplog: pytest.LogCaptureFixture) -> None:
+    """Resets, and what a bounded store lets go of, by their numbers alone."""
+    caplog.set_level(logging.DEBUG, "restencil")
+    store = Store(max_entities=1)
+    with Controller(store) as controller:
+        for number in range(3):
+            controller.set(Article, {"id": number, "title": "of a record"}, id=number)
+        controller.reset_entire_store()
+    lines = said(caplog, "restencil.store")
+    assert "1 entities and 0 results let go of" in lines
+    assert lines[-1] == "reset: all that was stored is gone"
+    assert "of a record" not in caplog.text
+
+
+def test_partitions_are_told(caplog: pytest.LogCaptureFixture) -> None:
+    """When one is made: by the names of headers, never by their values."""
+    caplog.set_level(logging.DEBUG, "restencil")
+    with Controller() as controller:
+        controller.with_options(headers={"X-Tenant": "s3cret"})
+    assert [line for line in said(caplog, "restencil.store") if line.startswith("partition made")]
+    assert "s3cret" not in caplog.text
+
+
+@pytest.mark.network
+def test_a_background_failure_says_nothing_of_the_answer(caplog: pytest.LogCaptureFixture) -> None:
+    """Its class and status; what the server wrote may be data."""
+    replies = [Reply(200, b'{"id": 1}'), Reply(500, b'{"detail": "of the body"}')]
+
+    with Server(lambda request: replies.pop(0)) as server, PlainNews(url_prefix=server.url) as controller:
+        controller.read(GET, id=1)
+        controller.expire(GET, id=1)
+        controller.read(GET, id=1)
+        eventually(lambda: "background fetch" in caplog.text)
+    assert "background fetch of GET https://news.test/articles/1 failed: " in caplog.text
+    assert "with status 500" in caplog.text
+    assert "of the body" not in caplog.text
+
+
+# --- RESTENCIL_LOG ---------------------------------------------------------------------------------------------------
+
+CODE = """
+import logging
+{before}
+from restencil import Controller
+with Controller(): pass
+with Controller() as client:
+    client.reset_entire_store()
+logger = logging.getLogger("restencil")
+handlers = [type(one).__name__ for one in logger.handlers]
+print(logger.level, handlers.count("StreamHandler"), logging.getLogger("httpx").level)
+"""
+
+
+def run(value: str | None, before: str = "", code: str = CODE) -> tuple[str, str]:
+    """What a program writes to standard output and to standard error."""
+    environment = {name: text for name, text in os.environ.items() if name != "RESTENCIL_LOG"}
+    if value is not None:
+        environment["RESTENCIL_LOG"] = value
+    done = subprocess.run(
+        [sys.executable, "-c", code.format(before=before)],
+        cwd=GOLDEN,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=True,
+    )
+    return done.stdout.strip(), done.stderr.strip()
+
+
+@pytest.mark.parametrize(("value", "level"), [("debug", 10), ("info", 20), ("warning", 30), (" DEBUG ", 10)])
+def test_the_variable_is_the_level_and_shows_it_on_standard_error(value: str, level: int) -> None:
+    """One handler, however many clients are made; the loggers of the HTTP library are left alone."""
+    out, err = run(value)
+    assert out == f"{level} 1 0"
+    assert ("restencil.store DEBUG: reset: all that was stored is gone" in err) is (level == 10)
+    assert err.count("\n") == 0
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "logging.basicConfig()",
+        "logging.getLogger('restencil').addHandler(logging.FileHandler(__import__('os').devnull))",
+    ],
+    ids=["root", "its own"],
+)
+def test_the_handlers_of_the_program_are_enough(before: str) -> None:
+    """Where the logger or the root has a handler, none is added: nothing is said twice."""
+    out, err = run("debug", before)
+    assert out == "10 0 0"
+    assert err.count("all that was stored is gone") == ("basicConfig" in before)
+
+
+@pytest.mark.parametrize("value", ["verbose", "10", "true"])
+def test_another_value_is_one_line_with_the_three_words(value: str) -> None:
+    """And changes nothing."""
+    out, err = run(value)
+    assert out == "0 0 0"
+    assert err == f"restencil: RESTENCIL_LOG is {value!r}; it may be debug, info, warning"
+
+
+@pytest.mark.parametrize("value", [None, ""])
+def test_without_the_variable_nothing_is_shown_or_imported(value: str | None) -> None:
+    """A client that is made does not even import the logging module."""
+    assert run(value) == ("0 0 0", "")
+    code = "import sys; from restencil import Controller\nController().close()\nprint('logging' in sys.modules)"
+    assert run(value, code=code) == ("False", "")
+
+
+def test_the_list_of_shown_headers_is_an_allow_list() -> None:
+    """A header that nobody has heard of is not shown."""
+    from restencil.http.redaction import redacted
+
+    assert redacted({"X-Unheard-Of": "v", "Content-Type": "text/plain"}) == {
+        "X-Unheard-Of": "[redacted]",
+        "Content-Type": "text/plain",
+    }
