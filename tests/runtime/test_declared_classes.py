@@ -329,6 +329,37 @@ def test_a_value_that_does_not_fit_is_an_error(name: str) -> None:
         stored(KINDS[name].article, {**record(1), "createdAt": "soon"})
 
 
+@pytest.mark.parametrize("count", [3, 40])
+def test_a_list_with_a_value_that_does_not_fit_raises_until_another_comes(kind: Pair, count: int) -> None:
+    """Each reader hears of it, without further requests; other reads go on, and a better answer ends it."""
+    articles = Articles(count)
+    articles.records[2]["createdAt"] = "soon"
+    with Server(articles) as running, Controller() as controller:
+        resource = resource_of(kind.article, running.url)
+        for _ in range(3):
+            with pytest.raises(ProcessingError, match=r"Article '?2'?"):
+                controller.read(resource.get_list)
+        asked = len(running.arrived)
+        with pytest.raises(ProcessingError, match=r"Article '?2'?"):
+            controller.read(resource.get_list)
+        assert len(running.arrived) == asked
+        assert controller.read(resource.get, id=1) == expected(kind, 1)
+        controller.set(kind.article, record(2), id=2)
+        assert controller.read(resource.get_list)[1] == expected(kind, 2)
+
+    async def run() -> None:
+        articles.records[2]["createdAt"] = "soon"
+        with Server(articles) as running:
+            async with AsyncController() as controller:
+                resource = resource_of(kind.article, running.url)
+                with pytest.raises(ProcessingError, match=r"Article '?2'?"):
+                    await controller.read(resource.get_list)
+                controller.set(kind.article, record(2), id=2)
+                assert (await controller.read(resource.get_list))[1] == expected(kind, 2)
+
+    asyncio.run(run())
+
+
 def test_validators_of_the_class_run_once_for_each_changed_record() -> None:
     """And not on write."""
     built: list[int] = []
