@@ -14,8 +14,10 @@ from ..base.values import UNDEFINED, kind_of
 
 
 def is_foreign(value: Any) -> bool:
-    """Whether a value is an instance of one of the kinds."""
+    """Whether a value is an instance of one of the kinds, and no stream: some libraries write theirs with attrs."""
     kind: Any = kind_of(value)
+    if any(callable(getattr(kind, name, None)) for name in ("read", "__next__", "__aiter__")):
+        return False
     return (
         hasattr(kind, "__dataclass_fields__")
         or hasattr(kind, "__attrs_attrs__")
@@ -36,6 +38,8 @@ def members_of(value: Any, encode: Callable[[Any], Any], mode: str = "json") -> 
     under the names that it is encoded with. `encode` converts what msgspec does not know.
     """
     kind: Any = kind_of(value)
+    if not is_foreign(value):
+        return UNDEFINED
     if hasattr(kind, "__dataclass_fields__"):
         return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
     if hasattr(kind, "__attrs_attrs__"):
@@ -43,7 +47,5 @@ def members_of(value: Any, encode: Callable[[Any], Any], mode: str = "json") -> 
         return {getattr(field, "alias", None) or field.name: getattr(value, field.name) for field in fields}
     if is_pydantic(kind):
         return value.model_dump(mode=mode, by_alias=True, exclude_unset=True)
-    if hasattr(kind, "__struct_encode_fields__"):
-        kept = (bytes, datetime.datetime)
-        return sys.modules["msgspec"].to_builtins(value, builtin_types=kept, enc_hook=encode)
-    return UNDEFINED
+    kept = (bytes, datetime.datetime)
+    return sys.modules["msgspec"].to_builtins(value, builtin_types=kept, enc_hook=encode)
