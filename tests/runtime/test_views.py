@@ -461,6 +461,32 @@ def test_what_cannot_be_told_is_refused_at_once(options: dict[str, Any], error: 
         assert S3CRET not in str(caught.value)
 
 
+def test_what_a_client_has_by_itself_is_no_option() -> None:
+    """Another HTTP client or place is another client, and options are no keywords of calls."""
+    news: Any = Blog()
+    for name in ("client", "url_prefix", "base_url", "store"):
+        with pytest.raises(TypeError, match=f"unexpected keyword argument '{name}'"):
+            news.with_options(**{name: S3CRET})
+    with pytest.raises(TypeError, match="endpoint 'Article.get' has no keyword 'timeout'"):
+        news.articles.get(id=1, timeout=5)
+
+
+def test_attributes_of_a_client_keep_their_names_in_views() -> None:
+    """Whatever a user's class calls its own, its views have it too."""
+
+    class Named(Controller):
+        def __init__(self) -> None:
+            super().__init__()
+            self._views = self._options = self._told = self._forms = self._bound = "mine"
+
+        def own(self) -> tuple[str, ...]:
+            return self._views, self._options, self._told, self._forms, self._bound
+
+    view = Named().with_options(timeout=500)
+    assert view.own() == ("mine",) * 5
+    assert view.with_options(timeout=600).own() == ("mine",) * 5
+
+
 def test_a_query_that_is_a_parameter_of_the_path_is_refused_by_the_call() -> None:
     """Before anything is sent; endpoints that have no such parameter are called."""
     with Server(echoing) as server, Blog(token="x", url_prefix=server.url) as news:

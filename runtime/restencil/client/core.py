@@ -92,6 +92,8 @@ class Core(ABC):
         """Of a partition, the view that its managers know."""
         self.credential: Hashable = None
         """Of a partition, whose it is, where that is not the client's own principal."""
+        self.names: tuple[str, ...] = ()
+        """Of a partition, the headers for which it is there."""
         self.network = next((m for m in self.managers if isinstance(m, NetworkManager)), None)
         self.lifetimes = self.network or NetworkManager()
         self.preparation = preparation
@@ -157,8 +159,9 @@ class Core(ABC):
 
     @property
     def is_watched(self) -> bool:
-        """Whether someone still waits for something of it: a live read, or an answer."""
-        return bool(len(self._lives) or self.store.in_flight.by_id)
+        """Whether someone still waits for something of it: a live read, a subscription, or an answer."""
+        subscribed = any(isinstance(manager, SubscriptionManager) and manager.is_used for manager in self.managers)
+        return bool(subscribed or len(self._lives) or self.store.in_flight.by_id)
 
     @abstractmethod
     def beside(self, store: Store, managers: tuple[Manager, ...], transport: Any) -> Core:

@@ -258,6 +258,11 @@ class SubscriptionManager(Manager):
         for subscription in subscriptions:
             subscription.cleanup()
 
+    @property
+    def is_used(self) -> bool:
+        """Whether anyone is subscribed."""
+        return bool(self._subscriptions)
+
     def handle(self, action: Action, next: Next, /) -> Any:
         """Takes Subscribe and Unsubscribe; everything else passes."""
         if isinstance(action, Subscribe):

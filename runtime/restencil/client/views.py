@@ -141,7 +141,7 @@ class Views:
         view: Any = object.__new__(_view_type(client.__class__))
         retries = core.retries if options.retries is None else options.retries
         view.__dict__.update(client.__dict__, _core=core, store=core.store, managers=core.managers, retries=retries)
-        view._tie(self, options, _call_options(core, options))
+        _View._tie(view, self, options, _call_options(core, options))
         _rebind(client, view)
         return view
 
@@ -168,7 +168,7 @@ class Views:
         if first.is_overridden:
             core.override_dispatch(home.dispatch)
         family.member(core.store, options.credential, options.names, lambda action: core.dispatch(action))
-        core.credential = options.credential
+        core.credential, core.names = options.credential, options.names
         if first.opened:
             core.open(home)
         debug(STORE, "partition made for %s", options)
@@ -187,7 +187,7 @@ class Views:
         for key in [key for key, view in list(self._latest.items()) if view._core is core]:
             del self._latest[key]
         family = _family(self._core.store)
-        names = core.home._options.names or ("token",)
+        names = core.names or ("token",)
         debug(STORE, "partition dropped: %s", ", ".join(names))
         family.hint(
             "drop",
@@ -269,40 +269,43 @@ class _View:
 
     _core: Core
 
+    # Names that no class of a user has: a view has all attributes of its client beside these.
+
     def _tie(self, views: Views, options: Options, told: CallOptions | None) -> None:
         """Makes a view of these options of what has all that its client has."""
-        self._views = views
-        self._options = options
-        self._told = told
-        self._forms: dict[Any, Any] = {}
-        self._bound: dict[Any, Any] = {}
+        self.__views = views
+        self.__options = options
+        self.__told = told
+        self.__forms: dict[Any, Any] = {}
+        self.__bound: dict[Any, Any] = {}
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} {'open' if self._core.opened else 'closed'} with {self._options!r}>"
+        return f"<{type(self).__name__} {'open' if self._core.opened else 'closed'} with {self.__options!r}>"
 
     def _form(self, endpoint: Any) -> Any:
         """An endpoint as this view calls it."""
-        told = self._told
+        told = self.__told
         if endpoint.call_options is told:
             return endpoint
         if endpoint.plain is not None:
             endpoint = endpoint.plain
         if told is None:
             return endpoint
-        form = self._forms.get(endpoint)
+        form = self.__forms.get(endpoint)
         if form is None:
-            if len(self._forms) >= _ENDPOINTS:
-                self._forms.clear()
-            form = self._forms.setdefault(endpoint, told.of(endpoint))
+            if len(self.__forms) >= _ENDPOINTS:
+                self.__forms.clear()
+            form = self.__forms.setdefault(endpoint, told.of(endpoint))
         return form
 
     def bind(self, endpoint: Any, /) -> Any:
+        """The endpoint with the operations of this view on it; the identical one each time."""
         plain = endpoint.plain or endpoint
-        bound = self._bound.get(plain)
+        bound = self.__bound.get(plain)
         if bound is None:
-            if len(self._bound) >= _ENDPOINTS:
-                self._bound.clear()
-            bound = self._bound.setdefault(plain, super().bind(self._form(plain)))  # type: ignore[misc]  # of its client's class
+            if len(self.__bound) >= _ENDPOINTS:
+                self.__bound.clear()
+            bound = self.__bound.setdefault(plain, super().bind(self._form(plain)))  # type: ignore[misc]  # of its client's class
         return bound
 
     def with_options(
@@ -315,7 +318,8 @@ class _View:
         token: Any = None,
         vary: Any = True,
     ) -> Any:
-        return self._views.view(self._options, headers, query, timeout, retries, token, vary)
+        """A view with these options over those of this one; they are those that the client takes."""
+        return self.__views.view(self.__options, headers, query, timeout, retries, token, vary)
 
     def open(self) -> None:
         """Does nothing: the client opens and closes for all its views."""
