@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from restencil import Controller, Entity, Resource, create_resource, rest, rest_list
+from restencil import Controller, Entity, Resource, RestEndpoint, create_resource, rest, rest_list
 from restencil.endpoint.typing import ControllerType
-from restencil.schema import Collection
+from restencil.schema import Collection, Invalidate, Union, Values
 from restencil.testing import Answer, FakeClock, MockServer
 
 
@@ -204,3 +204,65 @@ def test_lists_of_two_resources_over_one_entity_are_two_lists(desk: Desk) -> Non
     controller.set_response(archive.partial_update, {"id": 1, "title": "other"}, {"id": 1}, {})
     assert ids() == [9, 10] and controller.explain(archive.get_list).needs_fetch
     assert not desk.is_stale() and desk.shows() == ([1, 2, 3], 3)
+
+
+class Note(Entity, key="FollowingNote"):
+    id: int = 0
+    kind: str = "note"
+    done: bool = False
+
+
+class Link(Entity, key="FollowingLink"):
+    id: int = 0
+    kind: str = "link"
+    done: bool = False
+
+
+ITEM: Any = Union({"note": Note, "link": Link}, "kind")
+MIXED: Any = RestEndpoint(path="/items", schema=Collection([ITEM], follow=True))
+PATCHED_ITEM: Any = RestEndpoint(path="/items/:id", method="PATCH", schema=ITEM)
+
+
+@pytest.mark.parametrize("changing", [PATCHED_ITEM, RestEndpoint(path="/links/:id", method="PATCH", schema=Link)])
+def test_lists_of_several_kinds_follow_their_members(changing: Any, desk: Desk) -> None:
+    """An item leaves and joins whichever kind it is of, changed as one of several kinds or as itself."""
+    controller = desk.controller
+
+    def ids(**arguments: Any) -> list[tuple[str, int]]:
+        found: Any = controller.cached(MIXED, arguments)
+        return [(item.kind, item.id) for item in found]
+
+    controller.set_response(
+        MIXED, [{"id": 1, "kind": kind, "done": False} for kind in ("note", "link")], {"done": False}
+    )
+    controller.set_response(MIXED, [], {"done": True})
+    controller.set_response(MIXED, [], {"kind": "note"})
+    controller.set_response(changing, {"id": 1, "kind": "link", "done": True}, {"id": 1}, {})
+    assert ids(done=False) == [("note", 1)]
+    assert ids(done=True) == [("link", 1)]
+    assert ids(kind="note") == []
+    removed: Any = RestEndpoint(path="/items/:id", method="DELETE", schema=Invalidate(ITEM))
+    controller.set_response(removed, {"id": 1, "kind": "link"}, {"id": 1})
+    assert ids(done=True) == []
+
+
+def test_maps_follow_their_members_and_are_expired_where_a_name_is_missing(desk: Desk) -> None:
+    """An entity leaves a map that it does not match; under which name it would join, only the server knows."""
+    controller = desk.controller
+    by_name: Any = RestEndpoint(path="/by_name", schema=Collection(Values(Task), follow=True))
+    controller.set_response(by_name, {"a": {"id": 1}, "b": {"id": 2}}, {"done": False})
+    controller.set_response(by_name, {}, {"done": True})
+    controller.set_response(PATCHED, {"id": 1, "title": "t1", "done": True}, {"id": 1}, {})
+    named: Any = controller.cached(by_name, {"done": False})
+    assert [*named] == ["b"]
+    assert not controller.explain(by_name, {"done": False}).needs_fetch
+    assert controller.explain(by_name, {"done": True}).needs_fetch
+
+
+def test_lists_follow_several_entities_that_one_mutation_answers(desk: Desk) -> None:
+    """Each of them, as if it had been changed alone."""
+    finished: Any = RestEndpoint(path="/finish", method="POST", schema=[Task])
+    desk.answered(1, 2, 3, total=3, done=False)
+    desk.controller.set_response(LISTED, {"items": [{"id": n} for n in (1, 2, 3)], "total": 3}, {"done": False})
+    desk.controller.set_response(finished, [{"id": n, "done": True} for n in (1, 3)], {})
+    assert desk.shows(done=False) == ([2], 1)

@@ -7,12 +7,12 @@ that an entity joins or leaves take their totals along, and their pages turn sta
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..base.values import INVALID, UNDEFINED, is_dict, is_list, is_mapping, same_json
 from ..schema.collection import Adder, Collection, PagedCollection, append, identity_of_text, without
-from ..schema.containers import Object
+from ..schema.containers import Choice, List, Object, Union
 from ..schema.derived import Invalidate
 from ..schema.entity import EntitySchema
 from .tables import Change, Listing, State, Tables
@@ -48,21 +48,33 @@ def follow(writer: Normalization, request: Request, schema: Schema | None, resul
         _Following(writer, request, subject).carry_out()
 
 
-def _subjects(schema: Schema | None, result: Any) -> Iterator[Subject]:
+def _subjects(schema: Schema | None, result: Any, *, is_new: bool = False, apart: str = "") -> Iterator[Subject]:
     """The entities that a response is about, not those that are nested in them."""
+    if isinstance(schema, Invalidate):
+        schema = schema.item
+    if isinstance(schema, Union):
+        schema = schema.choice
+    if isinstance(schema, Choice):
+        name, result = (result.get("schema"), result.get("id")) if is_dict(result) else (None, None)
+        schema = schema.mapping.get(name)
     if isinstance(schema, EntitySchema):
         if isinstance(result, str):
-            yield Subject(schema, result, is_new=False)
-    elif isinstance(schema, Invalidate):
-        if isinstance(schema.item, EntitySchema) and isinstance(result, str):
-            yield Subject(schema.item, result, is_new=False)
+            yield Subject(schema, result, is_new, apart)
     elif isinstance(schema, Adder):
-        item, apart = schema.collection.item, schema.collection.apart
-        if isinstance(item, EntitySchema) and is_list(result):
-            yield from (Subject(item, entry, True, apart) for entry in result if isinstance(entry, str))
+        collection = schema.collection
+        for entry in _entries(result):
+            yield from _subjects(collection.item, entry, is_new=True, apart=collection.apart)
+    elif isinstance(schema, List):
+        for entry in _entries(result):
+            yield from _subjects(schema.item, entry)
     elif isinstance(schema, Object) and is_dict(result):
         for name, member in schema.members.items():
             yield from _subjects(member, result.get(name))
+
+
+def _entries(stored: Any) -> Iterable[Any]:
+    """What a stored list or map holds."""
+    return stored.values() if is_dict(stored) else stored if is_list(stored) else ()
 
 
 class _Following:
@@ -96,29 +108,38 @@ class _Following:
         return self.subject.schema.table_key
 
     def _ask(self, cell: tuple[str, str], listings: list[Listing]) -> None:
-        writer, pk = self.writer, self.subject.pk
+        writer = self.writer
         existing = writer.stored_collection(*cell)
         if existing is None:
             return
         collection = listings[0].collection
         was, now = self._fits(collection, cell[1], self.was), self._fits(collection, cell[1], self.now)
-        before = self.below.get(*cell)
-        held, holds = before is not UNDEFINED and pk in before, pk in existing
-        if now is None or was is None:
+        entry = self._entry(collection)
+        held, holds = entry in _entries(self.below.get(*cell)), entry in _entries(existing)
+        joins = self.now is not None and now and not was and not holds
+        if now is None or was is None or (joins and (collection.is_map or entry is None)):
             # Nobody here knows whether it belongs there, or where it stands.
             moved = int(holds and self.now is not None) - int(held and self.was is not None)
             self._tell(listings, moved, expires=True)
             return
-        if self.now is not None and now and not was and not holds and not collection.is_map:
-            writer.change_collection(*cell, append(existing, [pk]))
+        if joins:
+            writer.change_collection(*cell, append(existing, [entry]))
         elif self.now is not None and holds and not now:
-            writer.change_collection(*cell, without(existing, [pk]))
+            writer.change_collection(*cell, without(existing, [entry]))
         if self.was is None and not self.subject.is_new:
             # It was not known before: whether it stood on the list of the server, only the server knows.
             self._tell(listings, -1 if held and not now else 0, expires=(now and not held) or self.now is None)
             return
         if now is not was:
             self._tell(listings, int(now) - int(was), expires=False)
+
+    def _entry(self, collection: Collection) -> Any:
+        """The entity as an item of a list: of several kinds of entities, an item says which one it is."""
+        schema, pk, item = self.subject.schema, self.subject.pk, collection.item
+        if not isinstance(item, Choice):
+            return pk
+        named = (name for name, one in item.mapping.items() if isinstance(one, EntitySchema) and one.cls is schema.cls)
+        return next(({"id": pk, "schema": name} for name in named), None)
 
     def _fits(self, collection: Collection, pk: str, record: Mapping[str, Any] | None) -> bool | None:
         """Whether a record belongs into a list; None where the list has an argument that does not decide."""

@@ -71,7 +71,9 @@ def tokens_of(change: Change, grown: Iterable[str] = ()) -> set[Token]:
     tokens.update(("table", table) for table in grown)
     tokens.update(("index", *place, text) for place, entries in change.indexes.items() for text in entries)
     tokens.update(("key", key) for key in (*change.results, *change.key_metas))
-    tokens.update(("followers", listing.entity) for listing in change.noted if listing.collection.follows)
+    for listing in change.noted:
+        if listing.collection.follows:
+            tokens.update(("followers", entity) for entity in listing.entities)
     return tokens
 
 

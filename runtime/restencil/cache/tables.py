@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple, Protocol
 
 from ..base.values import INVALID, UNDEFINED, Meta, Sentinel, text_of
+from ..schema.containers import Choice
+from ..schema.entity import EntitySchema
 from ..schema.stored import Growth, record_of
 
 Cell = tuple[str, str]
@@ -143,10 +145,11 @@ class Listing(NamedTuple):
     total: tuple[str, ...]
 
     @property
-    def entity(self) -> str:
-        """The table of its items."""
-        table: str = getattr(self.collection.item, "table_key", "")
-        return table
+    def entities(self) -> tuple[str, ...]:
+        """The tables of its items."""
+        item: Any = self.collection.item
+        kinds = item.children() if isinstance(item, Choice) else (item,)
+        return tuple(dict.fromkeys(kind.table_key for kind in kinds if isinstance(kind, EntitySchema)))
 
 
 class Stamp(NamedTuple):
@@ -273,11 +276,12 @@ class Tables:
         return [listing for keys in found.values() for listing in keys.values()]
 
     def _note_listing(self, listing: Listing) -> None:
-        keys = self._listings.setdefault(listing.entity, {}).setdefault(listing.cell, {})
-        if listing.key not in keys and len(keys) >= _LISTINGS:
-            for key in [key for key in keys if key not in self.key_metas]:
-                del keys[key]
-        keys[listing.key] = listing
+        for entity in listing.entities:
+            keys = self._listings.setdefault(entity, {}).setdefault(listing.cell, {})
+            if listing.key not in keys and len(keys) >= _LISTINGS:
+                for key in [key for key in keys if key not in self.key_metas]:
+                    del keys[key]
+            keys[listing.key] = listing
 
     def shape(self, table: str, looks: int) -> Shape | None:
         """The shape of a table that so many records are looked at of; None where that is not known yet, or too much."""
