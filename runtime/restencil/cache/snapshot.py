@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..base.errors import AbortOptimistic
+from ..base.values import INVALID, Sentinel
+from ..schema.notation import schema_of
+from ..schema.protocol import EntityNode
+from ..schema.stored import record_of
 from .aside import Aside, past
 from .denormalize import Denormalization
 from .memo import Memo
@@ -43,6 +48,16 @@ class Snapshot:
             args = (*args, kwargs)
         with self._lookup.lock:
             return self._lookup.value_in(self._reader(args), schema, args)
+
+    def record(self, schema: Any, /, *args: Any) -> Mapping[str, Any] | None:
+        """The record of the entity that `get` gives, in wire form; None where that is none, or no entity alone."""
+        node = schema_of(schema)
+        if not isinstance(node, EntityNode):
+            return None
+        with self._lookup.lock, self._lookup.contents.hooks:
+            pk = node.query_key(args, self._reader(args))
+            stored = self._state.get(node.table_key, pk) if isinstance(pk, str) else INVALID
+        return None if isinstance(stored, Sentinel) else record_of(stored)
 
     def get_response(self, endpoint: Asker, /, *args: Any, **kwargs: Any) -> Reading:
         """What a read of the endpoint finds in this state."""

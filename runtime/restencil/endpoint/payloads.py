@@ -10,7 +10,7 @@ from ..base.lazy import urls
 from ..base.values import Presumed, is_mapping, is_sequence
 from ..cache.request import own_args
 from ..schema.entity import entity_model
-from ..schema.record import to_wire
+from ..schema.record import Record, to_wire
 
 if TYPE_CHECKING:
     from .endpoint import Endpoint
@@ -53,7 +53,10 @@ def _patched(endpoint: Endpoint[..., Any], snapshot: Any, *args: Any) -> Any:
     current = snapshot.get(endpoint.schema, url_params(endpoint, args))
     if current is None:
         raise snapshot.abort
-    return {**_as_record(endpoint, args), **to_wire(current), **(body if is_mapping(body) else {})}
+    # Instances of the library have their record; those of other classes have their own defaults in its place.
+    record = None if isinstance(current, Record) else snapshot.record(endpoint.schema, url_params(endpoint, args))
+    known = to_wire(current) if record is None else record
+    return {**_as_record(endpoint, args), **known, **(body if is_mapping(body) else {})}
 
 
 def _params(endpoint: Endpoint[..., Any], snapshot: Any, *args: Any) -> Any:
