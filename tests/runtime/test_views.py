@@ -5,9 +5,11 @@ from __future__ import annotations
 import datetime
 import gc
 import math
+import threading
 from typing import Any
 
 import pytest
+from tests.patience import PATIENCE
 from tests.runtime.servers import Arrived, Reply, Server
 from tests.runtime.worlds import BOTH, article, as_json, echoing, opened
 
@@ -113,6 +115,44 @@ def test_an_endpoint_by_itself_is_called_as_the_view_says() -> None:
         view.invalidate(Articles.get, id=1)
         assert view.explain(Articles.get, id=1).key.endswith("?q=1")
         assert view.fetch_if_stale(Articles.get, id=1).title == "en q=1"
+
+
+def test_what_is_made_of_an_endpoint_of_a_view_is_called_as_the_view_says() -> None:
+    """Extended or paginated, it has the headers, and the search parameters too."""
+    with Server(echoing) as server, Blog(token="x", url_prefix=server.url) as news:
+        view = news.with_options(query={"q": "1"}, headers={"X-Request-Id": "7"}, timeout=5_000)
+        extended: Any = view.articles.get.endpoint.extend(path="/articles/:id/raw", schema=None)
+        assert view.fetch(extended, id=1)[0]["title"] == "q=1"
+        assert view.bind(extended).url(id=1).endswith("/articles/1/raw?q=1")
+        listed: Any = view.articles.get_list.endpoint.paginated("page")
+        view.fetch(listed, {"page": 2})
+        assert [request.target for request in server.arrived] == ["/articles/1/raw?q=1", "/articles?page=2&q=1"]
+        assert {request.headers["x-request-id"] for request in server.arrived} == {"7"}
+
+
+def test_many_threads_get_the_identical_view() -> None:
+    """However many ask for it at the same time, and whatever else is made meanwhile."""
+    news = Blog()
+    found: list[set[int]] = []
+    start = threading.Barrier(8)
+
+    def ask(thread: int) -> None:
+        start.wait(PATIENCE)
+        held = []
+        for count in range(200):
+            held.append(news.with_options(headers={"X-Tenant": str(count % 20)}, timeout=1_000 + count % 3))
+            news.with_options(headers={"X-Other": f"{thread} {count}"})
+        found.append({id(view) for view in held})
+        kept.extend(held)
+
+    kept: list[Any] = []
+    threads = [threading.Thread(target=ask, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(PATIENCE)
+    assert len(found) == 8 and len(set.union(*found)) == 60
+    assert len({id(view.store) for view in kept}) == 20
 
 
 def test_the_client_keeps_its_64_latest_views() -> None:

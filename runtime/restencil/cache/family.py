@@ -15,6 +15,8 @@ from ..base.lazy import logger
 from .actions import Hear, Reset, SetResponse
 
 if TYPE_CHECKING:
+    from threading import RLock
+
     from .actions import Action
 
 
@@ -22,6 +24,7 @@ class Kin(Protocol):
     """What a store is to its family."""
 
     member: Member | None
+    lock: RLock
 
     def apply(self, action: Action, /) -> Any:
         """Carries out an action."""
@@ -32,7 +35,8 @@ class Family:
     """The store of a client, and those beside it for as long as someone has them."""
 
     def __init__(self, store: Kin) -> None:
-        self.members: WeakSet[Member] = WeakSet()
+        self._members: WeakSet[Member] = WeakSet()
+        self._lock = store.lock
         self.first = self.member(store, None, (), store.apply)
         self._hinted: set[str] = set()
 
@@ -45,8 +49,14 @@ class Family:
         of its own it has that of the client.
         """
         made = store.member = Member(self, store, credential, names, dispatch)
-        self.members.add(made)
+        with self._lock:
+            self._members.add(made)
         return made
+
+    def others(self, member: Member) -> list[Member]:
+        """All members but one."""
+        with self._lock:
+            return [other for other in self._members if other is not member]
 
     def hint(self, topic: str, names: tuple[str, ...], text: str) -> None:
         """Logs a hint once for each of these headers."""
@@ -78,7 +88,7 @@ class Member:
         """The store has carried out an action, and its lock is free."""
         if type(action) is Reset:
             if self is self.family.first:
-                for other in self._others():
+                for other in self.family.others(self):
                     other.reset()
         elif isinstance(action, SetResponse) and action.fetch_id is not None:
             if action.request.rules.side_effect:
@@ -98,7 +108,7 @@ class Member:
         return bool(self._store.apply(Hear(action)))
 
     def _tell(self, action: SetResponse) -> None:
-        heard = [other.hear(action) for other in self._others() if other.credential == self.credential]
+        heard = [other.hear(action) for other in self.family.others(self) if other.credential == self.credential]
         if any(heard) and not self._has_read:
             self.family.hint(
                 "change",
@@ -107,6 +117,3 @@ class Member:
                 "of it is stale now, and fetched anew. If the header changes nothing there, give it with vary=False, "
                 "or name it among the inert_headers of the spec",
             )
-
-    def _others(self) -> list[Member]:
-        return [member for member in self.family.members if member is not self]

@@ -141,7 +141,8 @@ class Views:
         view: Any = object.__new__(_view_type(client.__class__))
         retries = core.retries if options.retries is None else options.retries
         view.__dict__.update(client.__dict__, _core=core, store=core.store, managers=core.managers, retries=retries)
-        _View._tie(view, self, options, _call_options(core, options))
+        told = _call_options(core, options)
+        _View._tie(view, self, options, told)  # pyright: ignore[reportPrivateUsage] - a name that no resource has
         _rebind(client, view)
         return view
 
@@ -178,7 +179,7 @@ class Views:
         """The transport of a partition: that of the others who ask with its token, as they have cookies in common."""
         if options.credential is None:
             return self._core.transport
-        for other in list(self._partitions_alive.values()):
+        for other in self._cores():
             if other.credential == options.credential:
                 return other.transport
         return self._core.transport_with(options.token, own_cookies=True)
@@ -206,13 +207,17 @@ class Views:
 
     def open(self) -> None:
         """The client opens, and so do its partitions."""
-        for core in list(self._partitions_alive.values()):
+        for core in self._cores():
             core.open(core.home)
 
     def stop(self) -> None:
         """The client closes, and so do its partitions."""
-        for core in list(self._partitions_alive.values()):
+        for core in self._cores():
             core.stop()
+
+    def _cores(self) -> list[Core]:
+        with self._lock:
+            return list(self._partitions_alive.values())
 
 
 def _family(store: Store) -> Family:
@@ -284,11 +289,11 @@ class _View:
 
     def _form(self, endpoint: Any) -> Any:
         """An endpoint as this view calls it."""
-        told = self.__told
-        if endpoint.call_options is told:
+        told, plain = self.__told, endpoint.plain
+        if endpoint.call_options is told and (told is None or plain is not None):
             return endpoint
-        if endpoint.plain is not None:
-            endpoint = endpoint.plain
+        if plain is not None:
+            endpoint = plain
         if told is None:
             return endpoint
         form = self.__forms.get(endpoint)
