@@ -373,6 +373,54 @@ def test_a_creation_that_says_nothing_leaves_the_lists_stale(life: Any, headers:
     life(program, both(), httpx.Response(200, json=[]), httpx.Response(201, headers=headers))
 
 
+Paged: Any = create_resource(
+    path="/notes/:id", schema=Note, url_prefix="http://notes.example", strict=True, pagination_field="page"
+)
+Published: Any = RestEndpoint(
+    path="/notes/:id/publish", url_prefix="http://notes.example", method="POST", schema=Note, empty="none", body=None
+)
+
+
+def test_a_creation_that_says_nothing_leaves_pages_stale_too(life: Any) -> None:
+    """The last page may have one more, and nobody here knows which one is the last."""
+
+    def program(controller: Any) -> Generator[Any, Any, Any]:
+        yield Paged.get_list, {}
+        yield Paged.get_list.get_page, {"page": 2}
+        assert (yield Paged.create, {"body": {"title": "new"}}) is None
+        assert controller.explain(Paged.get_list).needs_fetch
+        assert controller.explain(Paged.get_list.get_page, page=2).expires_in < 0
+
+    life(program, both(), httpx.Response(200, json=[]), httpx.Response(201))
+
+
+def test_a_delete_that_finds_nothing_leaves_pages_stale_too(life: Any) -> None:
+    """What is gone may have stood on any of them."""
+    paged: Any = BySlug.extend({"get_list": {"pagination_field": "page"}})
+
+    def program(controller: Any) -> Generator[Any, Any, Any]:
+        yield paged.get_list, {}
+        yield paged.get_list.get_page, {"page": 2}
+        assert (yield paged.delete, {"slug": "other"}) is None
+        assert controller.explain(paged.get_list).needs_fetch
+        assert controller.explain(paged.get_list.get_page, page=2).expires_in < 0
+
+    life(program, both(), httpx.Response(200, json=[]), httpx.Response(204))
+
+
+def test_what_a_change_without_answer_may_have_changed_is_stale_where_it_shows(life: Any) -> None:
+    """Lists that have the entity turn stale with it; others do not."""
+
+    def program(controller: Any) -> Generator[Any, Any, Any]:
+        yield Notes.get_list, {}
+        yield Notes.get_list, {"slug": "two"}
+        assert (yield Published, {"id": 1}) is None
+        assert controller.explain(Notes.get_list).needs_fetch
+        assert not controller.explain(Notes.get_list, slug="two").needs_fetch
+
+    life(program, both(), httpx.Response(200, json=[SECOND]), httpx.Response(204))
+
+
 def test_by_hand_an_empty_answer_stays_an_error(life: Any) -> None:
     """What is written by hand keeps the default: `empty="error"`."""
 

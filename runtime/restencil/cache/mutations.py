@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..base.errors import ProcessingError
 from ..base.lazy import logger
-from ..base.values import INVALID, SCALARS, UNDEFINED, Presumed, is_dict, is_mapping, text_of
+from ..base.values import INVALID, SCALARS, UNDEFINED, Presumed, is_dict, is_list, is_mapping, text_of
 from ..schema.collection import Adder, identity_of_text
-from ..schema.containers import Choice
+from ..schema.containers import Choice, Union
 from ..schema.entity import EntitySchema, usable_pk
 from ..schema.stored import record_of
 from .request import own_args
-from .tables import Tables
+from .tables import Listing, Tables
 
 if TYPE_CHECKING:
     from ..schema.derived import Deletion
@@ -102,6 +102,7 @@ def _held(item: Choice, pk_of: Callable[[EntitySchema], str | None], writer: Nor
 
 
 def _entities(item: Schema | None) -> Iterator[tuple[Any, EntitySchema]]:
+    item = item.choice if isinstance(item, Union) else item
     pairs = item.mapping.items() if isinstance(item, Choice) else ((None, item),)
     return ((name, schema) for name, schema in pairs if isinstance(schema, EntitySchema))
 
@@ -205,10 +206,23 @@ def without_answer(request: Request, writer: Normalization) -> None:
     if isinstance(schema, Adder):
         collection = schema.collection
         accepts = (schema.create_filter or collection.create_collection_filter)(*request.args)
-        pks = {pk for pk in writer.below.pks(collection.table_key) if accepts(identity_of_text(pk))}
-        _expire(writer, lambda key: _mentions(writer.below.result(key), pks))
-    else:
-        expire_self(request, writer)
+
+        def may_hold(listing: Listing) -> bool:
+            table, pk = listing.cell
+            return accepts(identity_of_text(pk)) if table == collection.table_key else bool(listing.collection.follows)
+
+        _expire_lists(collection.item, writer, may_hold)
+        return
+    expire_self(request, writer)
+    params = _params(request)
+    pks = {gone.pk for gone in _named(schema, params, params, writer) or _known(schema, request, writer)}
+
+    def holds(listing: Listing) -> bool:
+        stored = writer.below.get(*listing.cell)
+        entries = stored.values() if is_dict(stored) else stored if is_list(stored) else ()
+        return not pks or any((entry["id"] if is_dict(entry) else entry) in pks for entry in entries)
+
+    _expire_lists(schema, writer, holds)
 
 
 def expire_self(request: Request, writer: Normalization) -> None:
@@ -219,10 +233,11 @@ def expire_self(request: Request, writer: Normalization) -> None:
         _expire(writer, key.__eq__)
 
 
-def _mentions(result: Any, pks: set[str]) -> bool:
-    if is_dict(result):
-        return any(_mentions(member, pks) for member in result.values())
-    return isinstance(result, str) and result in pks
+def _expire_lists(item: Schema | None, writer: Normalization, test: Callable[[Listing], bool]) -> None:
+    """Lists of these entities, and pages of them, that the test accepts turn stale."""
+    listings = (listing for _, schema in _entities(item) for listing in writer.below.listings(schema.table_key))
+    keys = {listing.key for listing in listings if test(listing)}
+    _expire(writer, keys.__contains__)
 
 
 def _expire(writer: Normalization, test: Callable[[str], bool]) -> None:

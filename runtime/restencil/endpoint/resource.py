@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, Final, Generic, ca
 
 from ..base.lazy import urls
 from ..base.values import described, is_mapping
+from ..cache.request import PAGE
 from ..schema.collection import Collection
 from ..schema.containers import Union
 from ..schema.derived import Deletion
@@ -146,7 +147,7 @@ class Siblings:
         key = _key(listing, {name: value for name, value in params.items() if name in names})
         if key is None:
             return listing.test_key
-        return lambda other: other == key or other.startswith(f"{key}?")
+        return lambda other: other.partition(PAGE)[0] == key or other.startswith(f"{key}?")
 
     def params_of(self, url: str) -> dict[str, str] | None:
         """The parameters of `get` for which its path is that of this URL."""
