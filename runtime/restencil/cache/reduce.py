@@ -361,17 +361,17 @@ def _normalized(
 
 def _decoded(returns: Schema | None, value: Any, below: State, args: tuple[Any, ...]) -> Any:
     """A value that no table takes part in, with what its type converts converted."""
-    if returns is None or value is None or not _is_json(value):
+    if returns is None or value is None or not _is_in_wire_form(value):
         return value
     found = Denormalization(below, args, Memo()).visit(returns, value)
     return None if isinstance(found, Sentinel) else found
 
 
-def _is_json(value: Any) -> bool:
+def _is_in_wire_form(value: Any) -> bool:
     """Whether a value is JSON through and through; what a `process` made of objects is in Python form already."""
     if isinstance(value, DICT):
-        return all(map(_is_json, value.values()))
-    return all(map(_is_json, value)) if isinstance(value, LIST) else type(value) in SCALARS
+        return all(map(_is_in_wire_form, value.values()))
+    return all(map(_is_in_wire_form, value)) if isinstance(value, LIST) else type(value) in SCALARS
 
 
 def _written(schema: Schema, response: Any, request: Request, writer: Normalization) -> Any:

@@ -274,7 +274,7 @@ def _unexpected(owner: str, response: Any, kind: str, text: str | None) -> Unexp
         rest = f"binary content of type {kind!r}; give schema=None to get its bytes"
     elif "html" in kind or text.lstrip()[:15].lower().startswith(("<!doctype html", "<html")):
         rest = f"HTML; the route may not exist on the server. It begins with: {without_secrets(response, text)[:300]}"
-    elif _is_json(text):
+    elif _reads_as_json(text):
         rest = (
             f"JSON text with the content type {kind or 'missing'!r}; let the server send "
             "'application/json', or give content='json'"
@@ -284,7 +284,7 @@ def _unexpected(owner: str, response: Any, kind: str, text: str | None) -> Unexp
     return UnexpectedContentError(start + rest, status=404, **told_by(response))
 
 
-def _is_json(text: str) -> bool:
+def _reads_as_json(text: str) -> bool:
     try:
         decode_json(text.encode("utf-8", "replace"))
     except ValueError:
