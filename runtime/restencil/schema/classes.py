@@ -10,11 +10,22 @@ import sys
 import types
 import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import Any, Final, TypeVar
 
 from ..base.errors import ConversionError, ProcessingError
 from ..base.lazy import inspect
-from ..base.values import INVALID, SCALARS, UNDEFINED, is_dict, is_list, is_mapping, is_sequence, read_only
+from ..base.values import (
+    INVALID,
+    SCALARS,
+    UNDEFINED,
+    holds_containers,
+    is_dict,
+    is_list,
+    is_mapping,
+    is_sequence,
+    read_only,
+)
 from .codec import Codec, codec_of
 from .containers import Values
 from .entity import EntityModel, Relation, nested_instance
@@ -161,7 +172,7 @@ class DeclaredModel(EntityModel):
             made.name, made.owner = name, cls
         super().__init__(cls, settings, fields)
         self._arguments = {name: argument for name, (argument, _, _) in own.items()}
-        self._required = [found.in_json for found in self.fields.values() if found.required]
+        self._required = frozenset(found.in_json for found in self.fields.values() if found.required)
         self._hints: dict[str, Any] | None = None
         self.whole = True
         self._direct = False  # what is stored is the record; instances are built from it
@@ -256,7 +267,7 @@ class DeclaredModel(EntityModel):
 
         Raises ProcessingError for a value that does not fit the class.
         """
-        if any(name not in record for name in self._required) or (self.validate is not None and self.validate(record)):
+        if not self._required <= record.keys() or (self.validate is not None and self.validate(record)):
             return INVALID
         if begun is not None:
             begun(None)  # there is no instance before what it refers to
@@ -274,15 +285,10 @@ class DeclaredModel(EntityModel):
     def built(self, record: Mapping[str, Any], nested: Mapping[str, Any], pk: str | None) -> Any:
         """An instance by the class's own means. Raises ProcessingError for a value that does not fit."""
         try:
-            if self.kind.converts:
-                members = self._converted(record, nested)
-            else:
-                found = {**self.attributes(record, pk), **nested}
-                members = {
-                    argument: _in_shape(self.kinds.get(name), found[name])
-                    for name, argument in self._arguments.items()
-                    if name in found
-                }
+            members = (self._as_sent if self.kind.converts else self._decoded)(record, pk)
+            for name, value in nested.items():
+                shape = self._shapes.get(name)
+                members[self._arguments[name]] = shape(value) if shape is not None and is_list(value) else value
             return self.kind.build(self.cls, members)
         except ConversionError as error:
             raise ProcessingError(str(error)) from error
@@ -292,24 +298,63 @@ class DeclaredModel(EntityModel):
                 "type that it sends, or say by entity(validate=…) which records are not whole"
             ) from error
 
-    def _converted(self, record: Mapping[str, Any], nested: Mapping[str, Any]) -> dict[str, Any]:
-        """A record as the class itself converts it: under its own names, with the instances that it refers to."""
-        members = {name: value if type(value) in SCALARS else read_only(value) for name, value in record.items()}
-        for name, argument in self._arguments.items():
-            json_name = self.to_json.get(name, name)
-            if name in nested:
-                members.pop(json_name, None)
-                members[argument] = nested[name]
-            elif json_name != argument and json_name in members:
+    @cached_property
+    def _shapes(self) -> dict[str, Any]:
+        """The tuples and sets that annotations promise where JSON has a list, by field."""
+        shapes = {name: typing.get_origin(_bare(kind)) or _bare(kind) for name, kind in self.kinds.items()}
+        return {} if self.kind.converts else {name: shape for name, shape in shapes.items() if shape in _TAKEN}
+
+    @cached_property
+    def _steps(self) -> list[tuple[str, str, str, Codec | None, Any]]:
+        """Of each field that refers to nothing: name in JSON, argument, name, conversion, tuple or set."""
+        related = {relation.name for relation in self.relations}
+        return [
+            (self.to_json.get(name, name), argument, name, self.codecs.get(name), self._shapes.get(name))
+            for name, argument in self._arguments.items()
+            if name not in related
+        ]
+
+    def _decoded(self, record: Mapping[str, Any], pk: str | None) -> dict[str, Any]:
+        """The arguments of a constructor that takes Python values."""
+        members: dict[str, Any] = {}
+        for json_name, argument, name, codec, shape in self._steps:
+            if json_name in record:
+                value = record[json_name]
+                if type(value) not in SCALARS or codec is not None:
+                    value = read_only(value)
+                    if codec is not None and value is not None:
+                        value = self.decode(name, codec, value, pk, record)
+                    if shape is not None and is_list(value):
+                        value = shape(value)
+                members[argument] = value
+        return members
+
+    @cached_property
+    def _renamed(self) -> list[tuple[str, str]]:
+        """The names in JSON that a class which converts its values does not know, and those that it knows."""
+        pairs = [(self.to_json.get(name, name), argument) for name, argument in self._arguments.items()]
+        return [(json_name, argument) for json_name, argument in pairs if json_name != argument]
+
+    def _as_sent(self, record: Mapping[str, Any], pk: str | None) -> dict[str, Any]:
+        """A record under the names of a class that converts its values, without what refers to others."""
+        members: dict[str, Any] = {**record}
+        if holds_containers(members):
+            for name, value in record.items():
+                if type(value) not in SCALARS:
+                    members[name] = read_only(value)
+        for relation in self.relations:
+            members.pop(relation.in_json, None)
+        for json_name, argument in self._renamed:
+            if json_name in members:
                 members[argument] = members.pop(json_name)
         return members
 
     def echoed(self, record: Mapping[str, Any], visit: Callable[[Schema | None, Any], Any]) -> Any:
         """The entity as a response shows it. Raises ConversionError for a record that lacks a required field."""
-        lacking = [name for name in self._required if name not in record]
+        lacking = self._required - record.keys()
         if lacking:
             whose = f"{self.cls.__name__} {self.pk_in(record)!r}"
-            raise ConversionError(f"{whose} cannot be built: the answer has no {lacking[0]!r}, which is required")
+            raise ConversionError(f"{whose} cannot be built: the answer has no {min(lacking)!r}, which is required")
         found = {r.name: visit(r.node, record[r.in_json]) for r in self.relations if r.in_json in record}
         nested = {name: None if value is UNDEFINED else value for name, value in found.items()}
         return self.built(record, nested, self.pk_in(record))
@@ -386,12 +431,6 @@ def _shape(kind: Any) -> Any:
     if item is None:
         return next(iter(_schemas_in(kind)), None)
     return [_shape(item)] if typing.get_origin(kind) in _LISTS else Values(_shape(item))
-
-
-def _in_shape(kind: Any, value: Any) -> Any:
-    """A list as the tuple or set that its annotation promises."""
-    shape: Any = typing.get_origin(_bare(kind)) or _bare(kind)
-    return shape(value) if shape in _TAKEN and is_list(value) else value
 
 
 def _codec(kind: Any) -> Codec | None:
