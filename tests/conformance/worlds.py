@@ -53,7 +53,7 @@ class StoreCase:
         managers: list[Any] = [NetworkManager(**case.get("network_manager", {})), SubscriptionManager()]
         if case.get("logout_manager"):
             managers.insert(0, LogoutManager())
-        store = self._clock.store(max_entities=case.get("max_entities"))
+        store = self._clock.store(max_entities=case.get("max_entities"), validate="off")
         if case.get("watched"):
             store.watch_overlaps()
         self._controller: Any

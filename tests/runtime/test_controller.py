@@ -50,7 +50,7 @@ class World:
 
     def __init__(self, asynchronous: bool, **options: Any) -> None:
         self.clock = FakeClock()
-        self.store = self.clock.store()
+        self.store = self.clock.store(validate="off")
         self.server = MockServer(self.clock)
         self.controller: Any
         if asynchronous:

@@ -14,7 +14,16 @@ from typing import Any
 import pytest
 from tests.patience import PATIENCE
 
-from restencil import AbortController, AbortError, AsyncController, Controller, Entity, NetworkError, create_resource
+from restencil import (
+    AbortController,
+    AbortError,
+    AsyncController,
+    Controller,
+    Entity,
+    NetworkError,
+    ProcessingError,
+    create_resource,
+)
 from restencil.testing import Answer, FakeClock, Fixture, MockServer, NetworkDown
 
 
@@ -270,3 +279,20 @@ def test_the_plugin_s_fixtures_drive_controllers_of_both_kinds(tmp_path: Path) -
         command[3:3] = ["-p", "restencil.testing.pytest_plugin"]
     run = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=PATIENCE, check=False)
     assert run.returncode == 0 and "3 passed" in run.stdout, run.stdout + run.stderr
+
+
+def test_a_store_of_the_kit_refuses_what_does_not_fit(clock: FakeClock) -> None:
+    """A double that answers another kind than is declared is a mistake of the test; `validate="off"` takes it."""
+
+    class Measured(Entity, key="MeasuredByTheKit"):
+        id: int = 0
+        size: int = 0
+
+    read: Any = create_resource(path="/measured/:id", schema=Measured).get
+    with Controller(clock.store(), base_url="http://mock") as strict:
+        with pytest.raises(ProcessingError, match=r'\$\.size is "big", expected a whole number'):
+            strict.set_response(read, {"id": 1, "size": "big"}, {"id": 1})
+    with Controller(clock.store(validate="off"), base_url="http://mock") as lax:
+        lax.set_response(read, {"id": 1, "size": "big"}, {"id": 1})
+        taken: Any = lax.cached(read, id=1)
+        assert taken.size == "big"

@@ -177,9 +177,12 @@ class FakeClock:
         return self._virtual_loop()
 
     def store(
-        self, *, max_entities: int | None = None, gc: ImmortalGCPolicy | None = None, validate: str = "off"
+        self, *, max_entities: int | None = None, gc: ImmortalGCPolicy | None = None, validate: str = "strict"
     ) -> Store:
-        """A store in the time of this clock."""
+        """A store in the time of this clock, which takes no answer of another kind than is declared.
+
+        `validate` is that of `Store`: with `"off"` it is as forgiving as a store of the program's own.
+        """
         return Store(clock=self, scheduler=self, max_entities=max_entities, gc=gc, validate=validate)
 
     # the scheduler
