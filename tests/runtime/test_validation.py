@@ -41,6 +41,8 @@ class Item(Entity):
     makers: list[Maker] = field(default=[], schema=[Maker])
     other: str | int = 0
     free: Any = None
+    owner: Maker = field(default=Maker(), schema=Maker)
+    flag: Literal[1] = 1
     odd: int = field(default=0, decode=len)
 
 
@@ -61,6 +63,8 @@ WHOLE = {
     "makers": [{"id": 2, "name": "n"}, 3],
     "other": "x",
     "free": [1],
+    "owner": 4,
+    "flag": 1,
     "odd": "abc",
     "undeclared": [],
 }
@@ -68,6 +72,10 @@ MISFITS = [
     ({"id": "1"}, '$.id is "1", expected a whole number'),
     ({"id": True}, "$.id is true, expected a whole number"),
     ({"name": None}, "$.name is null, expected a text"),
+    ({"owner": None}, "$.owner is null, expected an object or the primary key of a Maker"),
+    ({"makers": None}, "$.makers is null, expected a list"),
+    ({"makers": [1, None]}, "$.makers[1] is null, expected an object or the primary key of a Maker"),
+    ({"flag": True}, "$.flag is true, expected 1"),
     ({"done": "no"}, '$.done is "no", expected true or false'),
     ({"ratio": "1"}, '$.ratio is "1", expected a number'),
     ({"kind": "thing"}, "$.kind is \"thing\", expected 'item'"),

@@ -132,9 +132,23 @@ def _record(model: Model, record: Mapping[str, Any], path: str) -> Iterator[Misf
         if json_name not in record:
             continue
         if name in relations:
+            yield from _nulls(kind, record[json_name], f"{path}.{json_name}")
             yield from misfits(relations[name], record[json_name], f"{path}.{json_name}")
         else:
             yield from _kind_misfits(kind, record[json_name], f"{path}.{json_name}")
+
+
+def _nulls(kind: Any, value: Any, path: str) -> Iterator[Misfit]:
+    """Where null stands in place of an entity, or of a list of them, and the annotation has none."""
+    origin, arguments = typing.get_origin(kind), typing.get_args(kind)
+    if origin in (list, Sequence):
+        if value is None:
+            yield Misfit(path, value, "a list")
+        elif is_list(value):
+            for place, entry in enumerate(value):
+                yield from _nulls(arguments[0], entry, f"{path}[{place}]")
+    elif value is None and isinstance(kind, type) and issubclass(kind, Record):
+        yield Misfit(path, value, f"an object or the primary key of {with_article(kind.__name__)}")
 
 
 def _list(schema: List | Values | All, value: Any, path: str) -> Iterator[Misfit]:
@@ -234,7 +248,7 @@ def _kind_misfits(kind: Any, value: Any, path: str) -> Iterator[Misfit]:
     elif origin in (typing.Union, types.UnionType):
         yield from _union_misfits(arguments, value, path)
     elif origin is typing.Literal:
-        if value not in arguments:
+        if not any(value == one and isinstance(value, bool) is isinstance(one, bool) for one in arguments):
             yield Misfit(path, value, " or ".join(map(repr, arguments)))
     elif origin in (list, Sequence):
         yield from _list_misfits(arguments[0], value, path)
