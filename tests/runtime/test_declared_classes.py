@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import attrs
 import msgspec
@@ -633,6 +633,38 @@ def test_a_circle_in_the_classes_whose_data_ends_is_none() -> None:
     assert found == Comment(1, Comment(2, Comment(3)))
 
 
+def test_a_model_can_refer_to_one_that_is_declared_later() -> None:
+    """Its annotations are looked up when they are first needed."""
+    found = stored(Early, {"id": 1, "late": {"id": 2, "early": {"id": 3}}})
+    assert found == Early(id=1, late=Late(id=2, early=Early(id=3)))
+
+
+def test_texts_that_are_values_are_no_names() -> None:
+    """Literals, and what is said beside a type."""
+
+    @restencil.entity
+    class Marked(pydantic.BaseModel):
+        model_config = ConfigDict(frozen=True)
+        id: int
+        status: Literal["draft", "live"] = "draft"
+        notes: list[Annotated[Literal["a"], "said"]] = []
+
+    assert stored(Marked, {"id": 1, "status": "live", "notes": ["a"]}).status == "live"
+
+
+def test_a_model_that_refers_to_what_is_nowhere_has_to_be_told() -> None:
+    """pydantic itself could not use it."""
+
+    @restencil.entity
+    class Lost(pydantic.BaseModel):
+        model_config = ConfigDict(frozen=True)
+        id: int
+        part: Fraction | None = None
+
+    with pytest.raises(ProcessingError, match="what the field 'part' of Lost refers to is not known"):
+        stored(Lost, {"id": 1})
+
+
 def test_a_circle_in_the_data_says_what_to_do() -> None:
     """Frozen instances cannot refer to one another; nothing of the attempt stays."""
     controller = Controller()
@@ -689,6 +721,20 @@ def test_lists_in_instances_are_read_only() -> None:
     found = stored(Person, {"id": 1, "names": ["a"]})
     with pytest.raises(TypeError, match="read-only"):
         found.names.append("b")
+
+
+@restencil.entity
+class Early(pydantic.BaseModel):
+    model_config = ConfigDict(frozen=True)
+    id: int
+    late: Late | None = None
+
+
+@restencil.entity
+class Late(pydantic.BaseModel):
+    model_config = ConfigDict(frozen=True)
+    id: int
+    early: Early | None = None
 
 
 @restencil.entity

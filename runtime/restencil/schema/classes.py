@@ -195,7 +195,11 @@ class DeclaredModel(EntityModel):
 
     def _looked_up(self) -> dict[str, Any]:
         if self.kind is Pydantic:
-            return {name: found.annotation for name, found in self.cls.model_fields.items()}  # type: ignore[attr-defined]
+            model: Any = self.cls
+            if not model.__pydantic_complete__:
+                model.model_rebuild(raise_errors=False)
+            kinds = {name: found.annotation for name, found in model.model_fields.items()}
+            return {name: None if _is_open(kind) else kind for name, kind in kinds.items()}
         try:
             hints = typing.get_type_hints(self.cls, include_extras=True)
         except Exception:  # one name that exists for type checkers alone fails them all
@@ -396,6 +400,15 @@ def _bare(kind: Any) -> Any:
         others = [argument for argument in typing.get_args(kind) if argument is not type(None)]
         return _bare(others[0]) if len(others) == 1 else kind
     return kind
+
+
+def _is_open(kind: Any) -> bool:
+    """Whether a type has a name in it that was not looked up."""
+    origin, arguments = typing.get_origin(kind), typing.get_args(kind)
+    if origin is typing.Literal:
+        return False  # its texts are values
+    inner = arguments[:1] if origin is typing.Annotated else arguments
+    return isinstance(kind, (str, typing.ForwardRef)) or any(map(_is_open, inner))
 
 
 def _takes_none(kind: Any) -> bool:
