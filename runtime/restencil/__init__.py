@@ -40,6 +40,7 @@ if TYPE_CHECKING:
         UnprocessableEntityError,
     )
     from .base.package import lazy_package
+    from .base.response import Response
     from .base.scheduler import Scheduler, ThreadScheduler
     from .base.transport import AwaitingTransport, BlockingTransport
     from .cache.explanation import Explanation
@@ -122,6 +123,7 @@ __all__ = [
     "ResetError",
     "Resource",
     "ResourceClass",
+    "Response",
     "RestEndpoint",
     "RestGenerics",
     "RestencilError",
@@ -233,6 +235,7 @@ _MODULES: Final[dict[str, str]] = {
     "RestGenerics": "endpoint.rest",
     "always_soft": "endpoint.rest",
     "soft_on_server_error": "endpoint.rest",
+    "Response": "base.response",
     "Retries": "client.retry",
     "RetryBudget": "client.retry",
     "Scheduler": "base.scheduler",

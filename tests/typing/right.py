@@ -37,6 +37,7 @@ from restencil import (
     NotFoundError,
     Resource,
     ResourceClass,
+    Response,
     RestEndpoint,
     RestGenerics,
     Retries,
@@ -87,6 +88,21 @@ def synchronous(blog: Blog) -> None:
     assert_type(blog.articles.by_name.assign(body={"a": {}}), dict[str, Article])
     assert_type(blog.articles.publish(id=1), Article)
     assert_type(blog.articles.export(id=1), StreamedResponse)
+    assert_type(blog.articles.get.fetch_response(id=1), Response[Article])
+    assert_type(blog.articles.get_list.fetch_response(author="bob"), Response[Sequence[Article]])
+    assert_type(blog.articles.get_list.push.fetch_response(body={"title": "t"}), Response[Article])
+    assert_type(blog.articles.get_list.get_page.fetch_response(cursor="c"), Response[Sequence[Article]])
+    assert_type(blog.articles.delete.fetch_response(id=1).value, Article | None)
+    assert_type(blog.fetch_response(Articles.get, id=1), Response[Article])
+    answer = blog.articles.get.fetch_response(id=1)
+    assert_type(answer.status, int)
+    assert_type(answer.headers["X-A"], str)
+    assert_type(answer.elapsed, float)
+    assert_type(answer.request_id, str | None)
+    assert_type(answer.http.text if answer.http else None, str | None)
+    wider: Response[object] = answer
+    assert_type(wider.url, str)
+    assert_type(blog.request("GET", "/articles/1", query={"a": 1}).value, Any)
     blog.articles.get.set_response({"id": 1}, id=1)
     blog.articles.get.invalidate(id=1)
     assert_type(blog.articles.get.key(id=1), str)
@@ -106,6 +122,10 @@ async def asynchronous(blog: AsyncBlog) -> None:
         assert_type(article, Article)
     assert_type(await blog.articles.create(body={}), Article)
     assert_type(await blog.fetch(Articles.get, id=1), Article)
+    assert_type(await blog.articles.get.fetch_response(id=1), Response[Article])
+    assert_type(await blog.articles.get_list.fetch_response(), Response[Sequence[Article]])
+    assert_type(await blog.fetch_response(Articles.get, id=1), Response[Article])
+    assert_type(await blog.request("POST", "/articles/1/lock", body={"minutes": 5}), Response[Any])
     assert_type(blog.articles.get.cached(id=1), Article | None)
     assert_type(await Articles(blog).get(id=1), Article)
 

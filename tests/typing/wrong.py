@@ -123,6 +123,16 @@ def errors(error: NotFound) -> None:
     StatusError("no", code=404)  # error: no such member
 
 
+def answers(blog: Blog) -> None:
+    blog.articles.get.fetch_response()  # error: a keyword is missing
+    blog.articles.get.fetch_response(idd=1)  # error: no such keyword
+    blog.fetch_response(Articles.get, idd=1)  # error: no such keyword
+    blog.articles.get.fetch_response(id=1).status = 5  # error: it never changes
+    blog.articles.get.fetch_response(id=1).headers["a"] = "b"  # error: nor do they
+    blog.articles.get.fetch_response(id=1).http.text  # error: there may be none
+    blog.request("GET", path="/a")  # error: by place alone
+
+
 def entities(article: Article) -> None:
     article.title = "x"  # error: read-only
     Article(title=1, author=User())  # error: another type

@@ -119,15 +119,14 @@ def reported(response: Any) -> str:
 
 def told_by(response: Any) -> dict[str, Any]:
     """The members of an error that an answer tells."""
-    asked = asked_of(response)
-    hide = _as_it_is if asked is None else asked.credential_hider()
+    asked, hide = asked_of(response), credential_hider(response)
     body = hide(content_of(response)[:DATA_LENGTH].decode("utf-8", "surrogateescape"))
     return {
         "response": response,
         "url": url_of(response),
         "method": method_of(response),
         "elapsed": 0.0 if asked is None else asked.elapsed,
-        "request_id": request_id_of(response, hide),
+        "request_id": request_id_in(response.headers, response),
         "retry_after": retry_after_in(response.headers, time.time() * 1000),
         "body": body.encode("utf-8", "surrogateescape")[:BODY_LENGTH],
         "data": _data_in(response, hide),
@@ -143,8 +142,10 @@ def content_of(response: Any) -> bytes:
     return content
 
 
-def _as_it_is(text: str) -> str:
-    return text
+def credential_hider(response: Any) -> Callable[[str], str]:
+    """Hides in texts of an answer the credential that was sent for it."""
+    asked = asked_of(response)
+    return str if asked is None else asked.credential_hider()
 
 
 def _data_in(response: Any, hide: Callable[[str], str]) -> Any:
@@ -217,16 +218,18 @@ def _shown(text: str) -> str:
     return "".join(character for character in line if character.isprintable())[:_LINE_LENGTH]
 
 
-def request_id_of(response: Any, hide: Callable[[str], str]) -> str | None:
+def request_id_in(headers: Mapping[str, str], response: Any) -> str | None:
     """What the server calls the request: the header that the API names, else the first of the usual ones; or None.
 
-    `hide` takes the credential out, which a server may repeat everywhere.
+    Without the credential, which a server may repeat everywhere.
     """
-    headers: Mapping[str, str] = response.headers
     asked = asked_of(response)
     own = None if asked is None else asked.request_id
-    found = (headers.get(name) for name in (own, *_REQUEST_IDS) if name is not None)
-    return next((shown for text in found if text is not None and (shown := _shown(hide(text)))), None)
+    for name in _REQUEST_IDS if own is None else (own.lower(), *_REQUEST_IDS):
+        text = headers.get(name)
+        if text and (shown := _shown(credential_hider(response)(text))):
+            return shown
+    return None
 
 
 def retry_after_in(headers: Mapping[str, str], now: float) -> float | None:

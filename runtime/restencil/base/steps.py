@@ -37,6 +37,17 @@ in_use: Final[ContextVar[Any]] = ContextVar("restencil_transport", default=None)
 """The transport of the request whose steps are taken now, also of one that is sent without a driver."""
 
 
+class Receiver(Protocol):
+    """Who wants to know of the answers that a transport brings."""
+
+    transport: Any
+    answer: Any
+
+
+receiver: Final[ContextVar[Receiver | None]] = ContextVar("restencil_receiver", default=None)
+"""Who is told of the answers of its transport, while the steps of its request are taken."""
+
+
 def current_transport() -> AnyTransport | None:
     """The transport of the request whose steps are taken now; None outside of one."""
     return cast("AnyTransport | None", in_use.get())

@@ -71,6 +71,11 @@ class HttpResponse(Protocol):
         ...
 
     @property
+    def request(self) -> Any:
+        """The request that this answers, as the HTTP library has it, without credentials."""
+        ...
+
+    @property
     def extensions(self) -> MutableMapping[str, Any]:
         """What the transport has to say besides."""
         ...

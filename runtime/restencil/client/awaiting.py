@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from ..base.lazy import asyncio
 from ..base.scheduler import ThreadScheduler
-from ..base.steps import drive_async
+from ..base.steps import drive_async, receiver
 from ..cache.reading import Decision
+from ..http.cancellation import cancellable
 from ..http.transport import AsyncTransport
 from .core import Core
-from .in_flight import InFlight
+from .in_flight import InFlight, response_of
 from .tasks import is_alone, start_task
 from .timers import RemoteTimer, set_timer
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Coroutine
 
     from ..base.durations import Duration, Timeout
+    from ..base.response import Response
     from ..base.scheduler import Handle
     from ..base.steps import Steps
     from ..base.transport import AwaitingClient
@@ -101,6 +103,36 @@ class AwaitingCore(Core):
         if reading.decision is Decision.GIVE:
             return reading.data
         return await drive_async(self.reading_through(request, reading), self.transport)
+
+    async def fetch(self, request: Request) -> tuple[Any, Any]:
+        """What was in flight, and the value that it brought, once that is in the store."""
+        in_flight = self.start(request)
+        try:
+            return in_flight, await self.complete(in_flight)
+        except BaseException:
+            self.forsake(in_flight)
+            raise
+
+    async def ask(self, request: Request) -> Response[Any]:
+        """The answer to a request that nobody shares and of which nothing is stored."""
+        in_flight, steps = self.ask_steps(request)
+        loop = in_flight.loop = running_loop()
+        task = in_flight.task = loop.create_task(self._asked(in_flight, steps))
+        try:
+            await asyncio.wait((task,))
+        except asyncio.CancelledError:
+            in_flight.cancel()  # where that does no harm to the pool of connections
+            raise
+        answer: Response[Any] = task.result()
+        return answer
+
+    async def _asked(self, in_flight: InFlight, steps: Steps) -> Response[Any]:
+        in_flight.cancellation = cancellable()
+        receiver.set(in_flight)
+        try:
+            return response_of(in_flight, await drive_async(steps, in_flight.transport))
+        finally:
+            receiver.set(None)  # its task would hold it, and it its task
 
     async def complete(self, in_flight: Any, /) -> Any:
         """Sends the request in a task of its own, unless that was done; the value of the fetch, once it is stored."""

@@ -8,15 +8,16 @@ from contextvars import copy_context
 from typing import TYPE_CHECKING, Any
 
 from ..base.scheduler import ThreadScheduler, WaitingScheduler
-from ..base.steps import drive
+from ..base.steps import drive, receiver
 from ..cache.reading import Decision
 from ..cache.store import Store
 from ..http.transport import SyncTransport
 from .core import Core
-from .in_flight import InFlight
+from .in_flight import InFlight, response_of
 
 if TYPE_CHECKING:
     from ..base.durations import Duration, Timeout
+    from ..base.response import Response
     from ..base.scheduler import Handle, Scheduler
     from ..base.steps import Steps
     from ..base.transport import BlockingClient
@@ -96,6 +97,24 @@ class BlockingCore(Core):
         if reading.decision is Decision.GIVE:
             return reading.data
         return drive(self.reading_through(request, reading), self.transport)
+
+    def fetch(self, request: Request) -> tuple[Any, Any]:
+        """What was in flight, and the value that it brought, once that is in the store."""
+        in_flight = self.start(request)
+        try:
+            return in_flight, self.complete(in_flight)
+        except BaseException:
+            self.forsake(in_flight)
+            raise
+
+    def ask(self, request: Request) -> Response[Any]:
+        """The answer to a request that nobody shares and of which nothing is stored."""
+        in_flight, steps = self.ask_steps(request)
+        told = receiver.set(in_flight)
+        try:
+            return response_of(in_flight, drive(steps, in_flight.transport))
+        finally:
+            receiver.reset(told)
 
     def complete(self, in_flight: Any, /) -> Any:
         """Sends the request, unless that was done; the value of the fetch, once it is in the store."""

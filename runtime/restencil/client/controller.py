@@ -30,10 +30,12 @@ from ..http.auth import Api, Preparation
 from ..schema import find_collection
 from .blocking import BlockingCore
 from .core import refuse_empty
+from .in_flight import response_of
 
 if TYPE_CHECKING:
     from ..base.calls import RetryPolicy, Token
     from ..base.durations import Duration, Timeout
+    from ..base.response import Response
     from ..base.transport import AwaitingClient, BlockingClient
     from ..cache.actions import Action
     from ..cache.explanation import Explanation
@@ -291,6 +293,10 @@ class AnyController:
 
     # shared parts
 
+    def _form(self, endpoint: Any) -> Any:
+        """An endpoint as this controller calls it."""
+        return endpoint
+
     def _set_response(
         self, endpoint: Endpoint[..., Any], response: Any, args: tuple[Any, ...], fetched_at: float | None = None
     ) -> None:
@@ -407,15 +413,45 @@ class Controller(AnyController, Blocking):
         Raises NetworkError, ProcessingError, AbortError, ResetError, or what a hook raises; errors of the first two
         kinds are in the store by then.
         """
-        core = self._core
-        request = endpoint.request(endpoint.bind_args(args, kwargs), located=True)
-        in_flight = core.start(request)
-        try:
-            result: R = core.complete(in_flight)
-        except BaseException:
-            core.forsake(in_flight)
-            raise
+        result: R = self._core.fetch(_located(endpoint, args, kwargs))[1]
         return result
+
+    def fetch_response(self, endpoint: Endpoint[P, R], /, *args: P.args, **kwargs: P.kwargs) -> Response[R]:
+        """What `fetch` does, with the HTTP answer: `value`, `status`, `headers`, `url`, `request_id` and more.
+
+            answer = controller.fetch_response(Articles.get, id=1)
+            answer.value, answer.headers["X-RateLimit-Remaining"]
+
+        It always asks, writes to the store, and raises what `fetch` raises. Who joins a request that is under way gets
+        the same members.
+        """
+        in_flight, value = self._core.fetch(_located(endpoint, args, kwargs))
+        return response_of(in_flight, value)
+
+    def request(
+        self,
+        method: str,
+        path: str,
+        /,
+        *,
+        query: Mapping[str, Any] | None = None,
+        headers: Mapping[str, str | None] | None = None,
+        body: Any = None,
+        timeout: Duration | Timeout | None = None,
+    ) -> Response[Any]:
+        """Asks what no endpoint describes: with the credential, redirect rule, retries and limits of all requests.
+
+            news.request("POST", "/articles/1/lock", body={"minutes": 5}).value
+
+        `path` is put behind the URL prefix of the API. The value is what the content type of the answer says: JSON, a
+        text, bytes or None. Nothing is stored, and no request is shared.
+
+        Raises NetworkError where it fails, ValueError for a path of another origin, TypeError and ValueError for what
+        cannot be sent.
+        """
+        return self._core.ask(
+            _undescribed(self._form, self._core, self._api, method, path, query, headers, body, timeout)
+        )
 
     def fetch_if_stale(self, endpoint: Endpoint[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
         """The stored data where it is valid and fresh, else what `fetch` gives; raises what `fetch` raises.
@@ -548,15 +584,45 @@ class AsyncController(AnyController, Awaiting):
         Raises NetworkError, ProcessingError, AbortError, ResetError, or what a hook raises; errors of the first two
         kinds are in the store by then.
         """
-        core = self._core
-        request = endpoint.request(endpoint.bind_args(args, kwargs), located=True)
-        in_flight = core.start(request)
-        try:
-            result: R = await core.complete(in_flight)
-        except BaseException:
-            core.forsake(in_flight)
-            raise
+        result: R = (await self._core.fetch(_located(endpoint, args, kwargs)))[1]
         return result
+
+    async def fetch_response(self, endpoint: Endpoint[P, R], /, *args: P.args, **kwargs: P.kwargs) -> Response[R]:
+        """What `fetch` does, with the HTTP answer: `value`, `status`, `headers`, `url`, `request_id` and more.
+
+            answer = await controller.fetch_response(Articles.get, id=1)
+            answer.value, answer.headers["X-RateLimit-Remaining"]
+
+        It always asks, writes to the store, and raises what `fetch` raises. Who joins a request that is under way gets
+        the same members.
+        """
+        in_flight, value = await self._core.fetch(_located(endpoint, args, kwargs))
+        return response_of(in_flight, value)
+
+    async def request(
+        self,
+        method: str,
+        path: str,
+        /,
+        *,
+        query: Mapping[str, Any] | None = None,
+        headers: Mapping[str, str | None] | None = None,
+        body: Any = None,
+        timeout: Duration | Timeout | None = None,  # noqa: ASYNC109 - each step of the request has it, not the whole
+    ) -> Response[Any]:
+        """Asks what no endpoint describes: with the credential, redirect rule, retries and limits of all requests.
+
+            (await news.request("POST", "/articles/1/lock", body={"minutes": 5})).value
+
+        `path` is put behind the URL prefix of the API. The value is what the content type of the answer says: JSON, a
+        text, bytes or None. Nothing is stored, and no request is shared.
+
+        Raises NetworkError where it fails, ValueError for a path of another origin, TypeError and ValueError for what
+        cannot be sent.
+        """
+        return await self._core.ask(
+            _undescribed(self._form, self._core, self._api, method, path, query, headers, body, timeout)
+        )
 
     async def fetch_if_stale(self, endpoint: Endpoint[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
         """The stored data where it is valid and fresh, else what `fetch` gives; raises what `fetch` raises.
@@ -637,6 +703,33 @@ def _remember_origin(core: Core, api: Api | None, *, share: bool) -> None:
     origin = core.address("" if api is None else api.url_prefix)
     if origin:
         core.store.remember_origin(origin, is_base=api is None, share=share)
+
+
+def _located(endpoint: Endpoint[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Request:
+    """The request of a call that always asks."""
+    return endpoint.request(endpoint.bind_args(args, kwargs), located=True)
+
+
+def _undescribed(
+    form: Callable[[Any], Any],
+    core: Core,
+    api: Api | None,
+    method: str,
+    path: str,
+    query: Mapping[str, Any] | None,
+    headers: Mapping[str, str | None] | None,
+    body: Any,
+    timeout: Duration | Timeout | None,
+) -> Request:
+    """The request of a call that no endpoint describes."""
+    from ..endpoint.undescribed import UNDESCRIBED, address_of, check_query, told
+
+    prefix = "" if api is None else api.url_prefix
+    endpoint = form(UNDESCRIBED)
+    args = endpoint.bind_args((check_query(query), body), {})
+    address = address_of(path, prefix, core.address(prefix))
+    request: Request = told(endpoint, method, address, headers, timeout).request(args, located=True)
+    return request
 
 
 def _request(endpoint: Endpoint[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Request:

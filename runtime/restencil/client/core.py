@@ -232,6 +232,15 @@ class Core(ABC):
             raise RuntimeError("no manager took the fetch; put NetworkManager() into managers=[…]")
         return in_flight
 
+    def ask_steps(self, request: Request) -> tuple[InFlight, Steps]:
+        """A request that nobody shares and of which nothing is stored, and the steps that bring its value."""
+        if not self.opened:
+            raise RuntimeError("this controller is closed; open() it before the next request")
+        store, network = self.store, self.lifetimes
+        in_flight = InFlight(network, store, request, request.identity, store.next_id(), store.clock())
+        in_flight.transport = self.transport_of(in_flight)
+        return in_flight, network.attempts(in_flight, self)
+
     def forsake(self, in_flight: Any) -> None:
         """Who was to send this has been interrupted: where no one else does, it fails, so that no one waits for it."""
         if isinstance(in_flight, InFlight) and not in_flight.is_sent and not in_flight.done:

@@ -11,6 +11,7 @@ from .promise import Promise
 if TYPE_CHECKING:
     from asyncio import Task
 
+    from ..base.response import Response
     from ..base.transport import AwaitingTransport, BlockingTransport
     from ..cache.request import Identity, Request
     from ..cache.store import Store
@@ -44,6 +45,8 @@ class InFlight(Promise[Any]):
     __slots__ = (
         "__weakref__",
         "_has_thread",
+        "answer",
+        "attempts",
         "callers",
         "cancellation",
         "claimed",
@@ -57,6 +60,7 @@ class InFlight(Promise[Any]):
         "resets",
         "sender",
         "task",
+        "transport",
     )
 
     def __init__(
@@ -80,9 +84,13 @@ class InFlight(Promise[Any]):
         self.callers = 1
         self.claimed = False
         self.detached = False
-        self.task: Task[None] | None = None
+        self.task: Task[Any] | None = None
         self.cancellation: Cancellation | None = None
         self._has_thread = False
+        self.transport: Any = None
+        self.answer: Any = None
+        """The HTTP answer that came last through the transport, for all who wait; None as long as there is none."""
+        self.attempts = 1
 
     def joinable(self, *, blocking: bool) -> bool:
         """Another fetch of the same identity may wait for this one, blocking its thread or as a task."""
@@ -183,6 +191,15 @@ class InFlight(Promise[Any]):
             task.cancel()
         else:
             self.cancellation.cancel(task)
+
+
+def response_of(in_flight: Any, value: Any) -> Response[Any]:
+    """What a fetch was answered with; `in_flight` is whatever a manager gave in place of a request."""
+    from ..base.response import Response, members_of
+
+    if not isinstance(in_flight, InFlight):
+        return Response(value=value)
+    return Response(value=value, attempts=in_flight.attempts, **members_of(in_flight.answer))
 
 
 class Completer(Protocol):

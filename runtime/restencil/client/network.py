@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Generator
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
 from weakref import WeakSet
 
 from ..base.bodies import BodyStart, say_not_repeated
@@ -12,7 +12,7 @@ from ..base.durations import milliseconds
 from ..base.errors import AbortError, NetworkError, ResetError, RestencilError
 from ..base.lazy import asyncio, logger, logging, uuid
 from ..base.logs import RETRY
-from ..base.steps import drive, drive_async, in_use
+from ..base.steps import drive, drive_async, in_use, receiver
 from ..cache.actions import Fetch, Meta, Reset, SetError, SetResponse
 from ..http.cancellation import cancellable
 from .in_flight import InFlight
@@ -42,7 +42,7 @@ _SETTLED: Final[Any] = object()
 class _Core(Protocol):
     """What this manager needs of the controller that it serves."""
 
-    is_blocking: bool
+    is_blocking: ClassVar[bool]
 
     @property
     def store(self) -> Store: ...
@@ -134,10 +134,11 @@ class NetworkManager(Manager):
     def send(self, in_flight: InFlight, transport: BlockingTransport, /) -> Any:
         """The request from its first byte until its response is in the store, blocking; the value of the fetch."""
         endpoint = in_flight.endpoint
-        if self._may_repeat(endpoint):
-            return drive(self._sending(in_flight), transport)
-        token = in_use.set(transport)
+        in_flight.transport = transport
+        told, token = receiver.set(in_flight), in_use.set(transport)
         try:
+            if self._may_repeat(endpoint):
+                return drive(self._sending(in_flight), transport)
             try:
                 response = endpoint.perform(in_flight.request.args, transport, in_flight.identity[1])
             except BaseException as error:
@@ -147,6 +148,7 @@ class NetworkManager(Manager):
             return self._write(in_flight, response)
         finally:
             in_use.reset(token)
+            receiver.reset(told)
 
     async def send_async(self, in_flight: InFlight, transport: AwaitingTransport, /) -> None:
         """The request until its response is in the store, as a task; no error is raised but those that end a task."""
@@ -154,6 +156,8 @@ class NetworkManager(Manager):
         try:
             in_flight.task = asyncio.current_task()
             in_flight.cancellation = cancellable()
+            in_flight.transport = transport
+            receiver.set(in_flight)
             if self._may_repeat(endpoint):
                 await drive_async(self._sending(in_flight), transport)
                 return
@@ -170,6 +174,8 @@ class NetworkManager(Manager):
         except BaseException:
             self.abandon(in_flight)
             raise
+        finally:
+            receiver.set(None)  # its task would hold it, and it its task
 
     def abandon(self, in_flight: InFlight, /) -> None:
         """The request is not wanted any more: it fails as if it had been aborted at this moment."""
@@ -299,14 +305,15 @@ class NetworkManager(Manager):
 
     def _sending(self, in_flight: InFlight) -> Generator[Step, Any, Any]:
         try:
-            response = yield from self._attempts(in_flight, self._attached())
+            response = yield from self.attempts(in_flight, self._attached())
         except BaseException as error:
             if self._write_error(in_flight, error):
                 raise in_flight.told(error)  # noqa: B904 - itself or its twin
             return in_flight.result()
         return in_flight.result() if response is _SETTLED else self._write(in_flight, response)
 
-    def _attempts(self, in_flight: InFlight, core: _Core) -> Generator[Step, Any, Any]:
+    def attempts(self, in_flight: InFlight, core: _Core) -> Generator[Step, Any, Any]:
+        """Steps: sends the request as often as its retries allow; what it brings, of which nothing is stored yet."""
         store = in_flight.store
         endpoint: Endpoint[..., Any] = in_flight.endpoint
         retries = self._retries(endpoint, core)
@@ -323,10 +330,11 @@ class NetworkManager(Manager):
         refreshed = refreshing.get()
         while True:
             started = store.next_id()
+            in_flight.attempts = attempt + 1
             try:
                 return (yield from endpoint.steps(args))
             except NetworkError as error:
-                error.attempts = attempt + 1
+                error.attempts = in_flight.attempts
                 if error.status == 401 and endpoint.refresh is not None and not refreshed:
                     refreshed = True
                     renewed = yield from refresh_token(store, endpoint, error, started, blocking=core.is_blocking)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from ..base.calls import RetryPolicy, Token
     from ..base.durations import Duration, Timeout
+    from ..base.response import Response
     from ..cache.explanation import Explanation
     from ..cache.reading import EndpointState, Reading
     from ..cache.request import Request
@@ -53,6 +54,7 @@ class BlockingOperations(Operations, Protocol):
     """What bound endpoints ask of a controller whose calls block."""
 
     def fetch(self, endpoint: Any, /, *args: Any, **kwargs: Any) -> Any: ...
+    def fetch_response(self, endpoint: Any, /, *args: Any, **kwargs: Any) -> Response[Any]: ...
     def fetch_if_stale(self, endpoint: Any, /, *args: Any, **kwargs: Any) -> Any: ...
     def live(self, endpoint: Any, /, *args: Any, **kwargs: Any) -> LiveRead[Any]: ...
     def iterate(self, endpoint: Any, /, *args: Any, **kwargs: Any) -> Iterator[Any]: ...
@@ -62,6 +64,7 @@ class AwaitingOperations(Operations, Protocol):
     """What bound endpoints ask of a controller whose calls are awaited."""
 
     async def fetch(self, endpoint: Any, /, *args: Any, **kwargs: Any) -> Any: ...
+    async def fetch_response(self, endpoint: Any, /, *args: Any, **kwargs: Any) -> Response[Any]: ...
     async def fetch_if_stale(self, endpoint: Any, /, *args: Any, **kwargs: Any) -> Any: ...
     def live(self, endpoint: Any, /, *args: Any, **kwargs: Any) -> AsyncLiveRead[Any]: ...
     def iterate(self, endpoint: Any, /, *args: Any, **kwargs: Any) -> AsyncIterator[Any]: ...
@@ -211,6 +214,11 @@ class BoundEndpoint(AnyBoundEndpoint[BlockingOperations, P, R]):
         result: R = self.controller.fetch(self.endpoint, *args, **kwargs)
         return result
 
+    def fetch_response(self, /, *args: P.args, **kwargs: P.kwargs) -> Response[R]:
+        """Asks the network, and gives the HTTP answer with the value: status, headers, URL, request id and more."""
+        answer: Response[R] = self.controller.fetch_response(self.endpoint, *args, **kwargs)
+        return answer
+
     def fetch_if_stale(self, /, *args: P.args, **kwargs: P.kwargs) -> R:
         """The stored data where it is valid and fresh, else `fetch`."""
         result: R = self.controller.fetch_if_stale(self.endpoint, *args, **kwargs)
@@ -238,6 +246,11 @@ class AsyncBoundEndpoint(AnyBoundEndpoint[AwaitingOperations, P, R]):
         """Asks the network."""
         result: R = await self.controller.fetch(self.endpoint, *args, **kwargs)
         return result
+
+    async def fetch_response(self, /, *args: P.args, **kwargs: P.kwargs) -> Response[R]:
+        """Asks the network, and gives the HTTP answer with the value: status, headers, URL, request id and more."""
+        answer: Response[R] = await self.controller.fetch_response(self.endpoint, *args, **kwargs)
+        return answer
 
     async def fetch_if_stale(self, /, *args: P.args, **kwargs: P.kwargs) -> R:
         """The stored data where it is valid and fresh, else `fetch`."""

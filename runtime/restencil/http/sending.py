@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary, WeakSet
 
 from ..base.answers import ORDER
 from ..base.errors import NetworkError
-from ..base.steps import drive, drive_async
+from ..base.steps import drive, drive_async, receiver
 from .adapter import (
     auth_of,
     open_async_client,
@@ -148,6 +148,9 @@ class SyncSender(Sender):
                 response = cast("RawResponse", drive(settled(client, order, response), transport))
             order.end()
             disclose(order, response)
+            told = receiver.get()
+            if told is not None and told.transport is transport:
+                told.answer = response
             return response
         except self.failures as error:
             raise _disclosed(order, error) from error.__cause__ if isinstance(error, NetworkError) else error
@@ -230,6 +233,9 @@ class AsyncSender(Sender):
                     cancellation.leave()
             order.end()
             disclose(order, response)
+            told = receiver.get()
+            if told is not None and told.transport is transport:
+                told.answer = response
             return response
         except self.failures as error:
             raise _disclosed(order, error) from error.__cause__ if isinstance(error, NetworkError) else error

@@ -1,0 +1,92 @@
+"""What a call was answered with: its value, and the HTTP answer that brought it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from .answers import asked_of, method_of, request_id_in
+from .transport import public_url
+
+if TYPE_CHECKING:
+    from .transport import HttpResponse
+
+R_co = TypeVar("R_co", covariant=True)
+
+
+class AnswerHeaders(Mapping[str, str]):
+    """The headers of an answer: names are compared without case, repeated ones are joined by `, `; never changed."""
+
+    __slots__ = ("_headers",)
+
+    def __init__(self, headers: dict[str, str]) -> None:
+        self._headers = headers  # names are in lower case
+
+    def __getitem__(self, name: str) -> str:
+        return self._headers[name.lower()]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._headers)
+
+    def __len__(self) -> int:
+        return len(self._headers)
+
+    def __repr__(self) -> str:
+        return f"<headers: {', '.join(self._headers) or 'none'}>"
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Response(Generic[R_co]):
+    """What `fetch_response` gives: what `fetch` gives as `value`, and the HTTP answer.
+
+        answer = news.articles.get.fetch_response(id=1)
+        answer.value, answer.status, answer.headers["X-RateLimit-Remaining"]
+
+    value       what `fetch` returns
+    status      the status of the last answer; 0 where an endpoint's own `fetch` used no HTTP
+    headers     the headers of the answer; names are compared without case
+    url         where the answer came from, after redirects, without credentials
+    elapsed     milliseconds that the last attempt took
+    attempts    1 and the retries
+    request_id  what the server calls the request, or None
+    http        the answer as the HTTP library gives it; None where there is none, and after pickling
+
+    It never changes, and is equal to itself alone.
+    """
+
+    value: R_co
+    status: int = 0
+    headers: Mapping[str, str] = field(default_factory=lambda: AnswerHeaders({}))
+    url: str = ""
+    elapsed: float = 0.0
+    attempts: int = 1
+    request_id: str | None = None
+    http: HttpResponse | None = None
+    _method: str = ""
+
+    def __repr__(self) -> str:
+        if not self.status:
+            return f"<{type(self).__name__} without HTTP>"
+        return f"<{type(self).__name__} {self._method} {self.url}: {self.status} in {self.elapsed:.0f} ms>"
+
+    def __getstate__(self) -> dict[str, Any]:
+        # The answer of an HTTP library holds the request, and a cookie that the server sets is a credential.
+        headers = {name: value for name, value in self.headers.items() if name != "set-cookie"}
+        return {**self.__dict__, "headers": AnswerHeaders(headers), "http": None}
+
+
+def members_of(answer: Any) -> dict[str, Any]:
+    """The members of a Response that an HTTP answer tells; none of them where there was no answer."""
+    if answer is None:
+        return {}
+    asked, headers = asked_of(answer), {name.lower(): value for name, value in answer.headers.items()}
+    return {
+        "status": answer.status_code,
+        "headers": AnswerHeaders(headers),
+        "url": public_url(str(answer.request.url)),
+        "elapsed": 0.0 if asked is None else asked.elapsed,
+        "request_id": request_id_in(headers, answer),
+        "http": answer,
+        "_method": method_of(answer),
+    }

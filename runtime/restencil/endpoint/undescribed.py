@@ -1,0 +1,102 @@
+"""Requests that no endpoint describes: to a path of the API, in whatever form."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from ..base.lazy import urls
+from ..base.transport import has_scheme, joined
+from ..base.values import described, is_mapping
+from .path import search_string
+from .rest import RestEndpoint
+
+if TYPE_CHECKING:
+    from ..base.durations import Duration, Timeout
+
+_METHOD: Final = re.compile(r"[A-Za-z]+(-[A-Za-z]+)*").fullmatch
+_PORTS: Final = {"http": 80, "https": 443}
+
+
+class Undescribed(RestEndpoint[..., Any]):
+    """An endpoint whose URL is given as it is; of what it brings, nothing is stored."""
+
+    place: str
+
+    @property
+    def has_body(self) -> bool:
+        """Any method may have one."""
+        return True
+
+    def url(self, /, *args: Any, **keywords: Any) -> str:
+        """The place, with these search parameters."""
+        text = search_string(args[0]) if args and args[0] else ""
+        return self.place + (f"{'&' if '?' in self.place else '?'}{text}" if text else "")
+
+
+UNDESCRIBED: Final = Undescribed(path="/", name="request", place="", method="POST")
+"""What all such requests are made of."""
+
+
+def address_of(path: Any, prefix: str, home: str) -> str:
+    """The URL of a path, behind the prefix of the API; one that is an address already stays as it is.
+
+    `home` is where the API really is. Raises TypeError for what is no text, ValueError for another origin than that.
+    """
+    if not isinstance(path, str):
+        raise TypeError(f"the path of a request is {described(path)}; expected a text such as '/articles/1'")
+    address = path.partition("#")[0]
+    if not (has_scheme(address) or address.startswith("//")):
+        return joined(prefix, address) if prefix else address
+    if home and _origin_of(address) != _origin_of(home):
+        raise ValueError(
+            f"the path of a request leads to {_shown(address)}, and this client asks {_shown(home)}: give a path of "
+            "this API, or ask the other one through a client of its own"
+        )
+    return address
+
+
+def told(
+    endpoint: Any,
+    method: Any,
+    address: str,
+    headers: Any,
+    timeout: Duration | Timeout | None,
+) -> Any:
+    """The endpoint of one request: the options of the call over those of its view.
+
+    Raises TypeError or ValueError for a method or a header that no request can have; a value is never shown.
+    """
+    if not isinstance(method, str) or not _METHOD(method):
+        raise ValueError(f"the method of a request is {method!r}; expected a word such as 'GET'")
+    init: dict[str, Any] = dict(endpoint.request_init)
+    if headers:
+        given: dict[Any, Any] = dict(headers)
+        for name, value in given.items():
+            if not (isinstance(name, str) and isinstance(value, str | None)):
+                raise TypeError(f"the header {name!r} is {described(value)}; expected a text, or None to leave it out")
+        names = {name.lower() for name in given}
+        kept = {name: value for name, value in dict(init.get("headers") or {}).items() if name.lower() not in names}
+        init["headers"] = {**kept, **{name: value for name, value in given.items() if value is not None}}
+    options: dict[str, Any] = {} if timeout is None else {"timeout": timeout}
+    return endpoint.extend(method=method, place=address, request_init=init, **options)
+
+
+def check_query(query: Any) -> Mapping[str, Any]:
+    """The search parameters of a request. Raises TypeError for what is no mapping."""
+    if query is None:
+        return {}
+    if not is_mapping(query):
+        raise TypeError(f"the query of a request is {described(query)}; expected a mapping of search parameters")
+    return query
+
+
+def _origin_of(url: str) -> tuple[str, str | None, int | None]:
+    parts = urls.urlsplit(url)
+    return parts.scheme.lower(), parts.hostname, parts.port or _PORTS.get(parts.scheme.lower())
+
+
+def _shown(url: str) -> str:
+    parts = urls.urlsplit(url)
+    return str(urls.urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], "", "", "")))
