@@ -122,6 +122,7 @@ class AwaitingCore(Core):
             await asyncio.wait((task,))
         except asyncio.CancelledError:
             in_flight.cancel()  # where that does no harm to the pool of connections
+            task.add_done_callback(lambda ended: ended.cancelled() or ended.exception())  # nobody else asks for it
             raise
         answer: Response[Any] = task.result()
         return answer
