@@ -108,6 +108,28 @@ def test_a_header_of_the_call_is_the_strongest(asynchronous: bool) -> None:
 
 
 @BOTH
+def test_a_view_says_the_same_unless_its_headers_say_otherwise(asynchronous: bool) -> None:
+    """`with_options(headers={"User-Agent": …})` is a header of the call; another token changes nothing of it."""
+    asked = Asked(base_url="")
+
+    async def run(blog: AsyncBlog) -> None:
+        await blog.fetch(ITEM)
+
+    views: tuple[tuple[dict[str, Any], str], ...] = (
+        ({"headers": {"User-Agent": "view"}}, "view"),
+        ({"headers": {"X-Other": "1"}}, "mine"),
+        ({"token": "t2"}, "mine"),
+    )
+    for options, expected in views:
+        if asynchronous:
+            client = AsyncBlog(client=asked.asynchronous, token="t1", user_agent="mine")
+            asyncio.run(run(client.with_options(**options)))
+        else:
+            Blog(client=asked.sync, token="t1", user_agent="mine").with_options(**options).fetch(ITEM)
+        assert asked.last.headers["user-agent"] == expected
+
+
+@BOTH
 def test_the_argument_stands_over_the_http_client_and_the_spec(asynchronous: bool) -> None:
     """A text that the user gave this client."""
     spec = Api(name="news", user_agent="spec")

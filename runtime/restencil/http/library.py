@@ -10,8 +10,9 @@ from __future__ import annotations
 import contextlib
 import io
 import sys
+import threading
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterator, KeysView
-from functools import cache, lru_cache
+from functools import lru_cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, TypeVar, cast
 
@@ -132,9 +133,17 @@ class Library:
         return f"<{self.name} {self.version}>"
 
 
-@cache
+_libraries: Final[dict[str, Library]] = {}
+_lock: Final = threading.Lock()
+
+
 def _library(name: str) -> Library:
-    return Library(sys.modules[name])
+    """The one library of this name, whose module is there."""
+    found = _libraries.get(name)
+    if found is None:
+        with _lock:
+            found = _libraries[name] = _libraries.get(name) or Library(sys.modules[name])
+    return found
 
 
 def __getattr__(name: str) -> Library:
