@@ -49,13 +49,18 @@ class Keys(list[Any]):
         return [*lacking.values()]
 
     def grow(self, growth: Growth) -> None:
-        """Takes in items that it lacks."""
+        """Takes in items that it lacks; told a second time, because the first was interrupted, it is as told once."""
         items, first = growth
-        self._indexed().update(map(entry_key, items))
+        size = len(items)
+        if (self[:size] if first else self[-size:]) == items:
+            return
+        index, self._index = self._indexed(), None  # made anew, should this be interrupted
         if first:
             self[:0] = items
         else:
             self += items
+        index.update(map(entry_key, items))
+        self._index = index
 
     def grown(self, growth: Growth) -> Keys:
         """A list with items that it lacks; the index goes on to that one."""
