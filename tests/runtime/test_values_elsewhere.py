@@ -24,7 +24,7 @@ from rich.console import Console
 
 from blog import Article as BlogArticle
 from blog import User as BlogUser
-from restencil import Controller, Entity, MissingFieldError, Record, field, schema
+from restencil import Controller, Entity, MissingFieldError, Record, field, foreign_key, schema
 
 MORNING = datetime.datetime(2026, 11, 22, 7, 30, tzinfo=datetime.UTC)
 
@@ -164,6 +164,14 @@ def test_an_entity_that_is_not_known_is_its_primary_key_in_json() -> None:
     article = stored({"id": 1, "author": 7})
     assert article.author is None
     assert json.loads(article.to_json())["author"] == 7
+
+
+def test_a_list_is_written_as_it_is_shown() -> None:
+    """What is not known, or was deleted, is in neither; the foreign keys are all there."""
+    found = stored({"id": 3, "articles": [{"id": 1, "body": "b"}, 5]}, Author)
+    assert [one.id for one in found.articles] == [1]
+    assert [one["id"] for one in json.loads(found.to_json())["articles"]] == [1]
+    assert foreign_key(found, "articles") == [1, 5]
 
 
 def test_an_instance_of_ones_own_is_written_like_one_of_the_store() -> None:
