@@ -687,6 +687,7 @@ class Spec:
     user_agent: str | Literal[False] | None = None
     request_id: str = ""
     inert_headers: tuple[str, ...] = ()
+    errors: Mapping[str, Shape] = dataclasses.field(default_factory=dict[str, Shape])
     url_prefix: str = ""
     wire_names: WireNames = "as_is"
     auth: Auth | None = None

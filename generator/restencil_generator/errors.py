@@ -59,8 +59,13 @@ def laid_over(inherited: Mapping[str, d.Shape], own: Mapping[str, d.Shape | None
 
 
 def shapes(spec: d.Spec, statuses: range) -> Iterator[d.Shape]:
-    """What the spec's endpoints say of some statuses, each once; an empty one where any of them says nothing."""
+    """What the spec and its endpoints say of some statuses, each once; an empty one where any endpoint says nothing."""
     seen: set[d.Shape] = set()
+    for status in statuses:
+        whole = shape_at(spec.errors, status)
+        if whole is not None and whole not in seen:
+            seen.add(whole)
+            yield whole
     for resource in spec.resources.values():
         for _, endpoint in resource.all_endpoints():
             for status in statuses:

@@ -301,21 +301,30 @@ def _code(value: Value, scope: Scope) -> Expression:
     if isinstance(value, Mapping):
         return Table(tuple((string(name), _code(part, scope)) for name, part in value.items()))
     if isinstance(value, Errors):
-        return Table(tuple((_status(key), _shape(shape, scope)) for key, shape in value.by_status))
+        return error_table(dict(value.by_status), scope)
     if isinstance(value, Runtime | HandWritten | Member | Sibling | d.Reference):
         return _name(value, scope)
     return _names(value.of, scope) if isinstance(value, Names) else schema_of(value, scope) or "None"
 
 
-def _status(key: str) -> str:
-    """A key of `errors` as a literal: statuses are numbers."""
-    return key if key.isdecimal() else string(key)
+def error_table(errors: Mapping[str, d.Shape], scope: Scope, *, lazily: bool = False) -> Table:
+    """What bodies of errors are: the types that decode them, by status; with `lazily` imported when they are needed."""
+
+    def named(name: str) -> Expression:
+        if lazily:
+            return Call(scope.schema("Lazy"), (string(f".{OBJECTS}:{name}"), "__name__"))
+        return scope.sibling(OBJECTS, name, real=True)
+
+    def types(shape: d.Shape) -> Expression:
+        found = list(map(named, shape))
+        return scope.typing("Any") if not found else found[0] if len(found) == 1 else pair(found)
+
+    return Table(tuple((key if key.isdecimal() else string(key), types(shape)) for key, shape in errors.items()))
 
 
-def _shape(shape: d.Shape, scope: Scope) -> Expression:
-    """The types that decode the body of an error."""
-    types = [scope.sibling(OBJECTS, name, real=True) for name in shape]
-    return scope.typing("Any") if not types else types[0] if len(types) == 1 else pair(types)
+def sibling_module(name: str) -> str:
+    """The full name of another module of the package."""
+    return f'f"{{__package__}}.{name}"'
 
 
 def _name(value: Named, scope: Scope) -> str | Call:
@@ -327,7 +336,7 @@ def _name(value: Named, scope: Scope) -> str | Call:
         case Member(name):
             return name
         case Sibling(name):
-            return f'f"{{__package__}}.{name}"'
+            return sibling_module(name)
         case _:
             return scope.hook(value)
 

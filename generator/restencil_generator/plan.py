@@ -35,6 +35,7 @@ from restencil_generator.docstrings import note_of, partial_body, share_of, type
 from restencil_generator.errors import BASE, CLASSES, shapes
 from restencil_generator.failure import Failure
 from restencil_generator.members import ResourceClass, body_types, plan_resource, result_types
+from restencil_generator.options import error_table, sibling_module
 from restencil_generator.package import HEADER
 from restencil_generator.schemas import schema_of
 from restencil_generator.scope import CLIENT, ENTITIES, ENUMS, ERRORS, OBJECTS, Homes, Import, Scope, module_of
@@ -386,6 +387,10 @@ class _Plan:
             found.append(("request_id", string(spec.request_id)))
         if spec.inert_headers:
             found.append(("inert_headers", pair(list(map(string, spec.inert_headers)))))
+        if spec.errors:
+            found.append(("errors", error_table(spec.errors, scope, lazily=True)))
+        if spec.has_errors:
+            found.append(("error_classes", sibling_module(ERRORS)))
         return tuple(found)
 
     def _module(

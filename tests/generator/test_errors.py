@@ -170,6 +170,8 @@ def test_the_type_of_data_is_the_union_over_all_endpoints() -> None:
     both = "    endpoints:\n      get: {errors: {404: Problem}}\n"
     assert data_of(f"errors: {{404: NotFound}}{ORDERS}{both}")["NotFoundError"] == "NotFound | Problem | None"
     assert data_of(f"{ORDERS}{both}")["NotFoundError"] == "Problem | typing.Any | None"
+    hidden = "    errors: {404: Problem}\n"
+    assert data_of(f"errors: {{404: NotFound}}{ORDERS}{hidden}")["NotFoundError"] == "NotFound | Problem | None"
 
 
 def test_data_is_said_once_where_it_is_always_the_same() -> None:

@@ -116,6 +116,17 @@ def test_the_nearest_level_gives_the_shape(address: str) -> None:
         assert isinstance(other.value.data, market.Problem)
 
 
+def test_a_call_that_no_endpoint_describes_raises_them_too(address: str) -> None:
+    """What the spec says for all holds for it."""
+    with market.Market(url_prefix=address) as client:
+        with pytest.raises(market.NotFoundError) as missing:
+            client.request("GET", "/offers/4711")
+        assert isinstance(missing.value.data, market.Missing)
+        with pytest.raises(market.StatusError) as other:
+            client.request("DELETE", "/offers/1")
+        assert isinstance(other.value.data, market.Problem)
+
+
 @pytest.mark.parametrize(
     ("body", "kind"),
     [

@@ -16,6 +16,7 @@ from restencil_generator.checking.fields import read_fields
 from restencil_generator.checking.resources import Resources
 from restencil_generator.checking.types import Types
 from restencil_generator.digest import digest
+from restencil_generator.errors import laid_over
 from restencil_generator.language import DOCUMENTS, VERSION
 from restencil_generator.names import constant_name, is_identifier, pascal_case
 from restencil_generator.problems import Place, Problem, Related, has_errors, quoted
@@ -71,6 +72,7 @@ def check(root: MappingNode, file: str, problems: list[Problem]) -> d.Spec | Non
         user_agent=given["user_agent"],
         request_id=given["request_id"] or "",
         inert_headers=tuple(name for name, _ in given["inert_headers"] or ()),
+        errors=laid_over({}, top.errors),
         url_prefix=top.url_prefix or "",
         wire_names=types.wire,
         auth=settings.auth(given["auth"]),

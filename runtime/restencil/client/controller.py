@@ -728,7 +728,10 @@ def _undescribed(
     endpoint = form(UNDESCRIBED)
     args = endpoint.bind_args((check_query(query), body), {})
     address = address_of(path, prefix, core.address(prefix))
-    request: Request = told(endpoint, method, address, headers, timeout).request(args, located=True)
+    one = told(endpoint, method, address, headers, timeout)
+    if api is not None and api.error_classes is not None:
+        one = one.extend(errors=api.errors, error_classes=api.error_classes)
+    request: Request = one.request(args, located=True)
     return request
 
 

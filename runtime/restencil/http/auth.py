@@ -7,7 +7,7 @@ variable. It is read anew for every request, added just before the request is se
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Mapping
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from ..base.calls import Token
@@ -82,6 +82,8 @@ class Api(Struct):
 
     `inert_headers` are names of headers that do not change what it answers, beside those that never do: where
     `with_options` gives one, that is no reason to keep what is answered apart.
+
+    `errors` and `error_classes` are those options of a request that no endpoint describes; endpoints have their own.
     """
 
     url_prefix: str = ""
@@ -91,6 +93,8 @@ class Api(Struct):
     user_agent: str | Literal[False] | None = None
     inert_headers: tuple[str, ...] = ()
     request_id: str | None = None
+    errors: Mapping[Any, Any] | None = None
+    error_classes: str | None = None
 
 
 class Unsigned(NamedTuple):

@@ -6,6 +6,7 @@ from __future__ import annotations
 import typing
 
 import restencil
+from restencil import schema
 
 if typing.TYPE_CHECKING:
     from .offers import Offers
@@ -18,6 +19,12 @@ _API = restencil.Api(
     version="1.2.0",
     request_id="X-Trace-Id",
     inert_headers=("X-Audit-Reason",),
+    errors={
+        404: schema.Lazy("._objects:Missing", __name__),
+        "4XX": schema.Lazy("._objects:Problem", __name__),
+        "5XX": typing.Any,
+    },
+    error_classes=f"{__package__}._errors",
 )
 
 
