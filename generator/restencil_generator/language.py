@@ -592,7 +592,7 @@ PLACES: Final[Mapping[str, Place]] = {
 MEMBERS: Final = ("get", "get_list", *d.EXTENDERS, "update", "partial_update", "delete")
 """What `members` may name; `push` brings `create`."""
 
-TAKEN_PACKAGES: Final = ("restencil", "restencil_generator", "restencil_templates", "httpx")
+TAKEN_PACKAGES: Final = ("restencil", "restencil_generator", "restencil_templates", "httpx", "httpx2")
 """Package names that a generated package would hide from itself."""
 
 BODY_WORDS: Final = ("any", "bytes")

@@ -330,6 +330,25 @@ def test_what_a_user_set_on_the_client_holds(name: str) -> None:
     assert isinstance(seen[0], module.Request) and isinstance(seen[1], module.Response)
 
 
+@pytest.mark.network
+@BOTH
+def test_a_proxy_of_the_client_is_asked(asynchronous: bool) -> None:
+    """The client's own business: what is asked for goes to it, whole."""
+    with Server() as proxy:
+        endpoint = RestEndpoint(url_prefix="http://case.test", path="/a")
+
+        async def run() -> Any:
+            async with httpx.AsyncClient(proxy=proxy.url) as client, AsyncController(client=client) as controller:
+                return await controller.fetch(endpoint)
+
+        if asynchronous:
+            assert asyncio.run(run()) == {}
+        else:
+            with httpx.Client(proxy=proxy.url) as client, Controller(client=client) as controller:
+                assert controller.fetch(endpoint) == {}
+        assert [request.target for request in proxy.arrived] == ["http://case.test/a"]
+
+
 # -- both at once -----------------------------------------------------------------------------------------------------
 
 
