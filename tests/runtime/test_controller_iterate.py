@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -428,3 +429,201 @@ def test_after_a_change_it_begins_with_the_first_page_anew(world: World, style: 
         world.controller.set_response(resource.get_list.push, {"id": "8", "rank": 8}, {}, {})
     assert world.ids(resource.get_list) == [row["id"] for row in rows]
     assert world.urls()[0] == "/items"
+
+
+# --- runs that are bounded, and gone on with -------------------------------------------------------------------------
+
+
+def taken(world: World, run: Any, count: int | None = None) -> list[Any]:
+    """The next items of a run, all by default."""
+    found: list[Any] = []
+    if not world.asynchronous:
+
+        def take() -> list[Any]:
+            for item in run:
+                found.append(item)
+                if len(found) == count:
+                    break
+            return found
+
+        return world.clock.run(take)
+
+    async def take_async() -> list[Any]:
+        async for item in run:
+            found.append(item)
+            if len(found) == count:
+                break
+        return found
+
+    return world.clock.run(take_async)
+
+
+def ids_of(world: World, run: Any, count: int | None = None) -> list[str]:
+    return [item.id for item in taken(world, run, count)]
+
+
+LINKED = '<http://mock/items?page={next}>; rel="next"'
+
+
+def _linked(params: dict[str, str]) -> Any:
+    page = int(params.get("page", 1))
+    headers = {"Link": LINKED.format(next=page + 1)} if page < 3 else {}
+    return Answer(json=chunk((page - 1) * 3), headers=headers)
+
+
+def _by_url(params: dict[str, str]) -> Any:
+    page = int(params.get("page", 1))
+    return {"items": chunk((page - 1) * 3), "next": f"/items?page={page + 1}" if page < 3 else None}
+
+
+WRAPPED = Object({"items": Collection([Item]), "next": None})
+
+#: Style → list endpoint, what the server answers, and the position of the first page.
+STYLES: dict[str, tuple[Any, Callable[[dict[str, str]], Any], Any]] = {
+    "page": (items("page"), lambda params: chunk((int(params.get("page", 1)) - 1) * 3), 1),
+    "offset": (items("offset"), lambda params: chunk(int(params.get("offset", 0))), 0),
+    "cursor": (items(pagination="last.rank"), lambda params: chunk(int(params.get("cursor", 0))), ""),
+    "header": (
+        items(pagination={"style": "cursor", "next": "header:X-Next"}),
+        lambda params: Answer(
+            json=chunk(int(params.get("cursor", 0))), headers={"X-Next": str(int(params.get("cursor", 0)) + 3)}
+        ),
+        "",
+    ),
+    "link": (items("page", pagination="link"), _linked, "http://mock/items"),
+    "url": (
+        items("page", schema=WRAPPED, pagination={"style": "url", "next": "next"}),
+        _by_url,
+        "http://mock/items",
+    ),
+    "function": (
+        items(pagination=lambda page, args: page[-1].rank if page else None),
+        lambda params: chunk(int(params.get("cursor", 0))),
+        "",
+    ),
+}
+EACH_STYLE = pytest.mark.parametrize("style", STYLES)
+
+
+@EACH_STYLE
+@pytest.mark.parametrize(("count", "requests"), [(0, 0), (1, 1), (3, 1), (4, 2), (6, 2), (7, 3)])
+def test_a_limit_asks_for_no_page_that_it_does_not_need(world: World, style: str, count: int, requests: int) -> None:
+    """Of seven items in pages of three."""
+    endpoint, answer, _ = STYLES[style]
+    world.serve(answer)
+    assert ids_of(world, world.controller.iterate(endpoint).limit(count)) == EVERY[:count]
+    assert len(world.urls()) == requests
+
+
+@EACH_STYLE
+@pytest.mark.parametrize("broken", [1, 2, 3])
+def test_after_an_error_another_run_goes_on_where_it_stopped(world: World, style: str, broken: int) -> None:
+    """A 503 at some page: `position` is that of the last page taken whole, and each item comes once over both runs."""
+    endpoint, answer, first = STYLES[style]
+    failing = [False] * (broken - 1) + [True]
+    world.serve(lambda params: Answer(status=503) if failing and failing.pop(0) else answer(params))
+    run = world.controller.iterate(endpoint)
+    seen = ids_of(world, run, (broken - 1) * 3) if broken > 1 else []
+    with pytest.raises(NetworkError):
+        taken(world, run)
+    assert seen == EVERY[: (broken - 1) * 3]
+    if broken == 1:
+        assert run.position is None
+    elif broken == 2:
+        assert run.position == first
+    assert json.loads(json.dumps(run.position)) == run.position
+    assert seen + ids_of(world, world.controller.iterate(endpoint).start_at(run.position)) == EVERY
+
+
+@EACH_STYLE
+def test_a_run_itself_goes_on_after_an_error_too(world: World, style: str) -> None:
+    """The page that failed is asked for again: nothing is skipped, nothing comes twice."""
+    endpoint, answer, _ = STYLES[style]
+    failing = [False, True, False, True]
+    world.serve(lambda params: Answer(status=503) if failing and failing.pop(0) else answer(params))
+    run = world.controller.iterate(endpoint)
+    seen = ids_of(world, run, 3)
+    for _ in range(2):
+        with pytest.raises(NetworkError):
+            taken(world, run, 1)
+        seen += ids_of(world, run, 3)
+    assert seen == EVERY[: len(seen)]
+    assert len(seen) >= 6
+
+
+def test_a_page_that_was_not_taken_whole_comes_again(world: World) -> None:
+    """The position is that of the page before it."""
+    endpoint, answer, _ = STYLES["page"]
+    world.serve(answer)
+    run = world.controller.iterate(endpoint)
+    assert ids_of(world, run, 4) == EVERY[:4]
+    assert run.position == 1
+    assert ids_of(world, world.controller.iterate(endpoint).start_at(run.position)) == EVERY[3:]
+
+
+@EACH_STYLE
+def test_a_limit_at_the_end_of_a_page_takes_it_whole(world: World, style: str) -> None:
+    """So that work done in portions goes on without a repetition."""
+    endpoint, answer, _ = STYLES[style]
+    world.serve(answer)
+    position, seen = None, list[str]()
+    for _ in range(3):
+        run = world.controller.iterate(endpoint).start_at(position).limit(3)
+        seen += ids_of(world, run)
+        position = run.position
+    assert seen == EVERY
+
+
+@EACH_STYLE
+def test_a_break_leaves_nothing_open(world: World, style: str) -> None:
+    """No request is under way, and no page is asked for in advance; the run may be gone on with."""
+    endpoint, answer, _ = STYLES[style]
+    world.serve(answer)
+    run = world.controller.iterate(endpoint)
+    assert ids_of(world, run, 2) == EVERY[:2]
+    world.clock.settle()
+    assert len(world.urls()) == 1
+    assert world.controller.store.in_flight.by_id == {}
+    assert ids_of(world, run) == EVERY[2:]
+    assert taken(world, run) == []
+
+
+def test_a_position_of_another_origin_is_refused(world: World) -> None:
+    """Before any request: credentials do not follow there."""
+    endpoint, answer, _ = STYLES["link"]
+    world.serve(answer)
+    run = world.controller.iterate(endpoint)
+    for position in ("https://elsewhere.test/items?page=2", "//elsewhere.test/items"):
+        with pytest.raises(ValueError, match="at another origin .elsewhere.test instead of mock."):
+            run.start_at(position)
+    with pytest.raises(ValueError, match="another origin"):
+        world.controller.iterate(STYLES["cursor"][0]).start_at("https://elsewhere.test/items")
+    assert world.urls() == []
+
+
+def test_what_is_no_position_or_limit_is_refused(world: World) -> None:
+    """When it is given, with what is wrong with it."""
+    endpoint, answer, _ = STYLES["page"]
+    world.serve(answer)
+    run = world.controller.iterate(endpoint)
+    with pytest.raises(ValueError, match="which is not negative: -1"):
+        run.limit(-1)
+    for limit in (1.5, True, "3"):
+        with pytest.raises(TypeError, match="limit.. takes a whole number"):
+            run.limit(limit)
+    with pytest.raises(ValueError, match="'third' is no position in 'Item.get_list', whose pages are counted"):
+        run.start_at("third")
+    for wrong in (1.5, True, b"1"):
+        with pytest.raises(TypeError, match="a position is a text or a whole number"):
+            run.start_at(wrong)
+    taken(world, run, 1)
+    with pytest.raises(RuntimeError, match="start_at.. comes before the first item"):
+        run.start_at(1)
+
+
+def test_a_list_begun_in_the_middle_stays_partial(world: World) -> None:
+    """The list itself still asks."""
+    endpoint, answer, _ = STYLES["page"]
+    world.serve(answer)
+    assert ids_of(world, world.controller.iterate(endpoint).start_at(1)) == EVERY[3:]
+    assert world.controller.cached(endpoint) is None

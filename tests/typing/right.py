@@ -70,6 +70,10 @@ def synchronous(blog: Blog) -> None:
     assert_type(blog.articles.get_list.get_page(cursor="c"), Sequence[Article])
     for article in blog.articles.get_list.iterate(author="bob"):
         assert_type(article, Article)
+    run = blog.articles.get_list.iterate(author="bob").limit(100).start_at(2)
+    assert_type(run.position, str | int | None)
+    for article in run:
+        assert_type(article, Article)
     for article in blog.articles.top.iterate():
         assert_type(article, Article)
     assert_type(blog.articles.by_hand(), list[Article])
@@ -118,7 +122,7 @@ async def asynchronous(blog: AsyncBlog) -> None:
     assert_type(await blog.articles.get_list.push(body={"title": "t"}), Article)
     assert_type(await blog.articles.top.unshift(body={}, pinned=True), Article)
     assert_type(await blog.articles.get_list.get_page(cursor="c"), Sequence[Article])
-    async for article in blog.articles.get_list.iterate(author="bob"):
+    async for article in blog.articles.get_list.iterate(author="bob").start_at("x").limit(3):
         assert_type(article, Article)
     assert_type(await blog.articles.create(body={}), Article)
     assert_type(await blog.fetch(Articles.get, id=1), Article)

@@ -81,6 +81,13 @@ def generated(blog: GeneratedBlog, feed: Feed) -> None:
     blog.articles.create(body={"comments": [{"nope": 1}]})  # error: a comment has no such field
 
 
+def runs(blog: Blog) -> None:
+    blog.articles.get_list.iterate().limit("3")  # error: a number of items
+    blog.articles.get_list.iterate().start_at(1.5)  # error: a text or a whole number
+    blog.articles.get_list.iterate().position = 3  # error: it is read
+    blog.articles.get_list.iterate(limit=3)  # error: that is a parameter of APIs
+
+
 def absent(blog: Blog) -> None:
     blog.articles.search.push(body={})  # error: no push was declared
     blog.articles.by_name.push(body={})  # error: a map has assign

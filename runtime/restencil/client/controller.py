@@ -6,7 +6,7 @@ What they are made of stands behind `_core`.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, ParamSpec, Self, TypeAlias, TypeVar, overload
 
 from ..base.logs import read_environment
@@ -44,10 +44,10 @@ if TYPE_CHECKING:
     from ..cache.store import Store
     from ..endpoint.endpoint import Endpoint
     from ..endpoint.live import AsyncLiveRead, LiveRead
+    from ..endpoint.runs import AsyncItems, Items
     from .awaiting import AwaitingCore
     from .core import Core, Managers
     from .manager import Manager
-    from .paging import Pages
     from .retry import Retries
 
     E = TypeVar("E")
@@ -486,25 +486,23 @@ class Controller(AnyController, Blocking):
 
         return BlockingLiveRead(self._core, _request(endpoint, args, kwargs))
 
-    def iterate(self, endpoint: Endpoint[P, R], /, *args: P.args, **kwargs: P.kwargs) -> Iterator[Any]:
+    def iterate(self, endpoint: Endpoint[P, R], /, *args: P.args, **kwargs: P.kwargs) -> Items[Any]:
         """The items of all pages of a paginated list, one page at a time, each item once.
 
-            for article in controller.iterate(Articles.get_list, author="bob"):
+            for article in controller.iterate(Articles.get_list, author="bob").limit(100):
                 show(article)
+
+        `limit(n)`, `start_at(position)` and `position` bound a run, and go on with it later.
 
         Raises TypeError at once where the endpoint does not say how its next page is found; later, what `fetch` raises.
         """
-        from .paging import Pages
+        from .paging import ItemsOfPages, Pages
 
-        return self._items(Pages(self._core, endpoint, _bind_args(endpoint, args, kwargs)))
+        return ItemsOfPages(self._core, Pages(self._core, endpoint, _bind_args(endpoint, args, kwargs)))
 
     def all_settled(self) -> None:
         """Waits until everything that is in flight now has been answered; raises nothing of it."""
         self._core.wait_for(self._core.settling())
-
-    def _items(self, pages: Pages) -> Iterator[Any]:
-        while self._core.wait_for(pages.turn()):
-            yield from pages.items()
 
 
 class AsyncController(AnyController, Awaiting):
@@ -657,26 +655,23 @@ class AsyncController(AnyController, Awaiting):
 
         return AwaitingLiveRead(self._core, _request(endpoint, args, kwargs))
 
-    def iterate(self, endpoint: Endpoint[P, R], /, *args: P.args, **kwargs: P.kwargs) -> AsyncIterator[Any]:
+    def iterate(self, endpoint: Endpoint[P, R], /, *args: P.args, **kwargs: P.kwargs) -> AsyncItems[Any]:
         """The items of all pages of a paginated list, one page at a time, each item once.
 
-            async for article in controller.iterate(Articles.get_list, author="bob"):
+            async for article in controller.iterate(Articles.get_list, author="bob").limit(100):
                 show(article)
+
+        `limit(n)`, `start_at(position)` and `position` bound a run, and go on with it later.
 
         Raises TypeError at once where the endpoint does not say how its next page is found; later, what `fetch` raises.
         """
-        from .paging import Pages
+        from .paging import AwaitedItemsOfPages, Pages
 
-        return self._items(Pages(self._core, endpoint, _bind_args(endpoint, args, kwargs)))
+        return AwaitedItemsOfPages(self._core, Pages(self._core, endpoint, _bind_args(endpoint, args, kwargs)))
 
     async def all_settled(self) -> None:
         """Waits until everything that is in flight now has been answered; raises nothing of it."""
         await self._core.wait_for(self._core.settling())
-
-    async def _items(self, pages: Pages) -> AsyncIterator[Any]:
-        while await self._core.wait_for(pages.turn()):
-            for item in pages.items():
-                yield item
 
 
 def _preparation(

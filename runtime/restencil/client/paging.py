@@ -11,15 +11,19 @@ from urllib.parse import urljoin, urlsplit
 from ..base.errors import NetworkError
 from ..base.lazy import logger
 from ..base.steps import is_awaitable
-from ..base.values import kind_of
+from ..base.values import described, kind_of
 from ..cache.reading import Decision
+from ..endpoint.runs import AsyncItems, Items
 from ..schema import Collection, Object, Schema, find_collection, schema_of
 from ..schema.collection import identity_text
 from ..schema.record import class_record, identity_of, to_wire
 from .in_flight import Completion
 
 if TYPE_CHECKING:
+    from typing import Self
+
     from ..base.steps import Step
+    from ..cache.store import Store
     from ..endpoint.endpoint import Endpoint
     from .core import Core
 
@@ -57,6 +61,11 @@ class Pagination:
     def needs_headers(self) -> bool:
         """The response itself is needed, not only the data that the store keeps of it."""
         return self.style in ("link", "url") or self.next.startswith("header:")
+
+    @property
+    def names_urls(self) -> bool:
+        """A page is told by its URL."""
+        return self.find is None and self.style in ("link", "url")
 
     @property
     def is_counted(self) -> bool:
@@ -160,39 +169,111 @@ class Pages:
         """How many of them were gone when the current page came."""
         self._used: set[Any] = set()
         self._yielded: set[Any] = set()
+        self._after: Any = None
+        """The position of the page after which to begin."""
+        self.position: Any = None
+        """The position of the current page."""
+
+    def begin_after(self, position: Any) -> None:
+        """Goes on after the page of this position; None: from the beginning.
+
+        Raises TypeError for what is no position, and ValueError for one that is no number where pages are counted, or
+        that is a URL of another origin.
+        """
+        if position is None:
+            self._after = None
+            return
+        if isinstance(position, bool) or not isinstance(position, str | int):
+            raise TypeError(f"a position is a text or a whole number, as a run gives it, not {described(position)}")
+        if self._pagination.is_counted:
+            try:
+                position = int(position)
+            except ValueError:
+                raise ValueError(
+                    f"{position!r:.100} is no position in {self._endpoint.name!r}, whose pages are counted"
+                ) from None
+        elif isinstance(position, str) and (self._pagination.names_urls or _ABSOLUTE(position)):
+            position = self._address_at(position)
+        self._after = position
 
     def turn(self) -> Generator[Step, Any, bool]:
-        """Steps: reads the first page, or fetches the next one; False when there is none."""
+        """Steps: reads the first page, or fetches the next one; False when there is none.
+
+        Where the request fails nothing is changed, so that the same page may be asked for again.
+        """
         if self._inactive or self._ended:
             return False
-        back = False
         if not self._started:
-            self._started = True
-            self._page = yield from self._first()
-        else:
-            value = self._next_value()
-            if value is None or value == "" or value is False:
+            if self._after is None:
+                return (yield from self._begin())
+            if not (yield from self._go_to(self._after)):
                 return False
-            if self._pagination.is_counted:
-                back = value <= self._position
-                self._position = value
-            elif _hashable(value) in self._used:
-                return False
-            self._used.add(_hashable(value))
-            try:
-                self._page = yield from self._fetched(self._page_endpoint(value), self._page_args(value))
-            except NetworkError as error:
-                if self._pagination.style != "page" or error.status not in _BEYOND:
-                    raise
-                logger.warning(
-                    "iterate() of %r: page %s is answered by %s, so it ends there; where the answer tells the end, "
-                    "write it as 'more', 'total' or 'next' of its pagination",
-                    self._endpoint.name,
-                    value,
-                    error.status,
-                )
-                return False
+        value = self._next_value()
+        if value is None or value == "" or value is False:
+            return False
+        counted = self._pagination.is_counted
+        if not counted and _hashable(value) in self._used:
+            return False
+        try:
+            page = yield from self._fetched(self._page_endpoint(value), self._page_args(value))
+        except NetworkError as error:
+            if self._pagination.style != "page" or error.status not in _BEYOND:
+                raise
+            logger.warning(
+                "iterate() of %r: page %s is answered by %s, so it ends there; where the answer tells the end, "
+                "write it as 'more', 'total' or 'next' of its pagination",
+                self._endpoint.name,
+                value,
+                error.status,
+            )
+            self._ended = True
+            return False
+        back = counted and value <= self._position
+        self._at(value)
+        self._page = page
         return self._take(may_bring_nothing=back)
+
+    def _begin(self) -> Generator[Step, Any, bool]:
+        self._page = yield from self._first()
+        self._started = True
+        if self._pagination.is_counted:
+            self.position = self._position
+        else:
+            self.position = self._core.transport.absolute(self._asked_url) if self._pagination.names_urls else ""
+        return self._take(may_bring_nothing=False)
+
+    def _go_to(self, position: Any) -> Generator[Step, Any, bool]:
+        """Steps: stands at a page that was taken in an earlier run; False where that was the last one.
+
+        The number of a page is enough to know the next one. What follows another one is told by that page alone, so it
+        is asked for again.
+        """
+        if self._pagination.style != "page" or self._pagination.find is not None:
+            if position == "":
+                page = yield from self._fetched(self._endpoint, self._args)
+            else:
+                page = yield from self._fetched(self._page_endpoint(position), self._page_args(position))
+            self._page = page
+            self._started = True
+            self._at(position)
+            return self._take(may_bring_nothing=True) and not self._ended
+        self._started = True
+        self._at(position)
+        return True
+
+    def _at(self, value: Any) -> None:
+        """The current page is the one of this position."""
+        self.position = str(value) if kind_of(value) is _Address else to_wire(value)
+        self._used.add(_hashable(value))
+        if self._pagination.is_counted:
+            self._position = value
+
+    def _address_at(self, position: str) -> str:
+        """The URL of a page; ValueError for one of another origin."""
+        url = self._same_origin(
+            position, self._core.transport.absolute(self._core.locate(self._endpoint.request_url(self._args)))
+        )
+        return url if self._pagination.names_urls else _Address(url)
 
     def _take(self, *, may_bring_nothing: bool) -> bool:
         """Notes what the current page had; False where it is the end, as it brought nothing that was not met."""
@@ -248,9 +329,14 @@ class Pages:
             if identity in self._yielded:
                 continue
             self._yielded.add(identity)
-            current = self._current(item)
+            current = _current(self._core.store, item)
             if current is not None or item is None:
                 yield current
+
+    @property
+    def is_yielded(self) -> bool:
+        """Every item of the current page was yielded."""
+        return all(_identity(item) in self._yielded for item in self._page_items())
 
     def _first(self) -> Generator[Step, Any, Any]:
         core, endpoint = self._core, self._endpoint
@@ -274,6 +360,15 @@ class Pages:
         return stands
 
     def _fetched(self, endpoint: Endpoint[..., Any], args: tuple[Any, ...]) -> Generator[Step, Any, Any]:
+        current = self._response, self._raw, self._asked_url
+        try:
+            return (yield from self._asking(endpoint, args))
+        except BaseException:
+            # What was answered before says still where the next page is.
+            self._response, self._raw, self._asked_url = current
+            raise
+
+    def _asking(self, endpoint: Endpoint[..., Any], args: tuple[Any, ...]) -> Generator[Step, Any, Any]:
         self._response = self._raw = None
         self._asked_url = self._core.locate(endpoint.request_url(args))
         parse: Callable[[Any], Any] = getattr(endpoint, "parse_response")  # noqa: B009 - of REST endpoints only
@@ -373,8 +468,8 @@ class Pages:
             )
         return _Address(cursor)
 
-    def _same_origin(self, target: str) -> str:
-        here = self._here()
+    def _same_origin(self, target: str, here: str = "") -> str:
+        here = here or self._here()
         url = urljoin(here, target)
         if urlsplit(url)[:2] != urlsplit(here)[:2]:
             raise ValueError(
@@ -383,17 +478,93 @@ class Pages:
             )
         return url
 
-    def _current(self, item: Any) -> Any:
-        """The item as the view has it now; None once it is deleted, the item itself where the store let go of it."""
-        pk = identity_of(item)
-        if pk is None:
-            return item
-        store = self._core.store
-        cell = _cell(item)
-        current = store.query(type(item), (pk,))
-        if current is None and cell is not None and store.entity_meta(*cell) is None:
-            return item
-        return current
+
+class _Run:
+    """A run over the pages of a list, of either world: `take` says what comes next."""
+
+    def __init__(self, core: Any, pages: Pages) -> None:
+        self._core = core
+        self._pages = pages
+        self._left: int | None = None
+        """How many items are still wanted; None: all."""
+        self._items: Iterator[Any] | None = None
+        """What the current page has left."""
+        self._taken: Any = None
+        self._begun = False
+        self._ended = False
+
+    @property
+    def position(self) -> Any:
+        """The position of the last page that was taken whole; None before the first one."""
+        return self._taken
+
+    def limit(self, count: int, /) -> Self:
+        """No more than this many items, and no page that they do not need. Raises ValueError for a negative number."""
+        if kind_of(count) is not int:
+            raise TypeError(f"limit() takes a whole number, not {described(count)}")
+        if count < 0:
+            raise ValueError(f"limit() takes a number of items, which is not negative: {count}")
+        self._left = count
+        return self
+
+    def start_at(self, position: str | int | None, /) -> Self:
+        """Goes on after the page that a former run had taken whole: its `position`.
+
+        Raises RuntimeError after the first item, TypeError and ValueError for what is no position of this list.
+        """
+        if self._begun:
+            raise RuntimeError("start_at() comes before the first item; begin another run to start elsewhere")
+        self._pages.begin_after(position)
+        self._taken = position
+        return self
+
+    def take(self) -> Generator[Step, Any, Any]:
+        """Steps: the next item, or `_END`."""
+        self._begun = True
+        while not self._ended and self._left != 0:
+            if self._items is None:
+                if not (yield from self._pages.turn()):
+                    break
+                self._items = self._pages.items()
+            for item in self._items:
+                if self._left is not None:
+                    self._left -= 1
+                    if self._left == 0 and self._pages.is_yielded:
+                        self._taken = self._pages.position
+                return item
+            self._items = None
+            self._taken = self._pages.position
+        self._ended = True
+        return _END
+
+
+class ItemsOfPages(_Run, Items[Any]):
+    """The items of all pages, for blocking code."""
+
+    def __next__(self) -> Any:
+        if self._items is not None and self._left is None:
+            for item in self._items:
+                return item
+        item = self._core.wait_for(self.take())
+        if item is _END:
+            raise StopIteration
+        return item
+
+
+class AwaitedItemsOfPages(_Run, AsyncItems[Any]):
+    """The items of all pages, for asyncio."""
+
+    async def __anext__(self) -> Any:
+        if self._items is not None and self._left is None:
+            for item in self._items:
+                return item
+        item = await self._core.wait_for(self.take())
+        if item is _END:
+            raise StopAsyncIteration
+        return item
+
+
+_END: Final = object()
 
 
 class _Address(str):
@@ -476,3 +647,15 @@ def _cell(item: Any) -> tuple[str, str] | None:
 def _identity(item: Any) -> Any:
     pk = identity_of(item)
     return (type(item), repr(item)) if pk is None else (type(item), pk)
+
+
+def _current(store: Store, item: Any) -> Any:
+    """The item as the view has it now; None once it is deleted, the item itself where the store let go of it."""
+    pk = identity_of(item)
+    if pk is None:
+        return item
+    cell = _cell(item)
+    current = store.query(type(item), (pk,))
+    if current is None and cell is not None and store.entity_meta(*cell) is None:
+        return item
+    return current

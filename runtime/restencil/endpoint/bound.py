@@ -5,7 +5,7 @@ The plain operations are the same in both worlds; the ones that wait differ in n
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, overload
 
 from .typing import P2, R2, Assigns, Has, P, PageP, PageR, PushP, PushR, R, UnshiftP, UnshiftR
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ..cache.reading import EndpointState, Reading
     from ..cache.request import Request
     from .live import AsyncLiveRead, LiveRead
+    from .runs import AsyncItems, Items
 
 
 class Core(Protocol):
@@ -57,7 +58,7 @@ class BlockingOperations(Operations, Protocol):
     def fetch_response(self, endpoint: Any, /, *args: Any, **kwargs: Any) -> Response[Any]: ...
     def fetch_if_stale(self, endpoint: Any, /, *args: Any, **kwargs: Any) -> Any: ...
     def live(self, endpoint: Any, /, *args: Any, **kwargs: Any) -> LiveRead[Any]: ...
-    def iterate(self, endpoint: Any, /, *args: Any, **kwargs: Any) -> Iterator[Any]: ...
+    def iterate(self, endpoint: Any, /, *args: Any, **kwargs: Any) -> Items[Any]: ...
 
 
 class AwaitingOperations(Operations, Protocol):
@@ -67,7 +68,7 @@ class AwaitingOperations(Operations, Protocol):
     async def fetch_response(self, endpoint: Any, /, *args: Any, **kwargs: Any) -> Response[Any]: ...
     async def fetch_if_stale(self, endpoint: Any, /, *args: Any, **kwargs: Any) -> Any: ...
     def live(self, endpoint: Any, /, *args: Any, **kwargs: Any) -> AsyncLiveRead[Any]: ...
-    def iterate(self, endpoint: Any, /, *args: Any, **kwargs: Any) -> AsyncIterator[Any]: ...
+    def iterate(self, endpoint: Any, /, *args: Any, **kwargs: Any) -> AsyncItems[Any]: ...
 
 
 Kind = TypeVar("Kind", bound=Operations)
@@ -314,14 +315,14 @@ class BoundList(BoundEndpoint[P, R], Generic[P, R, PushP, PushR, PageP, PageR, U
     @overload
     def iterate(
         self: BoundList[P2, Any, ..., Any, ..., Has[Sequence[R2]]], /, *args: P2.args, **kwargs: P2.kwargs
-    ) -> Iterator[R2]: ...
+    ) -> Items[R2]: ...
     @overload
     def iterate(
         self: BoundList[P2, Any, ..., Any, ..., Has[Any]], /, *args: P2.args, **kwargs: P2.kwargs
-    ) -> Iterator[Any]: ...
-    def iterate(self: Any, /, *args: Any, **kwargs: Any) -> Iterator[Any]:
+    ) -> Items[Any]: ...
+    def iterate(self: Any, /, *args: Any, **kwargs: Any) -> Items[Any]:
         """The items of all pages, one page at a time; TypeError where the next page cannot be found."""
-        items: Iterator[Any] = self.controller.iterate(self.endpoint, *args, **kwargs)
+        items: Items[Any] = self.controller.iterate(self.endpoint, *args, **kwargs)
         return items
 
 
@@ -377,14 +378,14 @@ class AsyncBoundList(AsyncBoundEndpoint[P, R], Generic[P, R, PushP, PushR, PageP
     @overload
     def iterate(
         self: AsyncBoundList[P2, Any, ..., Any, ..., Has[Sequence[R2]]], /, *args: P2.args, **kwargs: P2.kwargs
-    ) -> AsyncIterator[R2]: ...
+    ) -> AsyncItems[R2]: ...
     @overload
     def iterate(
         self: AsyncBoundList[P2, Any, ..., Any, ..., Has[Any]], /, *args: P2.args, **kwargs: P2.kwargs
-    ) -> AsyncIterator[Any]: ...
-    def iterate(self: Any, /, *args: Any, **kwargs: Any) -> AsyncIterator[Any]:
+    ) -> AsyncItems[Any]: ...
+    def iterate(self: Any, /, *args: Any, **kwargs: Any) -> AsyncItems[Any]:
         """The items of all pages, one page at a time; TypeError where the next page cannot be found."""
-        items: AsyncIterator[Any] = self.controller.iterate(self.endpoint, *args, **kwargs)
+        items: AsyncItems[Any] = self.controller.iterate(self.endpoint, *args, **kwargs)
         return items
 
 
