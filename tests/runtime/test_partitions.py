@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import gc
+import importlib
 import json
 import logging
+import os
 import threading
 from collections.abc import Callable
 from contextlib import closing
@@ -32,6 +34,8 @@ from restencil import (
     create_resource,
 )
 from restencil.testing import FakeClock, MockServer
+
+pytestmark = pytest.mark.network
 
 GERMAN: dict[str, Any] = {"headers": {"Accept-Language": "de"}}
 
@@ -64,9 +68,12 @@ def by_token(request: Arrived) -> Reply:
 
 
 @BOTH
-def test_two_tokens_never_see_each_others_data_or_cookies(asynchronous: bool) -> None:
-    """Each token has a store and cookies of its own, whatever else its views are told."""
-    with Server(by_token) as server, opened(asynchronous, server.url) as (news, run):
+@pytest.mark.parametrize("given", [False, True], ids=["own", "given"])
+def test_two_tokens_never_see_each_others_data_or_cookies(asynchronous: bool, given: bool) -> None:
+    """Each token has a store and cookies of its own, whatever else its views are told and whose HTTP client it is."""
+    library: Any = importlib.import_module(os.environ.get("RESTENCIL_HTTP", "httpx"))
+    client = (library.AsyncClient() if asynchronous else library.Client()) if given else None
+    with Server(by_token) as server, opened(asynchronous, server.url, client=client) as (news, run):
         ann, bob = news.with_options(token="ann"), news.with_options(token=lambda: "bob")
         for _ in range(2):
             for view in (news, ann, bob, ann.with_options(**GERMAN), news.with_options(**GERMAN)):
@@ -89,6 +96,9 @@ def test_two_tokens_never_see_each_others_data_or_cookies(asynchronous: bool) ->
         assert len({id(view.store) for view in (news, ann, bob, ann.with_options(**GERMAN))}) == 4
         keys = {*ann.store.state["endpoints"], *bob.store.state["endpoints"]}
         assert keys == {"GET https://api.blog.example/v1/articles/1"}
+        if client is not None:
+            assert dict(client.cookies) == {}
+            run(client.aclose()) if asynchronous else client.close()
 
 
 @BOTH

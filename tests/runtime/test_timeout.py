@@ -13,6 +13,8 @@ from tests.runtime.servers import Reply, Server
 
 from restencil import AsyncController, Controller, RestEndpoint, Timeout, TimeoutExceededError
 
+pytestmark = pytest.mark.network
+
 BOTH = pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
 
 

@@ -31,6 +31,8 @@ from restencil import (
     create_resource,
 )
 
+pytestmark = pytest.mark.network
+
 OPTIONS: list[dict[str, Any]] = [
     {"headers": {"Accept-Language": "de"}},
     {"headers": {"X-Request-Id": "1", "X-Tenant": None}, "vary": False},
