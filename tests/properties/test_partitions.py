@@ -8,6 +8,7 @@ is the same in both.
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable
 from typing import Any, TypeAlias
@@ -16,7 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from restencil import Api, Auth, Controller, Entity, NetworkError, create_resource
+from restencil import Api, AsyncController, Auth, Controller, Entity, NetworkError, create_resource
 from restencil.testing import Answer, MockServer, Request
 
 Json: TypeAlias = Any
@@ -43,10 +44,19 @@ items: Any = create_resource(
 )
 
 
+API = Api(url_prefix="http://mock", auth=Auth.header("X-Token"))
+
+
 class Client(Controller):
     """A client of an API with tokens."""
 
-    _api = Api(url_prefix="http://mock", auth=Auth.header("X-Token"))
+    _api = API
+
+
+class AsyncClient(AsyncController):
+    """The same for asyncio."""
+
+    _api = API
 
 
 OWN, OTHER = "own", "other"
@@ -103,10 +113,30 @@ class Serving:
 class Side:
     """One of the two: the server, and a client for each partition."""
 
-    def __init__(self) -> None:
+    def __init__(self, asynchronous: bool) -> None:
         self.server = Serving()
-        self.http: Any = self.server.mock.client()
+        self.runner = asyncio.Runner() if asynchronous else None
+        self.http: Any = self.server.mock.async_client() if asynchronous else self.server.mock.client()
         self.told: list[int] | None = None
+
+    def opened(self, token: str) -> Any:
+        """A client with this token."""
+        kind: Any = Client if self.runner is None else AsyncClient
+        return kind(client=self.http, token=token)
+
+    def value_of(self, call: Any) -> Any:
+        """The value of a call, which is awaited in one of the worlds."""
+        return call if self.runner is None else self.runner.run(_awaited(call))
+
+    def end(self, *clients: Any) -> None:
+        """Closes what was opened."""
+        if self.runner is None:
+            for client in (*clients, self.http):
+                client.close()
+        else:
+            for client in (*clients, self.http):
+                self.runner.run(client.aclose())
+            self.runner.close()
 
     def client(self, partition: int, quick: bool) -> Any:
         """The client of a partition; a `quick` one has a timeout of its own, which changes nothing."""
@@ -151,25 +181,29 @@ class Side:
     def _called(self, operation: str, partition: int, quick: bool, *args: Any) -> Any:
         client = self.client(partition, quick)
         if operation == "fetch":
-            return client.fetch(items.get, id=args[0])
+            return self.value_of(client.fetch(items.get, id=args[0]))
         if operation == "fetch_list":
-            return client.fetch(items.get_list, **({"owner": args[0]} if args[0] else {}))
+            return self.value_of(client.fetch(items.get_list, **({"owner": args[0]} if args[0] else {})))
         if operation == "get":
-            return client.fetch_if_stale(items.get, id=args[0])
+            return self.value_of(client.fetch_if_stale(items.get, id=args[0]))
         if operation == "list":
-            return client.fetch_if_stale(items.get_list, **({"owner": args[0]} if args[0] else {}))
+            return self.value_of(client.fetch_if_stale(items.get_list, **({"owner": args[0]} if args[0] else {})))
         if operation == "create":
-            value = client.fetch(items.get_list.push, body=args[0])
+            value = self.value_of(client.fetch(items.get_list.push, body=args[0]))
         elif operation == "patch":
-            value = client.fetch(items.partial_update, id=args[0], body=args[1])
+            value = self.value_of(client.fetch(items.partial_update, id=args[0], body=args[1]))
         else:
-            client.fetch(items.delete, id=args[0])
+            self.value_of(client.fetch(items.delete, id=args[0]))
             value = None  # it is what the store knew of the item, and an emptied one knows nothing
         if self.told is None:
             self.changed(partition)
         else:  # who is told of it would lose the read that it crosses
             self.told.append(partition)
         return value
+
+
+async def _awaited(call: Any) -> Any:
+    return await call
 
 
 def _plain(value: Any) -> Json:
@@ -181,9 +215,9 @@ def _plain(value: Any) -> Json:
 class Views(Side):
     """Views of one client."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._client = Client(client=self.http, token=OWN)
+    def __init__(self, asynchronous: bool) -> None:
+        super().__init__(asynchronous)
+        self._client = self.opened(OWN)
 
     def client(self, partition: int, quick: bool) -> Any:
         token, language = PARTITIONS[partition]
@@ -194,16 +228,15 @@ class Views(Side):
         self.client(partition, False).reset_entire_store()
 
     def close(self) -> None:
-        self._client.close()
-        self.http.close()
+        self.end(self._client)
 
 
 class Apart(Side):
     """A client for each partition."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._clients = [Client(client=self.http, token=token) for token, _ in PARTITIONS]
+    def __init__(self, asynchronous: bool) -> None:
+        super().__init__(asynchronous)
+        self._clients = [self.opened(token) for token, _ in PARTITIONS]
 
     def client(self, partition: int, quick: bool) -> Any:
         headers = {"Accept-Language": PARTITIONS[partition][1]}
@@ -219,9 +252,7 @@ class Apart(Side):
             client.reset_entire_store()
 
     def close(self) -> None:
-        for client in self._clients:
-            client.close()
-        self.http.close()
+        self.end(*self._clients)
 
 
 # -- histories --------------------------------------------------------------------------------------------------------
@@ -248,24 +279,15 @@ CHANGES = st.one_of(
     st.tuples(st.just("patch"), PARTITION, QUICK, NUMBER, BODY),
     st.tuples(st.just("delete"), PARTITION, QUICK, NUMBER),
 )
-STEPS = st.lists(
-    st.one_of(
-        READS,
-        READS,
-        READS,
-        CHANGES,
-        CHANGES,
-        FETCHES,
-        st.tuples(st.just("cross"), FETCHES, CHANGES),
-        st.tuples(st.just("reset"), PARTITION),
-    ),
-    max_size=14,
-)
+RESETS = st.tuples(st.just("reset"), PARTITION)
+CROSSINGS = st.tuples(st.just("cross"), FETCHES, CHANGES)
+PLAIN_STEPS = st.lists(st.one_of(READS, READS, READS, CHANGES, CHANGES, FETCHES, RESETS), max_size=14)
+STEPS = st.lists(st.one_of(READS, READS, READS, CHANGES, CHANGES, FETCHES, CROSSINGS, RESETS), max_size=14)
 
 
-def same_in_both(steps: list[Step]) -> None:
+def same_in_both(steps: list[Step], asynchronous: bool = False) -> None:
     """Each step gives the same in views of one client as in clients apart."""
-    views, apart = Views(), Apart()
+    views, apart = Views(asynchronous), Apart(asynchronous)
     try:
         for count, step in enumerate(steps):
             assert views.run(step) == apart.run(step), f"step {count} of {steps}"
@@ -279,6 +301,13 @@ def same_in_both(steps: list[Step]) -> None:
 def test_views_show_what_clients_apart_show(steps: list[Step]) -> None:
     """Short histories, as many as a test run can wait for."""
     same_in_both(steps)
+
+
+@given(PLAIN_STEPS)
+@settings(max_examples=50)
+def test_awaited_views_show_what_clients_apart_show(steps: list[Step]) -> None:
+    """The same for asyncio, where what crosses a request would have to be awaited within its answer."""
+    same_in_both(steps, asynchronous=True)
 
 
 @pytest.mark.slow
