@@ -1,6 +1,6 @@
 """`make bench`: runs the tables, prints ratios with median and quartiles, and writes `results.md` beside this file.
 
-    run.py [store] [calls] [generator] [import] [memory] [--quick] [--out FILE]
+    run.py [store] [calls] [client] [generator] [import] [memory] [--quick] [--out FILE]
 
 Without names all tables run. With some of them alone, the others keep what `results.md` says of them.
 """
@@ -43,6 +43,12 @@ def _calls(rounds: int, quick: bool) -> Table:
     return calls_table.table(rounds)
 
 
+def _client(rounds: int, quick: bool) -> Table:
+    import client_table
+
+    return client_table.table(rounds)
+
+
 def _generator(rounds: int, quick: bool) -> Table:
     import generator_table
 
@@ -64,6 +70,7 @@ def _memory(rounds: int, quick: bool) -> Table:
 TABLES: Final[dict[str, Callable[[int, bool], Table]]] = {
     "store": _store,
     "calls": _calls,
+    "client": _client,
     "generator": _generator,
     "import": _import,
     "memory": _memory,
@@ -98,7 +105,7 @@ def _sections(out: Path) -> dict[str, str]:
 
 
 def _written(report: dict[str, str]) -> str:
-    titles = ["Store", "Calls", "Generator", "Import", "Memory"]
+    titles = ["Store", "Calls", "Client", "Generator", "Import", "Memory"]
     return "\n".join([HEAD, _machine(), *(report[title] for title in titles if title in report)])
 
 

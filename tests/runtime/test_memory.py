@@ -109,7 +109,7 @@ def test_a_body_as_large_as_the_limit_takes_no_more_than_twice_the_limit(world: 
     size = 32 * MEGABYTE
     reply = Reply(status, body=packed(gzipped, size), headers={"Content-Encoding": "gzip"})
     came, memory = measured(reply, limit=size, world=world, form="whole")
-    assert came == (str(size) if status == 200 else "NetworkError")
+    assert came == (str(size) if status == 200 else "NotFoundError")
     assert memory < 2 * size + SLACK
 
 

@@ -1,0 +1,49 @@
+"""The client table: what options per call, the HTTP answer, another HTTP library and values cost a caller."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from measure import Table, Worker, in_turns, python_worker
+from shapes import input_file
+
+
+def table(rounds: int) -> Table:
+    """Runs all rows."""
+    file = str(input_file("user.json"))
+    made = Table(
+        "Client",
+        "Calls of a bound endpoint over a transport that answers from memory; a ratio is to the same call without what "
+        "the row names.",
+    )
+    with python_worker("client_worker.py") as one, python_worker("client_worker.py") as other:
+        rows = _Rows(made, one, other, rounds)
+        rows.time("a view that is known: `with_options(timeout=…)`", 1e-6, "known view", file=file, headers=0)
+        rows.time("the same, with two headers", 1e-6, "known view", file=file, headers=2)
+        rows.time("a view that is new", 20e-6, "new view", file=file)
+        rows.compare("a cached read through a view", 1.05, "cached through a view", "cached", file=file)
+        rows.compare("`fetch_response` beside `fetch`", 1.05, "fetch_response", "fetch", file=file)
+        rows.compare("`fetch` over httpx2 beside httpx", 1.05, "fetch", "fetch", {"library": "httpx2"}, file=file)
+        rows.time("an entity of 6 fields and a nested one to JSON, by pydantic", 10e-6, "by pydantic", file=file)
+    return made
+
+
+class _Rows:
+    def __init__(self, table: Table, one: Worker, other: Worker, rounds: int) -> None:
+        self.table = table
+        self.one = one
+        self.other = other
+        self.rounds = rounds
+
+    def compare(
+        self, work: str, goal: float, job: str, beside: str, own: dict[str, Any] | None = None, **parameters: Any
+    ) -> None:
+        """A row: one job beside another one."""
+        mine, theirs = self.one.job(job, **parameters, **(own or {})), self.other.job(beside, **parameters)
+        times = in_turns([mine.run, theirs.run], self.rounds)
+        self.table.ratio(work, goal, times[0], times[1], beside)
+
+    def time(self, work: str, goal: float, job: str, **parameters: Any) -> None:
+        """A row: the time of one job."""
+        mine = self.one.job(job, **parameters)
+        self.table.value(work, goal, [mine.run() for _ in range(self.rounds)])

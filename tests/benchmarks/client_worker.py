@@ -1,0 +1,117 @@
+"""The jobs of the client table: what the habits of an SDK cost beside the same call without them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import httpx
+import httpx2
+import pydantic
+from serve import Run, serve, timed
+
+from restencil import Controller, Entity, Resource, rest
+
+PREFIX = "https://api.test"
+HEADERS: tuple[dict[str, str], ...] = ({}, {"Accept-Language": "de"}, {"Accept-Language": "de", "X-Tenant": "a"})
+
+
+class Team(Entity, key="Team"):
+    id: int = 0
+    name: str = ""
+
+
+class User(Entity, key="User", pk="login"):
+    login: str = ""
+    id: int = 0
+    name: str | None = None
+    type: str = ""
+    site_admin: bool = False
+    team: Team | None = None
+
+
+class Users(Resource[Any], path="/users/:login", schema=User, url_prefix=PREFIX):
+    @rest()
+    def get(self, *, login: str) -> User:
+        raise NotImplementedError
+
+
+def _client(file: str, library: Any = httpx) -> Any:
+    content = Path(file).read_bytes()
+
+    class Memory(library.BaseTransport):  # type: ignore[misc]  # of either library
+        def handle_request(self, request: Any) -> Any:
+            return library.Response(200, headers={"content-type": "application/json"}, content=content)
+
+    return library.Client(transport=Memory())
+
+
+def _controller(file: str, library: Any = httpx) -> Controller:
+    controller = Controller(client=_client(file, library))
+    assert Users(controller).get.fetch(login="octos").login
+    return controller
+
+
+def cached(file: str) -> Run:
+    get = Users(_controller(file)).get
+    return timed(lambda: get.cached(login="octos"))
+
+
+def cached_through_a_view(file: str) -> Run:
+    get = Users(_controller(file).with_options(timeout=500)).get
+    assert get.cached(login="octos") is not None
+    return timed(lambda: get.cached(login="octos"))
+
+
+def known_view(file: str, headers: int) -> Run:
+    controller, given = _controller(file), HEADERS[headers]
+    kept = controller.with_options(headers=given, timeout=500)
+    assert controller.with_options(headers=given, timeout=500) is kept
+    return timed(lambda: controller.with_options(headers=given, timeout=500))
+
+
+def new_view(file: str) -> Run:
+    controller = _controller(file)
+    numbers = iter(range(1, 10**12))
+    return timed(lambda: controller.with_options(headers={"X-Request-Id": str(next(numbers))}))
+
+
+def fetch(file: str, library: str = "httpx") -> Run:
+    get = Users(_controller(file, {"httpx": httpx, "httpx2": httpx2}[library])).get
+    return timed(lambda: get.fetch(login="octos"))
+
+
+def fetch_response(file: str) -> Run:
+    get = Users(_controller(file)).get
+    return timed(lambda: get.fetch_response(login="octos"))
+
+
+def by_pydantic(file: str) -> Run:
+    controller = Controller()
+    record = {
+        "login": "ada",
+        "id": 1,
+        "name": "Ada",
+        "type": "User",
+        "site_admin": False,
+        "team": {"id": 2, "name": "A"},
+    }
+    controller.set_response(Users.get, record, login="ada")
+    user = Users(controller).get(login="ada")
+    adapter = pydantic.TypeAdapter(User)
+    assert b'"team":{"id":2' in adapter.dump_json(user, by_alias=True)
+    return timed(lambda: adapter.dump_json(user, by_alias=True))
+
+
+if __name__ == "__main__":
+    serve(
+        {
+            "cached": cached,
+            "cached through a view": cached_through_a_view,
+            "known view": known_view,
+            "new view": new_view,
+            "fetch": fetch,
+            "fetch_response": fetch_response,
+            "by pydantic": by_pydantic,
+        }
+    )
