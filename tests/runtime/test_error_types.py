@@ -10,12 +10,14 @@ from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
 
-import httpx
 import pytest
+from tests.libraries import httpx
 from tests.runtime.clients import Asked, as_json, as_text
 
 import restencil
 from restencil import Controller, Entity, NetworkError, Record, RestEndpoint, create_resource, field, schema
+
+pytestmark = pytest.mark.network
 
 MODULE = "tests.runtime.test_error_types"
 

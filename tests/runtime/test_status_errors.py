@@ -15,8 +15,8 @@ from collections.abc import Callable, Iterator
 from email.utils import formatdate
 from typing import Any
 
-import httpx
 import pytest
+from tests.libraries import httpx
 from tests.runtime.clients import Asked, as_json, as_text
 from tests.runtime.servers import Reply, Server
 
@@ -38,6 +38,8 @@ from restencil import (
     UnexpectedContentError,
 )
 from restencil.base.errors import EndlessRedirectError
+
+pytestmark = pytest.mark.network
 
 BOTH = pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
 
