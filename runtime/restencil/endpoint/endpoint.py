@@ -291,7 +291,8 @@ class Endpoint(Generic[P, R]):
             return Request(self, self.rules, args, key, url)
         if len(args) == 1 and args[0] is None and not self.has_body:
             return Request(self, self.rules, args, "", None, True)
-        return Request(self, self.rules, args, cast("Endpoint[..., Any]", self).key(*args))
+        # What is bound takes no keywords; a `cast` would be a call: "cached read of one entity".
+        return Request(self, self.rules, args, self.key(*args))  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
 
     # -- arguments ---------------------------------------------------------------------------------------------------
 

@@ -227,7 +227,10 @@ class RestEndpoint(Endpoint[P, R]):
         ):
             # Every parameter fills the template, and nobody overrides how: what `url` would come to. This is
             # "cached read of one entity".
-            return f"{self.method} {self._template.place(self.url_prefix)}{template.filler(given, '')}"
+            prefix = self.url_prefix
+            if prefix[-1:] == "/":
+                prefix = template.place(prefix)
+            return f"{self.method} {prefix}{template.filler(given, '')}"
         return f"{self.method} {self.url({} if not given or (len(bound) == 1 and self.has_body) else given)}"
 
     def test_key(self, key: str) -> bool:
@@ -257,7 +260,8 @@ class RestEndpoint(Endpoint[P, R]):
                 # As in `key`: what `url` would come to; for "direct call".
                 if template.whole:
                     template.refuse_empty(given)
-                return self._template.place(self.url_prefix) + template.filler(given, "")
+                prefix = self.url_prefix
+                return (template.place(prefix) if prefix[-1:] == "/" else prefix) + template.filler(given, "")
         if not params:
             params = {}
         if self._template.whole and is_mapping(params):
