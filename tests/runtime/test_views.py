@@ -13,7 +13,7 @@ from tests.patience import PATIENCE
 from tests.runtime.servers import Arrived, Reply, Server
 from tests.runtime.worlds import BOTH, article, as_json, echoing, opened
 
-from blog import AsyncBlog, Blog
+from blog import Articles, AsyncBlog, Blog
 from restencil import (
     Api,
     AsyncController,
@@ -105,8 +105,6 @@ def test_no_options_are_no_view() -> None:
 def test_an_endpoint_by_itself_is_called_as_the_view_says() -> None:
     """Operations of a view that take an endpoint, and resources that are made for it, are those of the view."""
     with Server(echoing) as server, Blog(token="x", url_prefix=server.url) as news:
-        from blog import Articles
-
         view = news.with_options(query={"q": "1"})
         assert view.read(Articles.get, id=1).title == "en q=1"
         assert view.fetch(Articles.get, id=1).title == "en q=1"
@@ -413,6 +411,22 @@ def test_what_a_list_gives_its_push_gives_way_to_the_view() -> None:
     assert controller.bind(things.get_list).push.endpoint.timeout == 30_000
     assert controller.with_options(timeout=500).bind(things.get_list).push.endpoint.timeout == 500
     assert controller.bind(things.get_list).push.endpoint.timeout == 30_000
+
+
+@BOTH
+def test_answers_and_calls_that_no_endpoint_describes_are_asked_for_as_the_view_says(asynchronous: bool) -> None:
+    """`fetch_response` and `request` have its headers, search parameters and token; a call's own ones win."""
+    with Server(echoing) as server, opened(asynchronous, server.url) as (news, run):
+        view = news.with_options(headers={"Accept-Language": "de", "X-A": "view"}, token="other")
+        view = view.with_options(query={"q": "1"}).with_options(query={"trace": "2"}, vary=False)
+        answer = run(view.articles.get.fetch_response(id=1))
+        assert answer.value is view.articles.get.cached(id=1) and news.articles.get.cached(id=1) is None
+        assert run(view.fetch_response(Articles.get, id=1)).status == 200
+        own = run(view.request("GET", "/articles/1", query={"q": "own"}, headers={"x-a": "own"}))
+        assert own.value["title"] == "de q=own&trace=2"
+        sent = [(request.target, request.headers["access-token"]) for request in server.arrived]
+        assert sent == [*[("/articles/1?q=1&trace=2", "other")] * 2, ("/articles/1?q=own&trace=2", "other")]
+        assert [request.headers["x-a"] for request in server.arrived] == ["view", "view", "own"]
 
 
 # -- requests in flight -----------------------------------------------------------------------------------------------
