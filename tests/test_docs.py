@@ -27,6 +27,28 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGES = sorted((ROOT / "docs" / "how-to").glob("*.md"))
 
 
+HABITS = {
+    "errors by status": "status_errors: each_status_from_300_to_599_has_its_class",
+    "raw answer": "responses: an_answer_has_the_value_and_what_http_says",
+    "options per call": "views: timeout_and_retries_are_those_of_the_view",
+    "retries by default": "network: retries_are_off_unless_asked_for_and_an_endpoint_s_own_come_first",
+    "idempotency key": "network: posts_are_not_retried_unless_told_and_then_carry_one_idempotency_key",
+    "timeout": "timeout: steps_that_a_timeout_says_nothing_of_are_the_clients_own_but_for_the_total",
+    "own HTTP client": "libraries: a_client_that_is_given_brings_its_library",
+    "paging": "controller_iterate: after_an_error_another_run_goes_on_where_it_stopped",
+    "server-sent events, WebSocket": "responses: a_stream_is_handed_over_unread",
+    "conditional requests, `If-Match`": "responses: it_asks_always_and_writes_to_the_store",
+    "undocumented calls": "responses: a_request_to_another_origin_is_refused",
+    "request ids": "status_errors: the_api_may_name_the_header_of_its_request_ids",
+    "telemetry headers": "agent: nothing_but_what_is_said_here_is_sent_along",
+    "log switch": "logs: the_variable_is_the_level_and_shows_it_on_standard_error",
+    "webhook signatures": "",
+    "values in pydantic, FastAPI": "values_elsewhere: fastapi_answers_with_entities",
+    "a store per user in a service": "partitions: two_tokens_never_see_each_others_data_or_cookies",
+}
+"""What the table of habits says of restencil is held by this test of this file of `tests/runtime`."""
+
+
 def script(page: Path) -> CodeType:
     """The Python of a page, on the lines on which it stands, so that a failure names the line to look at."""
     text = page.read_text("utf-8")
@@ -84,3 +106,29 @@ def test_the_python_of_a_page_runs(page: Path, address: str, monkeypatch: pytest
             await close_all(names.values())
 
     asyncio.run(run())
+
+
+def anchors(page: Path) -> set[str]:
+    """The places inside of a page that links may lead to: its headings, as forges name them."""
+    headings = re.findall(r"^#+ (.+)$", page.read_text("utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", sorted((ROOT / "docs").rglob("*.md")), ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_of_a_page_lead_somewhere(page: Path) -> None:
+    """To a file that is there, and to a heading in it."""
+    for link in re.findall(r"\]\((?!https?:)([^)\s]+)\)", page.read_text("utf-8")):
+        file, _, heading = link.partition("#")
+        target = (page.parent / file).resolve() if file else page
+        assert target.exists(), f"{link} leads nowhere"
+        assert not heading or heading in anchors(target), f"{link} names no heading; there are {anchors(target)}"
+
+
+def test_each_habit_of_the_table_has_its_test() -> None:
+    """What the table says of restencil is tested where this list says."""
+    table = (ROOT / "docs" / "explanation" / "sdk-habits.md").read_text("utf-8")
+    rows = [row.split(" | ")[0].removeprefix("| ") for row in table.splitlines() if row.startswith("| ")][1:]
+    assert [re.sub(r"\[(.*)\]\(.*\)", r"\1", row) for row in rows] == list(HABITS)
+    for test in filter(None, HABITS.values()):
+        file, _, name = test.partition(": ")
+        assert f"def test_{name}(" in (ROOT / "tests" / "runtime" / f"test_{file}.py").read_text("utf-8"), test
