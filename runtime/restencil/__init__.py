@@ -40,7 +40,7 @@ if TYPE_CHECKING:
         UnprocessableEntityError,
     )
     from .base.package import lazy_package
-    from .base.response import Response
+    from .base.response import Page, Response
     from .base.scheduler import Scheduler, ThreadScheduler
     from .base.transport import AwaitingTransport, BlockingTransport
     from .cache.explanation import Explanation
@@ -112,6 +112,7 @@ __all__ = [
     "NetworkError",
     "NetworkManager",
     "NotFoundError",
+    "Page",
     "ParseError",
     "PathTemplateError",
     "PermissionDeniedError",
@@ -236,6 +237,7 @@ _MODULES: Final[dict[str, str]] = {
     "always_soft": "endpoint.rest",
     "soft_on_server_error": "endpoint.rest",
     "Response": "base.response",
+    "Page": "base.response",
     "Retries": "client.retry",
     "RetryBudget": "client.retry",
     "Scheduler": "base.scheduler",

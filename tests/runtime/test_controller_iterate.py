@@ -9,7 +9,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from restencil import AsyncController, Controller, Entity, NetworkError, create_resource
+from restencil import AsyncController, Controller, Entity, NetworkError, Page, Response, create_resource
 from restencil.client.paging import next_link
 from restencil.schema import Collection, Object, Values
 from restencil.testing import Answer, FakeClock, MockServer
@@ -627,3 +627,112 @@ def test_a_list_begun_in_the_middle_stays_partial(world: World) -> None:
     world.serve(answer)
     assert ids_of(world, world.controller.iterate(endpoint).start_at(1)) == EVERY[3:]
     assert world.controller.cached(endpoint) is None
+
+
+# --- pages -----------------------------------------------------------------------------------------------------------
+
+
+def pages_of(world: World, endpoint: Any, *args: Any, **kwargs: Any) -> Any:
+    return world.controller.bind(endpoint).pages(*args, **kwargs)
+
+
+@EACH_STYLE
+def test_pages_come_with_their_answers(world: World, style: str) -> None:
+    """Items in their order, status, headers, positions; no page is without items."""
+    endpoint, answer, first = STYLES[style]
+    world.serve(answer)
+    run = pages_of(world, endpoint)
+    pages = taken(world, run)
+    assert [[item.id for item in page.items] for page in pages] == [EVERY[:3], EVERY[3:6], EVERY[6:]]
+    assert all(isinstance(page, Page) and isinstance(page, Response) for page in pages)
+    assert [page.status for page in pages] == [200, 200, 200]
+    assert [page.url.removeprefix("http://mock") for page in pages] == world.urls()[:3]
+    assert pages[0].headers["Content-Type"] == "application/json"
+    assert pages[0].position == first
+    assert [page.next_position for page in pages[:2]] == [page.position for page in pages[1:]]
+    if style in ("link", "url"):
+        assert pages[2].next_position is None
+    assert run.position == pages[2].position
+    assert taken(world, run) == []
+
+
+@EACH_STYLE
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_pages_go_on_after_a_saved_position(world: World, style: str, count: int) -> None:
+    """Saved in the body of the loop, when the page was handled: it does not come again."""
+    endpoint, answer, _ = STYLES[style]
+    world.serve(answer)
+    run = pages_of(world, endpoint)
+    seen = [item.id for page in taken(world, run, count) for item in page.items]
+    saved = json.loads(json.dumps(run.position))
+    rest = taken(world, pages_of(world, endpoint).start_at(saved))
+    assert seen + [item.id for page in rest for item in page.items] == EVERY
+
+
+@EACH_STYLE
+def test_pages_go_on_after_a_503(world: World, style: str) -> None:
+    """In the run in which it happened, and in another one."""
+    endpoint, answer, _ = STYLES[style]
+    failing = [False, True]
+    world.serve(lambda params: Answer(status=503) if failing and failing.pop(0) else answer(params))
+    run = pages_of(world, endpoint)
+    (first,) = taken(world, run, 1)
+    with pytest.raises(NetworkError):
+        taken(world, run)
+    assert run.position == first.position
+    other = taken(world, pages_of(world, endpoint).start_at(run.position))
+    assert [item.id for page in other for item in page.items] == EVERY[3:]
+    assert [item.id for page in taken(world, run) for item in page.items] == EVERY[3:]
+
+
+def test_each_page_is_fetched_the_first_too_and_joins_the_list(world: World) -> None:
+    """Also where the store has a fresh list."""
+    endpoint, answer, _ = STYLES["page"]
+    world.serve(answer)
+    taken(world, pages_of(world, endpoint))
+    asked = len(world.urls())
+    assert [item.id for item in world.controller.cached(endpoint)] == EVERY
+    taken(world, pages_of(world, endpoint))
+    assert len(world.urls()) == 2 * asked
+
+
+def test_pages_begun_in_the_middle_leave_the_list_partial(world: World) -> None:
+    """The list itself still asks."""
+    endpoint, answer, _ = STYLES["page"]
+    world.serve(answer)
+    page, *_ = taken(world, pages_of(world, endpoint).start_at(1))
+    assert [item.id for item in page.items] == EVERY[3:6]
+    assert world.controller.cached(endpoint) is None
+
+
+def test_a_page_in_a_wrapper_has_the_whole_answer_too(world: World) -> None:
+    """`value` is the object, `items` what is in it."""
+    endpoint, answer, _ = STYLES["url"]
+    world.serve(answer)
+    page = taken(world, pages_of(world, endpoint), 1)[0]
+    assert page.value["next"] == "/items?page=2"
+    assert [item.id for item in page.items] == EVERY[:3]
+
+
+def test_a_page_whose_next_one_is_elsewhere_is_given(world: World) -> None:
+    """Only going there is refused."""
+    endpoint = STYLES["link"][0]
+    link = '<https://elsewhere.test/items?page=2>; rel="next"'
+    world.serve(lambda params: Answer(json=chunk(0), headers={"Link": link}))
+    run = pages_of(world, endpoint)
+    (page,) = taken(world, run, 1)
+    assert page.next_position is None
+    with pytest.raises(ValueError, match="another origin"):
+        taken(world, run)
+
+
+def test_pages_of_what_has_none_are_a_type_error(world: World) -> None:
+    """At once, as with iterate; and so is start_at after the first page."""
+    with pytest.raises(TypeError, match="does not know how to find the next page"):
+        pages_of(world, items(None))
+    endpoint, answer, _ = STYLES["page"]
+    world.serve(answer)
+    run = pages_of(world, endpoint)
+    taken(world, run, 1)
+    with pytest.raises(RuntimeError, match="start_at.. comes before the first item"):
+        run.start_at(1)

@@ -35,6 +35,7 @@ from restencil import (
     Endpoint,
     ListEndpoint,
     NotFoundError,
+    Page,
     Resource,
     ResourceClass,
     Response,
@@ -74,6 +75,10 @@ def synchronous(blog: Blog) -> None:
     assert_type(run.position, str | int | None)
     for article in run:
         assert_type(article, Article)
+    for page in blog.articles.get_list.pages(author="bob").start_at(2):
+        assert_type(page, Page[Article])
+        assert_type(page.items, Sequence[Article])
+        assert_type(page.next_position, str | int | None)
     for article in blog.articles.top.iterate():
         assert_type(article, Article)
     assert_type(blog.articles.by_hand(), list[Article])
@@ -122,6 +127,8 @@ async def asynchronous(blog: AsyncBlog) -> None:
     assert_type(await blog.articles.get_list.push(body={"title": "t"}), Article)
     assert_type(await blog.articles.top.unshift(body={}, pinned=True), Article)
     assert_type(await blog.articles.get_list.get_page(cursor="c"), Sequence[Article])
+    async for page in blog.articles.get_list.pages():
+        assert_type(page.items, Sequence[Article])
     async for article in blog.articles.get_list.iterate(author="bob").start_at("x").limit(3):
         assert_type(article, Article)
     assert_type(await blog.articles.create(body={}), Article)

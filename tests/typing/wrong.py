@@ -85,6 +85,8 @@ def runs(blog: Blog) -> None:
     blog.articles.get_list.iterate().limit("3")  # error: a number of items
     blog.articles.get_list.iterate().start_at(1.5)  # error: a text or a whole number
     blog.articles.get_list.iterate().position = 3  # error: it is read
+    blog.articles.get_list.pages(cursor="c")  # error: pages takes the list's own keywords
+    blog.articles.plain.pages()  # error: no pages
     blog.articles.get_list.iterate(limit=3)  # error: that is a parameter of APIs
 
 

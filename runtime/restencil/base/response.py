@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from .transport import HttpResponse
 
 R_co = TypeVar("R_co", covariant=True)
+T_co = TypeVar("T_co", covariant=True)
 
 
 class AnswerHeaders(Mapping[str, str]):
@@ -74,6 +75,25 @@ class Response(Generic[R_co]):
         # The answer of an HTTP library holds the request, and a cookie that the server sets is a credential.
         headers = {name: value for name, value in self.headers.items() if name != "set-cookie"}
         return {**self.__dict__, "headers": AnswerHeaders(headers), "http": None}
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Page(Response[Any], Generic[T_co]):
+    """What `pages` gives: one page of a list, with the HTTP answer that brought it.
+
+        for page in news.articles.get_list.pages():
+            page.items, page.headers["X-Total"], page.next_position
+
+    items          the items of this page, in their order
+    position       names this page: `start_at(page.position)` of another run goes on after it
+    next_position  names the page that follows; None where this one is known to be the last
+
+    `value` is the whole of what was answered, which is `items` where no object stands around them.
+    """
+
+    items: Sequence[T_co] = ()
+    position: str | int | None = None
+    next_position: str | int | None = None
 
 
 def members_of(answer: Any) -> dict[str, Any]:

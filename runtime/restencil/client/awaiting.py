@@ -11,7 +11,7 @@ from ..base.steps import drive_async, receiver
 from ..cache.reading import Decision
 from ..http.cancellation import cancellable
 from ..http.transport import AsyncTransport
-from .core import Core
+from .core import Core, refuse_empty
 from .in_flight import InFlight, response_of
 from .tasks import is_alone, start_task
 from .timers import RemoteTimer, set_timer
@@ -27,10 +27,12 @@ if TYPE_CHECKING:
     from ..base.transport import AwaitingClient
     from ..cache.request import Request
     from ..cache.store import Store
+    from ..endpoint.endpoint import Endpoint
     from ..http.agent import Agent
     from ..http.auth import Preparation
     from .core import Managers
     from .manager import Manager
+    from .paging import AwaitedPagesOfList
     from .retry import Retries
 
 
@@ -112,6 +114,14 @@ class AwaitingCore(Core):
         except BaseException:
             self.forsake(in_flight)
             raise
+
+    def pages(self, endpoint: Endpoint[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> AwaitedPagesOfList:
+        """A run over the pages of a list. Raises TypeError where the next page cannot be found."""
+        from .paging import AwaitedPagesOfList, Pages
+
+        bound = endpoint.bind_args(args, kwargs)
+        refuse_empty(endpoint, bound)
+        return AwaitedPagesOfList(self, Pages(self, endpoint, bound, asks_always=True))
 
     async def ask(self, request: Request) -> Response[Any]:
         """The answer to a request that nobody shares and of which nothing is stored."""

@@ -12,7 +12,7 @@ from ..base.steps import drive, receiver
 from ..cache.reading import Decision
 from ..cache.store import Store
 from ..http.transport import SyncTransport
-from .core import Core
+from .core import Core, refuse_empty
 from .in_flight import InFlight, response_of
 
 if TYPE_CHECKING:
@@ -22,10 +22,12 @@ if TYPE_CHECKING:
     from ..base.steps import Steps
     from ..base.transport import BlockingClient
     from ..cache.request import Request
+    from ..endpoint.endpoint import Endpoint
     from ..http.agent import Agent
     from ..http.auth import Preparation
     from .core import Managers
     from .manager import Manager
+    from .paging import PagesOfList
     from .retry import Retries
 
 
@@ -106,6 +108,14 @@ class BlockingCore(Core):
         except BaseException:
             self.forsake(in_flight)
             raise
+
+    def pages(self, endpoint: Endpoint[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> PagesOfList:
+        """A run over the pages of a list. Raises TypeError where the next page cannot be found."""
+        from .paging import Pages, PagesOfList
+
+        bound = endpoint.bind_args(args, kwargs)
+        refuse_empty(endpoint, bound)
+        return PagesOfList(self, Pages(self, endpoint, bound, asks_always=True))
 
     def ask(self, request: Request) -> Response[Any]:
         """The answer to a request that nobody shares and of which nothing is stored."""

@@ -10,8 +10,9 @@ from .promise import Promise
 
 if TYPE_CHECKING:
     from asyncio import Task
+    from collections.abc import Sequence
 
-    from ..base.response import Response
+    from ..base.response import Page, Response
     from ..base.transport import AwaitingTransport, BlockingTransport
     from ..cache.request import Identity, Request
     from ..cache.store import Store
@@ -200,6 +201,15 @@ def response_of(in_flight: Any, value: Any) -> Response[Any]:
     if not isinstance(in_flight, InFlight):
         return Response(value=value)
     return Response(value=value, attempts=in_flight.attempts, **members_of(in_flight.answer))
+
+
+def page_of(in_flight: Any, value: Any, items: Sequence[Any], position: Any, next_position: Any) -> Page[Any]:
+    """What a fetch of one page was answered with."""
+    from ..base.response import Page, members_of
+
+    told = members_of(in_flight.answer) if isinstance(in_flight, InFlight) else {}
+    attempts = in_flight.attempts if isinstance(in_flight, InFlight) else 1
+    return Page(value=value, items=items, position=position, next_position=next_position, attempts=attempts, **told)
 
 
 class Completer(Protocol):

@@ -13,15 +13,16 @@ from ..base.lazy import logger
 from ..base.steps import is_awaitable
 from ..base.values import described, kind_of
 from ..cache.reading import Decision
-from ..endpoint.runs import AsyncItems, Items
+from ..endpoint.runs import AsyncItems, AsyncPageRun, Items, PageRun
 from ..schema import Collection, Object, Schema, find_collection, schema_of
 from ..schema.collection import identity_text
 from ..schema.record import class_record, identity_of, to_wire
-from .in_flight import Completion
+from .in_flight import Completion, page_of
 
 if TYPE_CHECKING:
     from typing import Self
 
+    from ..base.response import Page
     from ..base.steps import Step
     from ..cache.store import Store
     from ..endpoint.endpoint import Endpoint
@@ -66,6 +67,10 @@ class Pagination:
     def names_urls(self) -> bool:
         """A page is told by its URL."""
         return self.find is None and self.style in ("link", "url")
+
+    def is_url(self, value: Any) -> bool:
+        """This next page is told by its URL."""
+        return self.names_urls or type(value) is _Address
 
     @property
     def is_counted(self) -> bool:
@@ -129,8 +134,13 @@ def pagination_of(endpoint: Endpoint[..., Any]) -> Pagination:
 class Pages:
     """One call of `iterate`: `turn` goes to the next page, `items` gives what it has that was not yielded yet."""
 
-    def __init__(self, core: Core, endpoint: Endpoint[..., Any], args: tuple[Any, ...]) -> None:
+    def __init__(
+        self, core: Core, endpoint: Endpoint[..., Any], args: tuple[Any, ...], *, asks_always: bool = False
+    ) -> None:
         self._core = core
+        self._asks_always = asks_always
+        """The first page is fetched too, whatever the store has."""
+        self._in_flight: Any = None
         self._pagination = pagination_of(endpoint)
         self._endpoint = endpoint
         self._field: str | None = getattr(endpoint, "pagination_field", None)
@@ -333,6 +343,23 @@ class Pages:
             if current is not None or item is None:
                 yield current
 
+    def page(self) -> Page[Any]:
+        """The current page, with the answer that brought it."""
+        return page_of(self._in_flight, self._page, self._page_items(), self.position, self._next_position())
+
+    def _next_position(self) -> Any:
+        if self._ended:
+            return None
+        try:
+            value = self._next_value()
+        except ValueError:
+            return None  # it is at another origin: whoever goes there is told so
+        if value is None or value == "" or value is False:
+            return None
+        if not self._pagination.is_counted and _hashable(value) in self._used:
+            return None
+        return str(value) if kind_of(value) is _Address else to_wire(value)
+
     @property
     def is_yielded(self) -> bool:
         """Every item of the current page was yielded."""
@@ -340,7 +367,7 @@ class Pages:
 
     def _first(self) -> Generator[Step, Any, Any]:
         core, endpoint = self._core, self._endpoint
-        if self._pagination.needs_headers:
+        if self._asks_always or self._pagination.needs_headers:
             return (yield from self._fetched(endpoint, self._args))
         request = endpoint.request(self._args)
         reading = core.store.read(request)
@@ -373,10 +400,12 @@ class Pages:
         self._asked_url = self._core.locate(endpoint.request_url(args))
         parse: Callable[[Any], Any] = getattr(endpoint, "parse_response")  # noqa: B009 - of REST endpoints only
         endpoint = endpoint.extend(parse_response=self._noting(parse))
-        page = yield Completion(self._core, self._core.start(endpoint.request(args, located=True)))
+        self._in_flight = self._core.start(endpoint.request(args, located=True))
+        page = yield Completion(self._core, self._in_flight)
         if self._response is None:
             # The fetch was joined to one already in flight, whose response was not seen here.
-            page = yield Completion(self._core, self._core.start(endpoint.request(args, located=True)))
+            self._in_flight = self._core.start(endpoint.request(args, located=True))
+            page = yield Completion(self._core, self._in_flight)
         return page
 
     def _noting(self, parse: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -415,20 +444,16 @@ class Pages:
         return found
 
     def _page_endpoint(self, value: Any) -> Endpoint[..., Any]:
-        if not self._is_url(value):
+        if not self._pagination.is_url(value):
             endpoint: Endpoint[..., Any] = getattr(self._endpoint, "get_page")  # noqa: B009 - of lists only
             return endpoint
         paginated: Callable[..., Endpoint[..., Any]] = getattr(self._endpoint, "paginated")  # noqa: B009
         return paginated(_unchanged).extend(url=_always(value))
 
     def _page_args(self, value: Any) -> tuple[Any, ...]:
-        if self._is_url(value):
+        if self._pagination.is_url(value):
             return self._args
         return ({**self._params, str(self._field): value}, *self._args[1:])
-
-    def _is_url(self, value: Any) -> bool:
-        """Whether the next page is told by its URL."""
-        return self._pagination.style in ("link", "url") or (type(value) is _Address)
 
     def _next_value(self) -> Any:
         pagination = self._pagination
@@ -480,15 +505,11 @@ class Pages:
 
 
 class _Run:
-    """A run over the pages of a list, of either world: `take` says what comes next."""
+    """A run over the pages of a list, of either world."""
 
     def __init__(self, core: Any, pages: Pages) -> None:
         self._core = core
         self._pages = pages
-        self._left: int | None = None
-        """How many items are still wanted; None: all."""
-        self._items: Iterator[Any] | None = None
-        """What the current page has left."""
         self._taken: Any = None
         self._begun = False
         self._ended = False
@@ -497,15 +518,6 @@ class _Run:
     def position(self) -> Any:
         """The position of the last page that was taken whole; None before the first one."""
         return self._taken
-
-    def limit(self, count: int, /) -> Self:
-        """No more than this many items, and no page that they do not need. Raises ValueError for a negative number."""
-        if kind_of(count) is not int:
-            raise TypeError(f"limit() takes a whole number, not {described(count)}")
-        if count < 0:
-            raise ValueError(f"limit() takes a number of items, which is not negative: {count}")
-        self._left = count
-        return self
 
     def start_at(self, position: str | int | None, /) -> Self:
         """Goes on after the page that a former run had taken whole: its `position`.
@@ -516,6 +528,26 @@ class _Run:
             raise RuntimeError("start_at() comes before the first item; begin another run to start elsewhere")
         self._pages.begin_after(position)
         self._taken = position
+        return self
+
+
+class _RunOfItems(_Run):
+    """`take` says which item comes next."""
+
+    def __init__(self, core: Any, pages: Pages) -> None:
+        super().__init__(core, pages)
+        self._left: int | None = None
+        """How many items are still wanted; None: all."""
+        self._items: Iterator[Any] | None = None
+        """What the current page has left."""
+
+    def limit(self, count: int, /) -> Self:
+        """No more than this many items, and no page that they do not need. Raises ValueError for a negative number."""
+        if kind_of(count) is not int:
+            raise TypeError(f"limit() takes a whole number, not {described(count)}")
+        if count < 0:
+            raise ValueError(f"limit() takes a number of items, which is not negative: {count}")
+        self._left = count
         return self
 
     def take(self) -> Generator[Step, Any, Any]:
@@ -538,7 +570,7 @@ class _Run:
         return _END
 
 
-class ItemsOfPages(_Run, Items[Any]):
+class ItemsOfPages(_RunOfItems, Items[Any]):
     """The items of all pages, for blocking code."""
 
     def __next__(self) -> Any:
@@ -551,7 +583,7 @@ class ItemsOfPages(_Run, Items[Any]):
         return item
 
 
-class AwaitedItemsOfPages(_Run, AsyncItems[Any]):
+class AwaitedItemsOfPages(_RunOfItems, AsyncItems[Any]):
     """The items of all pages, for asyncio."""
 
     async def __anext__(self) -> Any:
@@ -562,6 +594,37 @@ class AwaitedItemsOfPages(_Run, AsyncItems[Any]):
         if item is _END:
             raise StopAsyncIteration
         return item
+
+
+class _RunOfPages(_Run):
+    def take(self) -> Generator[Step, Any, Any]:
+        """Steps: the next page, or `_END`."""
+        self._begun = True
+        if self._ended or not (yield from self._pages.turn()):
+            self._ended = True
+            return _END
+        self._taken = self._pages.position
+        return self._pages.page()
+
+
+class PagesOfList(_RunOfPages, PageRun[Any]):
+    """The pages of a list, for blocking code."""
+
+    def __next__(self) -> Any:
+        page = self._core.wait_for(self.take())
+        if page is _END:
+            raise StopIteration
+        return page
+
+
+class AwaitedPagesOfList(_RunOfPages, AsyncPageRun[Any]):
+    """The pages of a list, for asyncio."""
+
+    async def __anext__(self) -> Any:
+        page = await self._core.wait_for(self.take())
+        if page is _END:
+            raise StopAsyncIteration
+        return page
 
 
 _END: Final = object()

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ..cache.reading import EndpointState, Reading
     from ..cache.request import Request
     from .live import AsyncLiveRead, LiveRead
-    from .runs import AsyncItems, Items
+    from .runs import AsyncItems, AsyncPageRun, Items, PageRun
 
 
 class Core(Protocol):
@@ -29,6 +29,7 @@ class Core(Protocol):
     def locate(self, url: str, /) -> str: ...
     def cached(self, request: Request, /) -> Any: ...
     def read(self, request: Request, /) -> Any: ...
+    def pages(self, endpoint: Any, args: tuple[Any, ...], kwargs: dict[str, Any], /) -> Any: ...
 
 
 class Operations(Protocol):
@@ -325,6 +326,22 @@ class BoundList(BoundEndpoint[P, R], Generic[P, R, PushP, PushR, PageP, PageR, U
         items: Items[Any] = self.controller.iterate(self.endpoint, *args, **kwargs)
         return items
 
+    @overload
+    def pages(
+        self: BoundList[P2, Any, ..., Any, ..., Has[Sequence[R2]]], /, *args: P2.args, **kwargs: P2.kwargs
+    ) -> PageRun[R2]: ...
+    @overload
+    def pages(
+        self: BoundList[P2, Any, ..., Any, ..., Has[Any]], /, *args: P2.args, **kwargs: P2.kwargs
+    ) -> PageRun[Any]: ...
+    def pages(self: Any, /, *args: Any, **kwargs: Any) -> PageRun[Any]:
+        """The pages of the list, each fetched: `items`, `position`, `next_position`, and what a Response has.
+
+        Ends as `iterate` does. Raises TypeError where the next page cannot be found.
+        """
+        pages: PageRun[Any] = self._core.pages(self.endpoint, args, kwargs)
+        return pages
+
 
 class AsyncBoundList(AsyncBoundEndpoint[P, R], Generic[P, R, PushP, PushR, PageP, PageR, UnshiftP, UnshiftR]):
     """A list endpoint of an AsyncController: with what adds to the list, and with its pages."""
@@ -387,6 +404,22 @@ class AsyncBoundList(AsyncBoundEndpoint[P, R], Generic[P, R, PushP, PushR, PageP
         """The items of all pages, one page at a time; TypeError where the next page cannot be found."""
         items: AsyncItems[Any] = self.controller.iterate(self.endpoint, *args, **kwargs)
         return items
+
+    @overload
+    def pages(
+        self: AsyncBoundList[P2, Any, ..., Any, ..., Has[Sequence[R2]]], /, *args: P2.args, **kwargs: P2.kwargs
+    ) -> AsyncPageRun[R2]: ...
+    @overload
+    def pages(
+        self: AsyncBoundList[P2, Any, ..., Any, ..., Has[Any]], /, *args: P2.args, **kwargs: P2.kwargs
+    ) -> AsyncPageRun[Any]: ...
+    def pages(self: Any, /, *args: Any, **kwargs: Any) -> AsyncPageRun[Any]:
+        """The pages of the list, each fetched: `items`, `position`, `next_position`, and what a Response has.
+
+        Ends as `iterate` does. Raises TypeError where the next page cannot be found.
+        """
+        pages: AsyncPageRun[Any] = self._core.pages(self.endpoint, args, kwargs)
+        return pages
 
 
 def extender(bound: Any, name: str) -> Any:

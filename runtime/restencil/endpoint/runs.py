@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Iterator
-from typing import Self, TypeVar
+from typing import TYPE_CHECKING, Generic, Self, TypeVar
+
+if TYPE_CHECKING:
+    from ..base.response import Page
 
 T_co = TypeVar("T_co", covariant=True)
 
@@ -41,3 +44,23 @@ class Items(_OfItems, Iterator[T_co]):
 
 class AsyncItems(_OfItems, AsyncIterator[T_co]):
     """The items of all pages, one page at a time, each item once; for asyncio."""
+
+
+class PageRun(Run, Generic[T_co]):
+    """The pages of a list, one after the other, each fetched; for blocking code."""
+
+    def __iter__(self) -> Self:
+        return self
+
+    @abstractmethod
+    def __next__(self) -> Page[T_co]: ...
+
+
+class AsyncPageRun(Run, Generic[T_co]):
+    """The pages of a list, one after the other, each fetched; for asyncio."""
+
+    def __aiter__(self) -> Self:
+        return self
+
+    @abstractmethod
+    async def __anext__(self) -> Page[T_co]: ...
