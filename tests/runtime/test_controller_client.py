@@ -87,7 +87,9 @@ def test_what_does_not_fit_is_told_with_the_address_of_the_client(asynchronous: 
 
     with pytest.raises(restencil.ProcessingError) as caught:
         asyncio.run(ask_async()) if asynchronous else ask()
-    assert str(caught.value).startswith(f"GET {OWN}/users/7: the response does not fit its schema (Entity of User): ")
+    assert str(caught.value).startswith(
+        f"GET {OWN}/users/7: 200 OK: the response does not fit its schema (Entity of User): "
+    )
     assert "blog.example" not in str(caught.value)
 
 

@@ -113,8 +113,12 @@ def method_of(response: Any) -> str:
 
 def reported(response: Any) -> str:
     """What was asked and how it was answered, for messages: `GET https://…/posts/1: 404 Not Found`."""
-    status = f"{response.status_code} {getattr(response, 'reason_phrase', '')}".rstrip()
-    return f"{method_of(response)} {url_of(response)}: {status}".lstrip()
+    return f"{method_of(response)} {url_of(response)}: {status_line(response)}".lstrip()
+
+
+def status_line(response: Any) -> str:
+    """How it was answered, for messages: `404 Not Found`."""
+    return f"{response.status_code} {getattr(response, 'reason_phrase', '')}".rstrip()
 
 
 def told_by(response: Any) -> dict[str, Any]:

@@ -505,7 +505,7 @@ def _misfit(error: Exception, request: Request, response: Any) -> ProcessingErro
     schema = request.rules.schema
     title = "no schema" if schema is None else f"{type(schema).__name__.removesuffix('Schema')} of {schema.title}"
     return ProcessingError(
-        f"{request.asked}: the response does not fit its schema ({title}): {error}", response=response
+        f"{request.answered}: the response does not fit its schema ({title}): {error}", response=response
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Protocol, Self, TypeAlias
 
+from ..base.answers import status_line
 from ..base.transport import public_url
 from ..schema.notation import schema_of
 
@@ -191,7 +192,7 @@ class Request:
     An `inactive` request wants nothing: its only argument is None. It has no key. `locator` is the client that asks.
     """
 
-    __slots__ = ("_url", "args", "endpoint", "inactive", "key", "locator", "rules")
+    __slots__ = ("_url", "answer", "args", "endpoint", "inactive", "key", "locator", "rules")
 
     def __init__(
         self,
@@ -208,6 +209,8 @@ class Request:
         self.key = key
         self.inactive = inactive
         self.locator: Locator | None = None
+        self.answer: Any = None
+        """The HTTP answer that is being written; None where a response is written by hand."""
         self._url = url
 
     @property
@@ -228,6 +231,11 @@ class Request:
         if not url:
             return self.key
         return f"{self.rules.method} {public_url(url if self.locator is None else self.locator.address(url))}".lstrip()
+
+    @property
+    def answered(self) -> str:
+        """What is asked and how it was answered, for messages."""
+        return self.asked if self.answer is None else f"{self.asked}: {status_line(self.answer)}"
 
     @property
     def identity(self) -> Identity:

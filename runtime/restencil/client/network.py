@@ -267,6 +267,7 @@ class NetworkManager(Manager):
             date + self.error_length(request),
         )
         settled = in_flight.done
+        request.answer = in_flight.answer  # of which messages tell
         try:
             if settled or not core.is_direct:
                 value = core.dispatch(action)
@@ -278,6 +279,8 @@ class NetworkManager(Manager):
                 self._dispatch_error(in_flight, AbortError("the request was cancelled"))
             in_flight.settle(error=_for_others(error))
             raise
+        finally:
+            request.answer = None
         in_flight.settle(value)
         return value
 

@@ -6,13 +6,11 @@ Both devices are there for "fetch through the cache, async".
 from __future__ import annotations
 
 import sys
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from ..base.lazy import asyncio
-
-if sys.version_info < (3, 12):
-    from .tasks_of_3_11 import start_task_now
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop, Task
@@ -24,6 +22,16 @@ def is_alone(loop: AbstractEventLoop) -> bool:
     """Nothing else waits for its turn in the running loop; False where that cannot be told."""
     ready: Any = getattr(loop, "_ready", True)  # asyncio's own loops have it, others need not
     return not ready and loop.get_task_factory() is None
+
+
+if sys.version_info < (3, 12):
+
+    @cache
+    def _starter_of_3_11() -> Callable[[Coroutine[Any, Any, None], AbstractEventLoop], Task[None] | None]:
+        # It brings asyncio along, which is not there before the first request; and an `import` in each call is felt.
+        from .tasks_of_3_11 import start_task_now
+
+        return start_task_now
 
 
 def start_task(work: Coroutine[Any, Any, None], loop: AbstractEventLoop) -> Task[None] | None:
@@ -38,4 +46,4 @@ def start_task(work: Coroutine[Any, Any, None], loop: AbstractEventLoop) -> Task
         task = asyncio.Task(work, loop=loop, eager_start=True)
         return None if task.done() else task
     else:
-        return start_task_now(work, loop)
+        return _starter_of_3_11()(work, loop)
