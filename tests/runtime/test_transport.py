@@ -218,7 +218,7 @@ def test_credentials_do_not_follow_a_redirect_to_another_origin(asynchronous: bo
         )
         client: dict[str, Any] = {
             "auth": ("user", "s3cret"),
-            "headers": {"X-Client": "s3cret", "User-Agent": "s3cret"},
+            "headers": {"X-Client": "s3cret", "User-Agent": "mine"},
             "cookies": {"bare": "s3cret"},
         }
         assert called(endpoint, asynchronous, {}, {"a": 1}, **client) == {}
@@ -230,7 +230,8 @@ def test_credentials_do_not_follow_a_redirect_to_another_origin(asynchronous: bo
         assert "s3cret" not in str({name: value for name, value in second.headers.items() if name != "cookie"})
         assert "own=" not in second.headers.get("cookie", "")
         assert "bare=" not in second.headers.get("cookie", "")
-        assert second.method == "GET"
+        assert (first["user-agent"], second.method) == ("mine", "GET")
+        assert second.headers["user-agent"].startswith("python-")
 
 
 @BOTH

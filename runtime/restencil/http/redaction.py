@@ -10,6 +10,7 @@ from functools import cache
 from typing import Any, Final
 
 from ..base.calls import flaw_in
+from ..base.transport import public_url
 from .library import Library
 
 CONNECTION_HEADERS: Final = ("host", "transfer-encoding", "accept-encoding", "connection")
@@ -79,13 +80,17 @@ class _ShownRequests(logging.Filter):
             return True
         if record.name.startswith("hpack"):
             return False  # it shows each header as it is packed
-        if shown and isinstance(record.args, tuple):
-            record.args = tuple(
-                shown if isinstance(argument, self._library.URL) else argument for argument in record.args
-            )
+        if isinstance(record.args, tuple):
+            record.args = tuple(self._shown(argument, shown) for argument in record.args)
         if isinstance(record.msg, str) and "headers" in record.msg:
             record.msg = _LOGGED_HEADER.sub(_logged, record.msg)
         return True
+
+    def _shown(self, argument: Any, shown: str) -> Any:
+        """An argument of a record as it may be shown: a URL without user name and password, and no secret query."""
+        if not isinstance(argument, self._library.URL):
+            return argument
+        return shown or (public_url(str(argument)) if argument.userinfo else argument)
 
 
 @cache
