@@ -7,8 +7,8 @@ import datetime
 import math
 from typing import Any
 
-import httpx
 import pytest
+from tests.libraries import httpx
 from tests.runtime.servers import Reply, Server
 
 from restencil import AsyncController, Controller, RestEndpoint, Timeout, TimeoutExceededError
