@@ -169,7 +169,8 @@ def test_an_attrs_instance_uses_its_aliases() -> None:
         _title: str
         when: datetime.datetime = attrs.field(alias="createdAt")
 
-    assert sent_json(Draft(title="T", createdAt=MORNING)) == {"title": "T", "createdAt": "2026-11-22T07:30:00Z"}
+    made: Any = Draft  # pyright takes a private attribute's own name for that of its argument
+    assert sent_json(made(title="T", createdAt=MORNING)) == {"title": "T", "createdAt": "2026-11-22T07:30:00Z"}
 
 
 def test_a_struct_may_hold_entities() -> None:

@@ -64,7 +64,8 @@ def _processing() -> Any:
 
 def _too_large() -> Any:
     with Controller(client=Asked(as_json({"id": 1})).sync, max_response_bytes=1) as controller:
-        return controller.fetch(RestEndpoint(path="/a", name="a"))
+        endpoint: RestEndpoint = RestEndpoint(path="/a", name="a")
+        return controller.fetch(endpoint)
 
 
 def _invalid() -> Any:
