@@ -17,6 +17,7 @@ from restencil_generator.annotations import annotation, body_annotation, object_
 from restencil_generator.code import Call, Example, Expression, Parameter
 from restencil_generator.defaults import default
 from restencil_generator.docstrings import endpoint_doc, example_of, own_doc, with_deprecation
+from restencil_generator.facts import facts
 from restencil_generator.options import (
     Body,
     Member,
@@ -216,10 +217,18 @@ class _Resource:
                 function = self._function(f"{suffix}_{name}", endpoint, extender)
                 functions.append(function)
                 typed[name] = Member(function.name)
+            if name == "get_page" and facts(endpoint.schema or d.Scalar("any")).shape != "list":
+                functions.append(self._item(f"{suffix}_item", endpoint))
+                typed["items"] = Member(f"{suffix}_item")
             changed = self._changed_extender(name, endpoint, extender)
             if changed:
                 typed[f"{name}_options"] = changed
         return [*functions, self._method(endpoint, "rest_list", typed | given)]
+
+    def _item(self, name: str, listed: d.Endpoint) -> Method:
+        """A function that gives the type of an item of a list that stands in an object."""
+        assert listed.collection is not None
+        return Method(name, "self", (), annotation(listed.collection.of.item, self.scope))
 
     def _changed_extender(self, name: str, endpoint: d.Endpoint, extender: d.Endpoint) -> Options:
         """The options that the spec gives for `push` and the like themselves."""

@@ -1078,3 +1078,21 @@ resources: {notes: {path: /notes/:id, schema: Note}}
         ),
         ("unknown-value", "'send' of field 'by' of entity 'Note' is 'pk', this is the text 'all'"),
     ]
+
+
+def test_the_items_of_a_list_in_an_object_are_typed() -> None:
+    """A function that no one runs says what they are; a plain list says it itself."""
+    text = made("""
+        resources:
+          things:
+            path: /t/:id
+            schema: {entity: Thing, fields: {id: integer}}
+            members: [get_list, get_page]
+            pagination_field: page
+            endpoints:
+              get_list: {schema: {object: {found: {collection: [Thing]}}}}
+              plain: {path: /plain, schema: {collection: [Thing]}}
+        """)["things.py"]
+    assert "    def _item(self) -> Thing: ...\n" in text
+    assert text.count("items=_item") == 1
+    assert "_plain_item" not in text

@@ -79,6 +79,11 @@ def synchronous(blog: Blog) -> None:
         assert_type(page, Page[Article])
         assert_type(page.items, Sequence[Article])
         assert_type(page.next_position, str | int | None)
+    assert_type(blog.articles.find.get_page(q="x", cursor="c"), SearchResult)
+    for article in blog.articles.find.iterate(q="x").limit(2):
+        assert_type(article, Article)
+    for page in blog.articles.find.pages(q="x"):
+        assert_type(page, Page[Article])
     for article in blog.articles.top.iterate():
         assert_type(article, Article)
     assert_type(blog.articles.by_hand(), list[Article])

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, overload
 
-from .typing import P2, R2, Assigns, Has, P, PageP, PageR, PushP, PushR, R, UnshiftP, UnshiftR
+from .typing import P2, R2, Assigns, Has, HasItems, P, PageP, PageR, PushP, PushR, R, UnshiftP, UnshiftR
 
 if TYPE_CHECKING:
     from typing import Self
@@ -315,6 +315,10 @@ class BoundList(BoundEndpoint[P, R], Generic[P, R, PushP, PushR, PageP, PageR, U
 
     @overload
     def iterate(
+        self: BoundList[P2, Any, ..., Any, ..., HasItems[Any, R2]], /, *args: P2.args, **kwargs: P2.kwargs
+    ) -> Items[R2]: ...
+    @overload
+    def iterate(
         self: BoundList[P2, Any, ..., Any, ..., Has[Sequence[R2]]], /, *args: P2.args, **kwargs: P2.kwargs
     ) -> Items[R2]: ...
     @overload
@@ -326,6 +330,10 @@ class BoundList(BoundEndpoint[P, R], Generic[P, R, PushP, PushR, PageP, PageR, U
         items: Items[Any] = self.controller.iterate(self.endpoint, *args, **kwargs)
         return items
 
+    @overload
+    def pages(
+        self: BoundList[P2, Any, ..., Any, ..., HasItems[Any, R2]], /, *args: P2.args, **kwargs: P2.kwargs
+    ) -> PageRun[R2]: ...
     @overload
     def pages(
         self: BoundList[P2, Any, ..., Any, ..., Has[Sequence[R2]]], /, *args: P2.args, **kwargs: P2.kwargs
@@ -394,6 +402,10 @@ class AsyncBoundList(AsyncBoundEndpoint[P, R], Generic[P, R, PushP, PushR, PageP
 
     @overload
     def iterate(
+        self: AsyncBoundList[P2, Any, ..., Any, ..., HasItems[Any, R2]], /, *args: P2.args, **kwargs: P2.kwargs
+    ) -> AsyncItems[R2]: ...
+    @overload
+    def iterate(
         self: AsyncBoundList[P2, Any, ..., Any, ..., Has[Sequence[R2]]], /, *args: P2.args, **kwargs: P2.kwargs
     ) -> AsyncItems[R2]: ...
     @overload
@@ -405,6 +417,10 @@ class AsyncBoundList(AsyncBoundEndpoint[P, R], Generic[P, R, PushP, PushR, PageP
         items: AsyncItems[Any] = self.controller.iterate(self.endpoint, *args, **kwargs)
         return items
 
+    @overload
+    def pages(
+        self: AsyncBoundList[P2, Any, ..., Any, ..., HasItems[Any, R2]], /, *args: P2.args, **kwargs: P2.kwargs
+    ) -> AsyncPageRun[R2]: ...
     @overload
     def pages(
         self: AsyncBoundList[P2, Any, ..., Any, ..., Has[Sequence[R2]]], /, *args: P2.args, **kwargs: P2.kwargs

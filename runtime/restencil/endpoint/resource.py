@@ -26,6 +26,8 @@ from .typing import (
     Binder,
     ControllerType,
     Has,
+    HasItems,
+    ItemR,
     PageP,
     PageR,
     PushP,
@@ -348,6 +350,15 @@ def rest_list(
     *,
     push: Callable[Concatenate[Any, AddP], AddR],
     get_page: Callable[Concatenate[Any, NextP], NextR],
+    items: Callable[[Any], ItemR],
+    unshift: types.EllipsisType = ...,
+    **options: Any,
+) -> _ListDeclarator[AddP, Has[AddR], NextP, HasItems[NextR, ItemR], AddP, Has[AddR]]: ...
+@overload
+def rest_list(
+    *,
+    push: Callable[Concatenate[Any, AddP], AddR],
+    get_page: Callable[Concatenate[Any, NextP], NextR],
     unshift: types.EllipsisType = ...,
     **options: Any,
 ) -> _ListDeclarator[AddP, Has[AddR], NextP, Has[NextR], AddP, Has[AddR]]: ...
@@ -359,6 +370,15 @@ def rest_list(
     get_page: None = None,
     **options: Any,
 ) -> _ListDeclarator[AddP, Has[AddR], [], Absent, AddP, Has[AddR]]: ...
+@overload
+def rest_list(
+    *,
+    push: Callable[Concatenate[Any, AddP], AddR],
+    unshift: Callable[Concatenate[Any, FirstP], FirstR],
+    get_page: Callable[Concatenate[Any, NextP], NextR],
+    items: Callable[[Any], ItemR],
+    **options: Any,
+) -> _ListDeclarator[AddP, Has[AddR], NextP, HasItems[NextR, ItemR], FirstP, Has[FirstR]]: ...
 @overload
 def rest_list(
     *,
@@ -381,6 +401,15 @@ def rest_list(
     push: Callable[Concatenate[Any, AddP], AddR],
     unshift: None,
     get_page: Callable[Concatenate[Any, NextP], NextR],
+    items: Callable[[Any], ItemR],
+    **options: Any,
+) -> _ListDeclarator[AddP, Has[AddR], NextP, HasItems[NextR, ItemR], [], Absent]: ...
+@overload
+def rest_list(
+    *,
+    push: Callable[Concatenate[Any, AddP], AddR],
+    unshift: None,
+    get_page: Callable[Concatenate[Any, NextP], NextR],
     **options: Any,
 ) -> _ListDeclarator[AddP, Has[AddR], NextP, Has[NextR], [], Absent]: ...
 @overload
@@ -391,6 +420,15 @@ def rest_list(
     get_page: None = None,
     **options: Any,
 ) -> _ListDeclarator[AddP, Has[AddR], [], Absent, [], Absent]: ...
+@overload
+def rest_list(
+    *,
+    unshift: Callable[Concatenate[Any, FirstP], FirstR],
+    get_page: Callable[Concatenate[Any, NextP], NextR],
+    items: Callable[[Any], ItemR],
+    push: None = None,
+    **options: Any,
+) -> _ListDeclarator[[], Absent, NextP, HasItems[NextR, ItemR], FirstP, Has[FirstR]]: ...
 @overload
 def rest_list(
     *,
@@ -412,6 +450,14 @@ def rest_list(
     *,
     assign: Callable[Concatenate[Any, AddP], AddR],
     get_page: Callable[Concatenate[Any, NextP], NextR],
+    items: Callable[[Any], ItemR],
+    **options: Any,
+) -> _ListDeclarator[AddP, Assigns[AddR], NextP, HasItems[NextR, ItemR], [], Absent]: ...
+@overload
+def rest_list(
+    *,
+    assign: Callable[Concatenate[Any, AddP], AddR],
+    get_page: Callable[Concatenate[Any, NextP], NextR],
     **options: Any,
 ) -> _ListDeclarator[AddP, Assigns[AddR], NextP, Has[NextR], [], Absent]: ...
 @overload
@@ -421,6 +467,16 @@ def rest_list(
     get_page: None = None,
     **options: Any,
 ) -> _ListDeclarator[AddP, Assigns[AddR], [], Absent, [], Absent]: ...
+@overload
+def rest_list(
+    *,
+    get_page: Callable[Concatenate[Any, NextP], NextR],
+    items: Callable[[Any], ItemR],
+    push: None = None,
+    unshift: None = None,
+    assign: None = None,
+    **options: Any,
+) -> _ListDeclarator[[], Absent, NextP, HasItems[NextR, ItemR], [], Absent]: ...
 @overload
 def rest_list(
     *,
@@ -441,12 +497,14 @@ def rest_list(
 ) -> _ListDeclarator[[], Absent, [], Absent, [], Absent]: ...
 def rest_list(**options: Any) -> Any:
     """`rest` for a list endpoint: `push` (or `assign`, for a collection of values) and `get_page` are methods whose
-    signatures type the endpoints derived from it; what is not given does not exist for type checkers.
+    signatures type the endpoints derived from it; what is not given does not exist for type checkers. Where the list
+    stands in an object, `items` is a method that gives the type of an item of it, for `iterate` and `pages`.
 
     `unshift` is like `push` where nothing is said; it may have a method of its own, or be None. `push_options`,
     `unshift_options`, `assign_options` and `get_page_options` are options of those endpoints; a member that extends the
     list does not take them over.
     """
+    options.pop("items", None)
     signatures = {name: options.pop(name, None) for name in ("push", "assign", "get_page")}
     unshift = options.pop("unshift", ...)
     signatures["unshift"] = signatures["push"] if unshift is ... else unshift

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     PageR = TypeVar("PageR", default=Any, covariant=True)
     UnshiftP = ParamSpec("UnshiftP", default=...)
     UnshiftR = TypeVar("UnshiftR", default=Any, covariant=True)
+    ItemR = TypeVar("ItemR", default=Any, covariant=True)
     ControllerType = TypeVar("ControllerType", bound="Blocking | Awaiting", default="Blocking", covariant=True)
 else:
     from typing import ParamSpec, TypeVar
@@ -27,6 +28,7 @@ else:
     PageR = TypeVar("PageR", covariant=True)
     UnshiftP = ParamSpec("UnshiftP")
     UnshiftR = TypeVar("UnshiftR", covariant=True)
+    ItemR = TypeVar("ItemR", covariant=True)
     ControllerType = TypeVar("ControllerType", covariant=True)
 
 P2 = ParamSpec("P2")
@@ -43,6 +45,10 @@ class Awaiting:
 
 class Has(Generic[R]):
     """Marks, for type checkers alone, that a list endpoint has what gives this result."""
+
+
+class HasItems(Has[R], Generic[R, ItemR]):
+    """Marks, for type checkers alone, that pages give this result, and that these are the items in it."""
 
 
 class Assigns(Generic[R]):

@@ -334,9 +334,12 @@ class Products(
         page_size: int | None = None,
     ) -> ProductsSearchResult: ...
 
+    def _search_item(self) -> Product: ...
+
     @restencil.rest_list(
         push=_search_push,
         get_page=_search_get_page,
+        items=_search_item,
         extends="get_list",
         path="/search/products/:words",
         schema={
