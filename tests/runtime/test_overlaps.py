@@ -135,6 +135,23 @@ def test_what_did_not_overlap_is_fresh(talk: Talk) -> None:
     assert not talk.stale(Notes.get, ONE)
 
 
+@pytest.mark.parametrize("place", ["", "?text=c"])
+@pytest.mark.parametrize("with_it", [True, False])
+def test_the_first_read_of_a_list_while_something_is_created(talk: Talk, place: str, with_it: bool) -> None:
+    """It was not there to be joined, so it is stale where it comes without what was created."""
+    talk.will("GET", place, [{"id": "3", "text": "c"}] if with_it else [], 150)
+    talk.will("POST", "", {"id": "3", "text": "c"}, 100)
+    args = ({"text": "c"},) if place else ()
+    talk.start(Notes.get_list, *args)
+    talk.start(Notes.create, {"text": "c"})
+    talk.clock.advance(200)
+    assert with_it or talk.stale(Notes.get_list, *args)
+    talk.will("GET", place, [{"id": "3", "text": "c"}], 0)
+    talk.start(Notes.get_list, *args)
+    talk.clock.advance(1)
+    assert not talk.stale(Notes.get_list, *args)
+
+
 @pytest.mark.parametrize("delay", [50, 150])
 def test_a_list_read_while_something_is_created(talk: Talk, delay: float) -> None:
     """What was created joins a list that was there by then; one that comes later, without it, is stale."""

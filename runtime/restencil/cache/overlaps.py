@@ -5,7 +5,8 @@ a read, or of two mutations, that were under way at the same time no one here kn
 both of them brought is *in doubt*: it shows, and counts as stale, until an answer comes that overlapped with nothing.
 
 A mutation adds to a list or takes from it, so it does no harm to one that was read before its answer came. But where a
-read replaces the list that it was answered into, what it added may be lost.
+read replaces the list that it was answered into, what it added may be lost; and a list that is read for the first time
+meanwhile was not there to be added to.
 """
 
 from __future__ import annotations
@@ -81,7 +82,20 @@ class Overlaps:
                 continue
             elif self._heard > started or (overlaps and change is not None and change.started < started):
                 found.add(cell)  # a list that was not known when the change was heard of may lack what that added
+            elif change is None and self._may_lack(arrival):
+                found.add(cell)
         return found
+
+    def _may_lack(self, arrival: Arrival) -> bool:
+        """A change that came meanwhile brought an entity that this list is without, and did not know the list."""
+        items = {table for table, _ in arrival.cells if table not in arrival.collections}
+        return any(
+            change.number > arrival.started
+            and table not in change.collections
+            and (table, pk) not in arrival.cells
+            and (table in items or not items)
+            for (table, pk), change in self._changed.items()
+        )
 
     def note(self, arrival: Arrival) -> None:
         """The answer came."""
