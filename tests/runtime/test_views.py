@@ -82,12 +82,28 @@ def test_options_are_equal_however_they_are_written() -> None:
 def test_options_that_differ_give_different_views() -> None:
     """Also where Python finds them equal: in a URL, 1 and true are not."""
     news = Blog()
-    queries: list[Any] = [1, True, 1.5, "1", [1], [True]]
+    queries: list[Any] = [1, True, 1.5, "1", [1], [True], "[1]", "[true]"]
     assert len({id(news.with_options(query={"q": value})) for value in queries}) == len(queries)
     held = [
         news.with_options(headers={"X-A": value}, vary=vary) for value in ("a", "b", None) for vary in (True, False)
     ]
     assert len({id(view) for view in held}) == 6
+
+
+@pytest.mark.parametrize(
+    ("fine", "refused"),
+    [({"retries": 1}, {"retries": True}), ({"timeout": 1}, {"timeout": True}), ({"retries": 1}, {"retries": 1.0})],
+    ids=["retries", "timeout", "float"],
+)
+def test_what_is_refused_is_so_whatever_was_asked_for_before(fine: dict[str, Any], refused: dict[str, Any]) -> None:
+    """Python finds True, 1.0 and 1 equal; a mistake is told all the same."""
+    news = Blog()
+    held = news.with_options(**fine)
+    with pytest.raises(TypeError, match=f"{next(iter(refused))} of with_options is a"):
+        news.with_options(**refused)
+    with pytest.raises(TypeError, match="vary of with_options"):
+        news.with_options(vary=1, **fine)  # type: ignore[arg-type]  # the mistake
+    assert news.with_options(**fine) is held
 
 
 def test_no_options_are_no_view() -> None:

@@ -139,8 +139,9 @@ class AnyController:
         vary      whether these headers, search parameters or token may change what is answered
 
         What headers and token may change is kept in a store of its own, which all views have in common that agree in
-        them; `vary=False` says that they change nothing. Headers such as `traceparent` never do. None means "as
-        before": options of a view of a view add up. A view owns nothing, and works for as long as its client is open.
+        them; `vary=False` says that they change nothing, and stays in the store of what it is asked of. Headers such as
+        `traceparent` never do. None means "as before": options of a view of a view add up. A view owns nothing, and
+        works for as long as its client is open.
 
         Raises TypeError and ValueError for what cannot be sent, and TypeError for a token where the API knows none, or
         for a store of its own where the managers of the client were not given as a function.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 from ..base.calls import CONDITIONS, INERT_HEADERS, refuse_header
 from ..base.durations import timeout_of
@@ -48,76 +48,94 @@ class Hidden:
         return "[redacted]"
 
 
+class Header(NamedTuple):
+    """A header of a view: its name as given, and its value, or None where it is taken away.
+
+    `apart` holds the value for which answers are kept apart, and nothing where they need not be. It may be another one
+    than is sent: with `vary=False`, a view of a view stays in the partition that it is in.
+    """
+
+    name: str
+    value: str | None
+    apart: tuple[str | None, ...]
+
+
 class Options:
     """The options of one view; equal ones have equal keys.
 
-    Each header and each search parameter knows whether it `varies` what is answered. `apart` is what of them the
-    answers depend on: views in which that is equal, and not empty, share a partition.
+    Each header and each search parameter knows whether it varies what is answered. `token` does, `quiet_token` is sent
+    in place of it and does not. `apart` is what of all that the answers depend on: views in which that is equal, and
+    not empty, share a partition.
     """
 
     def __init__(
         self,
-        headers: Mapping[str, tuple[str, str | None, bool]],
+        headers: Mapping[str, Header],
         query: Mapping[str, tuple[Any, bool]],
         timeout: float | Timeout | None,
         retries: int | RetryPolicy | None,
         token: Any,
-        *,
-        token_varies: bool,
+        quiet_token: Any,
     ) -> None:
         self.headers = headers
-        """By name in lower case: the name as given, the value or None, and whether it varies what is answered."""
+        """By name in lower case."""
         self.query = query
         self.timeout = timeout
         self.retries = retries
         self.token = token
-        self.token_varies = token_varies
+        self.quiet_token = quiet_token
         secret = None if token is None else Hidden(token)
+        quiet_secret = None if quiet_token is None else Hidden(quiet_token)
         repeated = _comparable(retries)
         in_order = sorted(headers.items())
         self.key: Hashable = (
-            tuple((name, value, varies) for name, (_, value, varies) in in_order),
+            tuple((name, header.value, header.apart) for name, header in in_order),
             tuple((name, _text(value), varies) for name, (value, varies) in sorted(query.items())),
             timeout,
             repeated,
             secret,
-            token_varies,
+            quiet_secret,
         )
-        own_token = secret if token_varies else None
-        varying = tuple((name, value) for name, (_, value, varies) in in_order if varies)
-        self.apart: tuple[Hashable, ...] = (varying, own_token) if varying or own_token is not None else ()
-        self.credential = own_token
+        varying = tuple((name, header.apart) for name, header in in_order if header.apart)
+        self.apart: tuple[Hashable, ...] = (varying, secret) if varying or secret is not None else ()
+        self.credential = secret
         """Whose partition it is, where that is not the client's own principal."""
-        conditions = tuple((name, value) for name, (_, value, _) in in_order if name in CONDITIONS)
-        mark = (timeout, repeated, conditions, None if token_varies else secret)
+        conditions = tuple((name, header.value) for name, header in in_order if name in CONDITIONS)
+        mark = (timeout, repeated, conditions, quiet_secret)
         self.mark: tuple[Hashable, ...] = mark if any(part not in (None, ()) for part in mark) else ()
 
     @property
     def names(self) -> tuple[str, ...]:
         """The headers, as they were given, for which it has a partition."""
-        return tuple(name for name, _, varies in self.headers.values() if varies)
+        return tuple(header.name for header in self.headers.values() if header.apart)
 
     @property
     def sent(self) -> dict[str, tuple[str, str | None]]:
         """Its headers by name in lower case, as name and value."""
-        return {lower: (name, value) for lower, (name, value, _) in self.headers.items()}
+        return {lower: (header.name, header.value) for lower, header in self.headers.items()}
 
     def of_partition(self) -> Options:
         """Those for which it has a partition, alone."""
-        headers = {name: header for name, header in self.headers.items() if header[2]}
-        return Options(headers, {}, None, None, self.token if self.token_varies else None, token_varies=True)
+        headers = {
+            lower: Header(header.name, header.apart[0], header.apart)
+            for lower, header in self.headers.items()
+            if header.apart
+        }
+        return Options(headers, {}, None, None, self.token, None)
 
     def searched(self, *, varies: bool) -> dict[str, Any]:
         """Its search parameters that count as those of calls, or those that stand in the URL alone."""
         return {name: value for name, (value, varying) in self.query.items() if varying is varies}
 
     def __repr__(self) -> str:
-        told = [*(name for name, _, _ in self.headers.values()), *(f"query {name}" for name in self.query)]
-        told += [name for name in ("timeout", "retries", "token") if getattr(self, name) is not None]
+        told = [*(header.name for header in self.headers.values()), *(f"query {name}" for name in self.query)]
+        told += [name for name in ("timeout", "retries") if getattr(self, name) is not None]
+        if self.token is not None or self.quiet_token is not None:
+            told.append("token")
         return ", ".join(told)
 
 
-NO_OPTIONS: Final = Options({}, {}, None, None, None, token_varies=True)
+NO_OPTIONS: Final = Options({}, {}, None, None, None, None)
 
 
 def merged(
@@ -140,25 +158,28 @@ def merged(
     """
     if not isinstance(vary, bool):
         raise TypeError(f"vary of with_options is {described(vary)}; it is True or False")
-    varies = base.token_varies
-    if token is None:
-        token = base.token
-    else:
+    if token is not None:
         _check_token(token, kind, api)
-        varies = vary
-        if own_token is not None and Hidden(token) == Hidden(own_token):
-            token = None
     return Options(
         _headers(base.headers, headers, api, vary=vary),
         _query(base.query, query, api, vary=vary),
         base.timeout if timeout is None else timeout_of(timeout, "timeout of with_options"),
         base.retries if retries is None else _retries(retries),
-        token,
-        token_varies=varies or token is None,
+        *_tokens(base, token, own_token, vary=vary),
     )
 
 
-def _headers(base: Mapping[str, Any], given: Any, api: Api | None, *, vary: bool) -> Mapping[str, Any]:
+def _tokens(base: Options, given: Any, own: Any, *, vary: bool) -> tuple[Any, Any]:
+    """Whose partition it is, None for the client's own principal; and what is sent in place of that one's token."""
+    if given is None:
+        return base.token, base.quiet_token
+    if vary:
+        return None if own is not None and Hidden(given) == Hidden(own) else given, None
+    whose = own if base.token is None else base.token
+    return base.token, None if whose is not None and Hidden(given) == Hidden(whose) else given
+
+
+def _headers(base: Mapping[str, Header], given: Any, api: Api | None, *, vary: bool) -> Mapping[str, Header]:
     if given is None:
         return base
     if not is_mapping(given):
@@ -171,7 +192,12 @@ def _headers(base: Mapping[str, Any], given: Any, api: Api | None, *, vary: bool
         lower = name.lower()
         if lower == "cookie" or (auth is not None and auth.kind != "query" and lower == auth.name.lower()):
             raise ValueError(f"{name!r} among the {_WHERE} says who asks; give token=… in its place")
-        found[lower] = (name, value, vary and lower not in inert)
+        before = base.get(lower)
+        if vary and lower not in inert:
+            apart: tuple[str | None, ...] = (value,)
+        else:
+            apart = () if before is None else before.apart
+        found[lower] = Header(name, value, apart)
     return found
 
 
@@ -223,4 +249,4 @@ def _check_token(token: Any, kind: str, api: Api | None) -> None:
 
 def _text(value: Any) -> str:
     """A value as a text that tells it from all others."""
-    return value if isinstance(value, str) else json.dumps([value], sort_keys=True, default=repr)
+    return str(json.dumps([value], sort_keys=True, default=repr))

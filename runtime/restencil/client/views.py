@@ -86,8 +86,9 @@ class Views:
         asked: Any = None
         secret = None if token is None else Hidden(token)
         if query is None:  # values that are equal, as 1 and True are, may not be the same in a URL
+            kinds = timeout.__class__, retries.__class__, vary.__class__  # and one may be refused, the other not
             try:
-                asked = base, headers and (*headers.items(),), timeout, retries, secret, vary
+                asked = base, headers and (*headers.items(),), timeout, retries, secret, vary, kinds
                 key = self._asked[asked]
                 found = self._latest[key]
                 self._latest.move_to_end(key)
@@ -226,7 +227,7 @@ def _family(store: Store) -> Family:
 
 def _call_options(core: Core, options: Options) -> CallOptions | None:
     """What each call of a view is told; None where its partition is all that is different."""
-    quiet_token = None if options.token_varies else options.token
+    quiet_token = options.quiet_token
     if not (options.headers or options.query or options.mark):
         return None
     return CallOptions(
