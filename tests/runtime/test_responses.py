@@ -535,7 +535,11 @@ def test_a_request_to_another_origin_is_refused(server: Server, asynchronous: bo
         ((None, "/a"), {}, ValueError, "the method of a request is None"),
         (("GET", 5), {}, TypeError, "the path of a request is an int; expected a text such as '/articles/1'"),
         (("GET", "/a"), {"query": "a=1"}, TypeError, "the query of a request is a str; expected a mapping"),
-        (("GET", "/a"), {"headers": {"X-A": 5}}, TypeError, "the header 'X-A' is an int; expected a text, or None"),
+        (("GET", "/a"), {"headers": {"X-A": 5}}, TypeError, "'X-A' among the headers of a request is of type int"),
+        (("GET", "/a"), {"headers": [("X-A", "secret")]}, TypeError, "headers of a request is a list; expected a dict"),
+        (("GET", "/a"), {"headers": {"X\r\n": "a"}}, ValueError, "is no name that a header can have"),
+        (("GET", "/a"), {"headers": {"Host": "secret"}}, ValueError, "'Host' among the headers of a request: the HTTP"),
+        (("PUT", "/a"), {"headers": {"Content-Length": "5"}}, ValueError, "the HTTP client sets this header"),
         (("GET", "/a"), {"headers": {"X-A": "a\nsecret"}}, ValueError, "its value, not shown here, has a line break"),
         (("GET", "/a"), {"timeout": -1}, ValueError, "timeout"),
         (("POST", "/a"), {"body": {"a": object()}}, TypeError, "cannot be sent as JSON"),
@@ -547,6 +551,31 @@ def test_a_request_that_cannot_be_sent_is_told(args: Any, options: Any, kind: ty
     with pytest.raises(kind, match=problem) as caught:
         World(False, client=asked.sync).run(asking(*args, **options))
     assert "secret" not in str(caught.value) and asked.requests == []
+
+
+@pytest.mark.parametrize(
+    ("auth", "options", "named"),
+    [
+        (Auth.bearer(), {"headers": {"authorization": "secret"}}, "'authorization' among the headers"),
+        (Auth.header("X-Key"), {"headers": {"X-KEY": None}}, "'X-KEY' among the headers"),
+        (Auth.cookie("sid"), {"headers": {"Cookie": "sid=secret"}}, "'Cookie' among the headers"),
+        (Auth.query("key"), {"query": {"key": "secret"}}, "'key' in the query"),
+    ],
+)
+def test_a_request_has_the_credential_of_its_client_alone(auth: Auth, options: dict[str, Any], named: str) -> None:
+    """One that is given along would go beside it, or be lost without a word."""
+    world = World(False, token="own", base_url="http://127.0.0.1:1").of(Api("", auth))
+    with pytest.raises(ValueError, match=f"{named} of a request says who asks; give token=… in its place") as caught:
+        world.run(asking("GET", "/a", **options))
+    assert "secret" not in str(caught.value)
+
+
+def test_the_type_of_a_body_may_be_told() -> None:
+    """As where a PATCH has several forms."""
+    asked = Asked()
+    headers = {"Content-Type": "application/merge-patch+json"}
+    World(False, client=asked.sync).run(asking("PATCH", "http://case.test/a", body={"a": 1}, headers=headers))
+    assert asked.requests[0].headers["content-type"] == "application/merge-patch+json"
 
 
 def test_a_closed_client_asks_nothing() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from typing import Any, Final, Protocol, TypeAlias
 
 __all__ = ["CONDITIONS", "INERT_HEADERS", "RetryPolicy", "Token", "flaw_in", "refuse_header"]
@@ -56,16 +56,20 @@ class RetryPolicy(Protocol):
         ...
 
 
-def refuse_header(name: Any, value: Any, where: str) -> None:
+def refuse_header(name: Any, value: Any, where: str, credentials: Collection[str], *, has_body: bool = False) -> None:
     """Raises TypeError or ValueError for a header that nobody can set for a call; its value is never shown.
 
-    None as value is fine: it takes a header away.
+    None as value is fine: it takes a header away. `credentials` are the names, in lower case, of those that say who
+    asks. With `has_body` it may say of what type that is.
     """
     if not isinstance(name, str):
         raise TypeError(f"a name among the {where} is of type {type(name).__name__}; names of headers are texts")
     if not re.fullmatch(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", name):
         raise ValueError(f"{name!r} among the {where} is no name that a header can have")
-    if name.lower() in _OF_CONNECTION:
+    lower = name.lower()
+    if lower in credentials:
+        raise ValueError(f"{name!r} among the {where} says who asks; give token=… in its place")
+    if lower in _OF_CONNECTION and not (has_body and lower == "content-type"):
         raise ValueError(f"{name!r} among the {where}: the HTTP client sets this header by the request that it sends")
     if value is None:
         return

@@ -718,13 +718,14 @@ def _undescribed(
     timeout: Duration | Timeout | None,
 ) -> Request:
     """The request of a call that no endpoint describes."""
-    from ..endpoint.undescribed import UNDESCRIBED, address_of, check_query, told
+    from ..endpoint.undescribed import UNDESCRIBED, address_of, check_headers, check_query, told
 
     prefix = "" if api is None else api.url_prefix
     endpoint = form(UNDESCRIBED)
-    args = endpoint.bind_args((check_query(query), body), {})
+    auth = None if api is None else api.auth
+    args = endpoint.bind_args((check_query(query, auth), body), {})
     address = address_of(path, prefix, core.address(prefix))
-    one = told(endpoint, method, address, headers, timeout)
+    one = told(endpoint, method, address, check_headers(headers, auth), timeout)
     if api is not None and api.error_classes is not None:
         one = one.extend(errors=api.errors, error_classes=api.error_classes)
     request: Request = one.request(args, located=True)

@@ -184,14 +184,13 @@ def _headers(base: Mapping[str, Header], given: Any, api: Api | None, *, vary: b
         return base
     if not is_mapping(given):
         raise TypeError(f"headers of with_options is {described(given)}; expected a dict of names and texts")
-    auth = None if api is None else api.auth
+    carrier = None if api is None or api.auth is None else api.auth.carrier
+    credentials = ("cookie",) if carrier is None else ("cookie", carrier)
     inert = INERT_HEADERS | {name.lower() for name in (() if api is None else api.inert_headers)}
     found = dict(base)
     for name, value in given.items():
-        refuse_header(name, value, _WHERE)
+        refuse_header(name, value, _WHERE, credentials)
         lower = name.lower()
-        if lower == "cookie" or (auth is not None and auth.kind != "query" and lower == auth.name.lower()):
-            raise ValueError(f"{name!r} among the {_WHERE} says who asks; give token=… in its place")
         before = base.get(lower)
         if vary and lower not in inert:
             apart: tuple[str | None, ...] = (value,)

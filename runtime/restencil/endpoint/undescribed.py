@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from ..base.calls import refuse_header
 from ..base.lazy import urls
 from ..base.transport import has_scheme, joined
 from ..base.values import described, is_mapping
@@ -17,6 +18,20 @@ if TYPE_CHECKING:
 
 _METHOD: Final = re.compile(r"[A-Za-z]+(-[A-Za-z]+)*").fullmatch
 _PORTS: Final = {"http": 80, "https": 443}
+
+
+class Credential(Protocol):
+    """How the API is told who asks, as far as requests of one's own must know."""
+
+    @property
+    def name(self) -> str:
+        """What it is called, where it is put."""
+        ...
+
+    @property
+    def carrier(self) -> str | None:
+        """The header that it is in, in lower case; None where it is in the URL."""
+        ...
 
 
 class Undescribed(RestEndpoint[..., Any]):
@@ -61,34 +76,44 @@ def told(
     endpoint: Any,
     method: Any,
     address: str,
-    headers: Any,
+    headers: Mapping[str, str | None],
     timeout: Duration | Timeout | None,
 ) -> Any:
     """The endpoint of one request: the options of the call over those of its view.
 
-    Raises TypeError or ValueError for a method or a header that no request can have; a value is never shown.
+    Raises ValueError for a method that no request can have.
     """
     if not isinstance(method, str) or not _METHOD(method):
         raise ValueError(f"the method of a request is {method!r}; expected a word such as 'GET'")
     init: dict[str, Any] = dict(endpoint.request_init)
     if headers:
-        given: dict[Any, Any] = dict(headers)
-        for name, value in given.items():
-            if not (isinstance(name, str) and isinstance(value, str | None)):
-                raise TypeError(f"the header {name!r} is {described(value)}; expected a text, or None to leave it out")
-        names = {name.lower() for name in given}
+        names = {name.lower() for name in headers}
         kept = {name: value for name, value in dict(init.get("headers") or {}).items() if name.lower() not in names}
-        init["headers"] = {**kept, **{name: value for name, value in given.items() if value is not None}}
+        init["headers"] = {**kept, **{name: value for name, value in headers.items() if value is not None}}
     options: dict[str, Any] = {} if timeout is None else {"timeout": timeout}
     return endpoint.extend(method=method, place=address, request_init=init, **options)
 
 
-def check_query(query: Any) -> Mapping[str, Any]:
-    """The search parameters of a request. Raises TypeError for what is no mapping."""
+def check_headers(headers: Any, auth: Credential | None) -> Mapping[str, str | None]:
+    """The headers of a request. Raises TypeError or ValueError for what cannot be set; a value is never shown."""
+    if headers is None:
+        return {}
+    if not is_mapping(headers):
+        raise TypeError(f"headers of a request is {described(headers)}; expected a dict of names and texts")
+    carrier = None if auth is None else auth.carrier
+    for name, value in headers.items():
+        refuse_header(name, value, "headers of a request", () if carrier is None else (carrier,), has_body=True)
+    return headers
+
+
+def check_query(query: Any, auth: Credential | None) -> Mapping[str, Any]:
+    """The search parameters of a request. Raises TypeError for what is no mapping, ValueError for the credential."""
     if query is None:
         return {}
     if not is_mapping(query):
         raise TypeError(f"the query of a request is {described(query)}; expected a mapping of search parameters")
+    if auth is not None and auth.carrier is None and auth.name in query:
+        raise ValueError(f"{auth.name!r} in the query of a request says who asks; give token=… in its place")
     return query
 
 

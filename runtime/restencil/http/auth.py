@@ -52,6 +52,13 @@ class Auth(Struct):
         """The token is sent as a search parameter of this name; it is part of no key and of no error."""
         return cls("query", name, env)
 
+    @property
+    def carrier(self) -> str | None:
+        """The header that the token is in, in lower case; None where it is in the URL."""
+        if self.kind == "query":
+            return None
+        return "cookie" if self.kind == "cookie" else self.name.lower()
+
     def apply(self, token: str, url: str, headers: dict[str, str]) -> Prepared:
         """The URL and headers of a request that carries the token."""
         if self.kind == "query":
