@@ -159,7 +159,7 @@ def test_link_headers_are_followed_as_they_are(world: World) -> None:
 
 def test_a_link_to_another_origin_is_refused(world: World) -> None:
     world.serve(lambda params: Answer(json=chunk(0), headers={"Link": '<http://elsewhere/items>; rel="next"'}))
-    with pytest.raises(ValueError, match="at another origin \\(elsewhere instead of mock\\)"):
+    with pytest.raises(ValueError, match="at another origin \\(http://elsewhere instead of http://mock\\)"):
         world.items(items(None, pagination="link"))
 
 
@@ -342,6 +342,68 @@ def test_a_page_that_brings_nothing_new_ends_it(world: World) -> None:
     assert len(world.urls()) == 4
 
 
+@pytest.mark.parametrize("origin", ["http://mock:80", "HTTP://Mock"])
+def test_an_origin_may_be_written_in_more_than_one_way(world: World, origin: str) -> None:
+    """With its usual port, or in other letters."""
+    link = f'<{origin}/items?at=3>; rel="next"'
+    world.serve(lambda params: Answer(json=chunk(3 if params else 0), headers={} if params else {"Link": link}))
+    assert world.ids(items(None, pagination="link")) == EVERY[:6]
+
+
+@pytest.mark.parametrize(
+    ("link", "message"),
+    [
+        ("https://mock/items", r"at another origin \(https://mock instead of http://mock\)"),
+        ("http://user:secret@other/items", r"at another origin \(http://other instead of http://mock\)"),
+        ("http://[mock/items", r"the next page of .* is said to be at 'http://\[mock/items', which is no URL: "),
+        ("http://mock:port/items", "which is no URL: Port"),
+    ],
+)
+def test_a_refused_link_is_told_without_its_user(world: World, link: str, message: str) -> None:
+    """An origin is shown with its scheme, which may be all that differs."""
+    world.serve(lambda params: Answer(json=chunk(0), headers={"Link": f'<{link}>; rel="next"'}))
+    with pytest.raises(ValueError, match=message) as caught:
+        world.items(items(None, pagination="link"))
+    assert "secret" not in str(caught.value)
+
+
+def test_the_user_in_the_clients_address_is_sent_with_each_page_and_shown_in_no_position(world: World) -> None:
+    """Servers leave the user out of their links; positions are kept, so they hold no password."""
+
+    def respond(request: Any) -> Answer:
+        first = "at=" not in request.url
+        link = {"Link": '<http://mock/items?at=3>; rel="next"'} if first else {}
+        return Answer(json=chunk(0 if first else 3), headers=link)
+
+    server = MockServer(world.clock, respond=respond)
+    base = "http://user:secret@mock"
+    controller: Any = (
+        AsyncController(client=server.async_client(), base_url=base)
+        if world.asynchronous
+        else Controller(client=server.client(), base_url=base)
+    )
+    endpoint = items(None, pagination="link")
+    pages = taken(world, controller.bind(endpoint).pages())
+    assert [page.position for page in pages] == ["http://mock/items", "http://mock/items?at=3"]
+    assert [request.url for request in server.requests] == [f"{base}/items", f"{base}/items?at=3"]
+    assert ids_of(world, controller.iterate(endpoint).start_at(pages[0].position)) == EVERY[3:6]
+    with pytest.raises(ValueError, match=r"\(http://other instead of http://mock\)"):
+        controller.iterate(endpoint).start_at("http://user:secret@other/items")
+
+
+def test_what_follows_a_redirect_elsewhere_is_refused(world: World) -> None:
+    """The origin that counts is the one that the client asks, not the one that answered."""
+
+    def respond(request: Any) -> Answer:
+        if request.url.startswith("http://mock"):
+            return Answer(302, headers={"Location": "http://elsewhere/items"})
+        return Answer(json=chunk(0), headers={"Link": '</items?at=3>; rel="next"'})
+
+    world.server.respond = respond
+    with pytest.raises(ValueError, match=r"at another origin \(http://elsewhere instead of http://mock\)"):
+        world.items(items(None, pagination="link"))
+
+
 @pytest.mark.parametrize("url", ["/items?at={}&tag=y", "?at={}", "http://mock/items?at={}"])
 def test_the_next_page_may_be_told_by_its_url(world: World, url: str) -> None:
     """Relative to the request; what it has in its query is asked."""
@@ -360,7 +422,7 @@ def test_the_next_page_may_be_told_by_its_url(world: World, url: str) -> None:
 def test_a_url_of_another_origin_is_refused(world: World) -> None:
     world.serve(lambda params: {"results": chunk(0), "next": "http://elsewhere/items?at=3"})
     schema = {"results": Collection([Item]), "next": None}
-    with pytest.raises(ValueError, match="at another origin \\(elsewhere instead of mock\\)"):
+    with pytest.raises(ValueError, match="at another origin \\(http://elsewhere instead of http://mock\\)"):
         world.items(items(None, schema=schema, pagination={"style": "url", "next": "next"}))
 
 
@@ -594,7 +656,7 @@ def test_a_position_of_another_origin_is_refused(world: World) -> None:
     world.serve(answer)
     run = world.controller.iterate(endpoint)
     for position in ("https://elsewhere.test/items?page=2", "//elsewhere.test/items"):
-        with pytest.raises(ValueError, match="at another origin .elsewhere.test instead of mock."):
+        with pytest.raises(ValueError, match="at another origin .https?://elsewhere.test instead of http://mock."):
             run.start_at(position)
     with pytest.raises(ValueError, match="another origin"):
         world.controller.iterate(STYLES["cursor"][0]).start_at("https://elsewhere.test/items")

@@ -10,6 +10,8 @@ import re
 from collections.abc import Coroutine, Mapping, MutableMapping
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from .lazy import urls
+
 if TYPE_CHECKING:
     from .durations import Timeout
 
@@ -27,6 +29,7 @@ has_scheme: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:").match
 """Whether a URL is absolute."""
 
 _USERINFO: Final = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]*://)[^/?#]*@")
+_PORTS: Final = {"http": 80, "https": 443}
 
 
 class HttpResponse(Protocol):
@@ -166,3 +169,16 @@ def joined(base: str, rest: str) -> str:
 def public_url(url: str) -> str:
     """A URL without user name and password."""
     return _USERINFO.sub(r"\1", url)
+
+
+def origin_of(url: str) -> tuple[str, str | None, int | None]:
+    """Scheme, host and port of a URL, however they are written. Raises ValueError for a host or port that is none."""
+    parts = urls.urlsplit(url)
+    scheme = parts.scheme.lower()
+    return scheme, parts.hostname, parts.port or _PORTS.get(scheme)
+
+
+def origin_text(url: str) -> str:
+    """The origin of a URL as it may be shown."""
+    parts = urls.urlsplit(url)
+    return str(urls.urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], "", "", "")))

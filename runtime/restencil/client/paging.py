@@ -11,6 +11,7 @@ from urllib.parse import urljoin, urlsplit
 from ..base.errors import NetworkError
 from ..base.lazy import logger
 from ..base.steps import is_awaitable
+from ..base.transport import has_scheme, origin_of, origin_text, public_url
 from ..base.values import described, kind_of
 from ..cache.reading import Decision
 from ..endpoint.runs import AsyncItems, AsyncPageRun, Items, PageRun
@@ -156,6 +157,7 @@ class Pages:
         self._inactive = args == (None,) and not endpoint.has_body
         self._params: dict[str, Any] = params
         self._args: tuple[Any, ...] = (params, *args[1:]) if params or args else ()
+        self._home = _Home(core, endpoint, self._args)
         self._path = collection_path(endpoint.schema)
         self._page: Any = None
         self._response: Any = None
@@ -203,7 +205,8 @@ class Pages:
                     f"{position!r:.100} is no position in {self._endpoint.name!r}, whose pages are counted"
                 ) from None
         elif isinstance(position, str) and (self._pagination.names_urls or _ABSOLUTE(position)):
-            position = self._address_at(position)
+            url = self._home.checked(position)
+            position = url if self._pagination.names_urls else _Address(url)
         self._after = position
 
     def turn(self) -> Generator[Step, Any, bool]:
@@ -249,7 +252,7 @@ class Pages:
         if self._pagination.is_counted:
             self.position = self._position
         else:
-            self.position = self._core.transport.absolute(self._asked_url) if self._pagination.names_urls else ""
+            self.position = self._home.public(self._asked_url) if self._pagination.names_urls else ""
         return self._take(may_bring_nothing=False)
 
     def _go_to(self, position: Any) -> Generator[Step, Any, bool]:
@@ -277,13 +280,6 @@ class Pages:
         self._used.add(_hashable(value))
         if self._pagination.is_counted:
             self._position = value
-
-    def _address_at(self, position: str) -> str:
-        """The URL of a page; ValueError for one of another origin."""
-        url = self._same_origin(
-            position, self._core.transport.absolute(self._core.locate(self._endpoint.request_url(self._args)))
-        )
-        return url if self._pagination.names_urls else _Address(url)
 
     def _take(self, *, may_bring_nothing: bool) -> bool:
         """Notes what the current page had; False where it is the end, as it brought nothing that was not met."""
@@ -448,7 +444,7 @@ class Pages:
             endpoint: Endpoint[..., Any] = getattr(self._endpoint, "get_page")  # noqa: B009 - of lists only
             return endpoint
         paginated: Callable[..., Endpoint[..., Any]] = getattr(self._endpoint, "paginated")  # noqa: B009
-        return paginated(_unchanged).extend(url=_always(value))
+        return paginated(_unchanged).extend(url=_always(self._home.with_user(value)))
 
     def _page_args(self, value: Any) -> tuple[Any, ...]:
         if self._pagination.is_url(value):
@@ -467,7 +463,7 @@ class Pages:
             return max(pagination.first, self._position + 1 - -(-gone // max(self._longest, 1)))
         if pagination.style == "link":
             target = next_link(self._response.headers.get("link", "")) if self._response is not None else None
-            return None if target is None else self._same_origin(target)
+            return None if target is None else self._home.checked(target, self._here())
         kind, _, rest = pagination.next.partition(":")
         if kind == "header":
             return None if self._response is None else self._response.headers.get(rest)
@@ -475,15 +471,15 @@ class Pages:
             return to_wire(_member(self._last, pagination.next.removeprefix("last.")))
         value = self._told(pagination.next)
         if pagination.style == "url":
-            return None if value is None or value == "" else self._same_origin(str(value))
+            return None if value is None or value == "" else self._home.checked(str(value), self._here())
         return self._followed(value) if isinstance(value, str) and _ABSOLUTE(value) else value
 
     def _here(self) -> str:
-        return self._asked_url if self._response is None else str(self._response.url)
+        return public_url(self._asked_url if self._response is None else str(self._response.url))
 
     def _followed(self, cursor: str) -> str:
         """A cursor that is an absolute URL: of the client's origin, it is the address of the next page."""
-        if urlsplit(cursor)[:2] != urlsplit(self._here())[:2]:
+        if not self._home.has(cursor, self._here()):
             return cursor
         if self._endpoint.name not in _hinted:
             _hinted.add(self._endpoint.name)
@@ -491,17 +487,61 @@ class Pages:
                 "the cursor of %r is the URL of the next page, and is followed; write style: url in its pagination",
                 self._endpoint.name,
             )
-        return _Address(cursor)
+        return _Address(public_url(cursor))
 
-    def _same_origin(self, target: str, here: str = "") -> str:
-        here = here or self._here()
-        url = urljoin(here, target)
-        if urlsplit(url)[:2] != urlsplit(here)[:2]:
+
+class _Home:
+    """Where pages of a list may be: at the one origin that the client's credentials are for, whoever answered."""
+
+    def __init__(self, core: Core, endpoint: Endpoint[..., Any], args: tuple[Any, ...]) -> None:
+        self._core = core
+        self._endpoint = endpoint
+        self._args = args
+
+    def _address(self) -> str:
+        address: str = self._core.transport.absolute(self._core.locate(self._endpoint.request_url(self._args)))
+        return address
+
+    def public(self, url: str) -> str:
+        """Where a URL leads, without the user that it may name."""
+        return public_url(self._core.transport.absolute(url))
+
+    def has(self, url: str, here: str) -> bool:
+        """Whether a URL is of this origin; False for what only looks like one."""
+        try:
+            return origin_of(url) == origin_of(self._known(here))
+        except ValueError:
+            return False
+
+    def checked(self, target: str, here: str = "") -> str:
+        """The whole URL of a page, without a user. Raises ValueError for one of another origin, or for no URL.
+
+        `here` is where it was told.
+        """
+        home = self._known(here)
+        try:
+            url = urljoin(here or home, target)
+            is_other = origin_of(url) != origin_of(home)
+        except ValueError as error:
+            raise ValueError(
+                f"the next page of {self._endpoint.name!r} is said to be at {public_url(target)!r:.200}, "
+                f"which is no URL: {error}"
+            ) from None
+        if is_other:
             raise ValueError(
                 f"the next page of {self._endpoint.name!r} is said to be at another origin "
-                f"({urlsplit(url).netloc} instead of {urlsplit(here).netloc}); credentials do not follow there"
+                f"({origin_text(url)} instead of {origin_text(home)}); credentials do not follow there"
             )
-        return url
+        return public_url(url)
+
+    def with_user(self, url: str) -> str:
+        """The URL of a page with the user that the client's own address names: servers leave them out."""
+        user = urlsplit(self._address()).netloc.rpartition("@")[0]
+        return url.replace("//", f"//{user}@", 1) if user else url
+
+    def _known(self, here: str) -> str:
+        home = public_url(self._address())
+        return home if has_scheme(home) else here
 
 
 class _Run:

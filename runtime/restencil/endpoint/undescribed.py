@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from ..base.calls import refuse_header
-from ..base.lazy import urls
-from ..base.transport import has_scheme, joined
+from ..base.transport import has_scheme, joined, origin_of, origin_text
 from ..base.values import described, is_mapping
 from .path import search_string
 from .rest import RestEndpoint
@@ -17,7 +16,6 @@ if TYPE_CHECKING:
     from ..base.durations import Duration, Timeout
 
 _METHOD: Final = re.compile(r"[A-Za-z]+(-[A-Za-z]+)*").fullmatch
-_PORTS: Final = {"http": 80, "https": 443}
 
 
 class Credential(Protocol):
@@ -64,10 +62,10 @@ def address_of(path: Any, prefix: str, home: str) -> str:
     address = path.partition("#")[0]
     if not (has_scheme(address) or address.startswith("//")):
         return joined(prefix, address) if prefix else address
-    if home and _origin_of(address) != _origin_of(home):
+    if home and origin_of(address) != origin_of(home):
         raise ValueError(
-            f"the path of a request leads to {_shown(address)}, and this client asks {_shown(home)}: give a path of "
-            "this API, or ask the other one through a client of its own"
+            f"the path of a request leads to {origin_text(address)}, and this client asks {origin_text(home)}: give a "
+            "path of this API, or ask the other one through a client of its own"
         )
     return address
 
@@ -115,13 +113,3 @@ def check_query(query: Any, auth: Credential | None) -> Mapping[str, Any]:
     if auth is not None and auth.carrier is None and auth.name in query:
         raise ValueError(f"{auth.name!r} in the query of a request says who asks; give token=… in its place")
     return query
-
-
-def _origin_of(url: str) -> tuple[str, str | None, int | None]:
-    parts = urls.urlsplit(url)
-    return parts.scheme.lower(), parts.hostname, parts.port or _PORTS.get(parts.scheme.lower())
-
-
-def _shown(url: str) -> str:
-    parts = urls.urlsplit(url)
-    return str(urls.urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], "", "", "")))
