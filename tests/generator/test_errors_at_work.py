@@ -153,6 +153,24 @@ def test_one_of_several_objects_is_told_by_what_is_in_it(body: Any, kind: str | 
     assert (None if caught.value.data is None else type(caught.value.data).__name__) == kind
 
 
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ({"message": "no such route", "code": 7}, None),
+        ({}, None),
+        ({"what": "offer"}, market.Missing(what="offer")),
+        ({"what": "offer", "id": 1}, market.Missing(what="offer", id=1)),
+    ],
+)
+def test_a_body_with_nothing_of_the_declared_object_is_none(body: Any, expected: Any) -> None:
+    """A proxy may have answered: an object of defaults alone would say what nobody said. A field may be absent."""
+    transport = httpx.MockTransport(lambda request: httpx.Response(404, json=body))
+    with httpx.Client(transport=transport) as http, market.Market(client=http) as client:
+        with pytest.raises(market.NotFoundError) as caught:
+            client.offers.get(id=1)
+    assert caught.value.data == expected and type(caught.value.data) is type(expected)
+
+
 def test_the_classes_are_imported_at_the_first_error_only(address: str) -> None:
     """A program that meets no error does not load them."""
     program = f"""

@@ -71,10 +71,11 @@ def one_of(kinds: Sequence[type[Record]], record: Mapping[str, Any]) -> type[Rec
     """Which of some classes a record in wire form is of; None where it fits none of them.
 
     Of several it is the first whose constants it has, else the first all of whose fields it has that may not be None.
+    One alone needs any field of it, unless all may be None.
     """
     fitting = [kind for kind in kinds if fits(kind, record)]
     if len(kinds) == 1:
-        return next(iter(fitting), None)
+        return next((kind for kind in fitting if not _names(kind, constant=False) or _has_any(kind, record)), None)
     marked = (kind for kind in fitting if (marks := _names(kind, constant=True)) and marks <= record.keys())
     whole = (kind for kind in fitting if _names(kind, constant=False) <= record.keys())
     return next(marked, None) or next(whole, None)
@@ -89,6 +90,11 @@ def _names(kind: type[Record], *, constant: bool) -> set[str]:
         if (_is_constant(model.kinds.get(name)) if constant else declared.required or declared.default is not None)
     )
     return {model.to_json.get(name, name) for name in found}
+
+
+def _has_any(kind: type[Record], record: Mapping[str, Any]) -> bool:
+    model = kind.__model__
+    return any(model.to_json.get(name, name) in record for name in model.fields)
 
 
 def _is_constant(kind: Any) -> bool:
