@@ -414,6 +414,82 @@ def test_json_names_of_the_decorator_win() -> None:
         assert to_wire(found) == {"id": 1, "headline": "T"}
 
 
+def crossed_classes() -> list[Any]:
+    """One of each kind, with a field whose JSON name is the Python name of another."""
+
+    @dataclass(frozen=True)
+    class Data:
+        id: int
+        title: str = ""
+        name: str = ""
+
+    @attrs.frozen
+    class Attrs:
+        id: int
+        title: str = ""
+        name: str = ""
+
+    class Model(pydantic.BaseModel):
+        model_config = ConfigDict(frozen=True)
+        id: int
+        title: str = ""
+        name: str = ""
+
+    class Struct(msgspec.Struct, frozen=True):
+        id: int
+        title: str = ""
+        name: str = ""
+
+    return [Data, Attrs, Model, Struct]
+
+
+@pytest.mark.parametrize("place", range(4))
+@pytest.mark.parametrize("name", ["title", "other"])
+def test_a_json_name_may_be_the_name_of_another_field(place: int, name: str) -> None:
+    """Nothing is mixed up, neither read nor written; what the server calls like a field is not that field."""
+    cls = restencil.entity(crossed_classes()[place], wire={"title": "subtitle", "name": name})
+    found = stored(cls, {"id": 1, "subtitle": "S", name: "N"})
+    assert (found.title, found.name) == ("S", "N")
+    assert to_wire(found) == {"id": 1, "subtitle": "S", name: "N"}
+    assert stored(cls, {"id": 1, "title": "T"}).title == ""
+
+
+def test_a_model_is_read_by_the_aliases_that_it_validates_and_kept_under_them() -> None:
+    """Those that it is written with may be others; nothing is lost on the way into the store, also not in relations."""
+
+    @restencil.entity()
+    class Writer(pydantic.BaseModel):
+        model_config = ConfigDict(frozen=True)
+        id: int
+        name: str = pydantic.Field(default="", validation_alias="inName", serialization_alias="outName")
+
+    @restencil.entity()
+    class Text(pydantic.BaseModel):
+        model_config = ConfigDict(frozen=True)
+        id: int
+        title: str = pydantic.Field(default="", serialization_alias="outTitle")
+        kind: str = pydantic.Field(default="", validation_alias=pydantic.AliasChoices("kind1", "kind2"))
+        writer: Writer | None = None
+        readers: list[Writer] = []
+
+    sent = {
+        "id": 1,
+        "title": "T",
+        "kind1": "K",
+        "writer": {"id": 2, "inName": "W"},
+        "readers": [{"id": 3, "inName": "R"}],
+    }
+    made = Text.model_validate(sent)
+    assert to_wire(made) == sent
+    for value in (made, sent):
+        found = stored(Text, value if isinstance(value, dict) else to_wire(value))
+        assert found == made
+    controller = Controller()
+    controller.set(Text, made, id=1)
+    assert controller.get(Text, id=1) == made
+    assert controller.get(Writer, id=3) == Writer.model_validate({"id": 3, "inName": "R"})
+
+
 def test_relations_are_read_from_the_annotations() -> None:
     """Of lists, maps, optional ones and annotated ones; entities of the library too."""
 

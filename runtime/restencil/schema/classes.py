@@ -348,9 +348,11 @@ class DeclaredModel(EntityModel):
                     members[name] = read_only(value)
         for relation in self.relations:
             members.pop(relation.in_json, None)
-        for json_name, argument in self._renamed:
-            if json_name in members:
-                members[argument] = members.pop(json_name)
+        if self._renamed:
+            found = {argument: members.pop(name) for name, argument in self._renamed if name in members}
+            for _, argument in self._renamed:
+                members.pop(argument, None)  # the server's name for something else
+            members.update(found)
         return members
 
     def echoed(self, record: Mapping[str, Any], visit: Callable[[Schema | None, Any], Any]) -> Any:
@@ -375,9 +377,20 @@ class DeclaredModel(EntityModel):
     def wire_form(self, instance: Any) -> dict[str, Any]:
         """The record of an instance, in wire form; what a pydantic model leaves unset is left out."""
         members: Mapping[str, Any] = members_of(instance, to_wire)
-        names = {argument: name for name, argument in self._arguments.items()}
-        found = {names.get(name, name): value for name, value in members.items()}
-        return self.encoded({name: value for name, value in found.items() if name in self.fields})
+        names = self._written
+        found = {names[name]: value for name, value in members.items() if name in names}
+        for name in found.keys() & self._related():
+            found[name] = getattr(instance, name)  # a class in it has names of its own
+        record: dict[str, Any] = {}
+        for name, value in found.items():
+            record.update(self.encoded({name: value}))  # one at a time: a name may be that of another field in JSON
+        return record
+
+    @cached_property
+    def _written(self) -> dict[str, str]:
+        """The fields by the names that instances are written with."""
+        written = self.kind.written(self.cls)
+        return written or {argument: name for name, argument in self._arguments.items()}
 
     def pk_of_instance(self, instance: Any) -> str | None:
         """The primary key of an instance."""

@@ -28,6 +28,11 @@ class Kind:
         raise NotImplementedError
 
     @staticmethod
+    def written(declared: Any) -> dict[str, str]:
+        """The fields by the names that instances are written with, where these may be others than `build` takes."""
+        return {}
+
+    @staticmethod
     def is_frozen(declared: Any) -> bool:
         """Whether instances never change."""
         raise NotImplementedError
@@ -87,7 +92,7 @@ class Attrs(Kind):
 
 
 class Pydantic(Kind):
-    """A pydantic model; its validation aliases are its names in JSON."""
+    """A pydantic model; its validation aliases are its names in JSON, whatever it is written with."""
 
     title = "pydantic model"
     frozen_by = "model_config = ConfigDict(frozen=True)"
@@ -96,13 +101,17 @@ class Pydantic(Kind):
     @staticmethod
     def fields(declared: Any) -> Iterable[tuple[str, str, str | None, Any]]:
         for name, found in declared.model_fields.items():
-            aliases = (found.validation_alias, found.alias, found.serialization_alias)
+            aliases = (found.validation_alias, found.alias)
             alias = next((alias for alias in aliases if isinstance(alias, str)), None)
             if alias is None and found.validation_alias is not None:  # choices: the first that is a name
                 choices = getattr(found.validation_alias, "choices", ())
                 alias = next((choice for choice in choices if isinstance(choice, str)), None)
             default = UNDEFINED if found.is_required() else found.default
             yield name, alias or name, alias, Made if found.default_factory is not None else default
+
+    @staticmethod
+    def written(declared: Any) -> dict[str, str]:
+        return {found.serialization_alias or name: name for name, found in declared.model_fields.items()}
 
     @staticmethod
     def is_frozen(declared: Any) -> bool:
