@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -648,6 +649,40 @@ def test_a_break_leaves_nothing_open(world: World, style: str) -> None:
     assert world.controller.store.in_flight.by_id == {}
     assert ids_of(world, run) == EVERY[2:]
     assert taken(world, run) == []
+
+
+@pytest.mark.parametrize("kind", ["items", "pages"])
+def test_one_run_is_for_one_task_or_thread(world: World, kind: str) -> None:
+    """Another one that asks for the same page is told so, and the first misses nothing."""
+    world.serve(lambda params: Answer(json=chunk((int(params.get("page", 1)) - 1) * 3), delay=10))
+    bound = world.controller.bind(STYLES["page"][0])
+    run = bound.iterate() if kind == "items" else bound.pages()
+    met: list[Any] = []
+
+    def second() -> None:
+        with pytest.raises(RuntimeError, match="another task or thread is waiting for the next page of this run"):
+            next(run)
+
+    async def both() -> None:
+        async def take() -> None:
+            met.extend([found async for found in run])
+
+        task = asyncio.create_task(take())
+        await asyncio.sleep(0.005)
+        with pytest.raises(RuntimeError, match="another task or thread is waiting for the next page of this run"):
+            await anext(run)
+        await task
+
+    if world.asynchronous:
+        world.clock.run(both)
+    else:
+        first = world.clock.start(lambda: met.extend(run))
+        world.clock.settle()
+        world.clock.run(second)
+        world.clock.advance(100)
+        first.result()
+    found = met if kind == "items" else [item for page in met for item in page.items]
+    assert [item.id for item in found] == EVERY
 
 
 def test_a_position_of_another_origin_is_refused(world: World) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -553,6 +554,19 @@ class _Run:
         self._taken: Any = None
         self._begun = False
         self._ended = False
+        self._turning = threading.Lock()
+
+    def _turn(self) -> Generator[Step, Any, bool]:
+        """Steps: goes to the next page. Raises RuntimeError where another task or thread is about it."""
+        if not self._turning.acquire(blocking=False):
+            raise RuntimeError(
+                "another task or thread is waiting for the next page of this run: give each one a run of its own, or "
+                "let one take the items and hand them to the others"
+            )
+        try:
+            return (yield from self._pages.turn())
+        finally:
+            self._turning.release()
 
     @property
     def position(self) -> Any:
@@ -595,7 +609,7 @@ class _RunOfItems(_Run):
         self._begun = True
         while not self._ended and self._left != 0:
             if self._items is None:
-                if not (yield from self._pages.turn()):
+                if not (yield from self._turn()):
                     break
                 self._items = self._pages.items()
             for item in self._items:
@@ -640,7 +654,7 @@ class _RunOfPages(_Run):
     def take(self) -> Generator[Step, Any, Any]:
         """Steps: the next page, or `_END`."""
         self._begun = True
-        if self._ended or not (yield from self._pages.turn()):
+        if self._ended or not (yield from self._turn()):
             self._ended = True
             return _END
         self._taken = self._pages.position
