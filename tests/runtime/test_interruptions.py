@@ -12,6 +12,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable
+from contextvars import copy_context
 from typing import Any, Final
 
 import pytest
@@ -21,8 +22,6 @@ from tests.runtime.clients import Asked, as_json
 
 import restencil
 from restencil import AsyncController, Controller, Entity, Store, create_resource
-from restencil.base.steps import current_transport
-from restencil.client.refresh import refreshing
 
 # A strike may hit a generator that is being thrown away, or a coroutine before its first step: nothing comes of that.
 pytestmark = [
@@ -204,12 +203,20 @@ def _sweep(operation: Operation, world: str, stride: int, *, bounded: bool = Fal
         logging.disable(logging.NOTSET)
 
 
+def _markers() -> dict[str, Any]:
+    """What the library has noted of this thread, where it notes anything."""
+    noted = copy_context().items()
+    mine = {variable.name: value for variable, value in noted if variable.name.startswith("restencil_")}
+    return {name: value for name, value in mine.items() if value is not None and value is not False}
+
+
 def _check(operation: Operation, at: int, scene: Scene, whole: list[Any], given: str, later: Any) -> None:
+    marked = _markers()
     _, outcome = _struck(scene, operation, at)
     store, told = scene.store, f"struck at call {at}: {outcome!r}"
     in_flight = store.in_flight
     assert not (in_flight.by_id or in_flight.joinable or in_flight.mutations), f"{told}: a request is left in flight"
-    assert current_transport() is None and not refreshing.get(), f"{told}: a marker is left"
+    assert _markers() == marked, f"{told}: a marker is left"
     assert not store.state["optimistic"], f"{told}: an optimistic update stays"
     assert (scene.holds(), scene.shown()) in whole, f"{told}: half of an action is there"
     heard = scene.heard

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextvars import ContextVar, Token
+from contextvars import ContextVar
 from functools import cache
 from http.cookiejar import CookieJar
 from typing import Any, Final, TypeAlias, cast
@@ -22,7 +22,8 @@ def origin_of(url: Url) -> Origin:
     return url.scheme, url.host, url.port or {"http": 80, "https": 443}.get(url.scheme)
 
 
-_elsewhere: Final[ContextVar[bool]] = ContextVar("restencil_cookies_elsewhere", default=False)
+kept_elsewhere: Final[ContextVar[bool]] = ContextVar("restencil_cookies_elsewhere", default=False)
+"""Set while the jar of a user's client is to store nothing, in this thread or task: see `watch_jar`."""
 
 
 class _UsersOwn:
@@ -33,7 +34,7 @@ class _UsersOwn:
     """
 
     def set_ok(self, cookie: Any, request: Any) -> bool:
-        return not _elsewhere.get() and bool(cast(Any, super()).set_ok(cookie, request))
+        return not kept_elsewhere.get() and bool(cast(Any, super()).set_ok(cookie, request))
 
     def __reduce__(self) -> tuple[Any, ...]:
         kind: Any = type(self).__mro__[2]
@@ -54,17 +55,11 @@ def _users_own(policy: Any) -> _UsersOwn:
     return made
 
 
-def cookies_elsewhere(client: AnyClient) -> Token[bool]:
-    """The jar of the client stores nothing from now on, in this thread or task; `cookies_as_before` ends it."""
+def watch_jar(client: AnyClient) -> None:
+    """From now on the jar of the client stores nothing while `kept_elsewhere` is set."""
     jar: Any = client.cookies.jar
     if not isinstance(jar._policy, _UsersOwn):  # a jar shows its policy nowhere else
         jar.set_policy(_users_own(jar._policy))
-    return _elsewhere.set(True)
-
-
-def cookies_as_before(token: Token[bool]) -> None:
-    """Ends what `cookies_elsewhere` began."""
-    _elsewhere.reset(token)
 
 
 def give_cookies(client: AnyClient, order: Order, request: RawRequest, *, at_home: bool) -> None:

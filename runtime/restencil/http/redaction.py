@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Mapping
-from contextvars import ContextVar, Token
+from contextvars import ContextVar
 from functools import cache
 from typing import Any, Final
 
@@ -59,7 +59,10 @@ _HARMLESS_HEADERS: Final = SHOWN_HEADERS | {
 _LOGGED_HEADER: Final = re.compile(r"""\(b(['"])([^'"]*)\1, b('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")\)""")
 """A header as the HTTP library logs it: name and value as pair of bytes."""
 
-_sending: Final[ContextVar[str | None]] = ContextVar("restencil_sending", default=None)
+shown_url: Final[ContextVar[str | None]] = ContextVar("restencil_shown_url", default=None)
+"""Set while a request is sent, in this thread or task, to what stands for URLs that hold a secret; a text of no length
+where none does. What is logged meanwhile holds no secret.
+"""
 
 
 def _logged(header: re.Match[str]) -> str:
@@ -75,7 +78,7 @@ class _ShownRequests(logging.Filter):
         self._library = library
 
     def filter(self, record: logging.LogRecord) -> bool:
-        shown = _sending.get()
+        shown = shown_url.get()
         if shown is None:
             return True
         if record.name.startswith("hpack"):
@@ -99,13 +102,3 @@ def watch_loggers(library: Library) -> None:
     shown = _ShownRequests(library)
     for name in library.loggers:
         logging.getLogger(name).addFilter(shown)
-
-
-def hide_url(shown: str | None) -> Token[str | None]:
-    """What is logged from now on, until `show_url`, holds no secret; `shown` stands for URLs that do."""
-    return _sending.set(shown or "")
-
-
-def show_url(token: Token[str | None]) -> None:
-    """Ends what `hide_url` began."""
-    _sending.reset(token)

@@ -23,11 +23,11 @@ from .adapter import (
 )
 from .bodies import request_with
 from .cancellation import current_cancellation
-from .credentials import CREDENTIALS, cookies_as_before, cookies_elsewhere, give_cookies, keep_cookies
+from .credentials import CREDENTIALS, give_cookies, keep_cookies, kept_elsewhere, watch_jar
 from .disclosure import disclose, disclose_failure
 from .limits import read, read_async
 from .order import Sender
-from .redaction import hide_url, redacted, show_url
+from .redaction import redacted, shown_url
 from .redirects import REDIRECTS, settled
 from .refusals import failed
 
@@ -136,9 +136,12 @@ class SyncSender(Sender):
     def carry_out(self, order: Order, transport: BlockingTransport) -> RawResponse:
         """The response to an order of this transport. Raises NetworkError, ValueError."""
         client = self._client or self.client
-        elsewhere = None if self.owns or self.jar is None else cookies_elsewhere(client)
-        hidden = hide_url(order.shown)
+        elsewhere = hidden = None
         try:
+            if not self.owns and self.jar is not None:
+                watch_jar(client)
+                elsewhere = kept_elsewhere.set(True)
+            hidden = shown_url.set(order.shown or "")
             request = _first_request(client, order)
             response = send(client, request, auth_of(self.library, client, order.url, order.guard))
             if _is_settled(response, order):
@@ -155,9 +158,11 @@ class SyncSender(Sender):
         except self.failures as error:
             raise _disclosed(order, error) from error.__cause__ if isinstance(error, NetworkError) else error
         finally:
+            # No call of a function of ours stands here, so that an interruption at a call leaves nothing set.
             if elsewhere is not None:
-                cookies_as_before(elsewhere)
-            show_url(hidden)
+                kept_elsewhere.reset(elsewhere)
+            if hidden is not None:
+                shown_url.reset(hidden)
 
     def close(self) -> None:
         """Closes the client if it was opened here; the next request opens another one."""
@@ -218,9 +223,12 @@ class AsyncSender(Sender):
     async def carry_out(self, order: Order, transport: TracedTransport) -> RawResponse:
         """The response to an order of this transport. Raises NetworkError, ValueError."""
         client = self._client or self.client
-        elsewhere = None if self.owns or self.jar is None else cookies_elsewhere(client)
-        hidden = hide_url(order.shown)
+        elsewhere = hidden = None
         try:
+            if not self.owns and self.jar is not None:
+                watch_jar(client)
+                elsewhere = kept_elsewhere.set(True)
+            hidden = shown_url.set(order.shown or "")
             request = _first_request(client, order)
             cancellation = current_cancellation()
             if cancellation is None:
@@ -242,8 +250,9 @@ class AsyncSender(Sender):
         finally:
             try:
                 if elsewhere is not None:
-                    cookies_as_before(elsewhere)
-                show_url(hidden)
+                    kept_elsewhere.reset(elsewhere)
+                if hidden is not None:
+                    shown_url.reset(hidden)
             except ValueError:
                 pass  # a coroutine that was given up is closed in another context, where there is nothing to restore
 

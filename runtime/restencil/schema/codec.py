@@ -33,7 +33,7 @@ def decode_datetime(value: Any) -> datetime.datetime:
     return value if isinstance(value, datetime.datetime) else _utc(datetime.datetime.fromisoformat(value))
 
 
-sending: Final[ContextVar[str | None]] = ContextVar("restencil_sending", default=None)
+sending: Final[ContextVar[str | None]] = ContextVar("restencil_body_of", default=None)
 """Set while the body of a request is brought to wire form: the endpoint's name where it is strict, else nothing."""
 
 
