@@ -176,11 +176,18 @@ def test_a_message_has_the_first_telling_text_of_an_object(case: str) -> None:
     assert str(refusal(named)).endswith(f": {piece}")
 
 
+LATIN_1 = {"Content-Type": "text/plain; charset=latin-1"}
+
+
 @pytest.mark.parametrize(
     ("response", "piece"),
     [
         (as_text("<html><head><title>\n No\tsuch\n page</title><body>x", "text/html", 404), ": No such page"),
         (as_text("<html><body>x", "text/html", 404), ""),
+        (as_text("<html><title>R&amp;D is gone</title>", "text/html", 404), ": R&D is gone"),
+        (httpx.Response(404, content="grüße".encode("latin-1"), headers=LATIN_1), ": grüße"),
+        (httpx.Response(404, content="grüße".encode(), headers={"Content-Type": "text/plain; charset=x"}), ": grüße"),
+        (httpx.Response(404, content=b"x" * 9, headers={"Content-Type": "text/plain; charset=hex"}), ": " + "x" * 9),
         (as_text("\n ---\n  first  line \nsecond", status=404), ": first line"),
         (as_text("a\x1b[31mb\x00", status=404), ""),
         (as_text("a\x1b[31mb\u202ec", status=404), ": a[31mbc"),

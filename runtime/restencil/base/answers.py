@@ -210,11 +210,21 @@ def _first_line(response: Any) -> str:
     content = content_of(response)[:_PAGE_LENGTH]
     if b"\0" in content:
         return ""
-    text = content.decode("utf-8", "replace")
+    text = _decoded(response, content)
     if "html" in str(response.headers.get("content-type", "")).lower():
+        from html import unescape
+
         title = re.search(r"<title[^>]*>(.*?)</title>", text, re.IGNORECASE | re.DOTALL)
-        text = "" if title is None else title[1].replace("\n", " ")
+        text = "" if title is None else unescape(title[1]).replace("\n", " ")
     return next((line for line in text.splitlines() if any(map(str.isalnum, line))), "")
+
+
+def _decoded(response: Any, content: bytes) -> str:
+    """Bytes as text in the charset that the answer names, else UTF-8: for messages, which come of any bytes."""
+    try:
+        return content.decode(getattr(response, "charset_encoding", None) or "utf-8", "replace")
+    except (LookupError, ValueError):
+        return content.decode("utf-8", "replace")
 
 
 def _shown(text: str) -> str:
