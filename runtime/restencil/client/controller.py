@@ -227,8 +227,8 @@ class AnyController:
     def set(self, schema: Any, value: Any, /, *args: Any, **kwargs: Any) -> None:
         """Writes a value through a schema, fresh for 60 seconds; a function gets the previous value, if any.
 
-            controller.set(Article, {"title": "B"}, id=1)
-            controller.set(Article, lambda article: {"votes": article.votes + 1}, id=1)
+            controller.set(Article, {"id": 1, "title": "B"}, id=1)
+            controller.set(Article, lambda article: {"id": article.id, "votes": article.votes + 1}, id=1)
 
         Raises ProcessingError for a value that does not fit.
         """

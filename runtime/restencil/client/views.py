@@ -86,9 +86,9 @@ class Views:
         asked: Any = None
         secret = None if token is None else Hidden(token)
         if query is None:  # values that are equal, as 1 and True are, may not be the same in a URL
-            kinds = timeout.__class__, retries.__class__, vary.__class__  # and one may be refused, the other not
             try:
-                asked = base, headers and (*headers.items(),), timeout, retries, secret, vary, kinds
+                kinds = timeout.__class__, retries.__class__, vary.__class__  # nor are both options
+                asked = base, headers and (*headers.items(),), timeout, retries, secret, vary, *kinds
                 key = self._asked[asked]
                 found = self._latest[key]
                 self._latest.move_to_end(key)
