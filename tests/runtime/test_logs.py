@@ -187,6 +187,23 @@ def test_the_handlers_of_the_program_are_enough(before: str) -> None:
     assert err.count("all that was stored is gone") == ("basicConfig" in before)
 
 
+LATER = """
+import logging
+from restencil import Controller
+client = Controller()
+client.reset_entire_store()
+{before}
+client.reset_entire_store()
+"""
+
+
+@pytest.mark.parametrize("logger", ["", "restencil"])
+def test_handlers_that_the_program_sets_later_are_enough_from_then_on(logger: str) -> None:
+    """A client is often made when a module is imported, before the program sets up its logging."""
+    _, err = run("debug", f"logging.getLogger({logger!r}).addHandler(logging.StreamHandler())", LATER)
+    assert err.count("all that was stored is gone") == 2
+
+
 @pytest.mark.parametrize("value", ["verbose", "10", "true"])
 def test_another_value_is_one_line_with_the_three_words(value: str) -> None:
     """And changes nothing."""

@@ -34,7 +34,7 @@ def read_environment() -> None:
     """Does what `RESTENCIL_LOG` says, once in a process: the first client that is made asks for it.
 
     `debug`, `info` or `warning` is the level of the logger `restencil`, which writes to standard error where neither it
-    nor the root has a handler. Another value is told in one line on standard error.
+    nor the root has a handler, and until one has. Another value is told in one line on standard error.
     """
     if _read:
         return
@@ -50,11 +50,18 @@ def read_environment() -> None:
 def _show(level: str) -> None:
     logger = logging.getLogger("restencil")
     logger.setLevel(level.upper())
-    present = [*logger.handlers, *logging.getLogger().handlers]
-    if all(isinstance(handler, logging.NullHandler) for handler in present):
+    if not _others():
         handler = logging.StreamHandler()
         handler.setFormatter(logging.Formatter(_FORMAT))
+        # A program may set up its logging after its first client was made: nothing is said twice.
+        handler.addFilter(lambda record: not _others(handler))
         logger.addHandler(handler)
+
+
+def _others(own: logging.Handler | None = None) -> bool:
+    """Whether the program has handlers of its own that are told what the library says."""
+    present = [*logging.getLogger("restencil").handlers, *logging.getLogger().handlers]
+    return any(handler is not own and not isinstance(handler, logging.NullHandler) for handler in present)
 
 
 def debug(name: str, text: str, *args: object) -> None:
