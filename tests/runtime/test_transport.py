@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import io
+import json
 import logging
 import socket
 import threading
@@ -606,6 +607,33 @@ def test_a_stream_is_read_piece_by_piece_and_closed_by_its_context() -> None:
         with endpoint() as answer:
             assert answer.read() == body
         assert repr(answer) == "<StreamedResponse 200>"
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+def test_lines_end_at_line_ends_alone(asynchronous: bool) -> None:
+    """LF, CR LF or CR, wherever the chunks end: a JSON text may have other separators in it, as they are."""
+    first = json.dumps({"text": "one\u2028two\x85three\x0cfour"}, ensure_ascii=False)
+    body = f"{first}\r\n\r\nsecond\rthird\n\nlast\r".encode()
+
+    async def awaited(chunks: list[bytes]) -> list[str]:
+        async def sent() -> AsyncIterator[bytes]:
+            for chunk in chunks:
+                yield chunk
+
+        client = httpx.AsyncClient(transport=httpx.MockTransport(lambda request: httpx.Response(200, content=sent())))
+        async with client, await endpoint.extend(client=client)() as answer:
+            return [line async for line in answer.aiter_lines()]
+
+    def blocking(chunks: list[bytes]) -> list[str]:
+        client = httpx.Client(transport=httpx.MockTransport(lambda request: httpx.Response(200, content=iter(chunks))))
+        with client, endpoint.extend(client=client)() as answer:
+            return list(answer.iter_lines())
+
+    endpoint: Any = RestEndpoint(path="/a", url_prefix="http://mock", content="stream")
+    for size in (1, 2, 3, 1000):
+        chunks = [body[start : start + size] for start in range(0, len(body), size)]
+        lines = asyncio.run(awaited(chunks)) if asynchronous else blocking(chunks)
+        assert lines == [first, "", "second", "third", "", "last"]
 
 
 def test_a_stream_of_the_asynchronous_client() -> None:

@@ -55,7 +55,7 @@ class StreamedResponse:
                 yield chunk
 
     def iter_lines(self) -> Iterator[str]:
-        """The body as text, line by line, without the line ends."""
+        """The body as text, line by line, without the line ends, which are LF, CR LF or CR."""
         return _lines(self._raw, self.iter_bytes())
 
     def read(self) -> bytes:
@@ -138,13 +138,21 @@ class _LineSplitter:
             raise undecodable(self._response, error) from error
 
     def feed(self, chunk: bytes) -> list[str]:
-        lines = (self._rest + self._decode(chunk)).splitlines(keepends=True)
+        text = self._rest + self._decode(chunk)
         # A "\r" at the end may be the first half of "\r\n".
-        self._rest = lines.pop() if lines and not lines[-1].endswith("\n") else ""
-        return [line.splitlines()[0] for line in lines]
+        half = "\r" if text.endswith("\r") else ""
+        lines = _split(text.removesuffix("\r"))
+        self._rest = lines.pop() + half
+        return lines
 
     def end(self) -> list[str]:
-        return (self._rest + self._decode(b"", final=True)).splitlines()
+        lines = _split(self._rest + self._decode(b"", final=True))
+        return lines if lines[-1] else lines[:-1]
+
+
+def _split(text: str) -> list[str]:
+    """The lines of a text; `str.splitlines` would end them at characters too that stand inside of JSON texts."""
+    return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
 
 def _lines(response: Any, chunks: Iterable[bytes]) -> Iterator[str]:
