@@ -937,7 +937,15 @@ def test_a_class_whose_instances_can_change_is_refused(place: int, hint: str) ->
         ({"wire": {"nam": "n"}}, "wire of Data names 'nam'"),
         ({"schema": {"autor": DataAuthor}}, "schema of Data names 'autor'"),
         ({"wire": {"name": "other"}}, "two fields of Data have one name in JSON: 'other'"),
-        ({"key": ""}, "Data.key is a setting of the class: expected a text, the name of the table"),
+        ({"pk": []}, r"pk of Data: expected a field, or a list of them, found \(\)"),
+        ({"key": ""}, "key of Data: expected a text, the name of the table, found ''"),
+        ({"key": 5}, "key of Data: expected a text, the name of the table, found 5"),
+        ({"wire": ["name"]}, r"wire of Data: expected a mapping from fields, found \['name'\]"),
+        ({"wire": {"name": 5}}, r"wire\['name'\] of Data: expected a text, the name in JSON, found 5"),
+        ({"schema": ["name"]}, r"schema of Data: expected a mapping from fields, found \['name'\]"),
+        ({"process": 5}, "process of Data: expected a function, found 5"),
+        ({"validate": "id"}, "validate of Data: expected a function, found 'id'"),
+        ({"merge": True}, "merge of Data: expected a function, found True"),
     ],
 )
 def test_names_that_fit_nothing_are_refused(options: dict[str, Any], message: str) -> None:

@@ -40,8 +40,6 @@ T = TypeVar("T")
 
 # -- the decorator ---------------------------------------------------------------------------------------------------
 
-_HOOKS: Final = frozenset({"process", "validate", "merge"})
-
 
 @typing.overload
 def entity(
@@ -140,6 +138,7 @@ def _model_of(cls: Any, settings: dict[str, Any], hooks: Mapping[str, Any], allo
     _check_names(name, "pk", names, own)
     for word in ("indexes", "wire", "schema"):
         _check_names(name, word, settings.get(word, ()), own)
+    _check_values(name, settings, hooks)
     return DeclaredModel(cls, kind, settings, own, hooks)
 
 
@@ -150,6 +149,26 @@ def _check_names(owner: str, word: str, mentioned: Any, fields: Iterable[str]) -
     for found in names:
         if found not in fields:
             raise TypeError(f"{word} of {owner} names {found!r}, which is no field of it: {', '.join(fields)}")
+
+
+def _check_values(owner: str, settings: Mapping[str, Any], hooks: Mapping[str, Any]) -> None:
+    def refuse(word: str, expected: str, found: Any) -> TypeError:
+        return TypeError(f"{word} of {owner}: expected {expected}, found {found!r:.80}")
+
+    if not settings["pk"]:
+        raise refuse("pk", "a field, or a list of them", settings["pk"])
+    key = settings.get("key", owner)
+    if not isinstance(key, str) or not key:
+        raise refuse("key", "a text, the name of the table", key)
+    for word in ("wire", "schema"):
+        if not isinstance(settings.get(word, {}), Mapping):
+            raise refuse(word, "a mapping from fields", settings[word])
+    for field_name, in_json in settings.get("wire", {}).items():
+        if not isinstance(in_json, str) or not in_json:
+            raise refuse(f"wire[{field_name!r}]", "a text, the name in JSON", in_json)
+    for word, hook in hooks.items():
+        if hook is not None and not callable(hook):
+            raise refuse(word, "a function", hook)
 
 
 class DeclaredModel(EntityModel):
