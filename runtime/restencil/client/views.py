@@ -157,8 +157,22 @@ class Views:
         self._partitions[options.apart] = core
         self._partitions.move_to_end(options.apart)
         while len(self._partitions) > PARTITIONS:
-            self._drop(self._partitions.popitem(last=False)[1])
+            self._drop(self._partitions.pop(self._least_used(options.apart)))
         return core
+
+    def _least_used(self, but: Hashable) -> Hashable:
+        """The partition whose views were not asked for the longest; it is another one than this."""
+        last_used = {id(view._core): place for place, (_, view) in enumerate(self._by_use())}
+        others = [(apart, core) for apart, core in self._partitions.items() if apart != but]
+        return min(others, key=lambda other: last_used.get(id(other[1]), -1))[0]
+
+    def _by_use(self) -> list[tuple[Hashable, Any]]:
+        """The latest views with their keys, the latest one last."""
+        while True:
+            try:
+                return list(self._latest.items())
+            except RuntimeError:
+                continue  # another thread has just asked for one of them
 
     def _made_partition(self, options: Options) -> Core:
         first = self._core
@@ -186,7 +200,7 @@ class Views:
         return self._core.transport_with(options.token, own_cookies=True)
 
     def _drop(self, core: Core) -> None:
-        for key in [key for key, view in list(self._latest.items()) if view._core is core]:
+        for key in [key for key, view in self._by_use() if view._core is core]:
             del self._latest[key]
         family = _family(self._core.store)
         names = core.names or ("token",)
@@ -194,9 +208,9 @@ class Views:
         family.hint(
             "drop",
             names,
-            f"there are more than {PARTITIONS} partitions, so the oldest goes: each new value of %r has a store of its "
-            "own. If it does not change what is answered, give it with vary=False, or name it among the inert_headers "
-            "of the spec",
+            f"there are more than {PARTITIONS} partitions, so the least used goes: each new value of %r has a store of "
+            "its own. If it does not change what is answered, give it with vary=False, or name it among the "
+            "inert_headers of the spec",
         )
         if self._core.makes_managers:
             for left in [left for left in self._left if not left.views_of_it and not left.is_watched]:
