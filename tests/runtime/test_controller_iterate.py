@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -10,7 +11,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from restencil import AsyncController, Controller, Entity, NetworkError, Page, Response, create_resource
+from restencil import AsyncController, Controller, Entity, NetworkError, Page, Response, RestencilError, create_resource
 from restencil.client.paging import next_link
 from restencil.schema import Collection, Object, Values
 from restencil.testing import Answer, FakeClock, MockServer
@@ -341,6 +342,15 @@ def test_a_page_that_brings_nothing_new_ends_it(world: World) -> None:
     world.serve(lambda params: chunk(min((int(params.get("page", 1)) - 1) * 3, 6)))
     assert world.ids(items("page")) == EVERY
     assert len(world.urls()) == 4
+
+
+@pytest.mark.parametrize("answer", [{"x": 1}, [1, 2], [None], "text", 5, [{"no": "key"}]], ids=str)
+def test_pages_that_never_show_anything_end(world: World, answer: Any) -> None:
+    """A server that answers every page alike, with what is no item, is not asked without end."""
+    world.serve(lambda params: Answer(json=answer))
+    with contextlib.suppress(RestencilError):
+        world.items(items("page"))
+    assert len(world.urls()) <= 3
 
 
 @pytest.mark.parametrize("origin", ["http://mock:80", "HTTP://Mock"])

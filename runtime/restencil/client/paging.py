@@ -13,7 +13,7 @@ from ..base.errors import NetworkError
 from ..base.lazy import logger
 from ..base.steps import is_awaitable
 from ..base.transport import has_scheme, origin_of, origin_text, public_url
-from ..base.values import described, kind_of
+from ..base.values import described, kind_of, same_json
 from ..cache.reading import Decision
 from ..endpoint.runs import AsyncItems, AsyncPageRun, Items, PageRun
 from ..schema import Collection, Object, Schema, find_collection, schema_of
@@ -171,6 +171,8 @@ class Pages:
         self._position: int = _number(given, self._pagination.first) if self._pagination.is_counted else 0
         self._sent = 0
         """How many items the server sent with the current page, whether they show or not."""
+        self._sent_before: Any = None
+        """The items that the server sent with the page before."""
         self._longest = 0
         self._met: dict[Any, tuple[str, str] | None] = {}
         """What pages of this run had, by identity: the cells of entities."""
@@ -288,6 +290,7 @@ class Pages:
         raw = self._items_of(self._raw)
         self._sent = len(items) if raw is None else len(raw)
         self._longest = max(self._longest, self._sent)
+        before, self._sent_before = self._sent_before, raw
         if not self._sent:
             return False
         brought = len(self._brought)
@@ -300,7 +303,9 @@ class Pages:
             self._is_extended, may_bring_nothing = False, True
         if items:
             self._last = items[-1]
-        if len(self._brought) == brought and len(items) == self._sent and not may_bring_nothing:
+        # Items that do not show may have gone meanwhile; the same ones again are of a server that has no other page.
+        is_all = len(items) == self._sent or (before is not None and same_json(raw, before))
+        if len(self._brought) == brought and is_all and not may_bring_nothing:
             return False
         self._gone = self._missing()
         self._ended = self._is_last()
