@@ -13,7 +13,11 @@ from serve import Run, serve, timed
 from restencil import Controller, Entity, Resource, rest
 
 PREFIX = "https://api.test"
-HEADERS: tuple[dict[str, str], ...] = ({}, {"Accept-Language": "de"}, {"Accept-Language": "de", "X-Tenant": "a"})
+HEADERS: tuple[dict[str, str] | None, ...] = (
+    None,
+    {"Accept-Language": "de"},
+    {"Accept-Language": "de", "X-Tenant": "a"},
+)
 
 
 class Team(Entity, key="Team"):
