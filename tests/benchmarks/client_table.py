@@ -24,6 +24,8 @@ def table(rounds: int) -> Table:
         rows.compare("a cached read through a view", 1.05, "cached through a view", "cached", file=file)
         rows.compare("`fetch_response` beside `fetch`", 1.05, "fetch_response", "fetch", file=file)
         rows.compare("`fetch` over httpx2 beside httpx", 1.05, "fetch", "fetch", {"library": "httpx2"}, file=file)
+        strict = "`fetch` with `validate: strict` beside `off`"
+        rows.compare(strict, None, "fetch", "fetch", {"validate": "strict"}, file=file)
         rows.time("an entity of 6 fields and a nested one to JSON, by pydantic", 10e-6, "by pydantic", file=file)
     return made
 
@@ -36,7 +38,7 @@ class _Rows:
         self.rounds = rounds
 
     def compare(
-        self, work: str, goal: float, job: str, beside: str, own: dict[str, Any] | None = None, **parameters: Any
+        self, work: str, goal: float | None, job: str, beside: str, own: dict[str, Any] | None = None, **parameters: Any
     ) -> None:
         """A row: one job beside another one."""
         mine, theirs = self.one.job(job, **parameters, **(own or {})), self.other.job(beside, **parameters)

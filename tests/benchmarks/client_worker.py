@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import httpx
 import httpx2
 import pydantic
 from serve import Run, serve, timed
 
-from restencil import Controller, Entity, Resource, rest
+from restencil import Controller, Entity, Resource, Store, rest
 
 PREFIX = "https://api.test"
 HEADERS: tuple[dict[str, str] | None, ...] = (
@@ -50,8 +50,8 @@ def _client(file: str, library: Any = httpx) -> Any:
     return library.Client(transport=Memory())
 
 
-def _controller(file: str, library: Any = httpx) -> Controller:
-    controller = Controller(client=_client(file, library))
+def _controller(file: str, library: Any = httpx, validate: Literal["strict", "off"] = "off") -> Controller:
+    controller = Controller(Store(validate=validate), client=_client(file, library))
     assert Users(controller).get.fetch(login="octos").login
     return controller
 
@@ -80,8 +80,8 @@ def new_view(file: str) -> Run:
     return timed(lambda: controller.with_options(headers={"X-Request-Id": str(next(numbers))}))
 
 
-def fetch(file: str, library: str = "httpx") -> Run:
-    get = Users(_controller(file, {"httpx": httpx, "httpx2": httpx2}[library])).get
+def fetch(file: str, library: str = "httpx", validate: Literal["strict", "off"] = "off") -> Run:
+    get = Users(_controller(file, {"httpx": httpx, "httpx2": httpx2}[library], validate)).get
     return timed(lambda: get.fetch(login="octos"))
 
 
