@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Final, TypeVar
+from typing import Final
 
 from restencil_generator import declaration as d
-
-_Shape = TypeVar("_Shape")
 
 CLASSES: Final[Mapping[str, range]] = {
     "BadRequestError": range(400, 401),
@@ -34,11 +32,6 @@ def covers(key: str, other: str) -> bool:
     return key in (DEFAULT, other) or (key.endswith("XX") and key[0] == other[0])
 
 
-def shape_at(errors: Mapping[str, _Shape], status: int) -> _Shape | None:
-    """What the narrowest key says that is about a status; None where there is none."""
-    return next((errors[key] for key in _narrowest_first(errors) if covers(key, str(status))), None)
-
-
 def laid_over(inherited: Mapping[str, d.Shape], own: Mapping[str, d.Shape | None] | None) -> dict[str, d.Shape]:
     """What a level says of errors, laid over what it inherits: the nearest that is about a status counts.
 
@@ -62,21 +55,17 @@ def shapes(spec: d.Spec, statuses: range) -> Iterator[d.Shape]:
     """What the spec and its endpoints say of some statuses, each once; an empty one where any endpoint says nothing."""
     seen: set[d.Shape] = set()
     for status in statuses:
-        whole = shape_at(spec.errors, status)
+        whole = d.shape_at(spec.errors, status)
         if whole is not None and whole not in seen:
             seen.add(whole)
             yield whole
     for resource in spec.resources.values():
         for _, endpoint in resource.all_endpoints():
             for status in statuses:
-                shape = shape_at(endpoint.errors, status) or ()
+                shape = d.shape_at(endpoint.errors, status) or ()
                 if shape not in seen:
                     seen.add(shape)
                     yield shape
-
-
-def _narrowest_first(errors: Mapping[str, object]) -> list[str]:
-    return sorted(errors, key=_rank)
 
 
 def _rank(key: str) -> tuple[int, str]:

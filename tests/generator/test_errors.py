@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from restencil_generator import declaration as d
 from restencil_generator.api import generate
-from restencil_generator.errors import BASE, CLASSES, covers, laid_over, shape_at
+from restencil_generator.declaration import shape_at
+from restencil_generator.errors import BASE, CLASSES, covers, laid_over
 from restencil_generator.loading import load_text
 
 HEAD = """

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from http import HTTPStatus
 from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
-from restencil_generator.declaration import Endpoint, Field, Json, ObjectRef, Scalar, Shape, Spec
+from restencil_generator.declaration import Endpoint, Field, Json, ObjectRef, Scalar, Spec, shape_at
 from restencil_generator.mock import made_up
 from restencil_generator.mock.errors import CannotServe, Refusal
 from restencil_generator.mock.kinds import bare
@@ -119,7 +119,7 @@ def body(spec: Spec, endpoint: Endpoint | None, status: int, word: str, message:
 
     In a declared one the first text is the message, and a number called `status` the status.
     """
-    shape = None if endpoint is None else _shape(endpoint.errors, status)
+    shape = None if endpoint is None else shape_at(endpoint.errors, status)
     if not shape:
         return {"error": word, "message": message}
     fields = spec.objects[shape[0]].fields
@@ -127,12 +127,6 @@ def body(spec: Spec, endpoint: Endpoint | None, status: int, word: str, message:
     made |= {field.wire: status for field in fields if field.name == "status" and bare(field.type) == Scalar("integer")}
     _say(spec, fields, made, message)
     return made
-
-
-def _shape(errors: Mapping[str, Shape], status: int) -> Shape | None:
-    """What the narrowest key that is about a status says."""
-    found = (errors.get(key) for key in (str(status), f"{status // 100}XX", "default"))
-    return next((shape for shape in found if shape is not None), None)
 
 
 def _say(spec: Spec, fields: Sequence[Field], value: dict[str, Json], message: str) -> bool:
