@@ -6,7 +6,7 @@ import re
 from collections.abc import Awaitable, Callable, Collection
 from typing import Any, Final, Protocol, TypeAlias
 
-__all__ = ["CONDITIONS", "INERT_HEADERS", "RetryPolicy", "Token", "flaw_in", "refuse_header"]
+__all__ = ["CONDITIONS", "INERT_HEADERS", "RetryPolicy", "Token", "flaw_in", "refuse_header", "refuse_parameter"]
 
 Token: TypeAlias = str | Callable[[], str | None] | Callable[[], Awaitable[str | None]]
 """A secret, or a function that gives it (None: there is none now); an async one with an AsyncController only."""
@@ -81,6 +81,12 @@ def refuse_header(name: Any, value: Any, where: str, credentials: Collection[str
     flaw = flaw_in(value)
     if flaw is not None:
         raise ValueError(f"{name!r} among the {where} cannot be sent: its value, not shown here, has {flaw}; remove it")
+
+
+def refuse_parameter(name: Any, of: str, credential: str | None) -> None:
+    """Raises ValueError for a search parameter that says who asks; `credential` is its name, where there is one."""
+    if credential is not None and name == credential:
+        raise ValueError(f"{name!r} in the query of {of} says who asks; give token=… in its place")
 
 
 def flaw_in(value: str) -> str | None:

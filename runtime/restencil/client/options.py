@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
-from ..base.calls import CONDITIONS, INERT_HEADERS, refuse_header
+from ..base.calls import CONDITIONS, INERT_HEADERS, refuse_header, refuse_parameter
 from ..base.durations import timeout_of
 from ..base.lazy import json
 from ..base.values import described, is_mapping
@@ -205,13 +205,12 @@ def _query(base: Mapping[str, Any], given: Any, api: Api | None, *, vary: bool) 
         return base
     if not is_mapping(given):
         raise TypeError(f"query of with_options is {described(given)}; expected a dict of names and values")
-    auth = None if api is None else api.auth
+    credential = None if api is None or api.auth is None else api.auth.parameter
     found = dict(base)
     for name, value in cast("Mapping[Any, Any]", given).items():
         if not isinstance(name, str):
             raise TypeError(f"a name in the query of with_options is of type {type(name).__name__}; expected a text")
-        if auth is not None and auth.kind == "query" and name == auth.name:
-            raise ValueError(f"{name!r} in the query of with_options says who asks; give token=… in its place")
+        refuse_parameter(name, "with_options", credential)
         if value is None:
             found.pop(name, None)
         else:
@@ -232,8 +231,7 @@ def _retries(given: Any) -> int | RetryPolicy:
 def _check_token(token: Any, kind: str, api: Api | None) -> None:
     if api is None:
         raise TypeError(f"{kind} has no API of its own: a token belongs to generated clients")
-    if api.auth is None:
-        raise TypeError(f"the API of {kind} declares no auth, so a token has no place to go")
+    api.check_takes_token(kind)
     if is_mapping(token):
         raise TypeError(
             f"token of with_options is a dict, which is for APIs with several auth schemes; that of {kind} has one: "

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from ..base.calls import refuse_header
+from ..base.calls import refuse_header, refuse_parameter
 from ..base.transport import has_scheme, joined, origin_of, origin_text
 from ..base.values import described, is_mapping
 from .path import search_string
@@ -22,13 +22,13 @@ class Credential(Protocol):
     """How the API is told who asks, as far as requests of one's own must know."""
 
     @property
-    def name(self) -> str:
-        """What it is called, where it is put."""
+    def carrier(self) -> str | None:
+        """The header that it is in, in lower case; None where it is in the URL."""
         ...
 
     @property
-    def carrier(self) -> str | None:
-        """The header that it is in, in lower case; None where it is in the URL."""
+    def parameter(self) -> str | None:
+        """The search parameter that it is in; None where it is in a header."""
         ...
 
 
@@ -110,6 +110,6 @@ def check_query(query: Any, auth: Credential | None) -> Mapping[str, Any]:
         return {}
     if not is_mapping(query):
         raise TypeError(f"the query of a request is {described(query)}; expected a mapping of search parameters")
-    if auth is not None and auth.carrier is None and auth.name in query:
-        raise ValueError(f"{auth.name!r} in the query of a request says who asks; give token=… in its place")
+    for name in query:
+        refuse_parameter(name, "a request", None if auth is None else auth.parameter)
     return query

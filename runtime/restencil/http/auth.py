@@ -59,6 +59,11 @@ class Auth(Struct):
             return None
         return "cookie" if self.kind == "cookie" else self.name.lower()
 
+    @property
+    def parameter(self) -> str | None:
+        """The search parameter that the token is in; None where it is in a header."""
+        return self.name if self.kind == "query" else None
+
     def apply(self, token: str, url: str, headers: dict[str, str]) -> Prepared:
         """The URL and headers of a request that carries the token."""
         if self.kind == "query":
@@ -102,6 +107,11 @@ class Api(Struct):
     request_id: str | None = None
     errors: Mapping[Any, Any] | None = None
     error_classes: str | None = None
+
+    def check_takes_token(self, client: str) -> None:
+        """Raises TypeError where a token has no place to go; `client` is the class that was given one."""
+        if self.auth is None:
+            raise TypeError(f"the API of {client} declares no auth, so a token has no place to go")
 
 
 class Unsigned(NamedTuple):
