@@ -11,7 +11,7 @@ from ..base.steps import drive_async, receiver
 from ..cache.reading import Decision
 from ..http.cancellation import cancellable
 from ..http.transport import AsyncTransport
-from .core import Core, refuse_empty
+from .core import Core, bind_args_of
 from .in_flight import InFlight, response_of
 from .tasks import is_alone, start_task
 from .timers import RemoteTimer, set_timer
@@ -87,10 +87,6 @@ class AwaitingCore(Core):
             self.stop()
             await self.transport.aclose()
 
-    def address(self, url: str) -> str:
-        """Where a request to this URL really goes, in full."""
-        return self.transport.absolute(self.locate(url))
-
     def wait_for(self, steps: Steps) -> Coroutine[Any, Any, Any]:
         """Takes steps to their end, awaiting where they wait."""
         return drive_async(steps, self.transport)
@@ -119,9 +115,7 @@ class AwaitingCore(Core):
         """A run over the pages of a list. Raises TypeError where the next page cannot be found."""
         from .paging import AwaitedPagesOfList, Pages
 
-        bound = endpoint.bind_args(args, kwargs)
-        refuse_empty(endpoint, bound)
-        return AwaitedPagesOfList(self, Pages(self, endpoint, bound, asks_always=True))
+        return AwaitedPagesOfList(self, Pages(self, endpoint, bind_args_of(endpoint, args, kwargs), asks_always=True))
 
     async def ask(self, request: Request) -> Response[Any]:
         """The answer to a request that nobody shares and of which nothing is stored."""

@@ -12,7 +12,7 @@ from ..base.steps import drive, receiver
 from ..cache.reading import Decision
 from ..cache.store import Store
 from ..http.transport import SyncTransport
-from .core import Core, refuse_empty
+from .core import Core, bind_args_of
 from .in_flight import InFlight, response_of
 
 if TYPE_CHECKING:
@@ -81,10 +81,6 @@ class BlockingCore(Core):
             self.stop()
             self.transport.close()
 
-    def address(self, url: str) -> str:
-        """Where a request to this URL really goes, in full."""
-        return self.transport.absolute(self.locate(url))
-
     def wait_for(self, steps: Steps) -> Any:
         """Takes steps to their end, blocking where they wait."""
         return drive(steps, self.transport)
@@ -113,9 +109,7 @@ class BlockingCore(Core):
         """A run over the pages of a list. Raises TypeError where the next page cannot be found."""
         from .paging import Pages, PagesOfList
 
-        bound = endpoint.bind_args(args, kwargs)
-        refuse_empty(endpoint, bound)
-        return PagesOfList(self, Pages(self, endpoint, bound, asks_always=True))
+        return PagesOfList(self, Pages(self, endpoint, bind_args_of(endpoint, args, kwargs), asks_always=True))
 
     def ask(self, request: Request) -> Response[Any]:
         """The answer to a request that nobody shares and of which nothing is stored."""

@@ -29,7 +29,7 @@ from ..http.agent import agent_of
 from ..http.auth import Api, Preparation
 from ..schema import find_collection
 from .blocking import BlockingCore
-from .core import refuse_empty
+from .core import bind_args_of
 from .in_flight import response_of
 
 if TYPE_CHECKING:
@@ -205,11 +205,11 @@ class AnyController:
 
         controller.set_response(Articles.get, {"id": 1, "title": "A"}, id=1)
         """
-        self._set_response(endpoint, response, _bind_args(endpoint, args, kwargs))
+        self._set_response(endpoint, response, bind_args_of(endpoint, args, kwargs))
 
     def set_error(self, endpoint: Endpoint[P, R], error: BaseException, /, *args: P.args, **kwargs: P.kwargs) -> None:
         """Records an error as if a fetch had failed now; reads raise it while it is fresh, as its policy says."""
-        self._set_error(endpoint, error, _bind_args(endpoint, args, kwargs))
+        self._set_error(endpoint, error, bind_args_of(endpoint, args, kwargs))
 
     def resolve(
         self, endpoint: Endpoint[P, R], response: Any, fetched_at: float, /, *args: P.args, **kwargs: P.kwargs
@@ -218,7 +218,7 @@ class AnyController:
 
         `fetched_at` is in milliseconds of the store's clock. Raises ProcessingError where a response does not fit.
         """
-        bound = _bind_args(endpoint, args, kwargs)
+        bound = bind_args_of(endpoint, args, kwargs)
         if isinstance(response, BaseException):
             self._set_error(endpoint, response, bound, fetched_at)
         else:
@@ -499,7 +499,7 @@ class Controller(AnyController, Blocking):
         """
         from .paging import ItemsOfPages, Pages
 
-        return ItemsOfPages(self._core, Pages(self._core, endpoint, _bind_args(endpoint, args, kwargs)))
+        return ItemsOfPages(self._core, Pages(self._core, endpoint, bind_args_of(endpoint, args, kwargs)))
 
     def all_settled(self) -> None:
         """Waits until everything that is in flight now has been answered; raises nothing of it."""
@@ -668,7 +668,7 @@ class AsyncController(AnyController, Awaiting):
         """
         from .paging import AwaitedItemsOfPages, Pages
 
-        return AwaitedItemsOfPages(self._core, Pages(self._core, endpoint, _bind_args(endpoint, args, kwargs)))
+        return AwaitedItemsOfPages(self._core, Pages(self._core, endpoint, bind_args_of(endpoint, args, kwargs)))
 
     async def all_settled(self) -> None:
         """Waits until everything that is in flight now has been answered; raises nothing of it."""
@@ -687,8 +687,8 @@ def _preparation(
         raise ValueError(
             f"url_prefix of {kind.__name__} is {url_prefix!r}, which has no scheme; write https://{url_prefix.lstrip('/')}"
         )
-    if token is not None and api.auth is None:
-        raise TypeError(f"the API of {kind.__name__} declares no auth, so a token has no place to go")
+    if token is not None:
+        api.check_takes_token(kind.__name__)
     if api.auth is None and url_prefix is None:
         return None
     return Preparation(api, token, url_prefix, blocking=blocking)
@@ -734,13 +734,7 @@ def _undescribed(
 
 def _request(endpoint: Endpoint[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Request:
     """The request of a call with arguments in either form; ValueError for `""` as a whole path segment."""
-    return endpoint.request(_bind_args(endpoint, args, kwargs))
-
-
-def _bind_args(endpoint: Endpoint[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
-    bound = endpoint.bind_args(args, kwargs)
-    refuse_empty(endpoint, bound)
-    return bound
+    return endpoint.request(bind_args_of(endpoint, args, kwargs))
 
 
 def _written(endpoint: Endpoint[..., Any], args: tuple[Any, ...]) -> Request:

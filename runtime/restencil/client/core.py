@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from ..cache.reading import Reading
     from ..cache.request import Asker, Request
     from ..endpoint.calls import CallOptions
+    from ..endpoint.endpoint import Endpoint
     from ..http.auth import Preparation
     from .manager import Manager
     from .retry import Retries
@@ -192,9 +193,10 @@ class Core(ABC):
         """Where a request to this URL really goes: a client may have a `url_prefix` of its own."""
         return url if self.preparation is None else self.preparation.locate(url)
 
-    @abstractmethod
     def address(self, url: str) -> str:
         """Where a request to this URL really goes, in full."""
+        address: str = self.transport.absolute(self.locate(url))
+        return address
 
     def keeps_up_to_date(self, request: Request) -> bool:
         """A subscription may have an effect: the endpoint is polled, or there are managers other than the library's."""
@@ -357,6 +359,13 @@ class Core(ABC):
                 yield Completion(self, in_flight)
             except Exception:
                 logger.debug("a fetch in flight failed", exc_info=True)
+
+
+def bind_args_of(endpoint: Endpoint[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+    """The arguments of a call in either form; ValueError for `""` as a whole path segment, as before any request."""
+    bound = endpoint.bind_args(args, kwargs)
+    refuse_empty(endpoint, bound)
+    return bound
 
 
 def refuse_empty(endpoint: Asker, args: tuple[Any, ...]) -> None:

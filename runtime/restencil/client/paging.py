@@ -224,11 +224,8 @@ class Pages:
                 return (yield from self._begin())
             if not (yield from self._go_to(self._after)):
                 return False
-        value = self._next_value()
-        if value is None or value == "" or value is False:
-            return False
-        counted = self._pagination.is_counted
-        if not counted and _hashable(value) in self._used:
+        value = self._following()
+        if value is None:
             return False
         try:
             page = yield from self._fetched(self._page_endpoint(value), self._page_args(value))
@@ -244,7 +241,7 @@ class Pages:
             )
             self._ended = True
             return False
-        back = counted and value <= self._position
+        back = self._pagination.is_counted and value <= self._position
         self._at(value)
         self._page = page
         return self._take(may_bring_nothing=back)
@@ -279,7 +276,7 @@ class Pages:
 
     def _at(self, value: Any) -> None:
         """The current page is the one of this position."""
-        self.position = str(value) if kind_of(value) is _Address else to_wire(value)
+        self.position = _shown(value)
         self._used.add(_hashable(value))
         if self._pagination.is_counted:
             self._position = value
@@ -353,14 +350,16 @@ class Pages:
         if self._ended:
             return None
         try:
-            value = self._next_value()
+            return _shown(self._following())
         except ValueError:
             return None  # it is at another origin: whoever goes there is told so
+
+    def _following(self) -> Any:
+        """What names the next page; None where there is none, or where it was asked for already."""
+        value = self._next_value()
         if value is None or value == "" or value is False:
             return None
-        if not self._pagination.is_counted and _hashable(value) in self._used:
-            return None
-        return str(value) if kind_of(value) is _Address else to_wire(value)
+        return None if not self._pagination.is_counted and _hashable(value) in self._used else value
 
     @property
     def is_yielded(self) -> bool:
@@ -505,8 +504,7 @@ class _Home:
         self._args = args
 
     def _address(self) -> str:
-        address: str = self._core.transport.absolute(self._core.locate(self._endpoint.request_url(self._args)))
-        return address
+        return self._core.address(self._endpoint.request_url(self._args))
 
     def public(self, url: str) -> str:
         """Where a URL leads, without the user that it may name."""
@@ -693,6 +691,11 @@ class _Address(str):
     """A cursor that is the address of the next page."""
 
     __slots__ = ()
+
+
+def _shown(value: Any) -> Any:
+    """What names a page, as a position that can be kept as JSON."""
+    return str(value) if kind_of(value) is _Address else to_wire(value)
 
 
 _hinted: set[str] = set()
