@@ -37,6 +37,7 @@ class Order:
 
     __slots__ = (
         "_began",
+        "_credential_hider",
         "_ended",
         "deadline",
         "headers",
@@ -74,6 +75,7 @@ class Order:
         self.request: RawRequest | None = None
         self._began = time.perf_counter()
         self._ended: float | None = None
+        self._credential_hider: Callable[[str], str] | None = None
         whole = None if timeout is None else whole_of(timeout)
         self.deadline = None if whole is None else time.monotonic() + whole / 1000
 
@@ -123,7 +125,12 @@ class Order:
 
     def credential_hider(self) -> Callable[[str], str]:
         """Hides in texts of the server the credential that was sent to it; other headers of one's own stay."""
-        return hider_of(self.query_secrets() | credentials(self._sent(), self.headers, headers_in(self.init)))
+        if self._credential_hider is None:  # an answer has several texts
+            self._credential_hider = hider_of(self._credentials())
+        return self._credential_hider
+
+    def _credentials(self) -> set[str]:
+        return self.query_secrets() | credentials(self._sent(), self.headers, headers_in(self.init))
 
     def _sent(self) -> Mapping[str, str]:
         return self.headers if self.request is None else {**self.headers, **self.request.headers}

@@ -78,6 +78,16 @@ def _is_settled(response: RawResponse, order: Order) -> bool:
     return 200 <= response.status_code < 300 and not order.stream
 
 
+def _answered(order: Order, response: RawResponse, transport: object) -> RawResponse:
+    """The response to an order as whoever asked may see it; who wants to know the answer of a call is told."""
+    order.end()
+    disclose(order, response)
+    told = receiver.get()
+    if told is not None and told.transport is transport:
+        told.answer = response
+    return response
+
+
 def _disclosed(order: Order, error: BaseException) -> NetworkError:
     """The error of an order, with what may be shown of its request."""
     raised = error if isinstance(error, NetworkError) else failed(order, error)
@@ -149,12 +159,7 @@ class SyncSender(Sender):
                 read(response)
             else:
                 response = cast("RawResponse", drive(settled(client, order, response), transport))
-            order.end()
-            disclose(order, response)
-            told = receiver.get()
-            if told is not None and told.transport is transport:
-                told.answer = response
-            return response
+            return _answered(order, response, transport)
         except self.failures as error:
             raise _disclosed(order, error) from error.__cause__ if isinstance(error, NetworkError) else error
         finally:
@@ -239,12 +244,7 @@ class AsyncSender(Sender):
                     response = await self._answer(client, order, request, transport)
                 finally:
                     cancellation.leave()
-            order.end()
-            disclose(order, response)
-            told = receiver.get()
-            if told is not None and told.transport is transport:
-                told.answer = response
-            return response
+            return _answered(order, response, transport)
         except self.failures as error:
             raise _disclosed(order, error) from error.__cause__ if isinstance(error, NetworkError) else error
         finally:

@@ -10,7 +10,7 @@ import os
 import threading
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from copy import copy
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar, cast
 
 from ..base.durations import Timeout, timeout_of
 from ..base.steps import Outcome
@@ -35,11 +35,14 @@ if TYPE_CHECKING:
     from ..base.scheduler import Scheduler
     from .auth import Unsigned
     from .library import AsyncClient, Client, Library, RawResponse
+    from .order import Sender
     from .sending import AsyncSender, SyncSender
     from .streaming import StreamedResponse
 
 Headers: TypeAlias = dict[str, str]
 Prepare: TypeAlias = Callable[[str, Headers], Any]
+
+S = TypeVar("S", bound="Sender")
 
 HTTP_VARIABLE: Final = "RESTENCIL_HTTP"
 """The environment variable that names the HTTP library where no argument does."""
@@ -110,6 +113,23 @@ class _HttpTransport(Transport):
         from .library import library_named, library_of
 
         return library_named(self._http) if self._given is None else library_of(self._given)
+
+    def _made(self, kind: Callable[..., S]) -> S:
+        """The sender of this transport: a new one, or one over the client of the transport that it stands beside."""
+        if self._beside is None:
+            made = kind(
+                self._library(),
+                self._given,
+                self.base_url,
+                self.max_response_bytes,
+                self._agent,
+                keeps_cookies=self.keeps_cookies,
+            )
+        else:
+            beside = self._beside._sending()
+            made = beside.beside() if self._has_own_cookies else beside
+        made.request_id = self.request_id
+        return made
 
     def _limit(self, init: Mapping[str, Any], timeout: float | Timeout | None) -> float | Timeout | None:
         """The timeout of a request: its own, that of the endpoint, or that of the transport."""
@@ -204,19 +224,7 @@ class SyncTransport(_HttpTransport, BlockingTransport):
 
         with self._lock:
             if self._sender is None:
-                if self._beside is None:
-                    self._sender = SyncSender(
-                        self._library(),
-                        self._given,
-                        self.base_url,
-                        self.max_response_bytes,
-                        self._agent,
-                        keeps_cookies=self.keeps_cookies,
-                    )
-                else:
-                    beside: SyncSender = self._beside._sending()
-                    self._sender = beside.beside() if self._has_own_cookies else beside
-                self._sender.request_id = self.request_id
+                self._sender = self._made(SyncSender)
             return self._sender
 
     def send(
@@ -294,19 +302,7 @@ class AsyncTransport(_HttpTransport, TracedTransport):
 
         with self._lock:
             if self._sender is None:
-                if self._beside is None:
-                    self._sender = AsyncSender(
-                        self._library(),
-                        self._given,
-                        self.base_url,
-                        self.max_response_bytes,
-                        self._agent,
-                        keeps_cookies=self.keeps_cookies,
-                    )
-                else:
-                    beside: AsyncSender = self._beside._sending()
-                    self._sender = beside.beside() if self._has_own_cookies else beside
-                self._sender.request_id = self.request_id
+                self._sender = self._made(AsyncSender)
             return self._sender
 
     def send(
