@@ -133,13 +133,18 @@ def _model_of(cls: Any, settings: dict[str, Any], hooks: Mapping[str, Any], allo
             f"instances of {name} can change, and all readers share one: make the {kind.title} frozen "
             f"({kind.frozen_by}), or promise by allow_mutable=True that nobody touches them"
         )
-    own = {field_name: (argument, alias, default) for field_name, argument, alias, default in kind.fields(cls)}
+    own = _fields_of(cls, kind)
     names = [settings["pk"]] if isinstance(settings["pk"], str) else settings["pk"]
     _check_names(name, "pk", names, own)
     for word in ("indexes", "wire", "schema"):
         _check_names(name, word, settings.get(word, ()), own)
     _check_values(name, settings, hooks)
     return DeclaredModel(cls, kind, settings, own, hooks)
+
+
+def _fields_of(cls: Any, kind: type[Kind]) -> dict[str, tuple[str, str | None, Any]]:
+    """Of each field of a class the name that `build` takes it by, its name in JSON, and its default."""
+    return {name: (argument, alias, default) for name, argument, alias, default in kind.fields(cls)}
 
 
 def _check_names(owner: str, word: str, mentioned: Any, fields: Iterable[str]) -> None:
@@ -330,7 +335,7 @@ class DeclaredModel(EntityModel):
     @cached_property
     def _steps(self) -> list[tuple[str, str, str, Codec | None, Any]]:
         """Of each field that refers to nothing: name in JSON, argument, name, conversion, tuple or set."""
-        related = {relation.name for relation in self.relations}
+        related = self._related()
         return [
             (self.to_json.get(name, name), argument, name, self.codecs.get(name), self._shapes.get(name))
             for name, argument in self._arguments.items()
@@ -426,8 +431,7 @@ _UNIONS: Final[frozenset[Any]] = frozenset({typing.Union, types.UnionType})
 
 def _bare(kind: Any) -> Any:
     """A type without what is said about it, and without None."""
-    while typing.get_origin(kind) in (typing.Annotated, typing.Final):
-        kind = typing.get_args(kind)[0]
+    kind = _unqualified(kind)
     if typing.get_origin(kind) in _UNIONS:
         others = [argument for argument in typing.get_args(kind) if argument is not type(None)]
         return _bare(others[0]) if len(others) == 1 else kind
@@ -443,9 +447,15 @@ def _is_open(kind: Any) -> bool:
     return isinstance(kind, (str, typing.ForwardRef)) or any(map(_is_open, inner))
 
 
-def _takes_none(kind: Any) -> bool:
+def _unqualified(kind: Any) -> Any:
+    """A type without what is said about it."""
     while typing.get_origin(kind) in (typing.Annotated, typing.Final):
         kind = typing.get_args(kind)[0]
+    return kind
+
+
+def _takes_none(kind: Any) -> bool:
+    kind = _unqualified(kind)
     return typing.get_origin(kind) in _UNIONS and type(None) in typing.get_args(kind)
 
 
@@ -481,8 +491,9 @@ def _shape(kind: Any) -> Any:
 def _codec(kind: Any) -> Codec | None:
     """The conversion of a type; classes of the two kinds that convert nothing themselves are built from objects."""
     kind = _bare(kind)
-    if kind_of_class(kind) in (Dataclass, Attrs) and kind not in declared_classes:
-        return _value_codec(kind)
+    made_by = kind_of_class(kind)
+    if made_by in (Dataclass, Attrs) and kind not in declared_classes:
+        return _value_codec(kind, made_by)
     item = _item(kind)
     inner = None if item is None else _codec(item)
     if inner is None:
@@ -490,18 +501,9 @@ def _codec(kind: Any) -> Codec | None:
     return _map_codec(inner) if typing.get_origin(kind) in _MAPS else _list_codec(inner)
 
 
-def _value_codec(cls: Any) -> Codec:
+def _value_codec(cls: Any, kind: type[Kind]) -> Codec:
     """The conversion of a class whose instances are values without an identity."""
-    model = DeclaredModel(
-        cls,
-        kind_of_class(cls) or Kind,
-        {"pk": "", "schema": {}},
-        {
-            name: (argument, alias, default)
-            for name, argument, alias, default in (kind_of_class(cls) or Kind).fields(cls)
-        },
-        {},
-    )
+    model = DeclaredModel(cls, kind, {"pk": "", "schema": {}}, _fields_of(cls, kind), {})
 
     def decode(value: Any) -> Any:
         return model.built(value, {}, None) if is_mapping(value) else value
