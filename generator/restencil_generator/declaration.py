@@ -429,7 +429,7 @@ ErrorPolicy: TypeAlias = Literal["soft", "hard", "soft_on_server_error"]
 Validate: TypeAlias = Literal["strict", "warn", "off"]
 
 
-def shape_at(errors: Mapping[str, Shape], status: int) -> Shape | None:
+def shape_at(errors: Mapping[str, Shape | None], status: int) -> Shape | None:
     """What the narrowest key of `errors` that is about a status says; None where there is none."""
     found = (errors.get(key) for key in (str(status), f"{status // 100}XX", "default"))
     return next((shape for shape in found if shape is not None), None)
