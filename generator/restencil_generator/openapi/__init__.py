@@ -1,0 +1,1 @@
+"""OpenAPI documents in and out: what `restencil import` and `restencil export openapi` do."""
