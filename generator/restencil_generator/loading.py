@@ -1,13 +1,12 @@
 """Load a spec: files → YAML → tree → declaration, with every problem on the way.
 
-This is the only file that names yaml. The tree is built from the parser's events without recursion, so that no input
+The tree is built from the parser's events without recursion, so that no input
 can overflow the stack, and nothing is ever constructed from a tag: a spec can run no code.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn
@@ -29,6 +28,7 @@ from restencil_generator.problems import (
     with_nearest,
 )
 from restencil_generator.tree import Entry, MappingNode, Node, ScalarNode, SequenceNode, described
+from restencil_generator.yaml_text import LINE_BREAK, NotYaml, parse
 
 if TYPE_CHECKING:
     from restencil_generator.declaration import Spec
@@ -43,9 +43,6 @@ SUFFIXES: Final = (".yaml", ".yml")
 
 MERGED: Final = tuple(key for key, row in rows("spec").items() if isinstance(row.kind, Table))
 """The top-level tables that the files of a folder may share."""
-
-# What the parser counts as the end of a line.
-_BREAK: Final = re.compile("\r\n|[\r\n\x85\u2028\u2029]")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -99,7 +96,7 @@ def load_text(text: str, file: str = "spec.yaml") -> Loaded:
 
 
 def _load(texts: Mapping[str, str], name: str, problems: list[Problem], files: tuple[Path, ...]) -> Loaded:
-    sources = {file: Source(file, tuple(_BREAK.split(text))) for file, text in texts.items()}
+    sources = {file: Source(file, tuple(LINE_BREAK.split(text))) for file, text in texts.items()}
     trees: list[MappingNode] = []
     for file, text in texts.items():
         tree = read_tree(text, file, problems)
@@ -152,7 +149,7 @@ def _decoded(content: bytes, file: str, problems: list[Problem]) -> str:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         text = content[: error.start].decode("utf-8-sig", "replace")
-        lines = _BREAK.split(text)
+        lines = LINE_BREAK.split(text)
         place = Place(file, len(lines), len(lines[-1]) + 1, len(lines), len(lines[-1]) + 2)
         message = f"the file is not UTF-8: byte 0x{content[error.start]:02x} cannot stand here"
         problems.append(Problem("not-utf8", message, place, "save the file as UTF-8"))
@@ -164,19 +161,6 @@ def _decoded(content: bytes, file: str, problems: list[Problem]) -> str:
 
 def read_tree(text: str, file: str, problems: list[Problem]) -> MappingNode | None:
     """The mapping that a file holds, or None when it holds none."""
-    try:
-        import yaml
-        from yaml.cyaml import CSafeLoader
-    except ImportError:
-        problems.append(
-            Problem(
-                "yaml-loader",
-                "PyYAML is missing, or was built without its C parser, which the spec language needs",
-                Place(file),
-                "install a wheel of it: pip install --force-reinstall --only-binary :all: pyyaml",
-            )
-        )
-        return None
     if any(problem.code == "not-utf8" and problem.place.file == file for problem in problems):
         return None
     conflicts = list(_conflicts(text, file))
@@ -185,15 +169,9 @@ def read_tree(text: str, file: str, problems: list[Problem]) -> MappingNode | No
         return None
     builder = _Builder(file, problems)
     try:
-        parser = CSafeLoader(text)
-        try:
-            builder.build(parser.get_event)
-        finally:
-            parser.dispose()
-    except yaml.MarkedYAMLError as error:
-        problems.append(_syntax_problem(error, file))
-    except (yaml.YAMLError, UnicodeError) as error:
-        problems.append(_character_problem(error, text, file))
+        parse(text, file, builder.build)
+    except NotYaml as error:
+        problems.append(error.problem)
     except _Refused:
         pass
     else:
@@ -203,7 +181,7 @@ def read_tree(text: str, file: str, problems: list[Problem]) -> MappingNode | No
 
 def _conflicts(text: str, file: str) -> Iterator[Problem]:
     """A problem for each conflict that a failed merge left: what stands between its markers is two specs, not one."""
-    marks = [(number, line) for number, line in enumerate(_BREAK.split(text), 1) if is_conflict_marker(line)]
+    marks = [(number, line) for number, line in enumerate(LINE_BREAK.split(text), 1) if is_conflict_marker(line)]
     begun = False
     for index, (number, line) in enumerate(marks):
         if begun and not line.startswith("<"):
@@ -403,62 +381,6 @@ def _first_line(place: Place) -> Place:
     if place.end_line == place.line:
         return place
     return dataclasses.replace(place, end_line=place.line, end_column=place.column + 1)
-
-
-def _syntax_problem(error: Any, file: str) -> Problem:
-    """The problem for a text that does not parse, at the place where the parser stopped."""
-    what = visible(str(error.problem or error))
-    context = f" {visible(str(error.context))}" if error.context else ""
-    mark, other, note = error.problem_mark or error.context_mark, error.context_mark, "it begins here"
-    if _is_unclosed(what) and other is not None:  # what follows the bracket is right, as a rule
-        mark, other, note = other, mark, "here it is still open"
-    related: tuple[Related, ...] = ()
-    if mark is not None and other is not None and other.line != mark.line:
-        related = (Related(_marked(other, file), note),)
-    place = Place(file) if mark is None else _marked(mark, file)
-    return Problem("yaml-syntax", f"the YAML does not parse: {what}{context}", place, _syntax_hint(what), related)
-
-
-def _marked(mark: Any, file: str) -> Place:
-    return Place(file, mark.line + 1, mark.column + 1, mark.line + 1, mark.column + 2)
-
-
-def _is_unclosed(what: str) -> bool:
-    return "did not find expected ',' or" in what
-
-
-def _syntax_hint(what: str) -> str:
-    if "cannot start any token" in what:
-        return "indent with spaces, and put quotes around a text that begins with a special character"
-    if "mapping values are not allowed" in what:
-        return "put quotes around a text that holds ': ', or indent this line as its neighbours are"
-    if "expected <block end>" in what:
-        return "check the indentation and the quotes of this line and the one before"
-    if _is_unclosed(what):
-        return "close the bracket, and put quotes around a text that holds ',' or a bracket"
-    return ""
-
-
-def _character_problem(error: Exception, text: str, file: str) -> Problem:
-    """The problem for a character that YAML does not allow; the parser itself tells its position in bytes only."""
-    found = next((at for at, char in enumerate(text) if _refused_character(char)), None)
-    if found is None:
-        return Problem("yaml-syntax", f"the YAML does not parse: {visible(str(error))}", Place(file))
-    lines = _BREAK.split(text[:found])
-    line, column = len(lines), len(lines[-1]) + 1
-    return Problem(
-        "yaml-syntax",
-        f"the YAML does not parse: the character U+{ord(text[found]):04X} is not allowed",
-        Place(file, line, column, line, column + 1),
-        "remove it, or write it as an escape in double quotes",
-    )
-
-
-def _refused_character(char: str) -> bool:
-    code = ord(char)
-    if code < 0x20:
-        return char not in "\t\n\r"
-    return (0x7F <= code < 0xA0 and code != 0x85) or 0xD800 <= code <= 0xDFFF or code in (0xFFFE, 0xFFFF)
 
 
 # ------------------------------------------------------------------------------------------------------------- a folder
