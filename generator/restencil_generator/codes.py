@@ -37,6 +37,9 @@ ERRORS: Final = {
     "empty-merge": "What was sent stands in for the answer of a mutation with an entity alone.",
     "error-status": "What is said of errors is said of a status from 400 to 599, 4XX, 5XX or default.",
     "secret-header": "No header carries a secret.",
+    "secret-in-key": "What is secret is part of no key.",
+    "style-misfit": "A style fits the type of its parameter.",
+    "server-variable": "The variables of a server are those in its URL.",
     "auth-kind": "Authentication is of one kind.",
     # Names
     "bad-name": "A name is one that Python code can use.",
@@ -90,6 +93,8 @@ ADVICE: Final = {
     "stdlib-package": "A package does not hide a module of the standard library.",
     "plain-http": "A secret travels encrypted.",
     "secret-looking": "No header looks like a secret.",
+    "header-in-key": "What tells one call from another is not part of a key.",
+    "header-partitions": "What changes what entities say has a store of its own.",
     "glued-path": "A prefix and a path have a slash between them.",
     "shared-key": "Entities that share a table extend one another.",
     "nested-collection": "A collection nested in an entity says whose it is.",

@@ -284,6 +284,12 @@ def entities_in(type: Type) -> Iterator[str]:
 
 # --------------------------------------------------------------------------------------------------------------- fields
 
+Style: TypeAlias = Literal["comma", "space", "pipe", "repeat", "brackets", "deep", "form", "json"]
+"""How a list or an object is written into a search string or a form."""
+
+LIST_STYLES: Final[tuple[Style, ...]] = ("comma", "space", "pipe", "repeat", "brackets", "deep", "json")
+OBJECT_STYLES: Final[tuple[Style, ...]] = ("brackets", "deep", "form", "json")
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Field:
@@ -297,6 +303,10 @@ class Field:
     default that the spec gives from one that follows from the type. Parameters, body fields and members of object
     schemas have a default only where the spec writes it; they are required without `?` and without a default.
     `sends_key` says that bodies have the primary key of the entity that it holds, and not the entity.
+
+    `style` is how a list or object of a search string or form is written, also where the spec says it of many: None
+    where a list is joined with commas. `env` names the environment variable that an argument of the client may be in.
+    `slashes` says that a slash in a path parameter stays one. `persist` is as in `Options`.
     """
 
     name: str
@@ -311,12 +321,31 @@ class Field:
     decode: Reference | None = None
     encode: Reference | None = None
     sends_key: bool = False
+    style: Style | None = None
+    env: str | None = None
+    slashes: bool = False
+    persist: bool | int | None = None
     place: Place = _place()
 
     @property
     def required(self) -> bool:
         """Whether a value must be given: no default and not optional."""
         return self.default is MISSING and not isinstance(self.type, Optional)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class HeaderParam:
+    """A header that is an argument: of a call, or of the client.
+
+    `field.wire` is the header's name. `in_key` says that reading endpoints have it in their key, `partition` that calls
+    which give it have a store of their own, `secret` that it is shown nowhere, `auto` what is sent where none is given.
+    """
+
+    field: Field
+    in_key: bool = True
+    partition: bool = False
+    secret: bool = False
+    auto: Literal["uuid"] | None = None
 
 
 # -------------------------------------------------------------------------------------------------------------- classes
@@ -382,6 +411,7 @@ class Entity:
     deprecated: str | None = None
     resource: str | None = None
     body_name: str | None = None
+    persist: bool | int | None = None
     place: Place = _place()
 
     def field(self, name: str) -> Field | None:
@@ -421,6 +451,11 @@ class Path:
         object.__setattr__(self, "parameters", found)
 
 
+Styles: TypeAlias = "tuple[Style | None, Style | None]"
+"""The styles of lists and of objects; None where nothing is said."""
+
+NO_STYLES: Final[Styles] = (None, None)
+
 Shape: TypeAlias = tuple[str, ...]
 """What the body of an error is: the object of this name, one of several; any JSON where it names none."""
 
@@ -437,7 +472,10 @@ def shape_at(errors: Mapping[str, Shape | None], status: int) -> Shape | None:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Options:
-    """Endpoint options, and what `response` says. None: not given, or taken back. Durations in milliseconds."""
+    """Endpoint options, and what `response` says. None: not given, or taken back. Durations in milliseconds.
+
+    `persist` says whether a storage keeps what was answered; a number does, and is part of the shape that it keeps.
+    """
 
     data_expiry_length: int | None = None
     error_expiry_length: int | None = None
@@ -450,6 +488,7 @@ class Options:
     strict_shape: bool | None = None
     replace: bool | None = None
     empty: Empty | None = None
+    persist: bool | int | None = None
 
 
 BodyKind: TypeAlias = Literal["json", "form", "multipart", "any", "bytes"]
@@ -547,8 +586,10 @@ class Endpoint:
     (`delete` has the runtime's `process` unless one is written). `extends` is the member that it starts from, as
     written (None: the resource). `written` holds the keys that the spec writes for this very endpoint.
 
-    `params` are the path's parameters in its order; `search_params` include the pagination's size parameter only if the
-    spec declares it. `pagination_field` is a parameter of `get_page` alone, and None where the schema holds no
+    `params` are the path's parameters in its order; `header_params` have those of the resource among them, and
+    `without` are the client's headers that are not sent with it. `search_style` is what counts where a search parameter
+    writes no style. `search_params` include the pagination's size parameter only if the spec declares it.
+    `pagination_field` is a parameter of `get_page` alone, and None where the schema holds no
     collection. `collection` is the first collection of the schema, what `push` and the like work on.
     `extenders` holds what exists of `push`, `unshift`, `assign`, `get_page` on this endpoint; they inherit from it.
 
@@ -587,6 +628,9 @@ class Endpoint:
     follow_see_other: bool = False
     needs: tuple[str, ...] = ()
     errors: Mapping[str, Shape] = dataclasses.field(default_factory=dict[str, Shape])
+    header_params: tuple[HeaderParam, ...] = ()
+    without: tuple[str, ...] = ()
+    search_style: Styles = NO_STYLES
     description: str = ""
     deprecated: str | None = None
     example: Example | None = None
@@ -626,6 +670,8 @@ class Resource:
     pagination: Pagination | None = None
     base: Reference | None = None
     errors: Mapping[str, Shape] = dataclasses.field(default_factory=dict[str, Shape])
+    header_params: tuple[HeaderParam, ...] = ()
+    without: tuple[str, ...] = ()
     description: str = ""
     deprecated: str | None = None
     place: Place = _place()
@@ -670,6 +716,18 @@ class Auth:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class Server:
+    """A place where the API is served: its URL, in which `{name}` stands for the variable of this name."""
+
+    name: str
+    url: str
+    variables: tuple[Field, ...] = ()
+    description: str = ""
+    deprecated: str | None = None
+    place: Place = _place()
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class Spec:
     """A whole spec.
 
@@ -679,6 +737,8 @@ class Spec:
     `"enum"`, `"constant"`, `"resource"`, `"client"`, `"error"`, `"typed_dict"`). `url_place` is where `url_prefix` is
     written. `has_errors` says that it tells of any endpoint what bodies of errors are, so that the package has error
     classes of its own. `user_agent` is False where that of the HTTP library stays, None where nothing is said.
+    `servers` are in their order: the URL of the first is `url_prefix`. `header_params` and `search_params` are
+    arguments of the client.
     """
 
     file: str
@@ -706,5 +766,8 @@ class Spec:
     resources: Mapping[str, Resource] = dataclasses.field(default_factory=dict[str, Resource])
     namespace: Mapping[str, str] = dataclasses.field(default_factory=dict[str, str])
     has_errors: bool = False
+    servers: tuple[Server, ...] = ()
+    header_params: tuple[HeaderParam, ...] = ()
+    search_params: tuple[Field, ...] = ()
     place: Place = _place()
     url_place: Place = _place()

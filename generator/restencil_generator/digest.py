@@ -31,6 +31,7 @@ _LEFT_OUT: Final = frozenset(
         ("Endpoint", "python"),
         ("Endpoint", "extenders"),
         ("Endpoint", "collection"),
+        ("Endpoint", "search_style"),
         ("Resource", "endpoints"),
         ("Resource", "python"),
     )

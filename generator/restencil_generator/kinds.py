@@ -54,7 +54,9 @@ class Text(Kind):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Flag(Kind):
-    """`true` or `false`."""
+    """`true` or `false`; `others` says what else its key takes."""
+
+    others: str = ""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -210,9 +212,13 @@ class Type(Structure):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Fields(Structure):
-    """A mapping from names of fields to types or descriptions of fields, as they may stand in a position."""
+    """A mapping from names of fields to types or descriptions of fields, as they may stand in a position.
+
+    With `back`, null takes back what is inherited: in place of a field that one, in place of the mapping all.
+    """
 
     position: str
+    back: bool = False
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

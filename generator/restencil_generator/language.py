@@ -92,6 +92,7 @@ ERROR_STATUS: Final = "[45][0-9][0-9]|[45]XX|default"
 
 URL: Final = Pattern(r"[^\x00-\x20\x7f]*", "bad-url", "{label} holds a space or a control character")
 HEADER: Final = Pattern(HTTP_WORD, "bad-header", "{value} is no name of a header")
+HEADER_WIRE: Final = Pattern(HTTP_WORD, "bad-header", "{label} is {value}, which is no name of a header")
 COOKIE: Final = Pattern(HTTP_WORD, "bad-header", "{value} is no name of a cookie")
 PRODUCT: Final = Pattern(
     HTTP_WORD,
@@ -245,7 +246,8 @@ class Position:
     """Where a type may stand: what messages call it, and which forms, named types and lists it takes there.
 
     `zero` says that a field there has the default that follows from its type where none is written, `files` that
-    `bytes` is a type there, `bare` that an object may be written without the word `object`.
+    `bytes` is a type there, `bare` that an object may be written without the word `object`, `flat` that a list holds
+    scalars alone.
     """
 
     shown: str
@@ -255,6 +257,7 @@ class Position:
     zero: bool = False
     files: bool = False
     bare: bool = False
+    flat: bool = False
 
 
 POSITIONS: Final[Mapping[str, Position]] = {
@@ -265,8 +268,12 @@ POSITIONS: Final[Mapping[str, Position]] = {
     "body_field": Position("a body", ("values", "union", "object")),
     "form_field": Position("a form", (), named=("enum",)),
     "file_field": Position("a multipart body", (), named=("enum",), files=True),
-    "path_param": Position("a path parameter", (), named=("enum",), lists=False),
+    "path_param": Position("a path parameter", (), named=("enum",), flat=True),
     "search_param": Position("a search parameter", ("values", "object"), named=("enum", "object")),
+    "header_param": Position("a header parameter", (), named=("enum",), flat=True),
+    "client_header": Position("a header parameter of the spec", (), named=("enum",), flat=True),
+    "client_param": Position("a search parameter of the spec", (), named=("enum",), flat=True),
+    "server_variable": Position("a variable of a server", (), named=("enum",), lists=False),
 }
 
 
@@ -297,6 +304,8 @@ _FIELD_RULES: Final = (
     Excludes("const", CONST_EXCLUDES, "const-alone", "{owner} is fixed by 'const', so it takes no {key}"),
 )
 
+_TYPED: Final = (OneOrMore(("type",), "add 'type: …'"),)
+
 _ATTRIBUTE_NEED: Final = "{owner} needs 'attribute', which tells its entities apart"
 _ATTRIBUTE_ADD: Final = "add 'attribute: …', a field or a python: function"
 _ATTRIBUTE_EXTRA: Final = "'attribute' of {owner} needs a mapping from values to entities"
@@ -317,6 +326,14 @@ PLACES: Final[Mapping[str, Place]] = {
         resources:
           items: {path: "/items/:id", schema: Item}
         """,
+        rules=(
+            Excludes(
+                "servers",
+                ("url_prefix",),
+                "key-not-here",
+                "{key} has no meaning beside 'servers', which take its place",
+            ),
+        ),
     ),
     "auth": Place(
         "`auth`",
@@ -341,6 +358,18 @@ PLACES: Final[Mapping[str, Place]] = {
         """
         options: {data_expiry_length: 60s, error_policy: soft_on_server_error, timeout: 5s, retries: 2}
         """,
+    ),
+    "search_style": Place(
+        "`search_style`",
+        "How lists and objects are written into search strings, where a parameter has no `style` of its own; one word "
+        "says it of lists alone. The nearest level counts, and `null` takes an inherited style back. Of `[1, 2]` under "
+        "the name `a`, `comma` makes `a=1,2`, `space` `a=1 2`, `pipe` `a=1|2`, `repeat` `a=1&a=2`, `brackets` "
+        "`a[]=1&a[]=2`, `deep` `a[0]=1&a[1]=2`, `json` `a=[1,2]`. Of `{b: 1}`, `brackets` and `deep` make `a[b]=1`, "
+        '`form` `b=1`, `json` `a={"b":1}`.',
+        """
+        search_style: {lists: repeat, objects: deep}
+        """,
+        rules=(OneOrMore(("lists", "objects"), "add 'lists: …' or 'objects: …'"),),
     ),
     "response": Place(
         "`response`",
@@ -525,6 +554,63 @@ PLACES: Final[Mapping[str, Place]] = {
         rules=_FIELD_RULES,
         family="field",
     ),
+    "header_param": Place(
+        "A header parameter",
+        "A header that is an argument of the call: a type, or a mapping that describes it; `null` takes an inherited "
+        "one back. Its name on the wire is that of the field in words: `accept_language` is `Accept-Language`. A list "
+        "is joined with commas. Reading endpoints have it in their key, and so keep lists and results apart; what "
+        "changes what an entity says has `partition: true`, and a store of its own for each value.",
+        """
+        header_params:
+          scope: {type: string, optional: true, wire: X-Scope}
+          accept_language: string?
+          idempotency_key: {type: string, optional: true, in_key: false, auto: uuid}
+        """,
+        rules=_TYPED,
+        family="field",
+    ),
+    "client_header": Place(
+        "A header parameter of the spec",
+        "A header that is an argument of the client, and goes with every request to the API's own origin. It is "
+        "part of no key. An endpoint that has the same header replaces it.",
+        """
+        header_params: {tenant: {type: uuid, wire: X-Tenant-Id, env: SHOP_TENANT}}
+        """,
+        rules=_TYPED,
+        family="field",
+    ),
+    "client_param": Place(
+        "A search parameter of the spec",
+        "A search parameter that is an argument of the client, and goes with every request to the API's own origin. "
+        "It is part of no key. An endpoint that has the same parameter replaces it.",
+        """
+        search_params: {api_version: {type: string, default: "2024-06", wire: api-version}}
+        """,
+        rules=_TYPED,
+        family="field",
+    ),
+    "server": Place(
+        "A server",
+        "A place where the API is served: a URL, or a mapping with a URL that has variables. The first server is the "
+        "default one, and keys hold its URL as it is written, whichever is chosen.",
+        """
+        servers:
+          production: https://api.shop.example/v1
+          region: {url: "https://{region}.shop.example/v1", variables: {region: {type: string, default: eu}}}
+        """,
+    ),
+    "server_variable": Place(
+        "A variable of a server",
+        "A part of its URL that is an argument of the client: a type, or a mapping that describes it.",
+        """
+        servers:
+          region:
+            url: https://{region}.shop.example/v1
+            variables: {region: {type: string, default: eu, env: SHOP_REGION}}
+        """,
+        rules=_TYPED,
+        family="field",
+    ),
     "values_form": Place(
         "`{values: X}`",
         "An object with free keys, whose values are of one type: `dict[str, X]`.",
@@ -630,6 +716,10 @@ _ALL: Final = "spec resource endpoint"
 _ENTITY: Final = "entity entity_form"
 _DECLARED: Final = "entity_field object_field"
 _SENT: Final = "body_field form_field file_field search_param"
+_OF_CALLS: Final = "header_param client_header"
+_OF_CLIENTS: Final = "client_header client_param"
+_ARGUMENTS: Final = "header_param client_header client_param"
+_TOLD: Final = f"{_DECLARED} {_SENT} path_param {_ARGUMENTS} server_variable"
 
 # Rows are laid out by hand, one key after the other, as tables are.
 # fmt: off
@@ -650,6 +740,13 @@ ROWS: Final = (
         otherwise="texts, numbers, booleans, lists and maps give their zero, all else raises", label="'{key}'"),
     Row("spec", "auth", Section("auth", "write {header: NAME} or the like"), "How the client shows who asks.",
         label="'{key}'"),
+    Row("spec", "servers", Table("", Either((Section("server"), Text(empty=False, pattern=URL)))),
+        "Where the API is served, by name, in place of `url_prefix`: an argument of the client; the first is the "
+        "default.",
+        label="'{key}'"),
+    Row("server", "url", Text(empty=False, pattern=URL), "Its URL, in which `{name}` stands for a variable.",
+        required=True),
+    Row("server", "variables", Fields("server_variable"), "The variables in its URL, by name."),
     Row("spec", "version", Text(empty=False, pattern=PRODUCT),
         "The version of the package: requests tell it in their `User-Agent`, `shop/1.2.0 restencil/…`.",
         label="'{key}'"),
@@ -689,8 +786,18 @@ ROWS: Final = (
     Row("spec resource", "endpoint", Code(), "The base class of its endpoints."),
     Row("resource endpoint", "params", Fields("path_param"), "Types of the parameters of its paths.",
         others=("path_params",)),
+    Row("spec", "header_params", Fields("client_header"), "Headers that are arguments of the client."),
+    Row("resource endpoint", "header_params", Fields("header_param", back=True),
+        "Headers that are arguments of the call; laid over those of the resource, one by one."),
+    Row("spec", "search_params", Fields("client_param"), "Search parameters that are arguments of the client."),
     Row("resource endpoint", "search_params", Fields("search_param"), "The parameters after the `?`.",
         others=("query_params", "query")),
+    Row(_ALL, "search_style", OrNull(Either((Section("search_style"), Word(d.LIST_STYLES)))),
+        "How lists and objects are written into search strings.", otherwise="lists `comma`",
+        others=("collection_format", "array_format")),
+    Row("search_style", "lists", OrNull(Word(d.LIST_STYLES)), "How lists are written.", otherwise="`comma`"),
+    Row("search_style", "objects", OrNull(Word(d.OBJECT_STYLES)), "How objects are written.",
+        otherwise="they have no text"),
     Row("resource endpoint", "body", Body(), "What a call sends: `null` for nothing, an entity's name for its fields.",
         otherwise="the fields of the resource's entity"),
     Row("endpoint", "schema", Response(), "What an answer is made of; `null` for none.",
@@ -772,6 +879,10 @@ ROWS: Final = (
     Row("response", "empty", OrNull(Word(get_args(d.Empty))),
         "What a mutation answered without content has brought: nothing (`none`), or what was sent (`merge`).",
         otherwise="`merge` for `update`, `partial_update` and `create`, else `none`"),
+    Row(f"options {_ENTITY} {_DECLARED}", "persist",
+        OrNull(Either((Whole(least=1), Flag(others="a whole number from 1 on")))),
+        "Whether a storage keeps it: `false`, or a number that is raised when what is kept would be read wrongly.",
+        otherwise="true"),
     # ------------------------------------------------------------------------------------- collections, pages, examples
     Row("pagination", "style", Word(get_args(d.PaginationStyle)), "How pages are asked for.", required=True),
     Row("pagination", "next", Text(empty=False, pattern=CURSOR),
@@ -796,6 +907,31 @@ ROWS: Final = (
     # ---------------------------------------------------------------------------------------------------------- fields
     Row(f"{_DECLARED} {_SENT}", "type", Type(), "Its type.", others=("schema",)),
     Row("path_param", "type", Type(), "Its type."),
+    Row(f"{_ARGUMENTS} server_variable", "type", Type(), "Its type.", others=("schema",)),
+    Row("path_param", "slashes", Flag(), "Whether a `/` in its value stays one, so that it may fill several segments.",
+        default=False),
+    Row(f"{_ARGUMENTS} server_variable", "default", Json(),
+        "What counts where it is not given, as in JSON."),
+    Row(_OF_CALLS, "wire", Text(empty=False, pattern=HEADER_WIRE), "The name of the header.",
+        otherwise="its name in words", others=("alias", "header")),
+    Row("client_param", "wire", Text(empty=False), "Its name in URLs.", otherwise="as `wire_names` says",
+        others=("alias",)),
+    Row(_ARGUMENTS, "optional", Flag(), "It may be left out, as with `?` after a type's name.", default=False,
+        others=("nullable",)),
+    Row(f"{_OF_CLIENTS} server_variable", "env", Text(empty=False, pattern=VARIABLE),
+        "The environment variable that it is read from where the client is given none."),
+    Row("search_param client_param form_field", "style", Word(get_args(d.Style)), "How a list or an object is written.",
+        otherwise="as `search_style` says; in forms lists `repeat`, objects `brackets`",
+        others=("collection_format", "explode")),
+    Row(_OF_CALLS, "in_key", Flag(), "Whether reading endpoints have it in their key.",
+        otherwise="true, but for what is secret or has `partition`"),
+    Row(_OF_CALLS, "partition", Flag(),
+        "Whether it changes what entities say: calls that give it have a store of their own for each value.",
+        otherwise="true for `Accept`, `Accept-Language` and names with tenant, account, organization or version"),
+    Row(_OF_CALLS, "secret", Flag(), "Whether its value is shown nowhere: in no key, log or error.", default=False),
+    Row(_OF_CALLS, "auto", Word(("uuid",)),
+        "What is sent where a call gives none: a UUID, the same in retries. The call then counts as one that may be "
+        "repeated."),
     Row(f"{_DECLARED} {_SENT} path_param", "const", Literal(), "The one value that it has: a discriminator.",
         others=("enum", "literal")),
     Row(f"{_DECLARED} {_SENT}", "default", Json(), "What counts where it is not given, as in JSON, with Python names.",
@@ -828,9 +964,9 @@ ROWS: Final = (
         add="add 'process: python:…'"),
     Row("query_form", "returns", Type("returns"), "What it computes.", otherwise="`any`"),
     # ------------------------------------------------------------------------------------------- what people are told
-    Row(f"{_ALL} {_ENTITY} {_DECLARED} {_SENT} path_param", "description", Text(),
+    Row(f"{_ALL} {_ENTITY} {_TOLD} server", "description", Text(),
         "What it is, for docstrings.", default="", others=("doc", "help", "summary")),
-    Row(f"resource endpoint {_ENTITY} {_DECLARED} {_SENT} path_param", "deprecated", Reason(),
+    Row(f"resource endpoint {_ENTITY} {_TOLD} server", "deprecated", Reason(),
         "Whether it is no longer to be used, or why."),
     Row(_DECLARED, "read_only", Flag(), "It is left out of bodies.", default=False),
     Row(_DECLARED, "send", Word(("pk",)),

@@ -119,6 +119,26 @@ CLIENT_MEMBERS: Final = frozenset(
 )
 """The public names of a generated client (`Controller` and `AsyncController`), which no resource may take."""
 
+CLIENT_ARGUMENTS: Final = frozenset(
+    (
+        "base_url",
+        "client",
+        "http",
+        "managers",
+        "max_response_bytes",
+        "retries",
+        "server",
+        "share",
+        "store",
+        "streams",
+        "timeout",
+        "token",
+        "url_prefix",
+        "user_agent",
+    )
+)
+"""The arguments of every generated client, which no argument of a spec's own may take."""
+
 RESOURCE_MEMBERS: Final = frozenset(("controller",))
 """The public names of a bound resource other than `extend`, which no endpoint may take."""
 
@@ -159,6 +179,11 @@ def wire_name(name: str, style: WireNames) -> str:
             first, *rest = _parts(name)
             lowered = first.lower() if first.isupper() else first[:1].lower() + first[1:]
             return lowered + "".join(_capital(part) for part in rest)
+
+
+def header_name(name: str) -> str:
+    """The name of a header: `accept_language` → `Accept-Language`."""
+    return "-".join(_capital(part) for part in _parts(name))
 
 
 def pascal_case(name: str) -> str:

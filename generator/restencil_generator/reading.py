@@ -337,7 +337,7 @@ def _flag(reader: Reader, kind: kinds.Flag, spot: Spot) -> bool | None:
         hint = "write true"
     elif isinstance(spot.node, ScalarNode) and spot.node.text.lower() in ("no", "off", "n", "0"):
         hint = "write false"
-    reader.wrong(spot.label, "true or false", spot.node, hint)
+    reader.wrong(spot.label, f"true, false or {kind.others}" if kind.others else "true or false", spot.node, hint)
     return None
 
 
@@ -513,8 +513,10 @@ def _looks_like(kind: kinds.Kind, node: Node) -> bool:
             return isinstance(node, MappingNode)
         case kinds.Texts():
             return isinstance(node, SequenceNode)
-        case kinds.No():
+        case kinds.No() | kinds.Flag():
             return isinstance(_scalar(node), bool)
+        case kinds.Whole():
+            return isinstance(_scalar(node), int) and not isinstance(_scalar(node), bool)
         case kinds.Code():
             return str(_scalar(node)).startswith("python:")
         case _:

@@ -24,13 +24,23 @@ _INTRODUCTION: Final = (
 )
 
 _CHAPTERS: Final[Mapping[str, tuple[str, ...]]] = {
-    "The spec": ("spec", "auth", "options"),
+    "The spec": (
+        "spec",
+        "auth",
+        "client_header",
+        "client_param",
+        "server",
+        "server_variable",
+        "search_style",
+        "options",
+    ),
     "Entities": ("entity", "entity_field", "object_field"),
     "Resources and endpoints": (
         "resource",
         "endpoint",
         "path_param",
         "search_param",
+        "header_param",
         "body",
         "body_field",
         "form_field",
@@ -200,7 +210,8 @@ def _words(kind: kinds.Texts) -> str:
 
 
 def _fields(kind: kinds.Fields) -> str:
-    return f"a mapping from names to types, or to what describes {_link(kind.position)}"
+    back = "; `null` takes one back, or all" if kind.back else ""
+    return f"a mapping from names to types, or to what describes {_link(kind.position)}{back}"
 
 
 def _or(kinds_: Iterable[kinds.Kind]) -> str:

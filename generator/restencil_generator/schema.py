@@ -71,7 +71,8 @@ def _definitions() -> dict[str, Schema]:
             continue
         if name in POSITIONS:
             described = _place(name, name)
-            found[_fields_name(name)] = _table({"anyOf": [_ref(_type_name(name)), described]}, _ref("name"))
+            back = [_NULL] if name in _TAKEN_BACK else []
+            found[_fields_name(name)] = _table({"anyOf": [_ref(_type_name(name)), described, *back]}, _ref("name"))
         elif not _in_positions(name):
             found[name] = {"description": _plain(place.help), **_place(name)}
     for position in POSITIONS:
@@ -145,6 +146,10 @@ _RULES: Final[Mapping[type[Any], Callable[[Any], Schema]]] = {
 # ---------------------------------------------------------------------------------------------------------- small parts
 
 _NULL: Final[Schema] = {"type": "null"}
+_TAKEN_BACK: Final = {
+    row.kind.position for row in language.ROWS if isinstance(row.kind, kinds.Fields) and row.kind.back
+}
+"""Positions whose fields may be null, which takes an inherited one back."""
 
 
 def _ref(name: str) -> Schema:
@@ -326,6 +331,11 @@ def _errors(kind: kinds.Errors, position: str) -> Schema:
     return _table(shape, _pattern(language.ERROR_STATUS))
 
 
+def _fields(kind: kinds.Fields, position: str) -> Schema:
+    fields = _ref(_fields_name(kind.position))
+    return {"anyOf": [fields, _NULL]} if kind.back else fields
+
+
 def _response(kind: kinds.Response, position: str) -> Schema:
     no_schema = {"anyOf": [{"enum": list(SCALAR_WORDS)}, {"type": "string", "pattern": r"\?$"}]}
     return {"anyOf": [_NULL, {"allOf": [_ref(_type_name("schema")), {"not": no_schema}]}]}
@@ -355,7 +365,7 @@ KINDS: Final[Mapping[type[kinds.Kind], Callable[[Any, str], Schema]]] = {
     kinds.EntityName: lambda kind, position: _ref("type_name"),
     kinds.EntityOrChoices: lambda kind, position: {"anyOf": [_ref("type_name"), _choices(kind, position)]},
     kinds.Type: lambda kind, position: _ref(_type_name(kind.position or position)),
-    kinds.Fields: lambda kind, position: _ref(_fields_name(kind.position)),
+    kinds.Fields: _fields,
     kinds.Members: lambda kind, position: _table(_ref(_type_name(position)), _ref("name")),
     kinds.Choices: _choices,
     kinds.OneEntity: lambda kind, position: _ref("one_entity"),

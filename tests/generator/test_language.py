@@ -39,6 +39,12 @@ AROUND = {
     "page_size": "resources: {{articles: {{path: /a/:id, schema: Todo, pagination: {{style: page, size: {}}}}}}}",
     "error_choice": "errors: {{404: {}}}",
     "response": "resources: {{articles: {{path: /a/:id, schema: Todo, response: {}}}}}",
+    "search_style": "search_style: {}",
+    "server": "servers: {{main: {}}}",
+    "server_variable": "servers: {{main: {{url: https://a.example, variables: {{field: {}}}}}}}",
+    "client_header": "header_params: {{field: {}}}",
+    "client_param": "search_params: {{field: {}}}",
+    "header_param": "resources: {{articles: {{path: /a/:id, schema: Todo, header_params: {{field: {}}}}}}}",
     "example": "resources: {{articles: {{path: /a/:id, schema: Todo, examples: {{get: {}}}}}}}",
     "entity_field": "entities: {{Article: {{fields: {{id: integer, field: {}}}}}}}",
     "object_field": "objects: {{Thing: {{field: {}}}}}",
@@ -119,6 +125,8 @@ def test_every_place_can_be_reached() -> None:
             case kinds.Either(forms):
                 for form in forms:
                     follow(form)
+            case kinds.OrNull(inner):
+                follow(inner)
             case _:
                 pass
 
@@ -345,7 +353,7 @@ def example_spec(place: str) -> str:
     endpoint = f"{resource}    endpoints:\n      extra:\n        path: /extra\n        method: POST\n"
     if first == "entities":
         return f"{HEAD}{example}\n"
-    if first in rows("spec") and first not in rows("resource"):
+    if place.startswith("client_") or (first in rows("spec") and first not in rows("resource")):
         return inside("", 0)
     if first == "fields":
         return inside("  Other:\n", 4)

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from typing import Any, Protocol, cast
 
 from restencil_generator import declaration as d
+from restencil_generator.checking import styles
+from restencil_generator.checking.arguments import ClientArguments, WrittenHeaders
 from restencil_generator.checking.paging import ANY_TEXT, WrittenPagination, page_field, resolved_pagination
 from restencil_generator.checking.settings import Settings, first_given, joined_headers
 from restencil_generator.checking.types import Types
@@ -14,7 +16,7 @@ from restencil_generator.errors import laid_over
 from restencil_generator.facts import facts
 from restencil_generator.language import MEMBERS
 from restencil_generator.names import python_name
-from restencil_generator.problems import Related, circle_text, did_you_mean, quoted
+from restencil_generator.problems import Place, Related, circle_text, did_you_mean, quoted
 from restencil_generator.reading import Given
 from restencil_generator.template import list_path, parse_path, route
 from restencil_generator.tree import Node, ScalarNode
@@ -29,6 +31,7 @@ class Written:
     key: ScalarNode
     given: Given
     settings: Settings = Settings()
+    headers: WrittenHeaders = WrittenHeaders()
     path: d.Path | None = None
     params: tuple[d.Field, ...] = ()
     search_params: tuple[d.Field, ...] = ()
@@ -48,6 +51,7 @@ class Owner(Protocol):
     """The resource whose endpoints they are."""
 
     types: Types
+    client: ClientArguments
     what: str
     key: ScalarNode
     class_name: str
@@ -81,6 +85,7 @@ class Family:
     written: dict[str, Written]
     examples: dict[str, d.Example]
     existing: tuple[str, ...] = ()
+    clashes: set[Place] = dataclasses.field(default_factory=set[Place])
     paginations: dict[str, WrittenPagination | None] = dataclasses.field(
         default_factory=dict[str, "WrittenPagination | None"]
     )
@@ -99,7 +104,8 @@ class Family:
                 self._left_out(own)
         self._unknown_examples({*standard, *added})
         found = {name: standard[name] for name in d.STANDARD if name in standard}
-        return found | {name: added[name] for name in self.written if name in added}
+        found |= {name: added[name] for name in self.written if name in added}
+        return {name: _styled(endpoint) for name, endpoint in found.items()}
 
     # ------------------------------------------------------------------------------------------------ standard members
 
@@ -367,6 +373,9 @@ class Family:
             get_optimistic_response=given["get_optimistic_response"] or base.get_optimistic_response,
             needs=() if side_effect else self._needs(own, base, schema),
             errors=laid_over(base.errors, own.settings.errors),
+            header_params=own.headers.over(base.header_params),
+            without=self.resource.client.taken_back(own.headers, base.without),
+            search_style=styles.laid_over(base.search_style, own.settings.styles),
             description=given["description"],
             deprecated=given["deprecated"],
             example=self.examples.get(name) if meant else None,
@@ -519,8 +528,18 @@ class Family:
             self.types.report("empty-merge", message, response.key("empty"), "write 'empty: none'")
 
     def _check_parameters(self, endpoint: d.Endpoint, own: Written) -> None:
-        """No two parameters have one name in Python."""
+        """No two parameters have one name in Python, and none is of the URL and a header at once."""
         pythons: dict[str, d.Field] = {}
+        in_url = {field.python for field in (*endpoint.params, *endpoint.search_params)}
+        if isinstance(endpoint.schema, d.PageOf) and endpoint.pagination_field is not None:
+            in_url.add(endpoint.pagination_field.python)
+        for param in endpoint.header_params:
+            if param.field.python in in_url and param.field.place not in self.clashes:
+                self.clashes.add(param.field.place)
+                what = f"the header parameter {quoted(param.field.name)} of {own.what}"
+                message = f"{what} is also a parameter of its URL, and a call has one keyword for each"
+                hint = "rename one of them, and give the name on the wire as 'wire'"
+                self.types.report("parameter-clash", message, param.field.place, hint)
         for field in (*endpoint.params, *endpoint.search_params):
             first = pythons.setdefault(field.python, field)
             if first is not field and first.wire != field.wire:
@@ -534,6 +553,13 @@ class Family:
                 hint = did_you_mean(name, names) or f"its members: {', '.join(sorted(names))}"
                 message = f"'examples' of {self.resource.what} names {quoted(name)}, which is no member of it"
                 self.types.report("unknown-endpoint", message, example.place, hint)
+
+
+def _styled(endpoint: d.Endpoint) -> d.Endpoint:
+    """An endpoint whose search parameters have the styles that count for them."""
+    found = tuple(styles.styled(field, endpoint.search_style) for field in endpoint.search_params)
+    extenders = {name: _styled(one) for name, one in endpoint.extenders.items()}
+    return dataclasses.replace(endpoint, search_params=found, extenders=extenders)
 
 
 def keep_lists_apart(resources: Mapping[str, d.Resource], entities: Mapping[str, d.Entity]) -> dict[str, d.Resource]:

@@ -131,6 +131,7 @@ class Entities:
             description=given["description"],
             deprecated=given["deprecated"],
             resource=source.resource,
+            persist=given["persist"],
             place=source.key.place,
         )
 

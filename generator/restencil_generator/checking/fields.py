@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
+from typing import Final
 
 from restencil_generator import declaration as d
 from restencil_generator.checking.forms import Context
+from restencil_generator.checking.styles import check_style
 from restencil_generator.checking.types import Types
 from restencil_generator.facts import absent_of
 from restencil_generator.language import FORMS, POSITIONS, relatives, rows
-from restencil_generator.names import Use, pascal_case, python_name, wire_name
+from restencil_generator.names import Use, header_name, pascal_case, python_name, wire_name
 from restencil_generator.problems import quoted
 from restencil_generator.reading import Given, WithPlaces
 from restencil_generator.tree import Entry, MappingNode, Node
@@ -25,16 +28,27 @@ def read_fields(
     """
     mapping = types.mapping(node, label or owner) if node is not None else None
     found: list[d.Field] = []
-    is_parameter = position in ("path_param", "search_param")
+    noun, use = _NOUNS.get(position, ("field", "field"))
     for name, entry in mapping or ():
-        what = f"{'parameter' if is_parameter else 'field'} {quoted(name)} of {owner}"
+        what = f"{noun} {quoted(name)} of {owner}"
         usable = types.name(entry.key, what)
         context = Context(what, position, type_name + pascal_case(name) if usable else type_name, entity)
-        field = _field(types, name, entry, context, "parameter" if is_parameter else "field")
+        field = _field(types, name, entry, context, use)
         if usable and field is not None:
             found.append(field)
     types.distinct(found, owner)
     return tuple(found)
+
+
+_NOUNS: Final[Mapping[str, tuple[str, Use]]] = {
+    "path_param": ("parameter", "parameter"),
+    "search_param": ("parameter", "parameter"),
+    "client_param": ("parameter", "parameter"),
+    "header_param": ("header parameter", "parameter"),
+    "client_header": ("header parameter", "parameter"),
+    "server_variable": ("variable", "parameter"),
+}
+"""What the fields of a position are called, and what their names are for."""
 
 
 def is_described(node: Node) -> bool:
@@ -49,7 +63,7 @@ def is_described(node: Node) -> bool:
 
 def _field(types: Types, name: str, entry: Entry, context: Context, use: Use) -> d.Field | None:
     node = entry.value
-    wire = name if context.position == "path_param" else wire_name(name, types.wire)
+    wire = _wire(name, types.wire, context.position)
     python = python_name(name, use)
     if is_described(node):
         assert isinstance(node, MappingNode)
@@ -61,12 +75,21 @@ def _field(types: Types, name: str, entry: Entry, context: Context, use: Use) ->
     return d.Field(name, python, wire, type, _default(types, type, None, context), place=entry.key.place)
 
 
+def _wire(name: str, style: d.WireNames, position: str) -> str:
+    """The name of a field on the wire, where it gives none itself."""
+    if position in ("path_param", "server_variable"):
+        return name
+    return header_name(name) if position in ("header_param", "client_header") else wire_name(name, style)
+
+
 def _described(types: Types, node: MappingNode, base: d.Field, context: Context) -> d.Field | None:
     given = types.section(context.position, node, context.what, node)
     type = _type(types, given, context)
     if type is None:
         return None
     told = {key: given[key] for key in _TOLD if key in rows(context.position)}
+    if told.get("style") is not None:
+        check_style(types, type, told["style"], given.node("style") or node, context.what)
     if given.get("send") is not None:
         types.later.append(lambda: _check_send(types, type, given, context.what))
     default: WithPlaces | None = given.get("default") if "const" not in given else None
@@ -81,7 +104,7 @@ def _described(types: Types, node: MappingNode, base: d.Field, context: Context)
     )
 
 
-_TOLD = ("description", "deprecated", "read_only", "decode", "encode")
+_TOLD = ("description", "deprecated", "read_only", "decode", "encode", "style", "env", "slashes", "persist")
 """Keys of a field whose value is that of the field's part of the same name."""
 
 

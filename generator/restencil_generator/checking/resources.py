@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from typing import cast
 
 from restencil_generator import declaration as d
+from restencil_generator.checking import styles
+from restencil_generator.checking.arguments import ClientArguments, read_header_params
 from restencil_generator.checking.bodies import read_body
 from restencil_generator.checking.endpoints import Family, Written, check_requests, keep_lists_apart
 from restencil_generator.checking.fields import read_fields
@@ -25,11 +27,12 @@ from restencil_generator.tree import MappingNode, Node, ScalarNode, described, i
 
 
 class Resources:
-    """Reads all resources of a spec. `top` is what the spec settles for all of them."""
+    """Reads all resources of a spec. `top` is what the spec settles for all, `client` the arguments of its clients."""
 
-    def __init__(self, types: Types, top: Settings) -> None:
+    def __init__(self, types: Types, top: Settings, client: ClientArguments) -> None:
         self.types = types
         self.top = top
+        self.client = client
 
     def read(self, tables: Mapping[str, tuple[ScalarNode, MappingNode]]) -> dict[str, d.Resource]:
         """The resources, by name. What is wrong is noted; a resource without a usable path or schema is left out."""
@@ -39,7 +42,7 @@ class Resources:
                 # Not every file system tells names apart by case.
                 module = python_name(name, "resource").lower()
                 self.types.claim(module, "module", f"the module of resource {quoted(name)}", key.place)
-            resource = _Resource(self.types, self.top, name, key, mapping).resource()
+            resource = _Resource(self.types, self.top, self.client, name, key, mapping).resource()
             if resource is not None:
                 found[name] = resource
         found = keep_lists_apart(found, self.types.entities)
@@ -60,9 +63,12 @@ class Resources:
 class _Resource:
     """One resource on its way to the declaration."""
 
-    def __init__(self, types: Types, top: Settings, name: str, key: ScalarNode, node: MappingNode) -> None:
+    def __init__(
+        self, types: Types, top: Settings, client: ClientArguments, name: str, key: ScalarNode, node: MappingNode
+    ) -> None:
         self.types = types
         self.top = top
+        self.client = client
         self.name = name
         self.key = key
         self.what = f"resource {quoted(name)}"
@@ -85,6 +91,7 @@ class _Resource:
         self._collection()
         params, search_params = self._params(given, what, self.class_name)
         self.search_params = search_params
+        headers = read_header_params(types, given.node("header_params"), what)
         body = d.Body("json", schema) if schema is not None else None
         if (body_node := given.node("body")) is not None:
             body = read_body(types, body_node, what, f"{self.class_name}Body")
@@ -120,6 +127,9 @@ class _Resource:
             optimistic=False,
             base=self.settings.base or self.top.base,
             errors=laid_over(laid_over({}, self.top.errors), self.settings.errors),
+            header_params=headers.over(()),
+            without=self.client.taken_back(headers),
+            search_style=styles.laid_over(styles.laid_over(d.NO_STYLES, self.top.styles), self.settings.styles),
             place=self.key.place,
         )
         family = Family(
@@ -140,12 +150,14 @@ class _Resource:
             members=family.existing,
             endpoints=endpoints,
             body=body,
-            search_params=search_params,
+            search_params=tuple(styles.styled(one, root.search_style) for one in search_params),
             params=params,
             pagination_field=field,
             pagination=endpoints["get_list"].pagination if "get_list" in endpoints else None,
             base=root.base,
             errors=root.errors,
+            header_params=headers.params,
+            without=root.without,
             description=given["description"],
             deprecated=given["deprecated"],
             place=self.key.place,
@@ -324,6 +336,7 @@ class _Resource:
         title = self.class_name + pascal_case(name)
         own = Written(name, what, key, given, settings(given, self.types, what), pagination=written_pagination(given))
         own.params, own.search_params = self._params(given, what, title)
+        own.headers = read_header_params(types, given.node("header_params"), what)
         if (path := given.node("path")) is not None:
             own.path = self._path(path, f"'path' of {what}")
         if (body := given.node("body")) is not None:

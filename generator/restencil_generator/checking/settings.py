@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from restencil_generator import declaration as d
 from restencil_generator.checking.errors import read_errors
+from restencil_generator.checking.styles import read_styles
 from restencil_generator.language import AUTH_KINDS
 from restencil_generator.problems import Place, quoted
 from restencil_generator.reading import Given
@@ -29,6 +30,7 @@ class Settings:
     options: Mapping[str, Any] | None = None
     base: d.Reference | None = None
     errors: Mapping[str, d.Shape | None] | None = None
+    styles: Mapping[int, d.Style | None] = dataclasses.field(default_factory=dict[int, "d.Style | None"])
 
 
 def settings(given: Given, types: Types, what: str) -> Settings:
@@ -50,6 +52,7 @@ def settings(given: Given, types: Types, what: str) -> Settings:
         written,
         given.get("endpoint"),
         read_errors(types, given.node("errors"), what),
+        read_styles(given),
     )
 
 

@@ -10,10 +10,13 @@ import dataclasses
 
 from restencil_generator import declaration as d
 from restencil_generator.checking import errors, package, settings
+from restencil_generator.checking.arguments import read_client_arguments
 from restencil_generator.checking.collect import collect, table
 from restencil_generator.checking.entities import Entities, object_circles
 from restencil_generator.checking.fields import read_fields
 from restencil_generator.checking.resources import Resources
+from restencil_generator.checking.styles import laid_over as styles_over
+from restencil_generator.checking.styles import styled
 from restencil_generator.checking.types import Types
 from restencil_generator.digest import digest
 from restencil_generator.errors import laid_over
@@ -51,7 +54,11 @@ def check(root: MappingNode, file: str, problems: list[Problem]) -> d.Spec | Non
         types.objects[name] = d.Object(name, fields, place=entry.key.place)
     Entities(types).read()
     object_circles(types)
-    resources = Resources(types, top).read(nodes)
+    client_arguments = read_client_arguments(types, given)
+    servers = client_arguments.servers
+    if servers:
+        top = dataclasses.replace(top, url_prefix=servers[0].url, url_place=servers[0].place)
+    resources = Resources(types, top, client_arguments).read(nodes)
     for task in types.later:
         task()
     package.name_bodies(types, resources)
@@ -85,6 +92,11 @@ def check(root: MappingNode, file: str, problems: list[Problem]) -> d.Spec | Non
         resources=resources,
         namespace=namespace,
         has_errors=raises_own,
+        servers=servers,
+        header_params=client_arguments.header_params,
+        search_params=tuple(
+            styled(one, styles_over(d.NO_STYLES, top.styles)) for one in client_arguments.search_params
+        ),
         place=root.place,
         url_place=top.url_place,
     )

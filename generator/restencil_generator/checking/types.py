@@ -8,6 +8,7 @@ from typing import Final, cast
 
 from restencil_generator import declaration as d
 from restencil_generator.checking.forms import Context, Nested, object_type, read_form
+from restencil_generator.facts import facts
 from restencil_generator.language import ABBREVIATED, FORMS, OF_OTHERS, POSITIONS, SCALAR_WORDS, form_place, rows
 from restencil_generator.names import is_identifier
 from restencil_generator.problems import quoted
@@ -106,6 +107,9 @@ class Types(Nested):
             )
             return None
         item = self.type(node.items[0], context)
+        if item is not None and POSITIONS[context.position].flat and facts(item).shape not in ("scalar", "several"):
+            self.not_here(node.items[0], "a list of lists", context)
+            return None
         return d.ListOf(item) if item is not None else None
 
     def _form(self, node: MappingNode, context: Context) -> d.Type | None:
