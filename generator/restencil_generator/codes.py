@@ -33,7 +33,7 @@ ERRORS: Final = {
     "bad-reference": "Hand-written code is named as python:package.module:name.",
     "bad-header": "A header is one that HTTP allows.",
     "bad-method": "A method is one that HTTP allows.",
-    "bad-url": "A URL prefix holds no spaces and no control characters.",
+    "bad-url": "A URL holds no spaces and no control characters, and secrets are sent to https or this machine.",
     "empty-merge": "What was sent stands in for the answer of a mutation with an entity alone.",
     "error-status": "What is said of errors is said of a status from 400 to 599, 4XX, 5XX or default.",
     "secret-header": "No header carries a secret.",
@@ -41,6 +41,8 @@ ERRORS: Final = {
     "style-misfit": "A style fits the type of its parameter.",
     "server-variable": "The variables of a server are those in its URL.",
     "auth-kind": "Authentication is of one kind.",
+    "auth-scheme": "A named scheme is declared, and counts.",
+    "auth-secret": "No secret stands in a spec.",
     # Names
     "bad-name": "A name is one that Python code can use.",
     "reserved-name": "The words of the spec language name no entity, object or enum.",

@@ -597,7 +597,8 @@ class Endpoint:
     call. `schema` None: no schema. `returns`: the type of the value where the spec gives one, else None.
     `base` is the endpoint class to build on, None for the runtime's own. `headers` are all static headers, those of the
     spec and the resource included. `optimistic` says that the standard optimistic payload applies to it. `errors` are
-    the bodies of errors by status (`404`, `4XX`, `default`), of which the narrowest counts.
+    the bodies of errors by status (`404`, `4XX`, `default`), of which the narrowest counts. `auth` is None where that
+    of the spec counts.
     """
 
     name: str
@@ -631,6 +632,7 @@ class Endpoint:
     header_params: tuple[HeaderParam, ...] = ()
     without: tuple[str, ...] = ()
     search_style: Styles = NO_STYLES
+    auth: Use | None = None
     description: str = ""
     deprecated: str | None = None
     example: Example | None = None
@@ -672,6 +674,7 @@ class Resource:
     errors: Mapping[str, Shape] = dataclasses.field(default_factory=dict[str, Shape])
     header_params: tuple[HeaderParam, ...] = ()
     without: tuple[str, ...] = ()
+    auth: Use | None = None
     description: str = ""
     deprecated: str | None = None
     place: Place = _place()
@@ -700,19 +703,65 @@ Absent: TypeAlias = Literal["raise", "zero"]
 """What fields without a default give where no answer had them, apart from what is usual."""
 
 
-AuthKind: TypeAlias = Literal["header", "bearer", "basic", "cookie", "query"]
+AuthKind: TypeAlias = Literal["header", "bearer", "basic", "cookie", "query", "oauth2"]
+Grant: TypeAlias = Literal["client_credentials", "refresh_token"]
+ClientAuth: TypeAlias = Literal["basic", "body"]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class OAuth2:
+    """How tokens are asked for: at `token_url`, with these `scopes` and further `params`.
+
+    `client_auth` is how the client shows itself there: by basic authentication, or in the body. `env` pairs credentials
+    (`client_id`, `client_secret`, …) with the environment variables that hold them, sorted by name.
+    """
+
+    token_url: str
+    grant: Grant = "client_credentials"
+    scopes: tuple[str, ...] = ()
+    client_auth: ClientAuth = "basic"
+    params: Mapping[str, str] = dataclasses.field(default_factory=dict[str, str])
+    env: Mapping[str, str] = dataclasses.field(default_factory=dict[str, str])
+    url_place: Place = _place()
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Scheme:
+    """One way to show who asks; `name` is the client's keyword for its credential.
+
+    `parameter` is the name of the header, cookie or search parameter, empty for `bearer`, `basic` and `oauth2`;
+    `prefix` stands before the secret in a header or cookie. `env` is the environment variable that the client reads
+    where no credential is given, None for none. `oauth2` is set for that kind alone.
+    """
+
+    name: str
+    kind: AuthKind
+    parameter: str = ""
+    prefix: str = ""
+    env: str | None = None
+    oauth2: OAuth2 | None = None
+    deprecated: str | None = None
+    place: Place = _place()
+
+
+Use: TypeAlias = tuple[tuple[str, ...], ...]
+"""Alternatives of names of schemes: the first counts whose schemes all have a credential; an empty one is none."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Auth:
-    """How the secret is sent: `name` is that of the header, cookie or parameter, empty for `bearer` and `basic`.
+    """How the client shows who asks: its schemes, sorted by name, and the alternatives for requests.
 
-    `env` is the environment variable that the client reads where no token is given, None for none.
+    `short` says that the spec names no schemes: there is one, called `token`.
     """
 
-    kind: AuthKind
-    name: str = ""
-    env: str | None = None
+    schemes: tuple[Scheme, ...]
+    use: Use
+    short: bool = False
+
+    def scheme(self, name: str) -> Scheme:
+        """The scheme of a name that is declared."""
+        return next(scheme for scheme in self.schemes if scheme.name == name)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -67,6 +67,8 @@ def _plain(value: Any) -> Any:
         return sorted(value)
     if value is d.MISSING:
         return {"": "missing"}
+    if kind is d.Auth and value.short:
+        return _short_auth(value)
     plain = _object(value, kind)
     if kind is d.Resource:
         plain["endpoints"] = _endpoints(value)
@@ -85,6 +87,13 @@ def _object(value: Any, kind: type[Any]) -> dict[str, Any]:
         if not _equal(member, default) and member not in _EMPTY:
             plain[name] = _plain(member)
     return plain
+
+
+def _short_auth(auth: d.Auth) -> dict[str, Any]:
+    """The one scheme of a spec that names none, as it always was."""
+    (scheme,) = auth.schemes
+    said = {"name": scheme.parameter, "prefix": scheme.prefix, "env": scheme.env}
+    return {"": "Auth", "kind": scheme.kind} | {name: value for name, value in said.items() if value}
 
 
 def _equal(member: Any, default: Any) -> bool:

@@ -149,6 +149,20 @@ class Headers(Kind):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class Pairs(Kind):
+    """A mapping from names to texts; with a `pattern` those of the texts look like it.
+
+    `names` are those that may be given, any where there are none. A name of `secrets` is refused as what never stands
+    in a spec, and one of `taken` because the request has it anyway.
+    """
+
+    names: tuple[str, ...] = ()
+    pattern: Pattern | None = None
+    secrets: tuple[str, ...] = ()
+    taken: tuple[str, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class Json(Kind):
     """Any JSON, with the place of each of its parts; a mapping alone where `mapping` says so."""
 
@@ -276,6 +290,16 @@ class Errors(Structure):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class Use(Structure):
+    """Alternatives of schemes: a list of names, and of lists of names that go together; `none` may be last.
+
+    Below the spec, where it is not `whole`, one name or `none` alone is enough, and null takes back.
+    """
+
+    whole: bool = False
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class Response(Structure):
     """The schema of an endpoint: an object, a list or an entity in any form, or null for none."""
 
@@ -339,4 +363,13 @@ class OnlyWithMapping:
     extra: str
 
 
-Rule: TypeAlias = ExactlyOne | OneOrMore | OnlyWith | Excludes | OnlyWithMapping
+@dataclasses.dataclass(frozen=True, slots=True)
+class MappingWith:
+    """The value of a key is a mapping where another key is given, and a text elsewhere; `hints` are for either."""
+
+    key: str
+    other: str
+    hints: tuple[str, str]
+
+
+Rule: TypeAlias = ExactlyOne | OneOrMore | OnlyWith | Excludes | OnlyWithMapping | MappingWith

@@ -50,6 +50,7 @@ from restencil_generator.kinds import (
     Json,
     Kind,
     Literal,
+    MappingWith,
     Members,
     Name,
     Nest,
@@ -59,6 +60,7 @@ from restencil_generator.kinds import (
     OnlyWith,
     OnlyWithMapping,
     OrNull,
+    Pairs,
     PathText,
     Pattern,
     Reason,
@@ -70,6 +72,7 @@ from restencil_generator.kinds import (
     Text,
     Texts,
     Type,
+    Use,
     Version,
     Whole,
     Word,
@@ -107,6 +110,25 @@ AGENT: Final = Pattern(
     "write ASCII on one line, such as 'shop-client/2'",
 )
 VARIABLE: Final = Pattern("[A-Za-z_][A-Za-z0-9_]*", "bad-name", "{value} is no name of an environment variable")
+PREFIX: Final = Pattern(
+    r"(?=.*[\x21-\x7e])[\x20-\x7e]+",
+    "bad-header",
+    "{label} is {value}, which no header can hold",
+    "write 'Bot ' or the like",
+)
+SCOPE: Final = Pattern(
+    r"[\x21\x23-\x5b\x5d-\x7e]+",
+    "wrong-type",
+    "an item of {label} is {value}, which is no name of a scope",
+    "write each scope as an item of its own: [read, write]",
+)
+TOKEN_URL: Final = Pattern(
+    r"https://[^\x00-\x20\x7f@/?#]+(?:[/?][^\x00-\x20\x7f#]*)?"
+    r"|http://(?:localhost|127(?:\.[0-9]{1,3}){3}|\[::1\])(?::[0-9]+)?(?:[/?][^\x00-\x20\x7f#]*)?",
+    "bad-url",
+    "{label} is {value}: secrets are sent there, so it begins with https://, or is on this machine",
+    "write https://… without user, password and fragment",
+)
 METHOD: Final = Pattern(
     HTTP_WORD, "bad-method", "{value} of {owner} is no HTTP method", "write GET, POST, PUT, PATCH, DELETE, …"
 )
@@ -294,9 +316,31 @@ class Place:
     rules: tuple[Rule, ...] = ()
     family: str = ""
     instead: Mapping[str, str] = dataclasses.field(default_factory=dict[str, str])
+    secrets: tuple[str, ...] = ()
+    """Keys that would hold a secret, which is never written in a spec."""
 
 
-AUTH_KINDS: Final[tuple[d.AuthKind, ...]] = get_args(d.AuthKind)
+SCHEME_KINDS: Final[tuple[d.AuthKind, ...]] = get_args(d.AuthKind)
+"""The kinds of schemes."""
+
+AUTH_KINDS: Final[tuple[d.AuthKind, ...]] = tuple(kind for kind in SCHEME_KINDS if kind != "oauth2")
+"""The kinds that `auth` without schemes may be of."""
+
+NO_AUTH: Final = "none"
+"""The alternative to send no credential."""
+
+CREDENTIALS: Final = ("client_id", "client_secret", "refresh_token", "access_token")
+"""What a client of a token server has."""
+
+_SECRETS: Final = (*CREDENTIALS, "token", "secret", "password", "username", "user", "api_key", "value")
+
+
+def _without_prefix(*kinds: str) -> tuple[Excludes, ...]:
+    """Rules for kinds of schemes that send the secret as it is."""
+    message = "'prefix' of {owner} has a meaning for 'header' and 'cookie' alone"
+    return tuple(Excludes(kind, ("prefix",), "key-not-here", message) for kind in kinds)
+
+
 CONST_EXCLUDES: Final = ("type", "default", "optional", "decode", "encode")
 
 _FIELD_RULES: Final = (
@@ -344,12 +388,62 @@ PLACES: Final[Mapping[str, Place]] = {
         """,
         rules=(
             ExactlyOne(
-                AUTH_KINDS,
+                (*AUTH_KINDS, "schemes"),
                 "auth-kind",
                 "'auth' needs one of 'header', 'bearer', 'basic', 'cookie' and 'query'",
                 "keep one",
             ),
+            Excludes("schemes", ("env", "prefix"), "key-not-here", "{key} of {owner} is said of each of its schemes"),
+            *(
+                Excludes(kind, ("use",), "key-not-here", "'use' of {owner} has a meaning for 'schemes' alone")
+                for kind in AUTH_KINDS
+            ),
+            *_without_prefix("bearer", "basic", "query"),
         ),
+        secrets=_SECRETS,
+    ),
+    "scheme": Place(
+        "A scheme",
+        "One of several ways to show who asks. The client has a keyword of its name for the credential.",
+        """
+        auth:
+          schemes:
+            token: {bearer: true, env: SHOP_TOKEN}
+            key: {header: X-Api-Key, env: SHOP_KEY}
+            app: {header: X-App, prefix: "Bot ", env: SHOP_APP}
+            machine:
+              oauth2: {token_url: "https://auth.shop.example/token", scopes: [read]}
+              env: {client_id: SHOP_ID, client_secret: SHOP_SECRET}
+          use: [machine, token, [key, app]]
+        """,
+        rules=(
+            ExactlyOne(
+                SCHEME_KINDS,
+                "auth-kind",
+                "{owner} needs one of 'header', 'bearer', 'basic', 'cookie', 'query' and 'oauth2'",
+                "keep one",
+            ),
+            *_without_prefix("bearer", "basic", "query", "oauth2"),
+            MappingWith(
+                "env",
+                "oauth2",
+                ("write {client_id: VARIABLE, client_secret: VARIABLE}", "write the name of one variable"),
+            ),
+        ),
+        secrets=_SECRETS,
+    ),
+    "oauth2": Place(
+        "`oauth2`",
+        "Tokens that the client asks for at `token_url`, and renews before they end and after a 401, with one request "
+        "for all that wait. It takes a `restencil.OAuth2`, or reads the environment.",
+        """
+        auth:
+          schemes:
+            machine:
+              oauth2: {token_url: "https://auth.shop.example/token", scopes: [read], params: {audience: shop}}
+              env: {client_id: SHOP_ID, client_secret: SHOP_SECRET}
+        """,
+        secrets=_SECRETS,
     ),
     "options": Place(
         "`options`",
@@ -761,13 +855,39 @@ ROWS: Final = (
         "Headers that change nothing in answers, beside the usual ones: with them a view shares the client's store.",
         label="'{key}'"),
     # ------------------------------------------------------------------------------------------------------------ auth
-    Row("auth", "header", Text(empty=False, pattern=HEADER), "The secret is sent under this header."),
-    Row("auth", "bearer", Yes("the secret itself never stands in a spec"), "The secret is sent as a bearer token."),
-    Row("auth", "basic", Yes("the secret itself never stands in a spec"), "The secret is sent as `user:password`."),
-    Row("auth", "cookie", Text(empty=False, pattern=COOKIE), "The secret is sent in this cookie."),
-    Row("auth", "query", Text(empty=False), "The secret is sent as this search parameter."),
+    Row("auth scheme", "header", Text(empty=False, pattern=HEADER), "The secret is sent under this header."),
+    Row("auth scheme", "bearer", Yes("the secret itself never stands in a spec"),
+        "The secret is sent as a bearer token."),
+    Row("auth scheme", "basic", Yes("the secret itself never stands in a spec"),
+        "The secret is sent as `user:password`."),
+    Row("auth scheme", "cookie", Text(empty=False, pattern=COOKIE), "The secret is sent in this cookie."),
+    Row("auth scheme", "query", Text(empty=False), "The secret is sent as this search parameter."),
+    Row("scheme", "oauth2", Section("oauth2", "write {token_url: https://…}"),
+        "The client asks for tokens, which are sent as bearer tokens."),
+    Row("auth scheme", "prefix", Text(empty=False, pattern=PREFIX),
+        "What stands before the secret in its header or cookie."),
     Row("auth", "env", Text(empty=False, pattern=VARIABLE),
         "The environment variable that holds the secret, where the client is given none."),
+    Row("scheme", "env",
+        Either((Pairs(CREDENTIALS, VARIABLE), Text(empty=False, pattern=VARIABLE))),
+        "The environment variable that holds the credential, where the client is given none; for `oauth2` a mapping "
+        "from the names of its credentials to variables."),
+    Row("scheme", "deprecated", Reason(), "Whether it is no longer to be used, or why."),
+    Row("auth", "schemes", Table("scheme_name", Section("scheme", "write {header: NAME} or the like")),
+        "Several ways to show who asks, by the name that the client's keyword has."),
+    Row("auth", "use", Use(whole=True),
+        "What requests show: alternatives in order, of which the first counts whose credentials are there; an inner "
+        "list has those that go together, and `none`, as the last one, sends nothing.",
+        otherwise="each scheme alone, in their order"),
+    Row("oauth2", "token_url", Text(empty=False, pattern=TOKEN_URL),
+        "Where tokens are asked for, and the only place that credentials go to.", required=True),
+    Row("oauth2", "grant", Word(get_args(d.Grant)), "What is shown for a token.", default="client_credentials"),
+    Row("oauth2", "scopes", Texts(noun="scope", pattern=SCOPE), "What a token is asked for."),
+    Row("oauth2", "client_auth", Word(get_args(d.ClientAuth)),
+        "How the client shows itself: by basic authentication, or in the body.", default="basic"),
+    Row("oauth2", "params",
+        Pairs(secrets=(*CREDENTIALS, "password", "client_assertion"), taken=("grant_type", "scope")),
+        "What is sent along, such as an `audience`."),
     # ------------------------------------------------------------------- what the spec, a resource and an endpoint have
     Row("endpoint", "extends", Text(empty=False), "The member that it starts from.", otherwise="the resource"),
     Row("resource", "path", PathText(parameter=True), "The path of one entity, with at least one parameter.",
@@ -824,6 +944,9 @@ ROWS: Final = (
         "The fields that a record which came with another answer must have to answer a call; `[]` for none.",
         otherwise="for `get`, every field of its entity that has neither `?` nor `default`"),
     Row(_ALL, "response", Section("response", "write {empty: none}"), "What answers without content are."),
+    Row("resource endpoint", "auth", Use(),
+        "What requests show of who asks: `none`, a scheme, or a list such as that of `use`.",
+        otherwise="what `use` says"),
     Row(_ALL, "errors", Errors(), "What bodies of errors are: `data` of the error that a call raises.",
         others=("exceptions",)),
     Row("error_choice", "one_of", Texts(least=2, noun="object"),

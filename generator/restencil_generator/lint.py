@@ -95,6 +95,7 @@ def _names(spec: d.Spec) -> Iterator[Problem]:
             spec.place,
             "choose another name",
         )
+    yield from _token_urls(spec)
     levels: list[tuple[d.Spec | d.Resource, str]] = [(spec, "the spec")]
     levels += [(resource, f"resource {quoted(resource.name)}") for resource in spec.resources.values()]
     known: set[str] = set()
@@ -118,6 +119,13 @@ def _names(spec: d.Spec) -> Iterator[Problem]:
                     level.place,
                     "use 'auth:'",
                 )
+
+
+def _token_urls(spec: d.Spec) -> Iterator[Problem]:
+    for scheme in () if spec.auth is None else spec.auth.schemes:
+        if scheme.oauth2 is not None and scheme.oauth2.token_url.startswith("http://"):
+            message = f"the secrets of scheme {quoted(scheme.name)} travel in the clear: {scheme.oauth2.token_url}"
+            yield _advice("plain-http", message, scheme.oauth2.url_place, "use https, unless all clients run there")
 
 
 # ------------------------------------------------------------------------------------------------------------ entities
@@ -502,6 +510,18 @@ def _unused(spec: d.Spec) -> Iterator[Problem]:
         for name, declared in table.items():
             if name not in used:
                 yield _advice("unused", f"nothing uses the {kind} {quoted(name)}", declared.place, "remove it")
+    yield from _unused_schemes(spec)
+
+
+def _unused_schemes(spec: d.Spec) -> Iterator[Problem]:
+    if spec.auth is None:
+        return
+    uses = [spec.auth.use, *(endpoint.auth or () for endpoint in _endpoints(spec))]
+    used = {name for use in uses for names in use for name in names}
+    for scheme in spec.auth.schemes:
+        if scheme.name not in used and not spec.auth.short:
+            message = f"no request uses the scheme {quoted(scheme.name)}"
+            yield _advice("unused", message, scheme.place, "name it in 'use', or remove it")
 
 
 # ---------------------------------------------------------------------------------------------------------------- types

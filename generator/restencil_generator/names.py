@@ -127,6 +127,7 @@ CLIENT_ARGUMENTS: Final = frozenset(
         "managers",
         "max_response_bytes",
         "retries",
+        "self",
         "server",
         "share",
         "store",

@@ -61,7 +61,7 @@ class Errors:
 Named: TypeAlias = "Runtime | HandWritten | Member | Sibling | d.Reference"
 """What is written as a name; a reference is to a function, which is looked up at its first call."""
 
-Value: TypeAlias = "None | bool | int | str | tuple[str, ...] | Mapping[str, Value] | d.Type | Named | Names | Errors"
+Value: TypeAlias = "None | bool | int | str | tuple[Value, ...] | Mapping[str, Value] | d.Type | Named | Names | Errors"
 """What an option is set to; a type stands for its schema."""
 
 Options: TypeAlias = "dict[str, Value]"
@@ -147,6 +147,7 @@ def _given_alike(owner: d.Resource | d.Endpoint) -> Options:
         found[field.name] = _POLICIES.get(value, value) if isinstance(value, str) else value
     found["strict"] = True
     found["errors"] = Errors(tuple(owner.errors.items())) if owner.errors else None
+    found["auth"] = owner.auth
     return found
 
 
@@ -297,7 +298,7 @@ def _code(value: Value, scope: Scope) -> Expression:
     if isinstance(value, str):
         return string(value)
     if isinstance(value, tuple):
-        return pair(list(map(string, value)))
+        return pair([_code(part, scope) for part in value])
     if isinstance(value, Mapping):
         return Table(tuple((string(name), _code(part, scope)) for name, part in value.items()))
     if isinstance(value, Errors):

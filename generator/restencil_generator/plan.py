@@ -30,6 +30,7 @@ from restencil_generator.code import (
     pair,
     string,
 )
+from restencil_generator.credentials import auth_of
 from restencil_generator.defaults import default
 from restencil_generator.docstrings import note_of, partial_body, share_of, type_docs, with_deprecation
 from restencil_generator.errors import BASE, CLASSES, shapes
@@ -376,9 +377,7 @@ class _Plan:
         if spec.url_prefix:
             found.append(("url_prefix", string(spec.url_prefix)))
         if spec.auth is not None:
-            named = () if spec.auth.kind in ("bearer", "basic") else (string(spec.auth.name),)
-            env = () if spec.auth.env is None else (("env", string(spec.auth.env)),)
-            found.append(("auth", Call(f"{scope.restencil('Auth')}.{spec.auth.kind}", named, env)))
+            found.append(("auth", auth_of(spec.auth, scope)))
         if spec.version:
             found.append(("version", string(spec.version)))
         if spec.user_agent is not None:

@@ -167,12 +167,20 @@ class Reader:
 
     def unknown_key(self, place: str, key: ScalarNode, what: str) -> None:
         """Notes a key that a place does not have: a slip, or the key of another place of its family."""
+        if key.text in language.PLACES[place].secrets:
+            self.secret(key)
+            return
         if key.text in language.relatives(place):
             message = f"'{key.text}' has no meaning for {language.POSITIONS[place].shown}: {what}"
             self.report("key-not-here", message, key, language.PLACES[place].instead.get(key.text, "remove it"))
             return
         message = f"unknown key {quoted(key.text)} in {what}"
         self.report("unknown-key", message, key, self.key_hint(place, key.text) or known_here(place))
+
+    def secret(self, key: ScalarNode) -> None:
+        """Notes a key under which a secret stands."""
+        message = f"{quoted(key.text)} stands in the spec"
+        self.report("auth-secret", message, key, "name an environment variable under 'env', or give it to the client")
 
     def key_hint(self, place: str, word: str) -> str:
         """The key that an unknown one is most likely meant to be, as a hint; empty where none is near."""
@@ -483,6 +491,27 @@ def _headers(reader: Reader, kind: kinds.Headers, spot: Spot) -> dict[str, str]:
     return found
 
 
+def _pairs(reader: Reader, kind: kinds.Pairs, spot: Spot) -> dict[str, str]:
+    """Texts by name, sorted."""
+    found: dict[str, str] = {}
+    for name, entry in reader.mapping(spot.node, spot.label, "write {name: text}") or ():
+        label = f"{quoted(name)} of {spot.label}"
+        text = reader.text(entry.value, label, empty=kind.pattern is None)
+        if kind.names and name not in kind.names:
+            hint = did_you_mean(name, kind.names) or f"known here: {', '.join(kind.names)}"
+            reader.report("unknown-key", f"unknown key {quoted(name)} in {spot.label}", entry.key, hint)
+        elif name in kind.secrets:
+            reader.secret(entry.key)
+        elif name in kind.taken:
+            message = f"{spot.label} gives {quoted(name)}, which the request has anyway"
+            reader.report("parameter-clash", message, entry.key, "remove it")
+        elif text is not None and kind.pattern is not None:
+            text = _matching(reader, kind.pattern, text, Spot(entry.value, label, spot.label, entry.key))
+        if text is not None:
+            found[name] = text
+    return dict(sorted(found.items()))
+
+
 def _json(reader: Reader, kind: kinds.Json, spot: Spot) -> WithPlaces:
     places: dict[tuple[str | int, ...], Place] = {}
     before = len(reader.problems)
@@ -509,7 +538,7 @@ def _either(reader: Reader, kind: kinds.Either, spot: Spot) -> Any:
 def _looks_like(kind: kinds.Kind, node: Node) -> bool:
     """Whether a node is written as values of a kind are, right or wrong."""
     match kind:
-        case kinds.Section() | kinds.Headers():
+        case kinds.Section() | kinds.Headers() | kinds.Pairs():
             return isinstance(node, MappingNode)
         case kinds.Texts():
             return isinstance(node, SequenceNode)
@@ -538,6 +567,7 @@ READERS: Final[Mapping[type[kinds.Kind], Callable[[Reader, Any, Spot], Any]]] = 
     kinds.Name: _name,
     kinds.Texts: _texts,
     kinds.Headers: _headers,
+    kinds.Pairs: _pairs,
     kinds.Json: _json,
     kinds.Section: _section,
     kinds.OrNull: _or_null,
@@ -551,10 +581,11 @@ READERS: Final[Mapping[type[kinds.Kind], Callable[[Reader, Any, Spot], Any]]] = 
 
 def _exactly_one(reader: Reader, rule: kinds.ExactlyOne, given: Given, what: str, at: Node | Place) -> None:
     found = [given.key(key) for key in rule.keys if key in given]
+    message = rule.message.format(owner=what)
     if not found:
-        reader.report(rule.code, rule.message, at)
+        reader.report(rule.code, message, at)
     elif len(found) > 1:
-        reader.report(rule.code, rule.message, found[1], rule.again, [Related(found[0].place, "the first one")])
+        reader.report(rule.code, message, found[1], rule.again, [Related(found[0].place, "the first one")])
 
 
 def _one_or_more(reader: Reader, rule: kinds.OneOrMore, given: Given, what: str, at: Node | Place) -> None:
@@ -591,11 +622,22 @@ def _only_with_mapping(reader: Reader, rule: kinds.OnlyWithMapping, given: Given
         reader.report("unknown-key", rule.extra.format(owner=what), given.key(rule.key), "remove it")
 
 
+def _mapping_with(reader: Reader, rule: kinds.MappingWith, given: Given, what: str, at: Node | Place) -> None:
+    node = given.node(rule.key)
+    if node is None or isinstance(node, MappingNode) is (rule.other in given):
+        return
+    expected, hint = ("a mapping", rule.hints[0]) if rule.other in given else ("a text", rule.hints[1])
+    if isinstance(node, MappingNode | ScalarNode):
+        reader.wrong(f"{quoted(rule.key)} of {what}", expected, node, hint)
+    given.forget(rule.key)
+
+
 _RULES: Final[Mapping[type[Any], Callable[[Reader, Any, Given, str, Any], None]]] = {
     kinds.ExactlyOne: _exactly_one,
     kinds.OneOrMore: _one_or_more,
     kinds.OnlyWith: _only_with,
     kinds.Excludes: _excludes,
     kinds.OnlyWithMapping: _only_with_mapping,
+    kinds.MappingWith: _mapping_with,
 }
 """How each rule that joins several keys is judged."""

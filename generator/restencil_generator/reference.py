@@ -27,6 +27,8 @@ _CHAPTERS: Final[Mapping[str, tuple[str, ...]]] = {
     "The spec": (
         "spec",
         "auth",
+        "scheme",
+        "oauth2",
         "client_header",
         "client_param",
         "server",
@@ -180,6 +182,8 @@ def _rule(rule: kinds.Rule) -> str:
             return f"`{key}` is given where `{other}` is a mapping, and nowhere else."
         case kinds.Excludes(key, others):
             return f"Beside `{key}` stands none of {_codes(others, 'and')}."
+        case kinds.MappingWith(key, other):
+            return f"`{key}` is a mapping where `{other}` is given, and a text elsewhere."
 
 
 def _codes(words: Iterable[str], last: str) -> str:
@@ -237,6 +241,7 @@ KINDS: Final[Mapping[type[kinds.Kind], Callable[[Any], str]]] = {
     kinds.Name: lambda kind: "a name",
     kinds.Texts: _words,
     kinds.Headers: lambda kind: "a mapping from names of headers to texts",
+    kinds.Pairs: lambda kind: f"a mapping from {_codes(kind.names, 'or') if kind.names else 'names'} to texts",
     kinds.Json: lambda kind: "a mapping" if kind.mapping else "any JSON",
     kinds.Section: lambda kind: _link(kind.place),
     kinds.OrNull: lambda kind: f"{phrase(kind.kind)}; or `null`",
@@ -260,6 +265,7 @@ KINDS: Final[Mapping[type[kinds.Kind], Callable[[Any], str]]] = {
     kinds.Errors: lambda kind: (
         f"a mapping from statuses to names of objects, {_link('error_choice')}, `any` or `null`"
     ),
+    kinds.Use: lambda kind: ("" if kind.whole else "`none`, a scheme, or ") + "a list of schemes and of lists of them",
     kinds.Response: lambda kind: "an object, a list, an entity or a form; or `null`",
 }
 """What each kind is called."""

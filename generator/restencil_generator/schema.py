@@ -15,7 +15,7 @@ from typing import Any, Final, TypeAlias
 from restencil_generator import kinds, language
 from restencil_generator.declaration import EXTENDERS, STANDARD
 from restencil_generator.language import FORMS, PLACES, POSITIONS, RESERVED, SCALAR_WORDS, form_place
-from restencil_generator.names import CLIENT_MEMBERS, KEYWORDS, RESOURCE_MEMBERS
+from restencil_generator.names import CLIENT_ARGUMENTS, CLIENT_MEMBERS, KEYWORDS, RESOURCE_MEMBERS
 from restencil_generator.reading import MAX_DURATION
 
 Schema: TypeAlias = "dict[str, Any]"
@@ -59,6 +59,7 @@ def _definitions() -> dict[str, Schema]:
         | {"not": {"pattern": rf"[:.](?:{'|'.join(sorted(KEYWORDS))})(?:[:.]|$)"}},
         "duration": _length(""),
         "some_duration": _length("(?=.*[1-9])"),
+        "scheme_name": _name(CLIENT_ARGUMENTS - {"token"} | KEYWORDS | {language.NO_AUTH}),
         "headers": _headers(),
         "enum": _enum(),
         "one_entity": {"anyOf": [_ref("type_name"), _ref("union_form"), _ref("entity_form")]},
@@ -129,6 +130,13 @@ def _only_with_mapping(rule: kinds.OnlyWithMapping) -> Schema:
     return {"if": {"properties": {rule.other: {"type": "object"}}}, "then": given, "else": {"not": given}}
 
 
+def _mapping_with(rule: kinds.MappingWith) -> Schema:
+    def kind(type: str) -> Schema:
+        return {"properties": {rule.key: {"type": type}}}
+
+    return {"if": {"required": [rule.other]}, "then": kind("object"), "else": kind("string")}
+
+
 def _excludes(rule: kinds.Excludes) -> Schema:
     others = {"anyOf": [{"required": [key]} for key in rule.others]}
     return {"if": {"required": [rule.key]}, "then": {"not": others}}
@@ -140,6 +148,7 @@ _RULES: Final[Mapping[type[Any], Callable[[Any], Schema]]] = {
     kinds.OnlyWith: _only_with,
     kinds.OnlyWithMapping: _only_with_mapping,
     kinds.Excludes: _excludes,
+    kinds.MappingWith: _mapping_with,
 }
 
 
@@ -306,6 +315,19 @@ def _tables(kind: kinds.Table, position: str) -> Schema:
     return _table(values, _ref(kind.names)) if kind.names else {"type": "object", "additionalProperties": values}
 
 
+def _pairs(kind: kinds.Pairs, position: str) -> Schema:
+    text: Schema = {"type": "string"} if kind.pattern is None else _pattern(kind.pattern.regex)
+    names: Schema = {"enum": list(kind.names)} if kind.names else {"not": {"enum": [*kind.secrets, *kind.taken]}}
+    return _table(text, names)
+
+
+def _use(kind: kinds.Use, position: str) -> Schema:
+    names: Schema = {"type": "array", "items": _ref("name"), "minItems": 1, "uniqueItems": True}
+    together = names | {"items": _ref("scheme_name")}
+    listed: Schema = names | {"items": {"anyOf": [_ref("name"), together]}}
+    return listed if kind.whole else {"anyOf": [_NULL, _ref("name"), listed]}
+
+
 def _choices(kind: kinds.Choices, position: str) -> Schema:
     return {"type": "object", "additionalProperties": _ref("type_name"), "minProperties": 1}
 
@@ -356,6 +378,7 @@ KINDS: Final[Mapping[type[kinds.Kind], Callable[[Any, str], Schema]]] = {
     kinds.Name: _python_name,
     kinds.Texts: _texts,
     kinds.Headers: lambda kind, position: _ref("headers"),
+    kinds.Pairs: _pairs,
     kinds.Json: lambda kind, position: {"type": "object"} if kind.mapping else {},
     kinds.Section: lambda kind, position: _ref(kind.place),
     kinds.OrNull: lambda kind, position: {"anyOf": [_of_kind(kind.kind, position), _NULL]},
@@ -375,6 +398,7 @@ KINDS: Final[Mapping[type[kinds.Kind], Callable[[Any, str], Schema]]] = {
     kinds.PathText: _path,
     kinds.Body: lambda kind, position: _ref("body"),
     kinds.Errors: _errors,
+    kinds.Use: _use,
     kinds.Response: _response,
 }
 """The schema of each kind, in the position of the form which holds it."""

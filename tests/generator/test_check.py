@@ -746,11 +746,110 @@ def test_examples_are_kept_with_their_places() -> None:
 
 
 def test_auth_says_how_the_secret_is_sent() -> None:
-    """The kind, the name it is sent under, and the environment variable."""
-    assert spec("auth: {header: X-Token, env: TOKEN}\n").auth == d.Auth("header", "X-Token", "TOKEN")
-    assert spec("auth: {bearer: true}\n").auth == d.Auth("bearer")
-    assert spec("auth: {query: api_key}\n").auth == d.Auth("query", "api_key")
+    """`auth` without schemes has one, called `token`; the name is that of the header, cookie or parameter."""
+
+    def short(kind: d.AuthKind, parameter: str = "", prefix: str = "", env: str | None = None) -> d.Auth:
+        return d.Auth((d.Scheme("token", kind, parameter, prefix, env),), (("token",),), short=True)
+
+    assert spec("auth: {header: X-Token, env: TOKEN}\n").auth == short("header", "X-Token", env="TOKEN")
+    assert spec("auth: {header: X-Token, prefix: 'Bot '}\n").auth == short("header", "X-Token", "Bot ")
+    assert spec("auth: {bearer: true}\n").auth == short("bearer")
+    assert spec("auth: {query: api_key}\n").auth == short("query", "api_key")
     assert spec("").auth is None
+
+
+SCHEMES = """
+auth:
+  schemes:
+    token: {bearer: true, env: SHOP_TOKEN}
+    app: {cookie: app, prefix: "Bot ", deprecated: use token}
+    machine:
+      oauth2:
+        token_url: https://auth.shop.example/token?x=1
+        scopes: [write, read]
+        client_auth: body
+        params: {b: x, a: y}
+      env: {client_secret: SHOP_SECRET, client_id: SHOP_ID}
+"""
+
+
+def test_auth_may_have_several_schemes() -> None:
+    """Schemes are sorted by name; without `use` each counts alone, in the order in which they are written."""
+    oauth2 = d.OAuth2(
+        "https://auth.shop.example/token?x=1",
+        scopes=("write", "read"),
+        client_auth="body",
+        params={"a": "y", "b": "x"},
+        env={"client_id": "SHOP_ID", "client_secret": "SHOP_SECRET"},
+    )
+    schemes = (
+        d.Scheme("app", "cookie", "app", "Bot ", deprecated="use token"),
+        d.Scheme("machine", "oauth2", oauth2=oauth2),
+        d.Scheme("token", "bearer", env="SHOP_TOKEN"),
+    )
+    assert spec(SCHEMES).auth == d.Auth(schemes, (("token",), ("app",), ("machine",)))
+    used = spec(SCHEMES + "  use: [[token, app], machine, none]\n").auth
+    assert used == d.Auth(schemes, (("app", "token"), ("machine",), ()))
+
+
+def test_the_order_of_schemes_counts_where_no_use_is_written() -> None:
+    """With `use` it is layout, as the order of keys is; that of alternatives always counts."""
+
+    def digest(names: str, use: str = "") -> str:
+        written = ", ".join(f"{name}: {{header: {name}}}" for name in names)
+        return spec(f"auth: {{schemes: {{{written}}}{use}}}\n").digest
+
+    assert digest("ab") != digest("ba")
+    assert digest("ab", ", use: [a, b]") == digest("ba", ", use: [a, b]") == digest("ab")
+    assert digest("ab", ", use: [b, a]") == digest("ba")
+    assert digest("ab", ", use: [[b, a]]") == digest("ab", ", use: [[a, b]]")
+
+
+def test_a_level_may_say_what_its_requests_show() -> None:
+    """The nearest level counts; `none` is no credential, and null takes back what is inherited."""
+    found = spec(SCHEMES + """
+resources:
+  articles:
+    path: /articles/:id
+    schema: {entity: Article, fields: {id: integer}}
+    auth: [machine, [token, app]]
+    endpoints:
+      get_list: {auth: none}
+      create: {auth: token}
+      update: {auth: null}
+      again: {extends: get_list, path: /again}
+      log_in: {auth: none, method: POST, path: /login, body: {user: string}, schema: null}
+  others: {path: "/others/:id", schema: {entity: Other, fields: {id: integer}}}
+""").resources
+    articles, others = found["articles"].endpoints, found["others"]
+    assert found["articles"].auth == (("machine",), ("app", "token"))
+    assert {name: one.auth for name, one in articles.items()} == {
+        "get": (("machine",), ("app", "token")),
+        "get_list": ((),),
+        "create": (("token",),),
+        "update": None,
+        "partial_update": (("machine",), ("app", "token")),
+        "delete": (("machine",), ("app", "token")),
+        "again": ((),),
+        "log_in": ((),),
+    }
+    assert articles["get_list"].extenders["push"].auth == ((),)
+    assert others.auth is None
+    assert others.endpoints["get"].auth is None
+
+
+def test_an_endpoint_may_say_that_it_shows_nothing_without_schemes() -> None:
+    """`auth: none` needs no scheme to be named, and the only one is called `token`."""
+    text = """
+resources:
+  articles:
+    path: /articles/:id
+    schema: {entity: Article, fields: {id: integer}}
+    auth: none
+    endpoints: {get: {auth: token}}
+"""
+    found = spec("auth: {bearer: true}\n" + text).resources["articles"].endpoints
+    assert (found["get"].auth, found["get_list"].auth) == ((("token",),), ((),))
 
 
 def test_all_mistakes_are_found_in_one_run() -> None:

@@ -30,6 +30,8 @@ NO_JSON = ".inf"
 AROUND = {
     "spec": "{}",
     "auth": "auth: {}",
+    "scheme": "auth: {{schemes: {{one: {}}}}}",
+    "oauth2": "auth: {{schemes: {{one: {{oauth2: {}}}}}}}",
     "options": "options: {}",
     "entity": "entities: {{Article: {}}}",
     "resource": "resources: {{articles: {}}}",
@@ -353,7 +355,7 @@ def example_spec(place: str) -> str:
     endpoint = f"{resource}    endpoints:\n      extra:\n        path: /extra\n        method: POST\n"
     if first == "entities":
         return f"{HEAD}{example}\n"
-    if place.startswith("client_") or (first in rows("spec") and first not in rows("resource")):
+    if first == "auth" or place.startswith("client_") or (first in rows("spec") and first not in rows("resource")):
         return inside("", 0)
     if first == "fields":
         return inside("  Other:\n", 4)

@@ -59,6 +59,10 @@ def test_advice_is_a_warning_with_a_place_and_a_known_code() -> None:
         ("enums: {Lost: [a]}\n", [("unused", "nothing uses the enum 'Lost'")]),
         ("objects: {Lost: {a: string}}\n", [("unused", "nothing uses the object 'Lost'")]),
         (ITEM, [("unused", "nothing uses the entity 'Item'")]),
+        (
+            "auth: {schemes: {token: {bearer: true}, key: {header: X}}, use: [token]}\n",
+            [("unused", "no request uses the scheme 'key'")],
+        ),
     ],
 )
 def test_what_nothing_uses_is_left_over(text: str, expected: list[tuple[str, str]]) -> None:
@@ -79,6 +83,9 @@ def test_a_secret_should_travel_encrypted() -> None:
         ("plain-http", "the secret of the spec travels in the clear: http://shop.example")
     ]
     assert advice("auth: {bearer: true}\nurl_prefix: http://localhost:8000\n") == []
+    assert advice("auth: {schemes: {machine: {oauth2: {token_url: http://localhost:9000/token}}}}\n") == [
+        ("plain-http", "the secrets of scheme 'machine' travel in the clear: http://localhost:9000/token")
+    ]
     assert advice("url_prefix: http://shop.example\n") == []
 
 

@@ -856,6 +856,43 @@ def test_any_credential_of_the_specs_kind_will_do(auth: str, options: dict[str, 
     assert Api(MINIMAL.format(package="api", auth=auth), auth=False)("GET", "/items").status_code == 200
 
 
+SCHEMES = """
+restencil: 1
+package: api
+auth:
+  schemes:
+    token: {bearer: true}
+    key: {header: X-Key, prefix: "Key "}
+    app: {query: app}
+    machine: {oauth2: {token_url: "https://auth.example/token"}}
+  use: [machine, [key, app]]
+resources:
+  items:
+    path: /items/:id
+    schema: {entity: Item, fields: {id: integer}}
+    endpoints:
+      log_in: {auth: none, method: POST, path: /login, body: null, schema: null}
+      open: {auth: [app, none], path: /open, schema: [Item]}
+"""
+
+
+def test_any_alternative_with_all_its_credentials_will_do() -> None:
+    """The schemes of an inner list are needed together, a prefix belongs to it; `none` needs nothing."""
+    api = Api(SCHEMES)
+    key = {"X-Key": "Key x"}
+    refused = api("GET", "/items", headers=key)
+    assert (refused.status_code, refused.headers["WWW-Authenticate"]) == (401, 'Bearer realm="mock"')
+    assert refused.json()["message"].startswith(
+        "the header Authorization: Bearer …, or the query argument app and the header X-Key: Key … is missing; "
+    )
+    assert api("GET", "/items", headers={"X-Key": "x"}, params={"app": "y"}).status_code == 401
+    assert api("GET", "/items", headers=key, params={"app": "y"}).status_code == 200
+    assert api("GET", "/items", headers={"Authorization": "Bearer x"}).status_code == 200
+    assert api("POST", "/login").status_code == 204
+    assert api("GET", "/open").status_code == 200
+    assert api("GET", "/nowhere").status_code == 401
+
+
 @pytest.mark.parametrize("credential", ["", "Bearer", "Bearer  ", "Basic x", "x"])
 def test_an_empty_or_foreign_credential_is_none(credential: str) -> None:
     """The scheme must be the spec's, and something must follow it."""

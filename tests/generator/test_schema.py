@@ -52,6 +52,7 @@ BEYOND = {
     "returns-without-process": "'process' may be inherited",
     "same-request": "the other endpoint stands elsewhere",
     "name-clash": "two places are compared",
+    "auth-scheme": "schemes are declared elsewhere",
     "given-twice": "values of a mapping, and header names but for case, are compared",
     "bad-name": "which letters of other scripts Python takes, no pattern says",
     "missing-key": "'pagination_field' may be inherited",

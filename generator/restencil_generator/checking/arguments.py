@@ -150,6 +150,9 @@ def _claim(types: Types, taken: dict[str, tuple[str, d.Field]], noun: str, of: s
     if field.python in CLIENT_ARGUMENTS:
         message = f"the {noun} {quoted(field.name)} of {of} is an argument of every client already"
         types.report("taken-name", message, field.place, "choose another name, and give this one as 'wire'")
+    elif field.python in types.schemes:
+        message = f"the {noun} {quoted(field.name)} of {of} and the scheme of 'auth' are both {quoted(field.python)} "
+        types.report("name-clash", f"{message}as argument of the client", field.place, "rename one of them")
     known, first = taken.setdefault(field.python, (noun, field))
     if first is not field:
         message = f"the {noun} {quoted(field.name)} of {of} and the {known} {quoted(first.name)} are both "

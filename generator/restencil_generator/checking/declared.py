@@ -65,6 +65,7 @@ class Declared(Reader):
         self.enums: dict[str, d.Enum] = {}
         self.objects: dict[str, d.Object] = {}
         self.entities: dict[str, d.Entity] = {}
+        self.schemes: tuple[str, ...] = ()
         self.later: list[Callable[[], None]] = []
         self.claims: list[Claim] = []
         self.path_parameters: dict[str, set[str]] = {}  # by entity: the parameters of its resources' paths

@@ -10,7 +10,7 @@ from restencil_generator import declaration as d
 from restencil_generator.checking import styles
 from restencil_generator.checking.arguments import ClientArguments, WrittenHeaders
 from restencil_generator.checking.paging import ANY_TEXT, WrittenPagination, page_field, resolved_pagination
-from restencil_generator.checking.settings import Settings, first_given, joined_headers
+from restencil_generator.checking.settings import Settings, first_given, joined_headers, nearest_auth
 from restencil_generator.checking.types import Types
 from restencil_generator.errors import laid_over
 from restencil_generator.facts import facts
@@ -376,6 +376,7 @@ class Family:
             header_params=own.headers.over(base.header_params),
             without=self.resource.client.taken_back(own.headers, base.without),
             search_style=styles.laid_over(base.search_style, own.settings.styles),
+            auth=nearest_auth(base.auth, own.settings.auth),
             description=given["description"],
             deprecated=given["deprecated"],
             example=self.examples.get(name) if meant else None,

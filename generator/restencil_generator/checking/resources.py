@@ -15,7 +15,14 @@ from restencil_generator.checking.endpoints import Family, Written, check_reques
 from restencil_generator.checking.fields import read_fields
 from restencil_generator.checking.forms import Context
 from restencil_generator.checking.paging import written_pagination
-from restencil_generator.checking.settings import Settings, first_given, joined_headers, overlaid, settings
+from restencil_generator.checking.settings import (
+    Settings,
+    first_given,
+    joined_headers,
+    nearest_auth,
+    overlaid,
+    settings,
+)
 from restencil_generator.checking.types import Types
 from restencil_generator.errors import laid_over
 from restencil_generator.language import URL
@@ -130,6 +137,7 @@ class _Resource:
             header_params=headers.over(()),
             without=self.client.taken_back(headers),
             search_style=styles.laid_over(styles.laid_over(d.NO_STYLES, self.top.styles), self.settings.styles),
+            auth=nearest_auth(None, self.settings.auth),
             place=self.key.place,
         )
         family = Family(
@@ -158,6 +166,7 @@ class _Resource:
             errors=root.errors,
             header_params=headers.params,
             without=root.without,
+            auth=root.auth,
             description=given["description"],
             deprecated=given["deprecated"],
             place=self.key.place,

@@ -1,4 +1,4 @@
-"""What the spec, a resource and an endpoint settle alike: URL prefix, headers, options, errors, the endpoint class."""
+"""What the spec, a resource and an endpoint settle alike: URL prefix, headers, options, errors, auth and the like."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from restencil_generator import declaration as d
+from restencil_generator.checking.auth import read_use
 from restencil_generator.checking.errors import read_errors
 from restencil_generator.checking.styles import read_styles
-from restencil_generator.language import AUTH_KINDS
 from restencil_generator.problems import Place, quoted
 from restencil_generator.reading import Given
 
@@ -22,7 +22,10 @@ _HAS_SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://").match
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Settings:
-    """What the spec, a resource or an endpoint settles alike; `None` where it says nothing."""
+    """What the spec, a resource or an endpoint settles alike; `None` where it says nothing.
+
+    `auth` is `MISSING` then, and None where it takes back what is inherited.
+    """
 
     url_prefix: str | None = None
     url_place: Place = d.NOWHERE
@@ -31,15 +34,17 @@ class Settings:
     base: d.Reference | None = None
     errors: Mapping[str, d.Shape | None] | None = None
     styles: Mapping[int, d.Style | None] = dataclasses.field(default_factory=dict[int, "d.Style | None"])
+    auth: d.Use | d.Missing | None = d.MISSING
 
 
 def settings(given: Given, types: Types, what: str) -> Settings:
-    """The url_prefix, headers, options, endpoint class and errors that a level writes."""
+    """The url_prefix, headers, options, endpoint class, errors and auth that a level writes."""
     prefix = given.node("url_prefix")
     if prefix is not None and given["url_prefix"] and not _HAS_SCHEME(given["url_prefix"]):
         text = quoted(given["url_prefix"])
         message = f"'url_prefix' of {what} is {text}, which has no scheme, so that no request could be sent"
         types.report("bad-url", message, prefix, f"write https://{given['url_prefix'].lstrip('/')}")
+    auth = None if what == "the spec" else given.node("auth")  # there it declares the schemes
     options: Given | None = given["options"]
     response: Given | None = given["response"]
     written = None if options is None else dict(options.values())
@@ -53,18 +58,13 @@ def settings(given: Given, types: Types, what: str) -> Settings:
         given.get("endpoint"),
         read_errors(types, given.node("errors"), what),
         read_styles(given),
+        d.MISSING if auth is None else read_use(types, auth, f"'auth' of {what}"),
     )
 
 
-def auth(given: Given | None) -> d.Auth | None:
-    """How the secret is sent."""
-    if given is None:
-        return None
-    kinds: list[d.AuthKind] = [kind for kind in AUTH_KINDS if kind in given]
-    if len(kinds) != 1 or given[kinds[0]] is None:
-        return None
-    value = given[kinds[0]]
-    return d.Auth(kinds[0], "" if value is True else value, given["env"])
+def nearest_auth(inherited: d.Use | None, own: d.Use | d.Missing | None) -> d.Use | None:
+    """What a level says of auth, else what it inherits; None where that is what the spec says."""
+    return inherited if own is d.MISSING else own
 
 
 def first_given(*values: str | None) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 
 from restencil_generator import declaration as d
-from restencil_generator.checking import errors, package, settings
+from restencil_generator.checking import auth, errors, package, settings
 from restencil_generator.checking.arguments import read_client_arguments
 from restencil_generator.checking.collect import collect, table
 from restencil_generator.checking.entities import Entities, object_circles
@@ -45,6 +45,7 @@ def check(root: MappingNode, file: str, problems: list[Problem]) -> d.Spec | Non
     types.wire = given["wire_names"]
     types.absent = given["absent"]
     client = _client(types, given)
+    credentials = auth.read_auth(types, given["auth"])
     nodes = collect(types, given)
     top = settings.settings(given, types, "the spec")
     for name, entry in table(given, "enums"):
@@ -82,7 +83,7 @@ def check(root: MappingNode, file: str, problems: list[Problem]) -> d.Spec | Non
         errors=laid_over({}, top.errors),
         url_prefix=top.url_prefix or "",
         wire_names=types.wire,
-        auth=settings.auth(given["auth"]),
+        auth=credentials,
         base=top.base,
         headers=top.headers or {},
         options=d.Options(**(top.options or {})),

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import base64
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from http import HTTPStatus
 from typing import Final
 from urllib.parse import parse_qsl, quote
@@ -14,8 +13,9 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from restencil_generator.declaration import MISSING, Auth, Endpoint, Json, Spec
+from restencil_generator.declaration import MISSING, Endpoint, Json, Spec
 from restencil_generator.mock.answer import answer
+from restencil_generator.mock.auth import authorize, without_secrets
 from restencil_generator.mock.call import Call, Reply
 from restencil_generator.mock.errors import CannotServe, Refusal
 from restencil_generator.mock.failures import Failure, Failures, add_all, body, phrase, preferred
@@ -105,22 +105,23 @@ class _Api:
 
     async def respond(self, request: Request, path: str) -> Response:
         query = parse_qsl(_query(request), keep_blank_values=True, errors="replace")
-        if self._auth is not None and self._auth.kind == "query":
-            query = [pair for pair in query if pair[0] != self._auth.name]
-        found = self._routes.find(request.method, path, query)
+        given = query if self._auth is None else without_secrets(self._auth, query)
+        found = self._routes.find(request.method, path, given)
         endpoint = found.route.endpoint if isinstance(found, Found) else None
         try:
-            reply = await self._reply(request, path, found)
+            reply = await self._reply(request, path, found, dict(query))
         except Refusal as refusal:
             content = body(self._spec, endpoint, refusal.status, refusal.word, str(refusal))
             reply = Reply(refusal.status, content, refusal.headers)
         return _http(reply, request.method)
 
-    async def _reply(self, request: Request, path: str, found: Found | frozenset[str]) -> Reply:
+    async def _reply(
+        self, request: Request, path: str, found: Found | frozenset[str], query: Mapping[str, str]
+    ) -> Reply:
         if isinstance(found, Found):
             self._fail(request, found.route.endpoint)
         if self._auth is not None:
-            _authorize(self._auth, request)
+            authorize(self._auth, found.route.endpoint if isinstance(found, Found) else None, request, query)
         if isinstance(found, frozenset):
             if not found and path == "/" and request.method in ("GET", "HEAD"):
                 return Reply(HTTPStatus.OK, {"title": self.title, "endpoints": self._index()})
@@ -208,38 +209,3 @@ def _http(reply: Reply, method: str) -> Response:
     if method == "HEAD":
         response.body = b""  # the length stays that of the answer to GET
     return response
-
-
-def _authorize(auth: Auth, request: Request) -> None:
-    """Refuses a request that has no credential."""
-    challenge = ""
-    match auth.kind:
-        case "header":
-            present, wanted = bool(request.headers.get(auth.name)), f"the header {auth.name}"
-        case "cookie":
-            present, wanted = bool(request.cookies.get(auth.name)), f"the cookie {auth.name}"
-        case "query":
-            given = dict(parse_qsl(_query(request), keep_blank_values=True, errors="replace"))
-            present, wanted = bool(given.get(auth.name)), f"the query argument {auth.name}"
-        case "bearer":
-            present, wanted, challenge = _scheme(request) == "bearer", "the header Authorization: Bearer …", "Bearer"
-        case "basic":
-            present, wanted, challenge = _scheme(request) == "basic", "the header Authorization: Basic …", "Basic"
-    if not present:
-        raise Refusal(
-            HTTPStatus.UNAUTHORIZED,
-            f"{wanted} is missing; the mock server accepts any value that is not empty (--no-auth: none is needed)",
-            headers={"WWW-Authenticate": f'{challenge or "Token"} realm="mock"'},
-        )
-
-
-def _scheme(request: Request) -> str:
-    """The scheme of the Authorization header in lower case, empty where no usable credential follows it."""
-    scheme, _, credential = request.headers.get("authorization", "").partition(" ")
-    scheme, credential = scheme.lower(), credential.strip()
-    if scheme == "basic":
-        try:
-            return scheme if b":" in base64.b64decode(credential, validate=True) else ""
-        except ValueError:
-            return ""
-    return scheme if credential else ""

@@ -1,0 +1,91 @@
+"""Which requests show who asks: one whose schemes are all there, of any alternative, whatever the secret is."""
+
+from __future__ import annotations
+
+import base64
+from http import HTTPStatus
+from typing import TYPE_CHECKING
+
+from restencil_generator.declaration import Auth, Endpoint, Scheme, Use
+from restencil_generator.mock.errors import Refusal
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from starlette.requests import Request
+
+
+def without_secrets(auth: Auth, query: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """A query without the arguments that secrets are sent in."""
+    names = {scheme.parameter for scheme in auth.schemes if scheme.kind == "query"}
+    return [pair for pair in query if pair[0] not in names] if names else query
+
+
+def authorize(auth: Auth, endpoint: Endpoint | None, request: Request, query: Mapping[str, str]) -> None:
+    """Refuses a request that has the credentials of none of the alternatives."""
+    use = auth.use if endpoint is None or endpoint.auth is None else endpoint.auth
+    if any(all(_present(auth.scheme(name), request, query) for name in names) for names in use):
+        return
+    schemes = [auth.scheme(name) for names in use for name in names]
+    challenge = next((_CHALLENGES[scheme.kind] for scheme in schemes if scheme.kind in _CHALLENGES), "Token")
+    wanted = _said(auth, use)
+    many = "are" if " and " in wanted and " or " not in wanted else "is"
+    raise Refusal(
+        HTTPStatus.UNAUTHORIZED,
+        f"{wanted} {many} missing; the mock server accepts any value that is not empty (--no-auth: none is needed)",
+        headers={"WWW-Authenticate": f'{challenge} realm="mock"'},
+    )
+
+
+_CHALLENGES = {"bearer": "Bearer", "oauth2": "Bearer", "basic": "Basic"}
+
+
+def _said(auth: Auth, use: Use) -> str:
+    """The credentials that would do, in words."""
+    return ", or ".join(" and ".join(_wanted(auth.scheme(name)) for name in names) for names in use)
+
+
+def _wanted(scheme: Scheme) -> str:
+    match scheme.kind:
+        case "header" | "cookie":
+            shown = f": {scheme.prefix}…" if scheme.prefix else ""
+            return f"the {scheme.kind} {scheme.parameter}{shown}"
+        case "query":
+            return f"the query argument {scheme.parameter}"
+        case "bearer" | "oauth2":
+            return "the header Authorization: Bearer …"
+        case "basic":
+            return "the header Authorization: Basic …"
+
+
+def _present(scheme: Scheme, request: Request, query: Mapping[str, str]) -> bool:
+    """Whether a request has something where the secret of a scheme stands."""
+    match scheme.kind:
+        case "header":
+            values = request.headers.getlist(scheme.parameter)
+            return any(_behind(value, scheme.prefix) for value in values)
+        case "cookie":
+            return _behind(request.cookies.get(scheme.parameter) or "", scheme.prefix)
+        case "query":
+            return bool(query.get(scheme.parameter))
+        case "bearer" | "oauth2":
+            return _authorization(request) == "bearer"
+        case "basic":
+            return _authorization(request) == "basic"
+
+
+def _behind(value: str, prefix: str) -> bool:
+    """Whether there is a secret behind the prefix."""
+    return value.startswith(prefix) and bool(value[len(prefix) :].strip())
+
+
+def _authorization(request: Request) -> str:
+    """The scheme of the Authorization header in lower case, empty where no usable credential follows it."""
+    scheme, _, credential = request.headers.get("authorization", "").partition(" ")
+    scheme, credential = scheme.lower(), credential.strip()
+    if scheme == "basic":
+        try:
+            return scheme if b":" in base64.b64decode(credential, validate=True) else ""
+        except ValueError:
+            return ""
+    return scheme if credential else ""
