@@ -50,6 +50,9 @@ def object_types(type: d.Type | None) -> Iterator[d.ObjectType]:
             yield type
         case d.Optional(of) | d.ListOf(of) | d.ValuesOf(of):
             yield from object_types(of)
+        case d.OneOf(alternatives):
+            for one in alternatives:
+                yield from object_types(one)
         case d.CollectionOf(of) | d.PageOf(of):
             yield from object_types(of)
         case d.AdderOf(of):
@@ -79,6 +82,8 @@ def _read(type: d.Type, scope: Scope) -> Alternatives:
             return _read(of.of if how == "assign" else of.of.item, scope)
         case d.AnyOf(alternatives):
             return _either(_read(one, scope) for one in sorted(alternatives, key=_after_integer))
+        case d.OneOf(alternatives):
+            return _either(_read(one, scope) for one in alternatives)
         case _:
             return (_named(type, scope),)
 
@@ -88,6 +93,8 @@ def _named(type: d.Type, scope: Scope) -> str:
     match type:
         case d.Const(value):
             return f"{scope.typing('Literal')}[{literal(value)}]"
+        case d.InlineEnum(values):
+            return f"{scope.typing('Literal')}[{', '.join(map(str, map(literal, values)))}]"
         case d.EnumRef(name):
             return scope.sibling(ENUMS, name)
         case d.ObjectRef(name):
@@ -112,6 +119,8 @@ def _sent(type: d.Type, scope: Scope, nested: bool) -> Alternatives:
             return (*found, *_read(type, scope)) if nested or not body else found
         case d.UnionOf(choices):
             return _either(_sent(d.EntityRef(choice.entity), scope, nested) for choice in choices)
+        case d.OneOf(alternatives):
+            return _either(_sent(one, scope, True) for one in alternatives)
         case d.Optional(of):
             return _or_none(_sent(of, scope, True), scope)
         case d.ListOf(of):

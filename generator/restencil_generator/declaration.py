@@ -81,6 +81,13 @@ class Const:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class InlineEnum:
+    """`{enum: [open, settled]}`: one of these values; as with every enum, another one is kept as it came."""
+
+    values: tuple[str | int, ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class EnumRef:
     """One of the values of `Spec.enums[name]`."""
 
@@ -138,7 +145,7 @@ class ObjectType:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Choice:
-    """A value of a union's discriminator and the entity that it stands for."""
+    """A value of a union's discriminator and the entity (of a `OneOf` also the object) that it stands for."""
 
     value: Literals
     entity: str
@@ -155,6 +162,22 @@ class UnionOf:
     choices: tuple[Choice, ...]
     attribute: str | Reference
     wire: str = ""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class OneOf:
+    """`{one_of: [Card, Bank, string]}`: one of several types, each written once.
+
+    Which one a value is: by its JSON kind, among scalars the first in order that decodes. Objects are told apart by
+    `attribute` (its name in JSON is `wire`), whose value stands for an alternative through `values`, else through the
+    constants of the alternatives, else by their names; without `attribute` by their constants, then by the fields that
+    they must have.
+    """
+
+    alternatives: tuple[Type, ...]
+    attribute: str = ""
+    wire: str = ""
+    values: tuple[Choice, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -233,6 +256,7 @@ class AnyOf:
 Type: TypeAlias = (
     Scalar
     | Const
+    | InlineEnum
     | EnumRef
     | ObjectRef
     | EntityRef
@@ -241,6 +265,7 @@ Type: TypeAlias = (
     | ValuesOf
     | ObjectType
     | UnionOf
+    | OneOf
     | CollectionOf
     | AllOf
     | InvalidateOf
@@ -266,7 +291,7 @@ def parts(type: Type) -> Iterator[Type]:
         case ObjectType(members):
             for member in members:
                 yield from parts(member.type)
-        case AnyOf(items):
+        case AnyOf(items) | OneOf(items):
             for item in items:
                 yield from parts(item)
         case _:
@@ -291,6 +316,10 @@ LIST_STYLES: Final[tuple[Style, ...]] = ("comma", "space", "pipe", "repeat", "br
 OBJECT_STYLES: Final[tuple[Style, ...]] = ("brackets", "deep", "form", "json")
 
 
+Format: TypeAlias = Literal["rfc3339", "unix", "unix_ms", "rfc2822"]
+"""How datetimes look in JSON and in URLs; the first is the usual one."""
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class Field:
     """A field of an entity or object, a member of an object schema or body, a path or search parameter.
@@ -302,7 +331,10 @@ class Field:
     table of types where that has an honest zero (`absent` of the spec says otherwise). `written_default` tells a
     default that the spec gives from one that follows from the type. Parameters, body fields and members of object
     schemas have a default only where the spec writes it; they are required without `?` and without a default.
-    `sends_key` says that bodies have the primary key of the entity that it holds, and not the entity.
+    `sends_key` says that bodies have the primary key of the entity that it holds, and not the entity. `must` says that
+    bodies hold the field, `write_only` that nothing else does. `format` is how datetimes in it look in JSON, None for
+    RFC 3339. `param` is the path parameter from which it comes where a record lacks it, and `of` the (dotted) field
+    that a path parameter is, empty for the one of its name.
 
     `style` is how a list or object of a search string or form is written, also where the spec says it of many: None
     where a list is joined with commas. `env` names the environment variable that an argument of the client may be in.
@@ -325,7 +357,17 @@ class Field:
     env: str | None = None
     slashes: bool = False
     persist: bool | int | None = None
+    must: bool = False
+    write_only: bool = False
+    format: Format | None = None
+    param: str = ""
+    of: str = ""
     place: Place = _place()
+
+    @property
+    def is_sent(self) -> bool:
+        """Whether bodies have it."""
+        return not (self.read_only or self.param)
 
     @property
     def required(self) -> bool:
@@ -386,11 +428,14 @@ class Entity:
     """A record type with a primary key.
 
     `fields` are those that it declares itself, `all_fields` with the inherited ones in their place (an overriding field
-    keeps the position of the one it overrides). `pk` names fields (`Field.name`); `pk_is_list` says that the pk is the
-    JSON array of their texts. `key` is the table's name; `key_written` says that this entity itself writes it.
-    `pk`, `indexes` and `validate` are the inherited ones where the entity writes none of its own; the `…_written` flags
-    tell. An abstract entity may have a pk that is no field: then `pk` is empty. `resource` is the key of the resource
-    that declares it in place. `body_name` names its TypedDict for bodies, None where no body needs it.
+    keeps the position of the one it overrides). `pk` names fields (`Field.name`), with dots those inside of objects;
+    `pk_is_list` says that the pk is the JSON array of their texts. `pk: []` is an empty one, that of the only record
+    there is. With `pk_optional` a record without pk is an instance that no table knows. `key` is the table's name;
+    `key_written` says that this entity itself writes it. `pk`, `indexes` and `validate` are the inherited ones where
+    the entity writes none of its own; the `…_written` flags tell. An abstract entity may have a pk that is no field:
+    then `pk` is empty. `resource` is the key of the resource that declares it in place. `body_name` names its TypedDict
+    for bodies, None where no body needs it; `partial_body_name` that of `partial_update`, where others must hold some
+    of its fields.
     """
 
     name: str
@@ -411,6 +456,8 @@ class Entity:
     deprecated: str | None = None
     resource: str | None = None
     body_name: str | None = None
+    pk_optional: bool = False
+    partial_body_name: str | None = None
     persist: bool | int | None = None
     place: Place = _place()
 
@@ -501,7 +548,8 @@ class Body:
     `json` bodies have a `type`: an `EntityRef` or `UnionOf` (the fields of the entity that are not read-only, each of
     them optional, as its TypedDict `body_name`), an `ObjectRef`, an `ObjectType`, or a `ListOf` these or anything else.
     `form` and `multipart` have an `ObjectType`. `any` and `bytes` have none. `partial` says that every member of the
-    `ObjectType` may be absent, whatever its field says (`partial_update` with the resource's own mapping).
+    `ObjectType` may be absent, whatever its field says (`partial_update` with the resource's own mapping), or that of
+    an entity (`partial_update`, where other bodies must hold some).
     """
 
     kind: BodyKind

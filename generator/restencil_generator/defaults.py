@@ -9,6 +9,7 @@ from typing import Final
 from restencil_generator import declaration as d
 from restencil_generator.code import Call, Expression, Table, items, literal, string
 from restencil_generator.scope import OBJECTS, Scope
+from restencil_generator.values import misfits
 
 _INTEGER: Final = re.compile(r"0|-?[1-9][0-9]{0,17}")
 
@@ -31,6 +32,8 @@ def default(type: d.Type, value: d.Json, scope: Scope) -> Expression:
             return default(item, value, scope)
         case d.Scalar(name):
             return _scalar(name, value, scope)
+        case d.OneOf(alternatives):
+            return default(_default_of(alternatives, value, scope), value, scope)
         case d.ObjectRef(name) if isinstance(value, dict):
             fields = {field.name: field for field in scope.spec.objects[name].fields}
             given = tuple((fields[key].python, default(fields[key].type, part, scope)) for key, part in value.items())
@@ -41,6 +44,11 @@ def default(type: d.Type, value: d.Json, scope: Scope) -> Expression:
             return Table(tuple((string(key), default(item, part, scope)) for key, part in value.items()))
         case _:
             return json_value(value)
+
+
+def _default_of(alternatives: tuple[d.Type, ...], value: d.Json, scope: Scope) -> d.Type:
+    """The first of several types that a default fits."""
+    return next((one for one in alternatives if not any(misfits(scope.spec, one, value, "default"))), d.Scalar("any"))
 
 
 def _scalar(name: str, value: d.Json, scope: Scope) -> Expression:

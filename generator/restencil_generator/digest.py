@@ -26,6 +26,7 @@ _LEFT_OUT: Final = frozenset(
         ("Spec", "namespace"),
         ("Entity", "all_fields"),
         ("Entity", "body_name"),
+        ("Entity", "partial_body_name"),
         ("Object", "body_name"),
         ("Field", "python"),
         ("Endpoint", "python"),

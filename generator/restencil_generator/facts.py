@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
-from typing import Final, Literal, TypeAlias
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final, Literal, Protocol, TypeAlias
 
 from restencil_generator import declaration as d
 from restencil_generator.language import SCALARS
@@ -49,6 +49,8 @@ def facts(type: d.Type) -> Facts:
             return _SCALAR_FACTS[name]
         case d.Const(value):
             return Facts(type, False, "scalar", zero=value, one_text=True)
+        case d.OneOf(alternatives):
+            return _facts_of_several(type, [facts(one) for one in alternatives])
         case d.EntityRef() | d.UnionOf():
             return Facts(type, False, "entity", entities=tuple(dict.fromkeys(d.entities_in(type))))
         case d.ListOf(item):
@@ -67,6 +69,20 @@ def facts(type: d.Type) -> Facts:
             return dataclasses.replace(_OTHERS[type.__class__], bare=type)
 
 
+def _facts_of_several(type: d.OneOf, found: list[Facts]) -> Facts:
+    """The facts of what may be of several types: of scalars it is one of several, else whatever it turns out to be."""
+    scalars = all(one.shape == "scalar" for one in found)
+    return Facts(
+        type,
+        False,
+        "several",
+        zero=found[0].zero,
+        one_text=scalars,
+        in_path=all(one.in_path for one in found),
+        converted=any(one.converted or one.shape not in ("scalar", "mapping") for one in found),
+    )
+
+
 def absent_of(type: d.Type, enums: Mapping[str, d.Enum], absent: d.Absent | None) -> d.Json | d.Missing:
     """The default of a field of an entity or object that writes none; MISSING where reading it while absent raises.
 
@@ -74,9 +90,71 @@ def absent_of(type: d.Type, enums: Mapping[str, d.Enum], absent: d.Absent | None
     """
     if absent == "zero" or isinstance(type, d.Optional | d.Const):
         return zero_of(type, enums)
+    if isinstance(type, d.OneOf):
+        return absent_of(type.alternatives[0], enums, absent)
     if absent == "raise" or not _has_honest_zero(type):
         return d.MISSING
     return zero_of(type, enums)
+
+
+def path_to(objects: Mapping[str, d.Object], fields: Iterable[d.Field], dotted: str) -> tuple[d.Field, ...]:
+    """The fields that a dotted name goes through, the named one last; none where it is none."""
+    name, _, rest = dotted.partition(".")
+    field = next((field for field in fields if field.name == name), None)
+    if field is None:
+        return ()
+    if not rest:
+        return (field,)
+    inner = path_to(objects, fields_in(objects, field.type), rest)
+    return (field, *inner) if inner else ()
+
+
+class _Known(Protocol):
+    """What names in types stand for."""
+
+    @property
+    def objects(self) -> Mapping[str, d.Object]: ...
+    @property
+    def entities(self) -> Mapping[str, d.Entity]: ...
+
+
+def answered(known: _Known, endpoint: d.Endpoint) -> list[str]:
+    """The names of the entities in the answers of an endpoint, those inside of others and of objects included."""
+    if endpoint.schema is None or isinstance(endpoint.schema, d.InvalidateOf):
+        return []
+    found: dict[str, None] = {}
+    objects: set[str] = set()
+    pending: list[d.Type] = [endpoint.schema]
+    while pending:
+        for part in d.parts(pending.pop()):
+            if isinstance(part, d.ObjectRef) and part.name not in objects and part.name in known.objects:
+                objects.add(part.name)
+                pending += [field.type for field in known.objects[part.name].fields]
+            names = d.entities_in(part) if isinstance(part, d.EntityRef | d.UnionOf) else ()
+            for name in names:
+                if name not in found and name in known.entities:
+                    found[name] = None
+                    pending += [field.type for field in known.entities[name].all_fields]
+    return list(found)
+
+
+def fields_in(objects: Mapping[str, d.Object], type: d.Type) -> tuple[d.Field, ...]:
+    """The fields of an object, whether null may stand in its place or not; none of all else."""
+    match facts(type).bare:
+        case d.ObjectRef(name):
+            return objects[name].fields if name in objects else ()
+        case d.ObjectType(members):
+            return members
+        case _:
+            return ()
+
+
+def dotted_names(objects: Mapping[str, d.Object], fields: Iterable[d.Field], *, depth: int = 3) -> Iterator[str]:
+    """The names of fields, and with dots those of the fields in objects, as deep as people write them."""
+    for field in fields:
+        yield field.name
+        for inner in dotted_names(objects, fields_in(objects, field.type), depth=depth - 1) if depth > 1 else ():
+            yield f"{field.name}.{inner}"
 
 
 def _has_honest_zero(type: d.Type) -> bool:
@@ -90,6 +168,10 @@ def zero_of(type: d.Type, enums: Mapping[str, d.Enum]) -> d.Json | d.Missing:
     if isinstance(type, d.EnumRef):
         members = enums[type.name].members if type.name in enums else ()
         return members[0].value if members else None
+    if isinstance(type, d.InlineEnum):
+        return type.values[0]
+    if isinstance(type, d.OneOf):
+        return zero_of(type.alternatives[0], enums)
     return facts(type).zero
 
 
@@ -108,6 +190,7 @@ _SCALAR_FACTS: Final[Mapping[d.ScalarName, Facts]] = {
     for name, scalar in SCALARS.items()
 }
 _OTHERS: Final[Mapping[type[d.Type], Facts]] = {
+    d.InlineEnum: Facts(_ANY, False, "scalar", one_text=True, in_path=True),
     d.EnumRef: Facts(_ANY, False, "scalar", one_text=True, in_path=True),
     d.ObjectRef: Facts(_ANY, False, "object", zero={}),
     d.ObjectType: Facts(_ANY, False, "object"),

@@ -219,9 +219,13 @@ class EntityName(Structure):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Type(Structure):
-    """A type as it may stand in a position; without one, in that of the form which holds it."""
+    """A type as it may stand in a position; without one, in that of the form which holds it.
+
+    With `must` a word may end with `!`: bodies must hold the field whose type it is.
+    """
 
     position: str = ""
+    must: bool = False
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -238,6 +242,21 @@ class Fields(Structure):
 @dataclasses.dataclass(frozen=True, slots=True)
 class Members(Structure):
     """A mapping from names of members to types, in the position of the form which holds it."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Names(Structure):
+    """A mapping from members to their names in JSON."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Alternatives(Structure):
+    """A list of two or more types of which a value is one, in the position of the form which holds it."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class SomeValues(Structure):
+    """A list of two or more texts and whole numbers."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -340,6 +359,24 @@ class OnlyWith:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class OnlyBeside:
+    """A key is given only where another is."""
+
+    key: str
+    other: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class NotBoth:
+    """Of two flags one is true at most; `message` is of the mistake `code`."""
+
+    one: str
+    other: str
+    code: str
+    message: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class Excludes:
     """Where a key is given, these are not."""
 
@@ -372,4 +409,4 @@ class MappingWith:
     hints: tuple[str, str]
 
 
-Rule: TypeAlias = ExactlyOne | OneOrMore | OnlyWith | Excludes | OnlyWithMapping | MappingWith
+Rule: TypeAlias = ExactlyOne | OneOrMore | OnlyWith | OnlyBeside | NotBoth | Excludes | OnlyWithMapping | MappingWith

@@ -32,6 +32,7 @@ from typing import Any, Final, get_args
 
 from restencil_generator import declaration as d
 from restencil_generator.kinds import (
+    Alternatives,
     Body,
     Choices,
     Code,
@@ -53,10 +54,13 @@ from restencil_generator.kinds import (
     MappingWith,
     Members,
     Name,
+    Names,
     Nest,
     No,
+    NotBoth,
     OneEntity,
     OneOrMore,
+    OnlyBeside,
     OnlyWith,
     OnlyWithMapping,
     OrNull,
@@ -67,6 +71,7 @@ from restencil_generator.kinds import (
     Response,
     Rule,
     Section,
+    SomeValues,
     Source,
     Table,
     Text,
@@ -78,6 +83,7 @@ from restencil_generator.kinds import (
     Word,
     Yes,
 )
+from restencil_generator.tree import MappingNode, Node, SequenceNode
 
 VERSION: Final = 1
 """The version of the spec language that this generator reads."""
@@ -144,10 +150,12 @@ OF_OTHERS: Final[Mapping[str, str]] = {
     "$ref": "write the name of the entity, object or enum in its place",
     "nullable": "write '?' behind the type, such as string?",
     "required": "a field or parameter is one unless its type ends with '?': write string or string?",
+    "enum": "write {enum: [a, b]} as the type, or {const: a} for one value",
+    "discriminator": "write {one_of: [A, B], attribute: …}",
     "properties": "write 'fields: {…}' in an entity, {object: {…}} elsewhere",
     "items": "write a list as [X], with the type of its items",
-    "oneOf": "write {union: {…}, attribute: …} for entities that a field tells apart",
-    "anyOf": "write {union: {…}, attribute: …} for entities that a field tells apart",
+    "oneOf": "write {one_of: [A, B]} as the type",
+    "anyOf": "write {one_of: [A, B]} as the type",
     "allOf": "write 'extends: …' with the name of the entity whose fields it has too",
     "format": "the type says it: write integer, number, datetime, date, time, decimal or uuid",
     "additionalProperties": "write {values: X} for a mapping from any keys to X",
@@ -251,11 +259,29 @@ ABBREVIATED: Final[Mapping[str, str]] = {
 }
 """What other languages call types, and what to write here."""
 
-FORMS: Final = ("values", "union", "collection", "all", "invalidate", "query", "entity", "object")
+_FORM_WORDS: Final = ("values", "union", "collection", "all", "invalidate", "query", "entity", "object")
+LIST_FORMS: Final = ("one_of", "enum")
+"""The words that make a mapping a form only where their value is a list of two or more; else they are names."""
+
+FORMS: Final = (*_FORM_WORDS, *LIST_FORMS)
 """The words that make a mapping in type position a form, each a place of its own: `form_place` names it."""
 
-RESERVED: Final = frozenset((*SCALARS, *FORMS, "null"))
+ALTERNATIVE_FORMS: Final = ("values", "object", "entity", "enum", "const")
+"""The forms of types that a value may be one of."""
+
+RESERVED: Final = frozenset((*SCALARS, *_FORM_WORDS, "null"))
 """Words that name no entity, object or enum."""
+
+
+def form_word(node: Node | None) -> str | None:
+    """The word that makes a mapping a form; None for one that is none, and for what is no mapping."""
+    if not isinstance(node, MappingNode):
+        return None
+    for word in LIST_FORMS:
+        listed = node.get(word)
+        if isinstance(listed, SequenceNode) and len(listed.items) > 1:
+            return word
+    return next((key for key in node.entries if key in _FORM_WORDS), None)
 
 
 def form_place(word: str) -> str:
@@ -269,7 +295,8 @@ class Position:
 
     `zero` says that a field there has the default that follows from its type where none is written, `files` that
     `bytes` is a type there, `bare` that an object may be written without the word `object`, `flat` that a list holds
-    scalars alone.
+    scalars alone, `must` that a word may end with `!`. `alternatives` are the forms of what a value there may be one
+    of.
     """
 
     shown: str
@@ -280,22 +307,47 @@ class Position:
     files: bool = False
     bare: bool = False
     flat: bool = False
+    must: bool = False
+    alternatives: tuple[str, ...] = ("values", "object", "enum", "const")
 
 
 POSITIONS: Final[Mapping[str, Position]] = {
-    "entity_field": Position("a field of an entity", ("values", "union", "collection", "entity", "object"), zero=True),
-    "object_field": Position("a field of an object", ("values", "union", "entity", "object"), zero=True),
-    "schema": Position("a schema", FORMS, bare=True),
-    "returns": Position("'returns'", ("values", "union", "object")),
-    "body_field": Position("a body", ("values", "union", "object")),
-    "form_field": Position("a form", (), named=("enum",)),
-    "file_field": Position("a multipart body", (), named=("enum",), files=True),
-    "path_param": Position("a path parameter", (), named=("enum",), flat=True),
-    "search_param": Position("a search parameter", ("values", "object"), named=("enum", "object")),
-    "header_param": Position("a header parameter", (), named=("enum",), flat=True),
-    "client_header": Position("a header parameter of the spec", (), named=("enum",), flat=True),
-    "client_param": Position("a search parameter of the spec", (), named=("enum",), flat=True),
-    "server_variable": Position("a variable of a server", (), named=("enum",), lists=False),
+    "entity_field": Position(
+        "a field of an entity",
+        ("values", "union", "collection", "entity", "object", *LIST_FORMS),
+        zero=True,
+        must=True,
+        alternatives=ALTERNATIVE_FORMS,
+    ),
+    "object_field": Position(
+        "a field of an object",
+        ("values", "union", "entity", "object", *LIST_FORMS),
+        zero=True,
+        must=True,
+        alternatives=ALTERNATIVE_FORMS,
+    ),
+    "schema": Position("a schema", FORMS, bare=True, alternatives=ALTERNATIVE_FORMS),
+    "returns": Position("'returns'", ("values", "union", "object", *LIST_FORMS)),
+    "body_field": Position("a body", ("values", "union", "object", *LIST_FORMS)),
+    "form_field": Position("a form", ("enum",), named=("enum",)),
+    "file_field": Position("a multipart body", ("enum",), named=("enum",), files=True),
+    "path_param": Position("a path parameter", ("enum",), named=("enum",), flat=True),
+    "search_param": Position(
+        "a search parameter",
+        ("values", "object", *LIST_FORMS),
+        named=("enum", "object"),
+        alternatives=("enum", "const"),
+    ),
+    "header_param": Position(
+        "a header parameter", LIST_FORMS, named=("enum",), flat=True, alternatives=("enum", "const")
+    ),
+    "client_header": Position(
+        "a header parameter of the spec", LIST_FORMS, named=("enum",), flat=True, alternatives=("enum", "const")
+    ),
+    "client_param": Position(
+        "a search parameter of the spec", LIST_FORMS, named=("enum",), flat=True, alternatives=("enum", "const")
+    ),
+    "server_variable": Position("a variable of a server", ("enum",), named=("enum",), lists=False),
 }
 
 
@@ -343,9 +395,19 @@ def _without_prefix(*kinds: str) -> tuple[Excludes, ...]:
 
 CONST_EXCLUDES: Final = ("type", "default", "optional", "decode", "encode")
 
-_FIELD_RULES: Final = (
-    OneOrMore(("type", "const"), "add 'type: …'"),
-    Excludes("const", CONST_EXCLUDES, "const-alone", "{owner} is fixed by 'const', so it takes no {key}"),
+_CONST_ALONE: Final = Excludes(
+    "const", CONST_EXCLUDES, "const-alone", "{owner} is fixed by 'const', so it takes no {key}"
+)
+_FIELD_RULES: Final = (OneOrMore(("type", "const"), "add 'type: …'"), _CONST_ALONE)
+_NOT_REQUIRED: Final = {"required": OF_OTHERS["required"]}
+_BOTH: Final = "the {owner} is both %s and %s"
+_DECLARED_RULES: Final[tuple[Rule, ...]] = (
+    *_FIELD_RULES,
+    *(
+        NotBoth(one, other, "field-both-ways", _BOTH % (one, other))
+        for one, other in (("read_only", "write_only"), ("required", "optional"))
+    ),
+    Excludes("write_only", ("default", "decode"), "key-not-here", "{owner} is write_only, so it has no {key}"),
 )
 
 _TYPED: Final = (OneOrMore(("type",), "add 'type: …'"),)
@@ -588,7 +650,7 @@ PLACES: Final[Mapping[str, Place]] = {
           tags: [string]
           kind: {const: article}
         """,
-        rules=_FIELD_RULES,
+        rules=_DECLARED_RULES,
         family="field",
     ),
     "object_field": Place(
@@ -598,7 +660,7 @@ PLACES: Final[Mapping[str, Place]] = {
         objects:
           Money: {amount: decimal, currency: {type: string, default: EUR}}
         """,
-        rules=_FIELD_RULES,
+        rules=_DECLARED_RULES,
         family="field",
     ),
     "body_field": Place(
@@ -609,6 +671,7 @@ PLACES: Final[Mapping[str, Place]] = {
         """,
         rules=_FIELD_RULES,
         family="field",
+        instead=_NOT_REQUIRED,
     ),
     "form_field": Place(
         "A field of a form",
@@ -618,6 +681,7 @@ PLACES: Final[Mapping[str, Place]] = {
         """,
         rules=_FIELD_RULES,
         family="field",
+        instead=_NOT_REQUIRED,
     ),
     "file_field": Place(
         "A field of a multipart body",
@@ -627,6 +691,7 @@ PLACES: Final[Mapping[str, Place]] = {
         """,
         rules=_FIELD_RULES,
         family="field",
+        instead=_NOT_REQUIRED,
     ),
     "path_param": Place(
         "A parameter of a path",
@@ -635,9 +700,9 @@ PLACES: Final[Mapping[str, Place]] = {
         """
         params: {id: {type: uuid, description: Which one.}}
         """,
-        rules=_FIELD_RULES,
+        rules=(OneOrMore(("type", "const", "field"), "add 'type: …'"), _CONST_ALONE),
         family="field",
-        instead={"optional": "write ':name?' in the path"},
+        instead={"optional": "write ':name?' in the path", "required": "write ':name' in the path"},
     ),
     "search_param": Place(
         "A search parameter",
@@ -647,6 +712,7 @@ PLACES: Final[Mapping[str, Place]] = {
         """,
         rules=_FIELD_RULES,
         family="field",
+        instead=_NOT_REQUIRED,
     ),
     "header_param": Place(
         "A header parameter",
@@ -717,7 +783,28 @@ PLACES: Final[Mapping[str, Place]] = {
         "An object with members of its own, a TypedDict. In the schema of an endpoint the word may be left out where "
         "no member is called like a form.",
         """
-        schema: {object: {values: [Article], total: integer}}
+        schema: {object: {values: [Article], next: string}, wire: {next: "@odata.nextLink"}, optional: [next]}
+        """,
+    ),
+    "one_of_form": Place(
+        "`{one_of: […]}`",
+        "One of several types: scalars, enums, constants, objects, entities, `{object: …}`, lists and `values`. Which "
+        "one a value is follows from its JSON kind, among scalars it is the first that decodes. Objects are told apart "
+        "by `attribute`: its value stands for an alternative through `values`, else through the constants of the "
+        "alternatives, else by their names. Without it the first counts whose constants all agree, then the first "
+        "whose fields without `?` are all there. What is none of them stays as it came. The word is that of a form "
+        "only where its value is a list of two or more.",
+        """
+        schema: {one_of: [Link, Post, string], attribute: type, values: {link: Link, post: Post}}
+        """,
+        rules=(OnlyBeside("values", "attribute"),),
+    ),
+    "enum_form": Place(
+        "`{enum: […]}`",
+        "One of some texts or whole numbers. A value that it does not know is kept as it came. The word is that of a "
+        "form only where its value is a list of two or more: one value is a `const`.",
+        """
+        schema: {states: {values: {enum: [open, settled]}}}
         """,
     ),
     "union_form": Place(
@@ -963,9 +1050,12 @@ ROWS: Final = (
     Row("entity_form", "entity", EntityName(new=True), "The name of the entity.", required=True),
     Row(_ENTITY, "fields", Fields("entity_field"), "Its fields, in the order in which they are shown.",
         others=("properties", "attributes")),
-    Row(_ENTITY, "pk", Either((Texts(least=1, noun="field"), Text(empty=False))),
-        "The field that tells its records apart, or the list of them.", otherwise="`id`, or the pk of what it extends",
-        others=("primary_key",)),
+    Row(_ENTITY, "pk", Either((Texts(noun="field"), Text(empty=False))),
+        "The field that tells its records apart, or the list of them; with dots one inside of objects. `[]` for the "
+        "only record that there is.",
+        otherwise="`id`, or the pk of what it extends", others=("primary_key",)),
+    Row(_ENTITY, "pk_optional", Flag(),
+        "Whether a record without a pk is an instance that no table knows, and no error.", default=False),
     Row(_ENTITY, "key", Text(empty=False), "The name of its table.",
         otherwise="that of the nearest entity it extends which writes one, else its own name"),
     Row(_ENTITY, "extends", EntityName(), "The entity whose fields it has too.", others=("inherits", "base")),
@@ -1028,8 +1118,12 @@ ROWS: Final = (
     Row("example", "body", Json(), "The body."),
     Row("example", "response", Json(), "The answer."),
     # ---------------------------------------------------------------------------------------------------------- fields
-    Row(f"{_DECLARED} {_SENT}", "type", Type(), "Its type.", others=("schema",)),
-    Row("path_param", "type", Type(), "Its type."),
+    Row(_DECLARED, "type", Type(must=True), "Its type.", others=("schema",)),
+    Row(_SENT, "type", Type(), "Its type.", others=("schema",)),
+    Row("path_param", "type", Type(), "Its type.", otherwise="that of `field`"),
+    Row("path_param", "field", Text(empty=False),
+        "The field of the entity that it is, with dots one inside of objects: it types the parameter, and stands for "
+        "the entity wherever URL parameters do.", otherwise="the one of its name"),
     Row(f"{_ARGUMENTS} server_variable", "type", Type(), "Its type.", others=("schema",)),
     Row("path_param", "slashes", Flag(), "Whether a `/` in its value stays one, so that it may fill several segments.",
         default=False),
@@ -1056,16 +1150,32 @@ ROWS: Final = (
         "What is sent where a call gives none: a UUID, the same in retries. The call then counts as one that may be "
         "repeated."),
     Row(f"{_DECLARED} {_SENT} path_param", "const", Literal(), "The one value that it has: a discriminator.",
-        others=("enum", "literal")),
+        others=("literal",)),
     Row(f"{_DECLARED} {_SENT}", "default", Json(), "What counts where it is not given, as in JSON, with Python names.",
         otherwise="what follows from the type"),
     Row(f"{_DECLARED} {_SENT}", "wire", Text(empty=False), "Its name in JSON.", otherwise="as `wire_names` says",
         others=("alias", "json_name")),
     Row(f"{_DECLARED} {_SENT}", "optional", Flag(), "It may be null or absent, as with `?` after a type's name.",
         default=False, others=("nullable",)),
+    Row(_DECLARED, "required", Flag(),
+        "Whether bodies must hold it, as with `!` after a type's name. Those of `partial_update` need not, and reading "
+        "is not changed.", default=False, others=("mandatory",)),
+    Row(_TOLD, "format", Word(get_args(d.Format)),
+        "How its datetimes look in JSON and URLs: a text, seconds or milliseconds since 1970, or the text of RFC 2822.",
+        otherwise="`rfc3339`"),
     # ----------------------------------------------------------------------------------------------------------- forms
     Row("values_form", "values", Type(), "The type of the values.", required=True),
     Row("object_form", "object", Members(), "The members, by name.", required=True),
+    Row("object_form", "wire", Names(), "The names in JSON of members which `wire_names` does not give.",
+        otherwise="as `wire_names` says"),
+    Row("object_form", "optional", Texts(noun="member"),
+        "Members that may be absent or null, as with `?` after a type's name."),
+    Row("one_of_form", "one_of", Alternatives(), "The types, each once.", required=True),
+    Row("one_of_form", "attribute", Text(empty=False), "The field that tells objects and entities apart.",
+        otherwise="constants and required fields tell them apart"),
+    Row("one_of_form", "values", Choices(), "The objects and entities, by the value that stands for each.",
+        otherwise="the constants of the field, else the names"),
+    Row("enum_form", "enum", SomeValues(), "The known values.", required=True),
     Row("union_form", "union", Choices(), "The entities, by the value that stands for each.", required=True),
     Row("collection_form", "collection", Items(), "What it holds: `[Entity]` or `{values: Entity}`.", required=True),
     Row("collection_form", "nest", Nest(),
@@ -1092,6 +1202,9 @@ ROWS: Final = (
     Row(f"resource endpoint {_ENTITY} {_TOLD} server", "deprecated", Reason(),
         "Whether it is no longer to be used, or why."),
     Row(_DECLARED, "read_only", Flag(), "It is left out of bodies.", default=False),
+    Row(_DECLARED, "write_only", Flag(), "Only bodies hold it: what is read has no such attribute.", default=False),
+    Row("entity_field", "param", Text(empty=False),
+        "The path parameter of a call from which it comes where the record lacks it; it is never sent."),
     Row(_DECLARED, "send", Word(("pk",)),
         "What bodies have of the entity that it holds: with `pk` its primary key.", otherwise="what is given"),
     Row(_DECLARED, "decode", Code(), "Makes its value from JSON."),

@@ -581,7 +581,7 @@ def _nested(spec: d.Spec) -> frozenset[str]:
         name: {
             part
             for field in entity.all_fields
-            if not (field.read_only or field.sends_key)
+            if field.is_sent and not field.sends_key
             for part in d.entities_in(field.type)
         }
         for name, entity in spec.entities.items()
@@ -675,9 +675,9 @@ def _states_pk(entity: d.Entity, parent: d.Entity | None) -> bool:
 def _has_entity(type: d.Type) -> bool:
     """Whether a field's type holds anything that its annotation alone does not tell the runtime."""
     match type:
-        case (
-            d.EntityRef() | d.UnionOf() | d.CollectionOf() | d.AllOf() | d.QueryOf() | d.ObjectType() | d.InvalidateOf()
-        ):
+        case d.EntityRef() | d.UnionOf() | d.OneOf() | d.CollectionOf() | d.AllOf() | d.QueryOf():
+            return True
+        case d.ObjectType() | d.InvalidateOf():
             return True
         case d.Optional(item) | d.ListOf(item) | d.ValuesOf(item):
             return _has_entity(item)
@@ -692,6 +692,8 @@ def _objects_in(type: d.Type) -> list[str]:
             return [name]
         case d.Optional(item) | d.ListOf(item) | d.ValuesOf(item):
             return _objects_in(item)
+        case d.OneOf(alternatives):
+            return [name for one in alternatives for name in _objects_in(one)]
         case _:
             return []
 

@@ -607,6 +607,18 @@ def _only_with(reader: Reader, rule: kinds.OnlyWith, given: Given, what: str, at
         reader.report("key-not-here", f"{named}, {what} has {quoted(str(value))}", node, hint)
 
 
+def _only_beside(reader: Reader, rule: kinds.OnlyBeside, given: Given, what: str, at: Node | Place) -> None:
+    if rule.key in given and rule.other not in given:
+        message = f"{quoted(rule.key)} of {what} has a meaning only beside {quoted(rule.other)}"
+        reader.report("key-not-here", message, given.key(rule.key), f"add '{rule.other}: …'")
+
+
+def _not_both(reader: Reader, rule: kinds.NotBoth, given: Given, what: str, at: Node | Place) -> None:
+    if given.get(rule.one) and given.get(rule.other):
+        message = rule.message.format(owner=what.partition(" of ")[0])
+        reader.report(rule.code, message, given.key(rule.other), "keep one of them")
+
+
 def _excludes(reader: Reader, rule: kinds.Excludes, given: Given, what: str, at: Node | Place) -> None:
     for key in rule.others if rule.key in given else ():
         if key in given:
@@ -636,6 +648,8 @@ _RULES: Final[Mapping[type[Any], Callable[[Reader, Any, Given, str, Any], None]]
     kinds.ExactlyOne: _exactly_one,
     kinds.OneOrMore: _one_or_more,
     kinds.OnlyWith: _only_with,
+    kinds.OnlyBeside: _only_beside,
+    kinds.NotBoth: _not_both,
     kinds.Excludes: _excludes,
     kinds.OnlyWithMapping: _only_with_mapping,
     kinds.MappingWith: _mapping_with,

@@ -157,7 +157,8 @@ def _types() -> str:
     )
     return (
         "A type is a word, the name of an enum, an object or an entity, a list `[X]` of another type, or a form. "
-        "A `?` behind a word or a name says that null and absence are allowed.\n\n"
+        "A `?` behind a word or a name says that null and absence are allowed, a `!` behind the type of a field of an "
+        "entity or object that bodies must hold it.\n\n"
         f"{scalars}\nA form is a mapping that has one of the words below, and no key but those of its form. Not every "
         f"type can stand everywhere:\n\n{positions}"
     )
@@ -178,6 +179,10 @@ def _rule(rule: kinds.Rule) -> str:
             return f"{_codes(keys, 'or')} is given." if len(keys) > 1 else f"{_codes(keys, 'or')} is required."
         case kinds.OnlyWith(key, other, values):
             return f"`{key}` is given where `{other}` is {_codes(values, 'or')}, and nowhere else."
+        case kinds.OnlyBeside(key, other):
+            return f"`{key}` is given beside `{other}`, and nowhere else."
+        case kinds.NotBoth(one, other):
+            return f"`{one}` and `{other}` are not both true."
         case kinds.OnlyWithMapping(key, other):
             return f"`{key}` is given where `{other}` is a mapping, and nowhere else."
         case kinds.Excludes(key, others):
@@ -253,6 +258,9 @@ KINDS: Final[Mapping[type[kinds.Kind], Callable[[Any], str]]] = {
     kinds.Type: lambda kind: "a type",
     kinds.Fields: _fields,
     kinds.Members: lambda kind: "a mapping from names to types",
+    kinds.Names: lambda kind: "a mapping from members to names",
+    kinds.Alternatives: lambda kind: "a list of two or more types",
+    kinds.SomeValues: lambda kind: "a list of two or more texts and whole numbers",
     kinds.Choices: lambda kind: "a mapping from values to names of entities",
     kinds.OneEntity: lambda kind: "the name of an entity, `{entity: …}` or `{union: …}`",
     kinds.Items: lambda kind: "`[Entity]` or `{values: Entity}`",

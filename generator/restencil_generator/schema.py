@@ -71,13 +71,19 @@ def _definitions() -> dict[str, Schema]:
         if name == "spec" or name == "body":
             continue
         if name in POSITIONS:
-            described = _place(name, name)
-            back = [_NULL] if name in _TAKEN_BACK else []
-            found[_fields_name(name)] = _table({"anyOf": [_ref(_type_name(name)), described, *back]}, _ref("name"))
+            types = [
+                _ref(_type_name(name)),
+                _place(name, name),
+                *_must(name),
+                *([_NULL] if name in _TAKEN_BACK else []),
+            ]
+            found[_fields_name(name)] = _table({"anyOf": types}, _ref("name"))
         elif not _in_positions(name):
             found[name] = {"description": _plain(place.help), **_place(name)}
-    for position in POSITIONS:
+    for position, facts in POSITIONS.items():
         found[_type_name(position)] = _type(position)
+        if "one_of" in facts.forms:
+            found[_alternative_name(position)] = _alternative(position)
     return found
 
 
@@ -137,6 +143,11 @@ def _mapping_with(rule: kinds.MappingWith) -> Schema:
     return {"if": {"required": [rule.other]}, "then": kind("object"), "else": kind("string")}
 
 
+def _not_both(rule: kinds.NotBoth) -> Schema:
+    both = {key: {"const": True} for key in (rule.one, rule.other)}
+    return {"not": {"properties": both, "required": list(both)}}
+
+
 def _excludes(rule: kinds.Excludes) -> Schema:
     others = {"anyOf": [{"required": [key]} for key in rule.others]}
     return {"if": {"required": [rule.key]}, "then": {"not": others}}
@@ -146,6 +157,8 @@ _RULES: Final[Mapping[type[Any], Callable[[Any], Schema]]] = {
     kinds.ExactlyOne: _exactly_one,
     kinds.OneOrMore: _one_or_more,
     kinds.OnlyWith: _only_with,
+    kinds.OnlyBeside: lambda rule: {"dependentRequired": {rule.key: [rule.other]}},
+    kinds.NotBoth: _not_both,
     kinds.OnlyWithMapping: _only_with_mapping,
     kinds.Excludes: _excludes,
     kinds.MappingWith: _mapping_with,
@@ -212,6 +225,7 @@ def _body() -> Schema:
                 | {"required": [word]}
                 for word, row in wrappers.items()
             ),
+            _form("one_of", "body_field"),
             {"allOf": [body_field, {"not": {"maxProperties": 1, "anyOf": wrapped}}]},
         ]
     }
@@ -238,10 +252,17 @@ def _fields_name(position: str) -> str:
     return f"{position}s"
 
 
+def _alternative_name(position: str) -> str:
+    return f"{position}_alternative"
+
+
+_IN_POSITIONS: Final = (kinds.Type, kinds.Members, kinds.Alternatives)
+
+
 def _in_positions(place: str) -> bool:
     """Whether a place looks different in each position: that of a form which holds types, or has a key of one."""
     return any(
-        (isinstance(row.kind, kinds.Type | kinds.Members) and not getattr(row.kind, "position", "")) or row.position
+        (isinstance(row.kind, _IN_POSITIONS) and not getattr(row.kind, "position", "")) or row.position
         for row in language.rows(place).values()
     )
 
@@ -250,21 +271,51 @@ def _type(position: str) -> Schema:
     """A type as it may stand in a position."""
     facts = POSITIONS[position]
     this = _ref(_type_name(position))
-    words = sorted(RESERVED - set(SCALAR_WORDS) - ({"bytes"} if facts.files else set()))
-    word = _pattern(rf"{_NAME}\??") | {"not": {"enum": [*words, *(f"{word}?" for word in words)]}}
     said = "A scalar, an enum, an object or an entity; '?' makes it optional."
-    options: list[Schema] = [{"description": said, **word}]
+    options: list[Schema] = [{"description": said, **_word(position, "?")}]
     if facts.lists:
-        options.append({"type": "array", "items": this, "minItems": 1, "maxItems": 1})
-    for form in FORMS:
-        if form in facts.forms:
-            place = form_place(form)
-            inline = _in_positions(place)
-            help = {"description": _plain(PLACES[place].help)}
-            options.append(help | _place(place, position) if inline else _ref(place))
+        options.append(_list_of(this))
+    options += [_form(form, position) for form in FORMS if form in facts.forms]
     if facts.bare:
-        options.append(_table(this, _name() | {"not": {"enum": list(FORMS)}}))
+        words = [form for form in FORMS if form not in language.LIST_FORMS]
+        options.append(_table(this, _name() | {"not": {"enum": words}}))
     return {"anyOf": options}
+
+
+def _alternative(position: str) -> Schema:
+    """One of the types that a value is one of."""
+    facts = POSITIONS[position]
+    options: list[Schema] = [_word(position, ""), _list_of(_ref(_type_name(position)))]
+    options += [_form(form, position) for form in facts.alternatives if form != "const"]
+    const = {"const": _property(language.rows("object_field")["const"], "")}
+    options.append({"type": "object", "properties": const, "additionalProperties": False, "required": ["const"]})
+    return {"anyOf": options}
+
+
+def _word(position: str, mark: str) -> Schema:
+    """A type that is a word; `mark` may stand behind it."""
+    words = sorted(RESERVED - set(SCALAR_WORDS) - ({"bytes"} if POSITIONS[position].files else set()))
+    marked = [f"{word}{mark}" for word in words] if mark else []
+    return _pattern(rf"{_NAME}\{mark}?" if mark else _NAME) | {"not": {"enum": [*words, *marked]}}
+
+
+def _must(position: str) -> list[Schema]:
+    """The type of a field that bodies must hold, where there are such fields."""
+    if not POSITIONS[position].must:
+        return []
+    words = sorted(RESERVED - set(SCALAR_WORDS))
+    return [_pattern(f"{_NAME}!") | {"not": {"enum": [f"{word}!" for word in words]}}]
+
+
+def _list_of(item: Schema) -> Schema:
+    return {"type": "array", "items": item, "minItems": 1, "maxItems": 1}
+
+
+def _form(form: str, position: str) -> Schema:
+    place = form_place(form)
+    if not _in_positions(place):
+        return _ref(place)
+    return {"description": _plain(PLACES[place].help)} | _place(place, position)
 
 
 # --------------------------------------------------------------------------------------------------------------- kinds
@@ -348,6 +399,11 @@ def _path(kind: kinds.PathText, position: str) -> Schema:
     return {"allOf": [_ref("path"), {"pattern": r"^(?:[^\\:]|\\.)*:"}]} if kind.parameter else _ref("path")
 
 
+def _type_of(kind: kinds.Type, position: str) -> Schema:
+    name = kind.position or position
+    return {"anyOf": [_ref(_type_name(name)), *_must(name)]} if kind.must else _ref(_type_name(name))
+
+
 def _errors(kind: kinds.Errors, position: str) -> Schema:
     shape: Schema = {"anyOf": [_NULL, {"const": "any"}, _ref("type_name"), _ref("error_choice")]}
     return _table(shape, _pattern(language.ERROR_STATUS))
@@ -387,7 +443,19 @@ KINDS: Final[Mapping[type[kinds.Kind], Callable[[Any, str], Schema]]] = {
     kinds.EnumValues: lambda kind, position: _ref("enum"),
     kinds.EntityName: lambda kind, position: _ref("type_name"),
     kinds.EntityOrChoices: lambda kind, position: {"anyOf": [_ref("type_name"), _choices(kind, position)]},
-    kinds.Type: lambda kind, position: _ref(_type_name(kind.position or position)),
+    kinds.Type: _type_of,
+    kinds.Names: lambda kind, position: _table(_ref("text"), _ref("name")),
+    kinds.Alternatives: lambda kind, position: {
+        "type": "array",
+        "items": _ref(_alternative_name(position)),
+        "minItems": 2,
+    },
+    kinds.SomeValues: lambda kind, position: {
+        "type": "array",
+        "items": {"type": ["string", "integer"]},
+        "minItems": 2,
+        "uniqueItems": True,
+    },
     kinds.Fields: _fields,
     kinds.Members: lambda kind, position: _table(_ref(_type_name(position)), _ref("name")),
     kinds.Choices: _choices,

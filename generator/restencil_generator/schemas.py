@@ -41,8 +41,11 @@ def runtime_form(type: d.Type) -> d.Type:
         case d.QueryOf(of):
             whole = of if isinstance(of, d.AllOf) else _collection_form(of)
             return dataclasses.replace(type, of=whole, returns=None)
-        case d.Const() | d.EnumRef() | d.AnyOf():
+        case d.Const() | d.InlineEnum() | d.EnumRef() | d.AnyOf():
             return NOTHING
+        case d.OneOf(alternatives):
+            plain = all(runtime_form(one) == NOTHING for one in alternatives)
+            return NOTHING if plain else type
         case _:
             return type
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, Protocol, TypeAlias
 
 from restencil_generator import declaration as d
@@ -82,12 +82,23 @@ class _Fit:
                 yield from self._items(item, value, at)
             case d.ValuesOf(item):
                 yield from self._values(item, value, at)
-            case d.Scalar() | d.Const() | d.EnumRef() | d.AnyOf():
+            case d.OneOf():
+                yield from self._one_of(type, value, at)
+            case d.Scalar() | d.Const() | d.InlineEnum() | d.EnumRef() | d.AnyOf():
                 yield from self._scalar(type, value, at)
             case _:
                 yield from self._record(type, value, at)
 
-    def _scalar(self, type: d.Scalar | d.Const | d.EnumRef | d.AnyOf, value: Json, at: Where) -> Iterator[Misfit]:
+    def _one_of(self, type: d.OneOf, value: Json, at: Where) -> Iterator[Misfit]:
+        """What does not fit in any alternative; where one is of the value's kind, what does not fit in that one."""
+        found = [[*self.check(one, value, at)] for one in type.alternatives]
+        if all(found):
+            near = [misfits for misfits in found if all(misfit.where != at for misfit in misfits)]
+            yield from near[0] if near else (_not("a value of one of the types", value, at),)
+
+    def _scalar(
+        self, type: d.Scalar | d.Const | d.InlineEnum | d.EnumRef | d.AnyOf, value: Json, at: Where
+    ) -> Iterator[Misfit]:
         match type:
             case d.Scalar(name):
                 if not fits_scalar(name, value):
@@ -96,7 +107,10 @@ class _Fit:
                 if not same(literal, value):
                     yield _not(shown(literal), value, at)
             case d.EnumRef(name):
-                yield from self._enum(name, value, at)
+                known = [member.value for member in self.tables.enums[name].members]
+                yield from self._enum(f"enum {quoted(name)}", known, value, at)
+            case d.InlineEnum(values):
+                yield from self._enum("the enum", values, value, at)
             case d.AnyOf(items):
                 if all(any(True for _ in self.check(item, value, at)) for item in items):
                     yield _not("a value of one of the types", value, at)
@@ -114,16 +128,13 @@ class _Fit:
             case d.UnionOf():
                 yield from self._union(type, value, at)
 
-    def _enum(self, name: str, value: Json, at: Where) -> Iterator[Misfit]:
-        known = [member.value for member in self.tables.enums[name].members]
+    def _enum(self, what: str, known: Sequence[str | int], value: Json, at: Where) -> Iterator[Misfit]:
         if not known or any(same(member, value) for member in known):
             return
         if self.example and isinstance(value, str | int) and not isinstance(value, bool):
             return
         hint = did_you_mean(value, [str(word) for word in known[:50]]) if isinstance(value, str) else ""
-        yield Misfit(
-            at, f"enum {quoted(name)} has no value {shown(value)}", hint or f"write {listed(map(str, known[:8]))}"
-        )
+        yield Misfit(at, f"{what} has no value {shown(value)}", hint or f"write {listed(map(str, known[:8]))}")
 
     def _items(self, item: d.Type, value: Json, at: Where) -> Iterator[Misfit]:
         if not isinstance(value, list):
@@ -199,6 +210,8 @@ def objects_in(objects: Mapping[str, d.Object], type: d.Type, value: Json | d.Mi
         case d.ValuesOf(item) if isinstance(value, dict):
             for part in value.values():
                 yield from objects_in(objects, item, part)
+        case d.OneOf((first, *_)):
+            yield from objects_in(objects, first, value)
         case _:
             return
 

@@ -15,7 +15,8 @@ from restencil_generator.loading import read_tree
 from restencil_generator.reading import Reader
 
 ROOT = Path(__file__).parents[2]
-FILES = (ROOT / "specs" / "blog.yaml", Path(__file__).parent / "loading" / "everything.yaml")
+LOADING = Path(__file__).parent / "loading"
+FILES = (ROOT / "specs" / "blog.yaml", LOADING / "everything.yaml", LOADING / "types.yaml")
 
 
 def json_of(path: Path) -> dict[str, Json]:

@@ -48,7 +48,7 @@ def test_a_pointer_of_json_schema_is_a_name_here() -> None:
             "did you mean 'optional'?",
         ),
         (
-            HEAD + POSTS.replace("title: string", "title: {type: string, required: true}"),
+            HEAD + POSTS + "    required: [title]\n",
             "a field or parameter is one unless its type ends with '?': write string or string?",
         ),
         (
@@ -60,7 +60,7 @@ def test_a_pointer_of_json_schema_is_a_name_here() -> None:
             "write '?' behind the type, such as string?",
         ),
         (
-            HEAD + POSTS.replace("title: string", "title: {type: string, format: uri}"),
+            HEAD + POSTS + "    format: uri\n",
             "the type says it: write integer, number, datetime, date, time, decimal or uuid",
         ),
     ],

@@ -9,7 +9,7 @@ from restencil_generator.checking.fields import read_fields
 from restencil_generator.checking.forms import Context
 from restencil_generator.checking.types import Types
 from restencil_generator.kinds import Fields
-from restencil_generator.language import BODY_WORDS, rows
+from restencil_generator.language import BODY_WORDS, form_word, rows
 from restencil_generator.tree import MappingNode, Node, ScalarNode, SequenceNode, described, is_null
 
 
@@ -22,6 +22,9 @@ def read_body(types: Types, node: Node, what: str, type_name: str) -> d.Body | N
     if isinstance(node, ScalarNode):
         return None if is_null(node) else _word(types, node, what)
     assert isinstance(node, MappingNode)
+    if form_word(node) == "one_of":
+        type = types.type(node, Context(what, "body_field", type_name))
+        return d.Body("json", type) if type is not None else None
     kind, position, fields = "json", "body_field", node
     for word, row in rows("body").items():
         inner = node.get(word)

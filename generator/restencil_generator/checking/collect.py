@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import cast
 
 from restencil_generator.checking.declared import Declared, EntitySource, Kind
-from restencil_generator.kinds import Items, Members, OneEntity, Source, Table, Type
-from restencil_generator.language import FORMS, RESERVED, form_place, rows
+from restencil_generator.kinds import Alternatives, Items, Members, OneEntity, Source, Table, Type
+from restencil_generator.language import RESERVED, form_place, form_word, rows
 from restencil_generator.problems import quoted
 from restencil_generator.reading import Given
 from restencil_generator.tree import Entry, MappingNode, Node, ScalarNode, SequenceNode
@@ -32,7 +32,8 @@ def collect(declared: Declared, given: Given) -> dict[str, tuple[ScalarNode, Map
     for _, entry in table(given, "entities"):
         if isinstance(entry.value, MappingNode):
             _scan_fields(declared, entry.value.get("fields"), None)
-    for _, entry in table(given, "objects"):
+    for name, entry in table(given, "objects"):
+        declared.raw_objects[name] = entry.value
         _scan_fields(declared, entry.value, None)
     resources: dict[str, tuple[ScalarNode, MappingNode]] = {}
     for name, entry in table(given, "resources"):
@@ -102,12 +103,12 @@ def _scan_type(declared: Declared, node: Node | None, resource: str | None) -> N
     if "entity" in node.entries:
         _entity_in_place(declared, node, resource)
         return
-    word = next((key for key in node.entries if key in FORMS), None)
+    word = form_word(node)
     kind = rows(form_place(word))[word].kind if word is not None else Members()
     inner = node.get(word) if word is not None else node
     if isinstance(kind, Members):
         _scan_members(declared, inner, resource)
-    elif isinstance(kind, Type | Items | OneEntity | Source):  # a type stands in it
+    elif isinstance(kind, Type | Items | OneEntity | Source | Alternatives):  # a type stands in it
         _scan_type(declared, inner, resource)
 
 

@@ -62,6 +62,7 @@ class Declared(Reader):
         self.absent: Absent | None = None
         self.kinds: dict[str, Kind] = {}
         self.sources: dict[str, EntitySource] = {}
+        self.raw_objects: dict[str, Node] = {}
         self.enums: dict[str, d.Enum] = {}
         self.objects: dict[str, d.Object] = {}
         self.entities: dict[str, d.Entity] = {}
@@ -134,6 +135,26 @@ class Declared(Reader):
             if isinstance(fields, MappingNode) and (found := fields.get(field)) is not None:
                 return found
         return None
+
+    def field_of(self, name: str, field: str) -> Node | None:
+        """How the spec writes a field of an entity or object."""
+        if self.kinds.get(name) == "entity":
+            return self.raw_field(name, field)
+        fields = self.raw_objects.get(name)
+        return fields.get(field) if isinstance(fields, MappingNode) else None
+
+    def constants_of(self, type: d.Type) -> dict[str, d.Literals]:
+        """What the fields of an entity or object are fixed to, by their names in JSON."""
+        match type:
+            case d.EntityRef(name):
+                fields = self.entities[name].all_fields if name in self.entities else ()
+            case d.ObjectRef(name):
+                fields = self.objects[name].fields if name in self.objects else ()
+            case d.ObjectType(members):
+                fields = members
+            case _:
+                fields = ()
+        return {field.wire: field.type.value for field in fields if isinstance(field.type, d.Const)}
 
     def raw_fields(self, entity: str) -> list[str]:
         """The names of an entity's fields, inherited ones included."""

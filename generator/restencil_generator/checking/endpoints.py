@@ -9,17 +9,18 @@ from typing import Any, Protocol, cast
 from restencil_generator import declaration as d
 from restencil_generator.checking import styles
 from restencil_generator.checking.arguments import ClientArguments, WrittenHeaders
+from restencil_generator.checking.fields import OF_FIELD
 from restencil_generator.checking.paging import ANY_TEXT, WrittenPagination, page_field, resolved_pagination
 from restencil_generator.checking.settings import Settings, first_given, joined_headers, nearest_auth
 from restencil_generator.checking.types import Types
 from restencil_generator.errors import laid_over
-from restencil_generator.facts import facts
+from restencil_generator.facts import dotted_names, facts, path_to
 from restencil_generator.language import MEMBERS
 from restencil_generator.names import python_name
 from restencil_generator.problems import Place, Related, circle_text, did_you_mean, quoted
 from restencil_generator.reading import Given
 from restencil_generator.template import list_path, parse_path, route
-from restencil_generator.tree import Node, ScalarNode
+from restencil_generator.tree import MappingNode, Node, ScalarNode
 
 
 @dataclasses.dataclass(slots=True)
@@ -121,7 +122,8 @@ class Family:
             if self._wanted(name):
                 body = self._partial(root.body) if name == "partial_update" else root.body
                 base = dataclasses.replace(root, method=method, side_effect=True, optimistic=self.optimistic, body=body)
-                found[name] = self._build(name, base)
+                built = self._build(name, base)
+                found[name] = dataclasses.replace(built, body=self._lenient(name, built.body))
         if self._wanted("delete"):
             schema = d.InvalidateOf(self.schema)
             base = dataclasses.replace(
@@ -268,6 +270,14 @@ class Family:
             )
         return d.Body(body.kind, d.ObjectType(body.type.members, name), partial=True)
 
+    def _lenient(self, name: str, body: d.Body | None) -> d.Body | None:
+        """The body of `partial_update` of an entity, of which other bodies must hold some fields: it need not."""
+        if name != "partial_update" or body is None or not isinstance(body.type, d.EntityRef | d.UnionOf):
+            return body
+        entities = (self.types.entities.get(one) for one in d.entities_in(body.type))
+        must = any(field.must for entity in entities if entity is not None for field in entity.all_fields)
+        return dataclasses.replace(body, partial=True) if must else body
+
     def _names(self) -> tuple[str, ...]:
         return MEMBERS if self.members is None else tuple(self.members)
 
@@ -396,7 +406,10 @@ class Family:
                 types.report("key-not-here", message, given.key("needs"), "remove it")
             for name, node in given["needs"] or ():
                 if entities and not any(entity.field(name) for entity in entities):
-                    types.unknown_field(name, node, f"'needs' of {own.what}", entities[0].name)
+                    known = types.raw_fields(entities[0].name)
+                    hint = did_you_mean(name, known) or (f"its fields: {', '.join(known[:12])}" if known else "")
+                    message = f"'needs' of {quoted(own.name)} names {quoted(name)}, which is no field of entity"
+                    types.report("needs-field", f"{message} {quoted(entities[0].name)}", node, hint)
             return tuple(_python_names(entities, [name for name, _ in given["needs"] or ()]))
         if own.name == "get":
             return tuple(_needed(entities))
@@ -419,19 +432,22 @@ class Family:
     def _path_params(self, own: Written, path: d.Path, base: d.Endpoint) -> tuple[d.Field, ...]:
         known = {field.name: field for field in (*self.params, *base.params, *own.params)}
         declared = {field.name for field in (*self.params, *own.params)} | {
-            field.name for field in base.params if not isinstance(field.type, d.AnyOf | d.Optional)
+            field.name for field in base.params if field.of or not isinstance(field.type, d.AnyOf | d.Optional)
         }
         found: list[d.Field] = []
         for parameter in path.parameters:
             name = parameter.name
             if name in declared:
                 field = known[name]
+                if field.type == OF_FIELD:
+                    field = dataclasses.replace(field, type=self._param_type(field.of))
             else:
                 field = d.Field(name, python_name(name, "parameter"), name, self._param_type(name), place=own.key.place)
             if parameter.optional and not isinstance(field.type, d.Optional):
                 field = dataclasses.replace(field, type=d.Optional(field.type))
             found.append(field)
         names = {parameter.name for parameter in path.parameters}
+        check_param_fields(self.types, own.params, own.given, [self.schema, own.schema])
         for field in own.params:
             if field.name not in names:
                 self.resource.unknown_parameter(field, own.what, names)
@@ -443,10 +459,11 @@ class Family:
         """
         found: dict[d.Type, None] = {}
         for entity in facts(self.schema).entities:
-            field = self.types.entities[entity].field(name) if entity in self.types.entities else None
-            if field is None:
+            fields = self.types.entities[entity].all_fields if entity in self.types.entities else ()
+            through = path_to(self.types.objects, fields, name)
+            if not through:
                 continue
-            known = facts(field.type)
+            known = facts(through[-1].type)
             if not known.in_path:
                 return ANY_TEXT
             found[known.bare] = None
@@ -563,6 +580,25 @@ def _styled(endpoint: d.Endpoint) -> d.Endpoint:
     return dataclasses.replace(endpoint, search_params=found, extenders=extenders)
 
 
+def check_param_fields(types: Types, params: tuple[d.Field, ...], given: Given, schemas: list[d.Type | None]) -> None:
+    """The fields that path parameters are exist in an entity that is asked for."""
+    names = list(dict.fromkeys(name for schema in schemas if schema is not None for name in d.entities_in(schema)))
+    entities = [types.entities[name] for name in names if name in types.entities]
+    for field in params:
+        if not field.of or any(path_to(types.objects, entity.all_fields, field.of) for entity in entities):
+            continue
+        written = given.node("params")
+        node = written.get(field.name) if isinstance(written, MappingNode) else None
+        place = node.get("field") if isinstance(node, MappingNode) else None
+        known = [name for entity in entities for name in dotted_names(types.objects, entity.all_fields)]
+        last = field.of.rpartition(".")[2]
+        near = did_you_mean(field.of, known) or did_you_mean(last, [name for name in known if "." not in name])
+        message = f"'field' of parameter {quoted(field.name)} names {quoted(field.of)}, which is no field of"
+        owner = f"entity {quoted(entities[0].name)}" if entities else "what it answers"
+        hint = near or (f"its fields: {', '.join(known[:12])}" if known else "")
+        types.report("param-field", f"{message} {owner}", place or field.place, hint)
+
+
 def keep_lists_apart(resources: Mapping[str, d.Resource], entities: Mapping[str, d.Entity]) -> dict[str, d.Resource]:
     """Lists of one kind that have the same arguments at different places are different lists.
 
@@ -658,7 +694,8 @@ def _needed(entities: list[d.Entity]) -> list[str]:
     needed: dict[str, bool] = {}
     for entity in entities:
         for field in entity.all_fields:
-            may_lack = isinstance(field.type, d.Optional | d.Const) or field.written_default or field.name in entity.pk
+            may_lack = isinstance(field.type, d.Optional | d.Const) or field.written_default or field.write_only
+            may_lack = may_lack or any(part.partition(".")[0] == field.name for part in entity.pk)
             needed[field.python] = needed.get(field.python, True) and not may_lack
     return [name for name, is_needed in needed.items() if is_needed]
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from restencil_generator import declaration as d
 from restencil_generator.checking.fields import read_fields
 from restencil_generator.checking.types import Types
-from restencil_generator.facts import facts
+from restencil_generator.facts import dotted_names, facts, path_to
 from restencil_generator.problems import Related, circle_text, did_you_mean, quoted
 from restencil_generator.reading import Given
 from restencil_generator.tree import Node, ScalarNode, SequenceNode
@@ -128,6 +128,7 @@ class Entities:
             indexes_written="indexes" in given,
             validate=given.get("validate", base.validate if base is not None else None),
             validate_written="validate" in given,
+            pk_optional=given["pk_optional"] or (base is not None and base.pk_optional),
             description=given["description"],
             deprecated=given["deprecated"],
             resource=source.resource,
@@ -148,10 +149,10 @@ class Entities:
     def _pk_is_list(given: Given, base: d.Entity | None) -> bool:
         if "pk" in given:
             return isinstance(given.node("pk"), SequenceNode)
-        return base.pk_is_list if base is not None and base.pk else False
+        return base.pk_is_list if base is not None else False
 
     def _pk(self, name: str, what: str, base: d.Entity | None, fields: tuple[d.Field, ...]) -> tuple[str, ...]:
-        types, given = self.types, self.given[name]
+        given = self.given[name]
         by_name = {field.name: field for field in fields}
         node = given.node("pk")
         if node is None:
@@ -159,26 +160,35 @@ class Entities:
         written: str | list[tuple[str, Node]] | None = given["pk"]
         names = [(written, node)] if isinstance(written, str) else written or []
         for text, place in names:
-            field = by_name.get(text)
-            if field is None:
-                if not self._has_unread(name, text):
-                    known = types.raw_fields(name)
-                    hint = did_you_mean(text, known) or (f"its fields: {', '.join(known[:12])}" if known else "")
-                    message = f"the pk {quoted(text)} of {what} is none of its fields"
-                    types.report("pk-not-a-field", message, place, hint)
-            elif not facts(field.type).one_text:
-                types.report(
-                    "pk-type",
-                    f"the field {quoted(text)} of {what} has no single text and cannot be a pk",
-                    place,
-                    "name a field that holds a text, a number or the like",
-                    [Related(field.place, "declared here")],
-                )
+            self._check_part(name, what, fields, text, place)
         return tuple(text for text, _ in names)
+
+    def _check_part(self, name: str, what: str, fields: tuple[d.Field, ...], text: str, place: Node) -> None:
+        """A part of a pk is a field with one text, of the entity or of objects in it."""
+        types = self.types
+        found = path_to(types.objects, fields, text)
+        if not found:
+            if not self._has_unread(name, text.partition(".")[0]):
+                known = types.raw_fields(name)
+                near = did_you_mean(text, [*known, *dotted_names(types.objects, fields)])
+                hint = near or (f"its fields: {', '.join(known[:12])}" if known else "")
+                message = f"the pk {quoted(text)} of {what} is none of its fields"
+                types.report("pk-not-a-field", message, place, hint)
+        elif not facts(found[-1].type).one_text:
+            types.report(
+                "pk-type",
+                f"the field {quoted(text)} of {what} has no single text and cannot be a pk",
+                place,
+                "name a field that holds a text, a number or the like",
+                [Related(found[-1].place, "declared here")],
+            )
+        elif any(field.write_only for field in found):
+            message = f"the field {quoted(text)} of {what} is write_only, so no record has it as its pk"
+            types.report("pk-type", message, place, "name another field")
 
     def _usual_pk(self, name: str, what: str, base: d.Entity | None, by_name: Mapping[str, d.Field]) -> tuple[str, ...]:
         """The pk where none is written: that of the entity it extends, else `id`."""
-        if base is not None and base.pk:
+        if base is not None and (base.pk or base.pk_is_list):
             return base.pk
         if "id" in by_name:
             return ("id",)
@@ -191,7 +201,8 @@ class Entities:
     def _has_unread(self, entity: str, field: str) -> bool:
         """Whether an entity may have a field that could not be read: it is written, or what it extends is broken."""
         *_, last = self.types.lineage(entity)
-        return field in self.types.raw_fields(entity) or last.broken or "extends" in last.node.entries
+        read = any(known.name == field for known in self.own[entity])
+        return (field in self.types.raw_fields(entity) and not read) or last.broken or "extends" in last.node.entries
 
     def _override(self, inherited: d.Field, field: d.Field, what: str, base: str) -> None:
         if not _narrows(field.type, inherited.type):
@@ -264,7 +275,11 @@ def _narrows(type: d.Type, inherited: d.Type) -> bool:
     if isinstance(type, d.Const):
         if isinstance(inherited, d.Scalar):
             return fits_scalar(inherited.name, type.value)
-        return isinstance(inherited, d.EnumRef)
+        return isinstance(inherited, d.EnumRef | d.InlineEnum)
+    if isinstance(type, d.InlineEnum) and isinstance(inherited, d.Scalar):
+        return all(fits_scalar(inherited.name, value) for value in type.values)
     if isinstance(type, d.EnumRef):
         return isinstance(inherited, d.Scalar) and inherited.name == "string"
+    if isinstance(inherited, d.OneOf):
+        return any(_narrows(type, one) for one in inherited.alternatives)
     return False

@@ -11,11 +11,11 @@ from restencil_generator.checking.forms import Context
 from restencil_generator.checking.styles import check_style
 from restencil_generator.checking.types import Types
 from restencil_generator.facts import absent_of
-from restencil_generator.language import FORMS, POSITIONS, relatives, rows
+from restencil_generator.language import OF_OTHERS, POSITIONS, form_word, relatives, rows
 from restencil_generator.names import Use, header_name, pascal_case, python_name, wire_name
 from restencil_generator.problems import quoted
 from restencil_generator.reading import Given, WithPlaces
-from restencil_generator.tree import Entry, MappingNode, Node
+from restencil_generator.tree import Entry, MappingNode, Node, ScalarNode
 from restencil_generator.values import misfits
 
 
@@ -58,7 +58,7 @@ def is_described(node: Node) -> bool:
     if "type" in node.entries or "const" in node.entries:
         return True
     words = rows("entity_field").keys() | relatives("entity_field")
-    return not any(word in node.entries for word in FORMS) and any(key in node.entries for key in words)
+    return form_word(node) is None and any(key in node.entries for key in words)
 
 
 def _field(types: Types, name: str, entry: Entry, context: Context, use: Use) -> d.Field | None:
@@ -69,10 +69,21 @@ def _field(types: Types, name: str, entry: Entry, context: Context, use: Use) ->
         assert isinstance(node, MappingNode)
         base = d.Field(name, python, wire, d.Scalar("any"), place=entry.key.place)
         return _described(types, node, base, context)
+    node, must = _without_mark(node, context)
     type = types.type(node, context)
     if type is None:
         return None
-    return d.Field(name, python, wire, type, _default(types, type, None, context), place=entry.key.place)
+    return d.Field(name, python, wire, type, _default(types, type, None, context), must=must, place=entry.key.place)
+
+
+def _without_mark(node: Node, context: Context) -> tuple[Node, bool]:
+    """A type without the mark that bodies must hold its field, and whether it has one."""
+    if not (POSITIONS[context.position].must and isinstance(node, ScalarNode) and node.text[-1:] == "!"):
+        return node, False
+    if node.text[-2:-1] in ("", "?", "!"):
+        return node, False
+    where = node.file, node.line, node.column, node.end_line, node.end_column
+    return ScalarNode(*where, node.text[:-1], node.plain), True
 
 
 def _wire(name: str, style: d.WireNames, position: str) -> str:
@@ -84,9 +95,16 @@ def _wire(name: str, style: d.WireNames, position: str) -> str:
 
 def _described(types: Types, node: MappingNode, base: d.Field, context: Context) -> d.Field | None:
     given = types.section(context.position, node, context.what, node)
+    written = given.node("type")
+    must = given.get("required") is True or (written is not None and _without_mark(written, context)[1])
     type = _type(types, given, context)
     if type is None:
         return None
+    if must and isinstance(type, d.Optional) and not ("required" in given and "optional" in given):
+        message = f"the {context.what.partition(' of ')[0]} is both required and optional"
+        types.report("field-both-ways", message, given.key("type"), "keep one of them")
+    if "format" in given:
+        _check_format(types, type, given, context)
     told = {key: given[key] for key in _TOLD if key in rows(context.position)}
     if told.get("style") is not None:
         check_style(types, type, told["style"], given.node("style") or node, context.what)
@@ -101,10 +119,25 @@ def _described(types: Types, node: MappingNode, base: d.Field, context: Context)
         default=_default(types, type, default, context),
         written_default=default is not None,
         sends_key=given.get("send") == "pk",
+        must=must,
+        format=None if given.get("format") == "rfc3339" else given.get("format"),
+        param=given.get("param") or "",
+        of=given.get("field") or "",
     )
 
 
-_TOLD = ("description", "deprecated", "read_only", "decode", "encode", "style", "env", "slashes", "persist")
+_TOLD = (
+    "description",
+    "deprecated",
+    "read_only",
+    "write_only",
+    "decode",
+    "encode",
+    "style",
+    "env",
+    "slashes",
+    "persist",
+)
 """Keys of a field whose value is that of the field's part of the same name."""
 
 
@@ -113,7 +146,9 @@ def _type(types: Types, given: Given, context: Context) -> d.Type | None:
     if "const" in given:
         return d.Const(given["const"]) if given["const"] is not None else None
     node = given.node("type")
-    type = types.type(node, context) if node is not None else None
+    if node is None and given.get("field"):
+        return OF_FIELD
+    type = types.type(_without_mark(node, context)[0], context) if node is not None else None
     optional = given.get("optional", False)
     if isinstance(type, d.EntityRef | d.UnionOf) and "default" in given and given["default"].value is None:
         optional = True
@@ -126,6 +161,17 @@ def _default(types: Types, type: d.Type, written: WithPlaces | None, context: Co
     if written.usable:
         types.later.append(lambda: _check_default(types, type, written, context.what))
     return written.value
+
+
+OF_FIELD: Final = d.AnyOf(())
+"""The type of a path parameter that has the one of its field."""
+
+
+def _check_format(types: Types, type: d.Type, given: Given, context: Context) -> None:
+    """Only datetimes look this way or that."""
+    if all(part != d.Scalar("datetime") for part in d.parts(type)):
+        message = f"'format' of {context.what} has a meaning for datetimes alone"
+        types.report("key-not-here", message, given.key("format"), OF_OTHERS["format"])
 
 
 def _check_send(types: Types, type: d.Type, given: Given, what: str) -> None:

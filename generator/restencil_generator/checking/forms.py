@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import abc
 import dataclasses
+import itertools
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from restencil_generator import declaration as d
 from restencil_generator.checking.declared import Declared
 from restencil_generator.facts import facts
-from restencil_generator.language import POSITIONS, form_place, rows
+from restencil_generator.language import POSITIONS, form_place, form_word, rows
 from restencil_generator.names import pascal_case, python_name, wire_name
 from restencil_generator.problems import Related, did_you_mean, quoted
 from restencil_generator.reading import Given
-from restencil_generator.tree import MappingNode, Node, ScalarNode
+from restencil_generator.tree import MappingNode, Node, ScalarNode, SequenceNode
 from restencil_generator.values import same, shown
 
 
@@ -35,6 +36,10 @@ class Nested(Declared, abc.ABC):
     @abc.abstractmethod
     def type(self, node: Node, context: Context) -> d.Type | None:
         """The type that a node writes."""
+
+    @abc.abstractmethod
+    def alternative(self, node: Node, context: Context) -> d.Type | None:
+        """One of the types that a value is one of."""
 
     @abc.abstractmethod
     def entity_or_union(self, node: Node, context: Context) -> d.EntityRef | d.UnionOf | None:
@@ -99,7 +104,55 @@ def _values(types: Nested, node: MappingNode, context: Context) -> d.ValuesOf | 
 
 
 def _object(types: Nested, node: MappingNode, context: Context) -> d.ObjectType | None:
-    return object_type(types, node.entries["object"].value, context)
+    given = _section(types, "object", node, f"the object of {context.what}")
+    found = object_type(types, node.entries["object"].value, context)
+    wires = _wires(types, given, found, context)
+    optional = _members(types, given, found, context)
+    if found is None:
+        return None
+    members = tuple(
+        dataclasses.replace(
+            member,
+            wire=wires.get(member.name, member.wire),
+            type=(
+                d.Optional(member.type)
+                if member.name in optional and not isinstance(member.type, d.Optional)
+                else member.type
+            ),
+        )
+        for member in found.members
+    )
+    if wires:
+        types.distinct(members, context.what)
+    return dataclasses.replace(found, members=members)
+
+
+def _wires(types: Nested, given: Given, of: d.ObjectType | None, context: Context) -> dict[str, str]:
+    """The names in JSON that 'wire' gives."""
+    node = given.node("wire")
+    what = f"'wire' of the object of {context.what}"
+    found: dict[str, str] = {}
+    for name, entry in types.mapping(node, what, "write {member: name}") or () if node is not None else ():
+        text = types.text(entry.value, f"the name of {quoted(name)} in {what}", empty=False)
+        if _is_member(types, name, entry.key, of, what) and text is not None:
+            found[name] = text
+    return found
+
+
+def _members(types: Nested, given: Given, of: d.ObjectType | None, context: Context) -> set[str]:
+    """The members that 'optional' names."""
+    what = f"'optional' of the object of {context.what}"
+    return {name for name, node in given["optional"] or () if _is_member(types, name, node, of, what)}
+
+
+def _is_member(types: Nested, name: str, node: Node, of: d.ObjectType | None, what: str) -> bool:
+    if of is None:
+        return False
+    known = [member.name for member in of.members]
+    if name not in known:
+        hint = did_you_mean(name, known) or f"its members: {', '.join(known[:12])}"
+        types.report("unknown-field", f"{what} names {quoted(name)}, which is no member of it", node, hint)
+    return name in known
 
 
 def _invalidate(types: Nested, node: MappingNode, context: Context) -> d.InvalidateOf | None:
@@ -225,17 +278,166 @@ def _told_apart(
         value = _choice_value(key, written or next(node for node in nodes if node is not None))
         fixed = _const(written)
         if fixed is not None and not same(fixed, value):
-            assert written is not None
-            types.report(
-                "union-value",
-                f"entity {quoted(name)} stands for {shown(value)} here, but its field {quoted(field)} is fixed to "
-                f"{shown(fixed)}",
-                key,
-                f"write {shown(fixed)}",
-                (Related(written.place, "fixed here"),),
-            )
+            _wrong_value(types, key, name, field, value, fixed, written)
         found.append(d.Choice(value, name))
     return d.UnionOf(tuple(found), field, _raw_wire(types, field, nodes))
+
+
+def _wrong_value(
+    types: Nested, key: ScalarNode, name: str, field: str, value: d.Json, fixed: d.Json, written: Node | None
+) -> None:
+    """Notes a value that stands for an entity or object whose own field is fixed to another one."""
+    assert written is not None
+    types.report(
+        "union-value",
+        f"{types.kinds[name]} {quoted(name)} stands for {shown(value)} here, but its field {quoted(field)} is fixed to "
+        f"{shown(fixed)}",
+        key,
+        f"write {shown(fixed)}",
+        (Related(written.place, "fixed here"),),
+    )
+
+
+# ---------------------------------------------------------------------------------------------- one of several types
+
+
+def enum_value(types: Declared, node: Node, what: str) -> str | int | None:
+    """A value of an enum: a text or a whole number."""
+    value = node.value if isinstance(node, ScalarNode) else None
+    if isinstance(value, str | int) and not isinstance(value, bool):
+        return value
+    hint = "put it in quotes" if isinstance(node, ScalarNode) and node.text else ""
+    types.wrong(f"a value of {what}", "a text or a whole number", node, hint)
+    return None
+
+
+def distinct_values(types: Declared, values: Iterable[tuple[str | int, Node]], what: str) -> None:
+    """Reports a value that an enum has twice."""
+    seen: dict[str | int, Node] = {}
+    for value, node in values:
+        first = seen.setdefault(value, node)
+        if first is not node:
+            message = f"{what} has the value {shown(value)} twice"
+            types.report("given-twice", message, node, "keep one of them", [Related(first.place, "given here first")])
+
+
+def _enum(types: Nested, node: MappingNode, context: Context) -> d.InlineEnum | None:
+    what = f"the enum of {context.what}"
+    listed = node.entries["enum"].value
+    assert isinstance(listed, SequenceNode)
+    read = [(enum_value(types, item, what), item) for item in listed.items]
+    values = [(value, item) for value, item in read if value is not None]
+    distinct_values(types, values, what)
+    return d.InlineEnum(tuple(dict.fromkeys(value for value, _ in values))) if len(values) == len(read) else None
+
+
+def read_const(types: Nested, node: MappingNode, context: Context) -> d.Const | None:
+    """A constant as one of several types."""
+    for key, entry in node:
+        if key != "const":
+            types.report("unknown-key", f"unknown key {quoted(key)} beside 'const' of {context.what}", entry.key)
+    written = node.entries["const"].value
+    value = written.value if isinstance(written, ScalarNode) else None
+    if isinstance(value, str | int):
+        return d.Const(value)
+    types.wrong(f"'const' of {context.what}", "a text, a whole number, true or false", written)
+    return None
+
+
+def _one_of(types: Nested, node: MappingNode, context: Context) -> d.Type | None:
+    what = f"the union of {context.what}"
+    given = _section(types, "one_of", node, what)
+    listed = node.entries["one_of"].value
+    assert isinstance(listed, SequenceNode)
+    found: list[tuple[d.Type, Node]] = []
+    objects = 0
+    for item in listed.items:
+        is_object = form_word(item) == "object"
+        objects += is_object
+        # The first object inside has the plain name.
+        name = f"{context.type_name}{objects}" if is_object and objects > 1 else context.type_name
+        type = types.alternative(item, dataclasses.replace(context, type_name=name))
+        if type is None:
+            continue
+        first = next((other for known, other in found if known == type), None)
+        if first is not None:
+            message = f"{what} has a type twice"
+            types.report("given-twice", message, item, "keep one of them", [Related(first.place, "given here first")])
+        found.append((type, item))
+    names = [type.name for type, _ in found if isinstance(type, d.ObjectRef | d.EntityRef)]
+    values = _one_of_values(types, given, names, what)
+    if len(found) < len(listed.items):
+        return None
+    attribute: str = given["attribute"] or ""
+    wire = ""
+    if attribute:
+        nodes = [types.field_of(name, attribute) for name in names]
+        wire = _raw_wire(types, attribute, nodes)
+    type = d.OneOf(tuple(type for type, _ in found), attribute, wire, values)
+    types.later.append(lambda: _check_entities(types, type, context, node))
+    return _without_keys(type)
+
+
+def _without_keys(type: d.OneOf) -> d.Type:
+    """One entity beside the text or number that can be its pk is just the entity: a bare pk refers to it already."""
+    entities = [one for one in type.alternatives if isinstance(one, d.EntityRef)]
+    if len(entities) != 1:
+        return type
+    keys = (d.Scalar("string"), d.Scalar("integer"))
+    others = tuple(one for one in type.alternatives if one not in keys)
+    return others[0] if len(others) == 1 else dataclasses.replace(type, alternatives=others)
+
+
+def _one_of_values(types: Nested, given: Given, names: list[str], what: str) -> tuple[d.Choice, ...]:
+    """The alternatives that the values of the attribute stand for."""
+    node = given.node("values")
+    found: list[d.Choice] = []
+    for _, entry in types.mapping(node, f"'values' of {what}", "write {value: Name}") or () if node else ():
+        name = types.text(entry.value, f"a value of 'values' of {what}", empty=False)
+        if name is None or "attribute" not in given:
+            continue
+        if name not in names:
+            hint = did_you_mean(name, names) or f"its objects and entities: {', '.join(names) or 'none'}"
+            message = f"'values' of {what} names {quoted(name)}, which is none of its types"
+            types.report("unknown-value", message, entry.value, hint)
+            continue
+        written = types.field_of(name, given["attribute"] or "")
+        value = _choice_value(entry.key, written) if written is not None else _literal(entry.key)
+        fixed = _const(written)
+        if fixed is not None and not same(fixed, value):
+            _wrong_value(types, entry.key, name, given["attribute"], value, fixed, written)
+        found.append(d.Choice(value, name))
+    return tuple(found)
+
+
+def _check_entities(types: Nested, type: d.OneOf, context: Context, node: MappingNode) -> None:
+    """Entities are told apart from each other and from objects: by the attribute, or by constants that differ."""
+    alike = [(one, types.constants_of(one)) for one in type.alternatives if facts(one).shape in _OBJECTS]
+    if type.attribute or len(alike) < 2:
+        return
+    for (one, constants), (other, others) in itertools.combinations(alike, 2):
+        entities = isinstance(one, d.EntityRef) + isinstance(other, d.EntityRef)
+        if entities and not _differ(constants, others):
+            which = f"{'the entities ' if entities == 2 else ''}{_shown(one)} and {_shown(other)} of {_short(context)}"
+            hint = "add 'attribute', or a const field in each"
+            types.report("union-attribute", f"{which} cannot be told apart", node.entries["one_of"].value, hint)
+            return
+
+
+_OBJECTS: Final = ("entity", "object", "mapping")
+"""The shapes of what is an object in JSON."""
+
+
+def _differ(one: Mapping[str, d.Literals], other: Mapping[str, d.Literals]) -> bool:
+    return any(not same(value, other[wire]) for wire, value in one.items() if wire in other)
+
+
+def _shown(type: d.Type) -> str:
+    return type.name if isinstance(type, d.EntityRef | d.ObjectRef) else "another object"
+
+
+def _short(context: Context) -> str:
+    return context.what.partition(" of entity ")[0].partition(" of object ")[0]
 
 
 def _raw_wire(types: Nested, field: str, nodes: Iterable[Node | None]) -> str:
@@ -287,4 +489,6 @@ _READERS: Final[Mapping[str, Callable[[Any, MappingNode, Context], d.Type | None
     "invalidate": _invalidate,
     "query": _query,
     "entity": _entity,
+    "one_of": _one_of,
+    "enum": _enum,
 }

@@ -30,12 +30,19 @@ def namespace(declared: Declared) -> dict[str, str]:
 
 def name_bodies(declared: Declared, resources: Mapping[str, d.Resource]) -> None:
     """Names the TypedDicts of the entities and objects that stand in bodies."""
-    pending: list[d.Type | None] = [
-        endpoint.body.type
+    bodies = [
+        endpoint.body
         for resource in resources.values()
         for _, endpoint in resource.all_endpoints()
         if endpoint.has_body and endpoint.body is not None
     ]
+    pending: list[d.Type | None] = []
+    for body in bodies:
+        if body.partial and isinstance(body.type, d.EntityRef | d.UnionOf):
+            for name in dict.fromkeys(d.entities_in(body.type)):
+                pending += _name_partial_body(declared, name)
+        else:
+            pending.append(body.type)
     seen: set[str] = set()
     while pending:
         match pending.pop():
@@ -46,10 +53,23 @@ def name_bodies(declared: Declared, resources: Mapping[str, d.Resource]) -> None
                 pending.extend(d.EntityRef(choice.entity) for choice in choices)
             case d.ObjectType(members):
                 pending.extend(member.type for member in members)
+            case d.OneOf(alternatives):
+                pending.extend(alternatives)
             case d.Optional(item) | d.ListOf(item) | d.ValuesOf(item) | d.CollectionOf(item):
                 pending.append(item)
             case _:
                 pass
+
+
+def _name_partial_body(declared: Declared, name: str) -> list[d.Type]:
+    """Names the TypedDict in which nothing of an entity is required; gives the types of the fields that stand in it."""
+    entity = declared.entities.get(name)
+    if entity is None or entity.partial_body_name is not None:
+        return []
+    body_name = f"{name}PartialBody"
+    declared.entities[name] = dataclasses.replace(entity, partial_body_name=body_name)
+    declared.claim(body_name, "typed_dict", f"the type of partial bodies of entity {quoted(name)}", entity.place)
+    return [field.type for field in entity.all_fields if field.is_sent and not field.sends_key]
 
 
 def _name_body(declared: Declared, name: str) -> list[d.Type]:
@@ -64,7 +84,7 @@ def _name_body(declared: Declared, name: str) -> list[d.Type]:
     else:
         return []
     declared.claim(body_name, "typed_dict", f"the type of bodies of {kind} {quoted(name)}", place)
-    return [field.type for field in fields if not (field.read_only or field.sends_key)]
+    return [field.type for field in fields if field.is_sent and not field.sends_key]
 
 
 _RANKS: Final = {

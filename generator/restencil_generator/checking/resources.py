@@ -11,10 +11,17 @@ from restencil_generator import declaration as d
 from restencil_generator.checking import styles
 from restencil_generator.checking.arguments import ClientArguments, read_header_params
 from restencil_generator.checking.bodies import read_body
-from restencil_generator.checking.endpoints import Family, Written, check_requests, keep_lists_apart
+from restencil_generator.checking.endpoints import (
+    Family,
+    Written,
+    check_param_fields,
+    check_requests,
+    keep_lists_apart,
+)
 from restencil_generator.checking.fields import read_fields
 from restencil_generator.checking.forms import Context
 from restencil_generator.checking.paging import written_pagination
+from restencil_generator.checking.positions import check_positions
 from restencil_generator.checking.settings import (
     Settings,
     first_given,
@@ -54,6 +61,7 @@ class Resources:
                 found[name] = resource
         found = keep_lists_apart(found, self.types.entities)
         check_requests(self.types, found)
+        check_positions(self.types, found)
         return found
 
     def _resource_name(self, key: ScalarNode) -> bool:
@@ -98,6 +106,7 @@ class _Resource:
         self._collection()
         params, search_params = self._params(given, what, self.class_name)
         self.search_params = search_params
+        check_param_fields(types, params, given, [schema])
         headers = read_header_params(types, given.node("header_params"), what)
         body = d.Body("json", schema) if schema is not None else None
         if (body_node := given.node("body")) is not None:

@@ -14,6 +14,7 @@ from restencil_generator.checking.arguments import read_client_arguments
 from restencil_generator.checking.collect import collect, table
 from restencil_generator.checking.entities import Entities, object_circles
 from restencil_generator.checking.fields import read_fields
+from restencil_generator.checking.forms import distinct_values, enum_value
 from restencil_generator.checking.resources import Resources
 from restencil_generator.checking.styles import laid_over as styles_over
 from restencil_generator.checking.styles import styled
@@ -22,10 +23,9 @@ from restencil_generator.digest import digest
 from restencil_generator.errors import laid_over
 from restencil_generator.language import DOCUMENTS, VERSION
 from restencil_generator.names import constant_name, is_identifier, pascal_case
-from restencil_generator.problems import Place, Problem, Related, has_errors, quoted
+from restencil_generator.problems import Place, Problem, has_errors, quoted
 from restencil_generator.reading import Given
-from restencil_generator.tree import Entry, MappingNode, Node, ScalarNode, SequenceNode
-from restencil_generator.values import shown
+from restencil_generator.tree import Entry, MappingNode, Node, SequenceNode
 
 
 def check(root: MappingNode, file: str, problems: list[Problem]) -> d.Spec | None:
@@ -133,24 +133,19 @@ def _enum(types: Types, name: str, entry: Entry) -> d.Enum:
         node.items if isinstance(node, SequenceNode) else node.entries
     ):
         types.report("wrong-type", f"{what} needs at least one value", node)
-    seen: dict[str | int, Node] = {}
-    for member, item in members:
-        first = seen.setdefault(member.value, item)
-        if first is not item:
-            message = f"{what} has the value {shown(member.value)} twice"
-            types.report("given-twice", message, item, "keep one of them", [Related(first.place, "given here first")])
+    distinct_values(types, ((member.value, item) for member, item in members), what)
     return d.Enum(name, tuple(member for member, _ in members), entry.key.place)
 
 
 def _listed_members(types: Types, node: SequenceNode, what: str) -> list[tuple[d.EnumMember, Node]]:
-    values = [(_enum_value(types, item, what), item) for item in node.items]
+    values = [(enum_value(types, item, what), item) for item in node.items]
     return [(d.EnumMember(value), item) for value, item in values if value is not None]
 
 
 def _named_members(types: Types, node: MappingNode, what: str, enum: str) -> list[tuple[d.EnumMember, Node]]:
     members: list[tuple[d.EnumMember, Node]] = []
     for key, inner in node:
-        value = _enum_value(types, inner.value, what)
+        value = enum_value(types, inner.value, what)
         if not is_identifier(f"x{key}") or key.startswith("_"):
             types.name(inner.key, f"a constant of {what}")
         elif value is not None:
@@ -158,12 +153,3 @@ def _named_members(types: Types, node: MappingNode, what: str, enum: str) -> lis
             types.claim(constant, "constant", f"a constant of {what}", inner.key.place)
             members.append((d.EnumMember(value, constant), inner.value))
     return members
-
-
-def _enum_value(types: Types, node: Node, what: str) -> str | int | None:
-    value = node.value if isinstance(node, ScalarNode) else None
-    if isinstance(value, str | int) and not isinstance(value, bool):
-        return value
-    hint = "put it in quotes" if isinstance(node, ScalarNode) and node.text else ""
-    types.wrong(f"a value of {what}", "a text or a whole number", node, hint)
-    return None

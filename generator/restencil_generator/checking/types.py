@@ -7,9 +7,18 @@ from collections.abc import Collection
 from typing import Final, cast
 
 from restencil_generator import declaration as d
-from restencil_generator.checking.forms import Context, Nested, object_type, read_form
+from restencil_generator.checking.forms import Context, Nested, object_type, read_const, read_form
 from restencil_generator.facts import facts
-from restencil_generator.language import ABBREVIATED, FORMS, OF_OTHERS, POSITIONS, SCALAR_WORDS, form_place, rows
+from restencil_generator.language import (
+    ABBREVIATED,
+    LIST_FORMS,
+    OF_OTHERS,
+    POSITIONS,
+    SCALAR_WORDS,
+    form_place,
+    form_word,
+    rows,
+)
 from restencil_generator.names import is_identifier
 from restencil_generator.problems import quoted
 from restencil_generator.reading import known_here
@@ -23,6 +32,9 @@ _FOREIGN: Final = (
     (re.compile(r"(?:dict|map|mapping|record)[\[<].+?, ?(.+)[\]>]", re.IGNORECASE), "{{values: {}}}"),
 )
 """How other languages write types, and what they are called here."""
+
+_DESCRIBING: Final = frozenset(key for position in POSITIONS for key in rows(position))
+"""The keys that describe a field, and so stand beside its type and not in it."""
 
 
 class Types(Nested):
@@ -77,6 +89,8 @@ class Types(Nested):
             hint = "bytes are a whole body, a field of a multipart body, or the 'content' of a response"
         elif name.endswith("?"):
             hint = "one '?' is enough"
+        elif name.endswith("!"):
+            hint = "a '!' stands behind the type of a field of an entity or object, and excludes '?'"
         elif foreign := next(
             (form.format(found[1]) for kind, form in _FOREIGN if (found := kind.fullmatch(name))), None
         ):
@@ -86,6 +100,32 @@ class Types(Nested):
         else:
             near = (name, self.type_names())
         self.report("unknown-type", f"unknown type {quoted(name)} for {context.what}", node, hint, near=near)
+
+    def alternative(self, node: Node, context: Context) -> d.Type | None:
+        """One of the types that a value is one of."""
+        position = POSITIONS[context.position]
+        if isinstance(node, MappingNode):
+            word = "const" if "const" in node.entries else form_word(node)
+            if word is not None and word not in position.alternatives:
+                self.not_here(node.entries[word].key, f"the form {quoted(word)} in a 'one_of'", context)
+                return None
+            if word is None and position.bare:
+                hint = "write {object: {…}} for an object with members"
+                message = f"a mapping without a form's word is no type of {context.what}"
+                self.report("object-not-here", message, node, hint)
+                return None
+            return read_const(self, node, context) if word == "const" else self.type(node, context)
+        type = self.type(node, context)
+        if isinstance(type, d.Optional):
+            message = f"'?' has no meaning behind one of the types of {context.what}"
+            hint = "make the whole optional: {type: {one_of: […]}, optional: true}"
+            self.report("type-not-here", message, node, hint)
+            return type.item
+        scalars = "object" in position.alternatives
+        if not scalars and type is not None and not _is_scalar(type.item if isinstance(type, d.ListOf) else type):
+            self.not_here(node, "what is neither a scalar nor a list of them", context)
+            return None
+        return type
 
     def not_here(self, at: Node, what: str, context: Context) -> None:
         """Notes a type that cannot stand in its position."""
@@ -114,7 +154,7 @@ class Types(Nested):
 
     def _form(self, node: MappingNode, context: Context) -> d.Type | None:
         position = POSITIONS[context.position]
-        word = next((key for key in node.entries if key in FORMS), None)
+        word = form_word(node)
         if word is None and self.is_pointer(node, context.what):
             return None
         if word is None:
@@ -124,7 +164,9 @@ class Types(Nested):
         stray = [entry.key for key, entry in node if key not in known]
         for key in stray:
             hint = self.key_hint(place, key.text)
-            if not hint and position.bare and word != "entity":
+            if word in LIST_FORMS:
+                hint = f"write {{type: {{{word}: […]}}, {key.text[:30]}: …}}" if key.text in _DESCRIBING else hint
+            elif not hint and position.bare and word != "entity":
                 hint = f"for an object with these members write {{object: {{{word}: …, {key.text[:30]}: …}}}}"
             message = f"unknown key {quoted(key.text)} in the form '{word}' of {context.what}"
             self.report("unknown-key", message, key, hint or known_here(place))
@@ -151,6 +193,8 @@ class Types(Nested):
         hint = "write {object: {…}} for an object with members"
         if not node.entries:
             hint = "write {values: any} for any object"
+        elif any(isinstance(node.get(key), SequenceNode) for key in LIST_FORMS):
+            hint = "a list of two or more makes a type; one value is written {type: …}, or {const: …} in a field"
         self.report("object-not-here", f"a mapping without a form's word is no type of {context.what}", node, hint)
         return None
 
@@ -164,3 +208,7 @@ class Types(Nested):
             return None
         name = self.entity_name(node, context.what)
         return d.EntityRef(name) if name is not None and self.concrete(name, node, context.what) else None
+
+
+def _is_scalar(type: d.Type) -> bool:
+    return facts(type).shape == "scalar"
