@@ -19,11 +19,13 @@ from restencil_generator.declaration import (
     EntityRef,
     EnumRef,
     Field,
+    InlineEnum,
     InvalidateOf,
     Json,
     ListOf,
     ObjectRef,
     ObjectType,
+    OneOf,
     Optional,
     PageOf,
     QueryOf,
@@ -60,7 +62,7 @@ def misfits(spec: Spec, type_: Type, value: Json, at: At = ()) -> Iterator[str]:
             yield from misfits(spec, of.of if whole else of.of.item, value, at)
         case ObjectType() | ObjectRef() | EntityRef() | UnionOf():
             yield from _record(spec, type_, value, at)
-        case Scalar() | Const() | EnumRef() | AnyOf():
+        case Scalar() | Const() | InlineEnum() | EnumRef() | AnyOf() | OneOf():
             if not _is_one(spec, type_, value):
                 yield _not(_expected(type_), value, at)
 
@@ -139,7 +141,7 @@ _TEXTS: Final[Mapping[ScalarName, tuple[str, Callable[[str], Any]]]] = {
 """The scalars that JSON holds as a text: its form, in upper case, and what reads it."""
 
 
-def _is_one(spec: Spec, type_: Scalar | Const | EnumRef | AnyOf | Type, value: Json) -> bool:
+def _is_one(spec: Spec, type_: Type, value: Json) -> bool:
     match type_:
         case Scalar():
             return _is_scalar(type_.name, value)
@@ -148,8 +150,10 @@ def _is_one(spec: Spec, type_: Scalar | Const | EnumRef | AnyOf | Type, value: J
         case EnumRef():  # a server may know values that the spec does not
             members = spec.enums[type_.name].members
             return not members or (isinstance(value, str | int) and not isinstance(value, bool))
-        case AnyOf():
-            return any(_is_one(spec, item, value) for item in type_.items)
+        case InlineEnum():
+            return isinstance(value, str | int) and not isinstance(value, bool)
+        case AnyOf(items) | OneOf(items):
+            return any(_is_one(spec, item, value) for item in items)
         case _:
             return not any(True for _ in misfits(spec, type_, value))
 

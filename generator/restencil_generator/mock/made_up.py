@@ -12,10 +12,12 @@ from restencil_generator.declaration import (
     Const,
     EnumRef,
     Field,
+    InlineEnum,
     Json,
     ListOf,
     ObjectRef,
     ObjectType,
+    OneOf,
     Optional,
     Scalar,
     ScalarName,
@@ -62,8 +64,10 @@ def value(spec: Spec, type_: Type, name: str, number: int, above: frozenset[str]
             return members_of(spec, spec.objects[type_.name].fields, number, above | {type_.name})
         case ObjectType():
             return members_of(spec, type_.members, number, above)
-        case AnyOf():
-            return value(spec, type_.items[0], name, number, above)
+        case InlineEnum(values):
+            return values[(number - 1) % len(values)]
+        case AnyOf(items) | OneOf(items):
+            return value(spec, items[0], name, number, above)
         case _:
             return None
 
