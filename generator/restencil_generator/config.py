@@ -1,9 +1,13 @@
-"""`[tool.restencil]` of the nearest `pyproject.toml`: which specs, and where their packages go.
+"""`[tool.restencil]` of the nearest `pyproject.toml`: which specs, where their packages go, and where specs come from.
 
 [tool.restencil]
 specs = ["specs/*.yaml"]      # files or folders, relative to this pyproject.toml
 out = "src"                   # the package of a spec is written to OUT/<package>/
 templates = "templates"       # optional: templates of your own
+
+[tool.restencil.import.shop]  # optional: what `restencil import shop` does
+source = "openapi/shop.json"  # a file, or an address
+out = "specs/shop.yaml"
 """
 
 from __future__ import annotations
@@ -19,7 +23,8 @@ from typing import cast
 from restencil_generator.failure import Failure
 
 FILE = "pyproject.toml"
-_KEYS = ("out", "specs", "templates")
+_KEYS = ("import", "out", "specs", "templates")
+_IMPORT_KEYS = ("exclude", "include", "out", "overlays", "required", "root", "source", "split", "tags")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -38,6 +43,26 @@ class Project:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class Import:
+    """The table `[tool.restencil.import.<package>]`: where a spec comes from, and how.
+
+    `folder` is that of the configuration. Paths are ready to use; `source` is one, or an address.
+    """
+
+    package: str
+    folder: Path
+    source: str
+    out: Path | None = None
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    overlays: tuple[Path, ...] = ()
+    split: bool = False
+    root: Path | None = None
+    required: bool | None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class _Config:
     """The table `[tool.restencil]` of a file; `specs` are patterns, relative to the file."""
 
@@ -45,6 +70,7 @@ class _Config:
     specs: tuple[str, ...]
     out: Path
     templates: Path | None
+    imports: Mapping[str, Import]
 
 
 def find_project(
@@ -72,6 +98,15 @@ def find_project(
         found.file,
         whole=not specs,
     )
+
+
+def find_imports(config: Path | None = None) -> Mapping[str, Import]:
+    """The imports that the configuration names, by package; none where there is no configuration.
+
+    Raises `Failure` where the configuration is not understood.
+    """
+    found = _load_config(config)
+    return {} if found is None else found.imports
 
 
 def _load_config(given: Path | None) -> _Config | None:
@@ -131,11 +166,7 @@ def _table(file: Path) -> Mapping[str, object] | None:
 
 
 def _config(file: Path, table: Mapping[str, object]) -> _Config:
-    for key in table:
-        if key not in _KEYS:
-            near = difflib.get_close_matches(key, _KEYS, n=1)
-            hint = f"; did you mean `{near[0]}`?" if near else ""
-            raise Failure(f"{file}: unknown key `{key}` in [tool.restencil] (known: {', '.join(_KEYS)}){hint}")
+    _known(file, table, _KEYS, "[tool.restencil]")
     specs = _texts(table.get("specs", []))
     if specs is None:
         raise Failure(f'{file}: `specs` in [tool.restencil] must be a list of texts, such as ["specs/*.yaml"]')
@@ -145,8 +176,83 @@ def _config(file: Path, table: Mapping[str, object]) -> _Config:
     templates = table.get("templates")
     if templates is not None and (not isinstance(templates, str) or not templates):
         raise Failure(f'{file}: `templates` in [tool.restencil] must be a text, such as "templates"')
+    imports = table.get("import", {})
+    if not isinstance(imports, dict):
+        raise Failure(f"{file}: `import` in [tool.restencil] must hold tables, such as [tool.restencil.import.shop]")
+    named = cast("Mapping[str, object]", imports)
     root = file.parent
-    return _Config(file, tuple(specs), root / out, root / templates if templates is not None else None)
+    return _Config(
+        file,
+        tuple(specs),
+        root / out,
+        root / templates if templates is not None else None,
+        {name: _import(file, name, written) for name, written in named.items()},
+    )
+
+
+def _known(file: Path, table: Mapping[str, object], keys: Sequence[str], where: str) -> None:
+    for key in table:
+        if key not in keys:
+            near = difflib.get_close_matches(key, keys, n=1)
+            hint = f"; did you mean `{near[0]}`?" if near else ""
+            raise Failure(f"{file}: unknown key `{key}` in {where} (known: {', '.join(keys)}){hint}")
+
+
+def _import(file: Path, name: str, written: object) -> Import:
+    where = f"[tool.restencil.import.{name}]"
+    if not isinstance(written, dict):
+        raise Failure(f'{file}: {where} must be a table with `source`, such as source = "openapi.json"')
+    table = cast("Mapping[str, object]", written)
+    _known(file, table, _IMPORT_KEYS, where)
+    texts = {key: _text(file, table, key, where, example) for key, example in _IMPORT_TEXTS.items()}
+    lists = {key: _list(file, table, key, where, example) for key, example in _IMPORT_LISTS.items()}
+    flags = {key: _flag(file, table, key, where) for key in ("required", "split")}
+    source, folder = texts["source"], file.parent
+    if source is None:
+        raise Failure(f'{file}: {where} needs `source`, such as source = "openapi.json"')
+    return Import(
+        package=name,
+        folder=folder,
+        source=source if "://" in source else str(folder / source),
+        out=None if texts["out"] is None else folder / texts["out"],
+        include=lists["include"],
+        exclude=lists["exclude"],
+        tags=lists["tags"],
+        overlays=tuple(folder / overlay for overlay in lists["overlays"]),
+        split=bool(flags["split"]),
+        root=None if texts["root"] is None else folder / texts["root"],
+        required=flags["required"],
+    )
+
+
+_IMPORT_TEXTS = {"source": '"openapi.json"', "out": '"specs/shop.yaml"', "root": '"openapi"'}
+_IMPORT_LISTS = {
+    "include": '["GET /orders/**"]',
+    "exclude": '["/internal/**"]',
+    "tags": '["orders"]',
+    "overlays": '["fixes.yaml"]',
+}
+
+
+def _text(file: Path, table: Mapping[str, object], key: str, where: str, example: str) -> str | None:
+    value = table.get(key)
+    if value is not None and (not isinstance(value, str) or not value):
+        raise Failure(f"{file}: `{key}` in {where} must be a text, such as {example}")
+    return value
+
+
+def _list(file: Path, table: Mapping[str, object], key: str, where: str, example: str) -> tuple[str, ...]:
+    texts = _texts(table.get(key, []))
+    if texts is None:
+        raise Failure(f"{file}: `{key}` in {where} must be a list of texts, such as {example}")
+    return tuple(texts)
+
+
+def _flag(file: Path, table: Mapping[str, object], key: str, where: str) -> bool | None:
+    value = table.get(key)
+    if value is not None and not isinstance(value, bool):
+        raise Failure(f"{file}: `{key}` in {where} must be true or false")
+    return value
 
 
 def _texts(value: object) -> list[str] | None:

@@ -1,0 +1,15 @@
+"""Plain values, as a parse gives them, asked for what they are."""
+
+from __future__ import annotations
+
+from typing import Any, TypeGuard
+
+
+def is_table(value: object) -> TypeGuard[dict[str, Any]]:
+    """Whether a value is an object; its keys are texts, as no parse gives others."""
+    return type(value) is dict
+
+
+def is_list(value: object) -> TypeGuard[list[Any]]:
+    """Whether a value is a list."""
+    return type(value) is list
