@@ -1,0 +1,171 @@
+"""Types of two specs beside each other: whether one is the other under its new name, and which is narrower."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Mapping
+from typing import Any, Final, Literal, TypeAlias, cast
+
+from restencil_generator import declaration as d
+
+Relation: TypeAlias = Literal["same", "narrower", "wider", "other"]
+"""What a new type is beside the old one. It is *narrower* where each value of it is one of the old type."""
+
+Kind: TypeAlias = Literal["enum", "object", "entity"]
+
+_REFERENCES: Final[Mapping[type[Any], Kind]] = {d.EnumRef: "enum", d.ObjectRef: "object", d.EntityRef: "entity"}
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Names:
+    """What types of the old spec are called in the new one: the renamed ones; all others are called as before."""
+
+    renamed: Mapping[tuple[Kind, str], str] = dataclasses.field(default_factory=dict[tuple[Kind, str], str])
+
+    def of(self, kind: Kind, name: str) -> str:
+        """What a type of the old spec is called in the new one."""
+        return self.renamed.get((kind, name), name)
+
+    def translated(self, type: d.Type) -> d.Type:
+        """A type of the old spec in the new one's names."""
+        return cast("d.Type", self._told(type)) if self.renamed else type
+
+    def _told(self, value: Any) -> Any:
+        kind = _REFERENCES.get(value.__class__)
+        if kind is not None:
+            return value.__class__(self.of(kind, value.name))
+        if isinstance(value, tuple):
+            return tuple(self._told(part) for part in cast("tuple[object, ...]", value))
+        if isinstance(value, d.Choice):
+            return dataclasses.replace(value, entity=self.of("entity", value.entity))
+        if isinstance(value, d.Field):
+            return dataclasses.replace(value, type=self._told(value.type))
+        if isinstance(value, d.Type):
+            parts = {part.name: self._told(getattr(value, part.name)) for part in dataclasses.fields(value)}
+            return dataclasses.replace(value, **parts)
+        return value
+
+
+def bare(type: d.Type) -> d.Type:
+    """A type without its `?`."""
+    return type.item if isinstance(type, d.Optional) else type
+
+
+def relation(old: d.Type, new: d.Type, enums: Mapping[str, d.Enum]) -> Relation:
+    """What a type is beside the old one, which is in the new spec's names; `enums` are those of the new spec."""
+    if old == new:
+        return "same"
+    narrower, wider = _within(new, old, enums), _within(old, new, enums)
+    if narrower and wider:
+        return "same"
+    return "narrower" if narrower else "wider" if wider else "other"
+
+
+def _within(one: d.Type, other: d.Type, enums: Mapping[str, d.Enum]) -> bool:
+    """Whether each value of a type is one of another type as well."""
+    if one == other or other == d.Scalar("any"):
+        return True
+    match one, other:
+        case d.Optional(item), _:
+            return isinstance(other, d.Optional) and _within(item, other.item, enums)
+        case _, d.Optional(item):
+            return _within(one, item, enums)
+        case d.ListOf(item), d.ListOf(whole):
+            return _within(item, whole, enums)
+        case d.ValuesOf(item), d.ValuesOf(whole):
+            return _within(item, whole, enums)
+        case _:
+            return _within_alternatives(one, other, enums)
+
+
+def _within_alternatives(one: d.Type, other: d.Type, enums: Mapping[str, d.Enum]) -> bool:
+    if isinstance(one, d.AnyOf):
+        return all(_within(item, other, enums) for item in one.items)
+    if isinstance(other, d.AnyOf):
+        return any(_within(one, item, enums) for item in other.items)
+    if isinstance(one, d.UnionOf) and isinstance(other, d.UnionOf):
+        return one.attribute == other.attribute and set(one.choices) <= set(other.choices)
+    return _within_values(one, other, enums)
+
+
+def _within_values(one: d.Type, other: d.Type, enums: Mapping[str, d.Enum]) -> bool:
+    """What is one of some values, or a number, in a scalar or among other values."""
+    if one == d.Scalar("integer"):
+        return other == d.Scalar("number")
+    values = _values(one, enums)
+    if values is None:
+        return False
+    among = _values(other, enums)
+    if among is not None:
+        return {(type(value), value) for value in values} <= {(type(value), value) for value in among}
+    kinds = _KINDS.get(other.name, ()) if isinstance(other, d.Scalar) else ()
+    return all(type(value) in kinds for value in values)
+
+
+_KINDS: Final[Mapping[str, tuple[type, ...]]] = {
+    "string": (str,),
+    "integer": (int,),
+    "number": (int, float),
+    "boolean": (bool,),
+}
+
+
+def _values(type: d.Type, enums: Mapping[str, d.Enum]) -> tuple[d.Literals, ...] | None:
+    match type:
+        case d.EnumRef(name):
+            return tuple(member.value for member in enums[name].members) if name in enums else None
+        case d.Const(value):
+            return (value,)
+        case _:
+            return None
+
+
+# ---------------------------------------------------------------------------------------------------------------- texts
+
+
+def shown(type: d.Type | None) -> str:
+    """A type as a spec writes it, on one line."""
+    match type:
+        case None:
+            return "null"
+        case d.Scalar(name) | d.EnumRef(name) | d.ObjectRef(name) | d.EntityRef(name):
+            return name
+        case d.Const(value):
+            return f"{{const: {_literal(value)}}}"
+        case d.Optional(item):
+            return f"{shown(item)}?"
+        case d.ListOf(item):
+            return f"[{shown(item)}]"
+        case d.ValuesOf(item):
+            return f"{{values: {shown(item)}}}"
+        case d.AnyOf(items):
+            return " | ".join(map(shown, items))
+        case d.ObjectType(members):
+            return f"{{{', '.join(f'{member.name}: {shown(member.type)}' for member in members)}}}"
+        case d.UnionOf(choices):
+            return f"{{union: {{{', '.join(f'{_literal(one.value)}: {one.entity}' for one in choices)}}}}}"
+        case _:
+            return _shown_made(type)
+
+
+def _shown_made(type: d.Type) -> str:
+    match type:
+        case d.CollectionOf(of):
+            return f"{{collection: {shown(of)}}}"
+        case d.AllOf(of):
+            return f"{{all: {shown(of)}}}"
+        case d.InvalidateOf(of):
+            return f"{{invalidate: {shown(of)}}}"
+        case d.QueryOf(of, process):
+            return f"{{query: {shown(of)}, process: {process}}}"
+        case d.AdderOf(of, how):
+            return f"{how} to {shown(of)}"
+        case d.PageOf(item):
+            return f"a page of {shown(item)}"
+        case _:
+            raise AssertionError(type)
+
+
+def _literal(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value)

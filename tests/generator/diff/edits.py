@@ -1,0 +1,403 @@
+"""Edits of one spec, each with the changes that it makes: its rule, and the node that it is told of.
+
+An edit replaces texts of `before.yaml`. The tests ask `compare` for what it found, and then ask the world: a type
+checker whether code written against the old package still passes, and a store whether it still reads.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Final
+
+BEFORE: Final = (Path(__file__).parent / "before.yaml").read_text("utf-8")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Edit:
+    """Texts of the spec and what stands in their place, and the findings: `rule node`, in any order.
+
+    `code` is a line of calling code that a type checker no longer passes, where callers break.
+    """
+
+    texts: tuple[str, ...]
+    findings: tuple[str, ...]
+
+    @property
+    def after(self) -> str:
+        """The edited spec."""
+        spec = BEFORE
+        for old, new in zip(self.texts[::2], self.texts[1::2], strict=True):
+            assert spec.count(old) == 1, (old, spec.count(old))
+            spec = spec.replace(old, new)
+        return spec
+
+
+def edit(*texts: str, to: str) -> Edit:
+    """An edit; `to` has the findings, one in a line."""
+    return Edit(texts, tuple(line.strip() for line in to.splitlines() if line.strip()))
+
+
+RESOURCE = "\n  media:\n"
+ENTITY = "\n  Link:\n"
+FIND = "      find:\n"
+
+EDITS: Final = (
+    # ---------------------------------------------------------------------------------------- the package, the client
+    edit("package: shop\n", "package: store\n", to="package-renamed package"),
+    edit("package: shop\n", "package: shop\nclient: Bazaar\n", to="client-renamed client"),
+    edit("title: Shop\n", "title: A shop\n", to="description-changed title"),
+    edit("description: What is for sale.\n", "", to="description-changed description"),
+    edit("user_agent: shop/1", "user_agent: shop/2", to="user-agent-changed user_agent"),
+    edit(
+        "url_prefix: https://api.shop.example/v1",
+        "url_prefix: https://api.shop.example/v2",
+        to="url-prefix-changed url_prefix",
+    ),
+    edit("headers: {X-Client: restencil}", "headers: {X-Client: other}", to="headers-changed headers.X-Client"),
+    edit("headers: {X-Client: restencil}\n", "", to="headers-changed headers.X-Client"),
+    edit("timeout: 10s", "timeout: 20s", to="patience-changed options.timeout"),
+    edit("timeout: 10s, retries: 2", "timeout: 10s", to="patience-changed options.retries"),
+    edit("timeout: 10s", "timeout: 10s, data_expiry_length: 5s", to="freshness-changed options.data_expiry_length"),
+    edit("timeout: 10s", "timeout: 10s, error_policy: soft", to="error-policy-changed options.error_policy"),
+    edit("timeout: 10s", "timeout: 10s, validate: strict", to="answers-changed options.validate"),
+    edit("timeout: 10s", "timeout: 10s, persist: false", to="persist-changed options.persist"),
+    edit("errors: {404: NotFound, 4XX", "errors: {4XX", to="error-type-removed errors.404"),
+    edit("4XX: Problem", "4XX: NotFound", to="error-type-changed errors.4XX"),
+    edit("4XX: Problem", "4XX: Problem, 5XX: Problem", to="error-type-added errors.5XX"),
+    edit("user_agent: shop/1", "request_id: X-Id\nuser_agent: shop/1", to="headers-changed request_id"),
+    edit(
+        "user_agent: shop/1",
+        "inert_headers: [X-Trace]\nuser_agent: shop/1",
+        to="argument-left-key inert_headers.x-trace",
+    ),
+    edit("user_agent: shop/1", "endpoint: python:shop_hooks:Base\nuser_agent: shop/1", to="hook-changed endpoint"),
+    edit("user_agent: shop/1", "absent: zero\nuser_agent: shop/1", to="answers-changed absent"),
+    # ------------------------------------------------------------------------------------------------- enums, objects
+    edit("[open, paid, sent]", "[open, paid]", to="enum-value-removed enums.Status.sent"),
+    edit("[open, paid, sent]", "[open, paid, sent, lost]", to="enum-value-added enums.Status.lost"),
+    edit("[open, paid, sent]", "[open, sent, paid]", to=""),
+    edit("RED: red", "ROUGE: red", to="enum-constant-changed enums.Color.red"),
+    edit(
+        "{RED: red, BLUE: blue}",
+        "[red, blue]",
+        to="enum-constant-changed enums.Color.red\nenum-constant-changed enums.Color.blue",
+    ),
+    edit(
+        "[open, paid, sent]",
+        "{OPEN: open, PAID: paid, SENT: sent}",
+        to="type-added enums.Status.open\ntype-added enums.Status.paid\ntype-added enums.Status.sent",
+    ),
+    edit("enums:\n", "enums:\n  Size: [small]\n", to="type-added enums.Size"),
+    edit("  Color: {RED", "  Colour: {RED", "color: Color", "color: Colour", to="type-renamed enums.Colour"),
+    edit("city: string", "city: string?", to="field-optional objects.Address.city"),
+    edit("zip: string?", "zip: string", to="field-certain objects.Address.zip"),
+    edit("city: string", "city: string, country: string", to="field-added objects.Address.country"),
+    edit("street: string, ", "", to="field-removed objects.Address.street"),
+    edit("street: string, ", "road: {type: string, wire: street}, ", to="field-renamed objects.Address.road"),
+    edit("street: string, ", "street: {type: string, wire: road}, ", to="field-wire-changed objects.Address.street"),
+    edit("street: string, ", "street: integer, ", to="field-type-changed objects.Address.street"),
+    edit("  Address: {", "  Place: {", "address: Address", "address: Place", to="type-renamed objects.Place"),
+    edit("  Address: {", "  Place: {x: integer}\n  Address: {", to="type-added objects.Place"),
+    edit(
+        "  Address: {street: string, city: string, zip: string?}\n",
+        "",
+        "      address: Address\n",
+        "",
+        to="type-removed objects.Address\nfield-removed entities.Item.address",
+    ),
+    # ------------------------------------------------------------------------------------------------------- entities
+    edit("price: decimal", "price: number", to="field-type-changed entities.Item.price"),
+    edit("weight: number\n", "weight: number?\n", to="field-optional entities.Item.weight"),
+    edit("note: string?", "note: string", to="field-certain entities.Item.note"),
+    edit("      note: string?\n", "", to="field-removed entities.Item.note"),
+    edit("note: string?", "note: string?\n      more: string?", to="field-added entities.Item.more"),
+    edit("note: string?", "note: string?\n      more: {type: string, default: x}", to="field-added entities.Item.more"),
+    edit("note: string?", "note: string?\n      more: string", to="field-added-without-default entities.Item.more"),
+    edit("note: string?", "remark: {type: string?, wire: note}", to="field-renamed entities.Item.remark"),
+    edit("note: string?", "note: {type: string?, wire: n}", to="field-wire-changed entities.Item.note"),
+    edit("default: untitled", "default: nameless", to="field-default-changed entities.Item.title"),
+    edit("read_only: true", "read_only: false", to="field-writable entities.Item.hidden"),
+    edit("code: string\n", "code: {type: string, read_only: true}\n", to="field-read-only entities.Item.code"),
+    edit("deprecated: Say nothing.", "deprecated: Be quiet.", to="description-changed entities.Item.secret"),
+    edit(", deprecated: Say nothing.", "", to="deprecated-removed entities.Item.secret"),
+    edit("note: string?", "note: {type: string?, deprecated: Old.}", to="deprecated-added entities.Item.note"),
+    edit("description: When it was made.", "description: The moment.", to="description-changed entities.Item.made_at"),
+    edit("tags: [string]", "tags: [integer]", to="field-type-changed entities.Item.tags"),
+    edit("tags: [string]", "tags: [string?]", to="field-optional entities.Item.tags"),
+    edit("color: Color", "color: string", to="field-type-changed entities.Item.color"),
+    edit(
+        "note: string?",
+        "note: {type: string?, decode: python:shop_hooks:decode}",
+        to="hook-changed entities.Item.note.decode",
+    ),
+    edit("note: string?", "note: {type: string?, persist: false}", to="persist-changed entities.Item.note"),
+    edit("indexes: [code]", "indexes: [code, title]", to="index-added entities.Item.indexes.title"),
+    edit("    indexes: [code]\n", "", to="index-removed entities.Item.indexes.code"),
+    edit("indexes: [code]", "indexes: [code]\n    key: Ware", to="table-renamed entities.Item.key"),
+    edit("indexes: [code]", "indexes: [code]\n    pk: code", to="pk-changed entities.Item.pk"),
+    edit("pk: [order, number]", "pk: [number, order]", to="pk-changed entities.Part.pk"),
+    edit("indexes: [code]", "indexes: [code]\n    persist: false", to="persist-changed entities.Item.persist"),
+    edit(
+        "indexes: [code]",
+        "indexes: [code]\n    validate: python:shop_hooks:valid",
+        to="hook-changed entities.Item.validate",
+    ),
+    edit("description: What is sold.", "description: Wares.", to="description-changed entities.Item"),
+    edit(
+        "    extends: Item\n    fields: {ribbon: string}",
+        "    fields: {id: integer, ribbon: string}",
+        to="extends-changed entities.Gift",
+    ),
+    edit("    extends: Item\n", "    extends: Item\n    abstract: true\n", to="abstract-changed entities.Gift"),
+    edit("  Gift:\n    extends: Item\n    fields: {ribbon: string}\n", "", to="type-removed entities.Gift"),
+    edit(ENTITY, "\n  Extra:\n    fields: {id: integer}" + ENTITY, to="type-added entities.Extra"),
+    edit(
+        "  User:\n",
+        "  Person:\n",
+        "schema: User",
+        "schema: Person",
+        to="type-renamed entities.Person\ntable-renamed entities.Person.key",
+    ),
+    edit(
+        "  User:\n", "  Person:\n    key: User\n", "schema: User", "schema: Person", to="type-renamed entities.Person"
+    ),
+    edit(
+        "wire_names: snake_case",
+        "wire_names: camelCase",
+        to="""
+        field-wire-changed entities.Item.made_at
+        argument-wire-changed resources.items.get_list.order_by
+        """,
+    ),
+    # ------------------------------------------------------------------------------------------------------ resources
+    edit("  users:\n    path: /users/:id\n    schema: User\n", "", to="resource-removed resources.users"),
+    edit(RESOURCE, "\n  gifts: {path: '/gifts/:id', schema: Gift}" + RESOURCE, to="resource-added resources.gifts"),
+    edit("\n  users:\n", "\n  people:\n", to="resource-renamed resources.people"),
+    edit("\n  users:\n", "\n  users:\n    class: People\n", to="resource-class-renamed resources.users"),
+    edit("path: /users/:id", "path: /people/:id", to="path-changed resources.users.path"),
+    edit("path: /users/:id", "path: /users/:user", to="path-parameter-renamed resources.users.user"),
+    edit("path: /users/:id", "path: /teams/:team/users/:id", to="path-parameters-changed resources.users.path"),
+    edit(
+        "schema: User\n",
+        "schema: User\n    url_prefix: https://users.example\n",
+        to="url-prefix-changed resources.users.url_prefix",
+    ),
+    edit("schema: User\n", "schema: User\n    options: {timeout: 1s}\n", to="patience-changed resources.users.timeout"),
+    edit("schema: User\n", "schema: User\n    optimistic: true\n", to="optimistic-changed resources.users.optimistic"),
+    edit("schema: User\n", "schema: User\n    deprecated: Gone soon.\n", to="deprecated-added resources.users"),
+    edit("schema: User\n", "schema: Item\n", to="result-changed resources.users"),
+    edit("description: All that there is.", "description: Everything.", to="description-changed resources.items"),
+    edit(
+        "schema: User\n",
+        "schema: User\n    members: [get, get_list, update, partial_update, delete]\n",
+        to="""
+        list-member-removed resources.users.get_list.push
+        list-member-removed resources.users.get_list.unshift
+        """,
+    ),
+    edit(
+        "members: [get, get_list, push, update]",
+        "members: [get, get_list, push]",
+        to="endpoint-removed resources.parts.update",
+    ),
+    edit(
+        "members: [get, get_list, push, update]",
+        "members: [get, get_list, push, update, delete]",
+        to="endpoint-added resources.parts.delete",
+    ),
+    edit(
+        "members: [get, get_list, push, update]",
+        "members: [get, get_list, push, unshift, update]",
+        to="list-member-added resources.parts.get_list.unshift",
+    ),
+    edit(
+        "members: [get, get_list, push, update]",
+        "members: [get, get_list, update]",
+        to="list-member-removed resources.parts.get_list.push",
+    ),
+    edit(
+        "schema: {union: {link: Link, image: Image}, attribute: type}",
+        "schema: {union: {link: Link}, attribute: type}",
+        to="union-alternative-removed resources.media",
+    ),
+    edit("attribute: type}", "attribute: python:shop_hooks:kind}", to="union-attribute-changed resources.media"),
+    edit("image: Image}", "image: Image, pic: Gift}", to="union-alternative-added resources.media"),
+    # ------------------------------------------------------------------------------------------------------ endpoints
+    edit(
+        "      clear: {method: POST, path: /items/clear, body: null, schema: null}\n",
+        "",
+        to="endpoint-removed resources.items.clear",
+    ),
+    edit("      clear: {", "      wipe: {", to="endpoint-renamed resources.items.wipe"),
+    edit(
+        "      clear: {",
+        "      more: {method: POST, path: /items/more, body: null, schema: null}\n      clear: {",
+        to="endpoint-added resources.items.more",
+    ),
+    edit("clear: {method: POST", "clear: {method: PUT", to="method-changed resources.items.clear.method"),
+    edit("path: /items/clear", "path: /items/empty", to="path-changed resources.items.clear.path"),
+    edit(
+        "clear: {method: POST",
+        "clear: {method: POST, side_effect: false",
+        to="side-effect-changed resources.items.clear",
+    ),
+    edit(
+        "path: /items/clear, body: null",
+        "path: /items/clear, body: {all: boolean}",
+        to="body-added resources.items.clear.body",
+    ),
+    edit("path: /items/find/:kind", "path: /items/look/:kind", to="path-changed resources.items.find.path"),
+    edit(
+        "params: {kind: {type: string}}",
+        "params: {kind: {type: integer}}",
+        to="argument-type-changed resources.items.find.kind",
+    ),
+    edit(
+        "params: {kind: {type: string}}",
+        "params: {kind: {type: string, slashes: true}}",
+        to="argument-style-changed resources.items.find.kind",
+    ),
+    edit("text: string, loud", "loud", to="argument-removed resources.items.find.text"),
+    edit("text: string, loud", "text: string, extra: string?, loud", to="argument-added resources.items.find.extra"),
+    edit("text: string, loud", "text: string, extra: string, loud", to="argument-required resources.items.find.extra"),
+    edit("since: date?", "since: date", to="argument-required resources.items.find.since"),
+    edit("text: string, loud", "text: string?, loud", to="argument-optional resources.items.find.text"),
+    edit(
+        "text: string, loud",
+        "text: {type: string, wire: q}, loud",
+        to="argument-wire-changed resources.items.find.text",
+    ),
+    edit("text: string, loud", "q: {type: string, wire: text}, loud", to="field-renamed resources.items.find.q"),
+    edit("text: string, loud", "text: boolean, loud", to="argument-type-changed resources.items.find.text"),
+    edit("text: string, loud", "text: Status, loud", to="argument-type-narrowed resources.items.find.text"),
+    edit("size: integer", "size: number", to="argument-type-widened resources.items.find.size"),
+    edit(
+        "{type: boolean, default: false}",
+        "{type: boolean, default: true}",
+        to="argument-default-changed resources.items.find.loud",
+    ),
+    edit(
+        "words: {type: [string], optional: true}",
+        "words: {type: [string], optional: true, style: repeat}",
+        to="argument-style-changed resources.items.get_list.words",
+    ),
+    edit(
+        "header_params: {scope",
+        "header_params: {lang: {type: string, optional: true}, scope",
+        to="argument-added resources.items.find.lang",
+    ),
+    edit(
+        "scope: {type: string, optional: true, wire: X-Scope}, ", "", to="argument-removed resources.items.find.scope"
+    ),
+    edit("wire: X-Scope}", "wire: X-Range}", to="argument-wire-changed resources.items.find.scope"),
+    edit("wire: X-Scope}", "wire: X-Scope, in_key: false}", to="argument-left-key resources.items.find.scope"),
+    edit("in_key: false}", "in_key: true}", to="argument-joined-key resources.items.find.trace"),
+    edit("wire: X-Scope}", "wire: X-Scope, partition: true}", to="argument-joined-key resources.items.find.scope"),
+    edit("in_key: false}", "in_key: false, auto: uuid}", to="argument-default-changed resources.items.find.trace"),
+    edit(
+        "scope: {type: string, optional: true, wire: X-Scope}, ",
+        "",
+        "text: string, loud",
+        "text: string, scope: string?, loud",
+        to="argument-wire-changed resources.items.find.scope",
+    ),
+    edit(
+        "since: date?}",
+        "since: {type: date?, description: From then.}}",
+        to="description-changed resources.items.find.since",
+    ),
+    edit(
+        "non_filter_arguments: [order_by]",
+        "non_filter_arguments: [order_by, limit]",
+        to="identity-arguments-changed resources.items",
+    ),
+    edit(
+        "    pagination_field: page\n    pagination: {style: page, size: {param: limit, value: 20}}\n",
+        "",
+        to="pagination-field-changed resources.items.pagination_field",
+    ),
+    edit(
+        "pagination_field: page\n",
+        "pagination_field: limit\n",
+        "{param: limit,",
+        "{param: page,",
+        to="pagination-field-changed resources.items.pagination_field\npagination-changed resources.items.pagination",
+    ),
+    edit("value: 20", "value: 50", to="pagination-changed resources.items.pagination"),
+    edit("style: page, size", "style: offset, size", to="pagination-changed resources.items.pagination"),
+    edit("stars: integer, ", "", to="body-member-removed resources.items.rate.body.stars"),
+    edit("stars: integer, ", "stars: string, ", to="body-member-type-changed resources.items.rate.body.stars"),
+    edit("stars: integer, ", "stars: number, ", to="argument-type-widened resources.items.rate.body.stars"),
+    edit("stars: integer, ", "stars: integer?, ", to="body-member-optional resources.items.rate.body.stars"),
+    edit("comment: string?, ", "comment: string, ", to="body-member-required resources.items.rate.body.comment"),
+    edit(
+        "comment: string?, ", "comment: string?, more: string?, ", to="body-member-added resources.items.rate.body.more"
+    ),
+    edit(
+        "comment: string?, ",
+        "comment: string?, more: string, ",
+        to="body-member-required resources.items.rate.body.more",
+    ),
+    edit(
+        "status: Status}\n        schema: Item",
+        "status: string}\n        schema: Item",
+        to="argument-type-widened resources.items.rate.body.status",
+    ),
+    edit(
+        "{type: number, default: 1}",
+        "{type: number, default: 2}",
+        to="argument-default-changed resources.items.rate.body.weight",
+    ),
+    edit(
+        "body: {form: {to: string, fast: boolean}}",
+        "body: {multipart: {to: string, fast: boolean}}",
+        to="body-format-changed resources.items.send.body",
+    ),
+    edit("body: {form: {to: string, fast: boolean}}", "body: null", to="body-removed resources.items.send.body"),
+    edit(
+        "body: {form: {to: string, fast: boolean}}",
+        "body: bytes",
+        to="body-member-type-changed resources.items.send.body",
+    ),
+    edit("total: integer, next", "next", to="result-member-removed resources.items.find.total"),
+    edit(
+        "total: integer, next",
+        "total: integer, pages: integer, next",
+        to="result-member-added resources.items.find.pages",
+    ),
+    edit("total: integer, next", "total: string, next", to="result-member-type-changed resources.items.find.total"),
+    edit("total: integer, next", "total: number, next", to="result-optional resources.items.find.total"),
+    edit("next: string?", "next: string", to="result-certain resources.items.find.next"),
+    edit("best: Item", "best: User", to="result-member-type-changed resources.items.find.best"),
+    edit("found: [Item]", "found: {collection: [Item]}", to="collection-changed resources.items.find.found"),
+    edit("body: Filter, schema: [Item]", "body: Filter, schema: Item", to="result-changed resources.items.ask"),
+    edit(
+        "body: Filter, schema: [Item]", "body: any, schema: [Item]", to="argument-type-widened resources.items.ask.body"
+    ),
+    edit("returns: integer", "returns: string", to="result-changed resources.items.rate"),
+    edit(
+        "process: python:shop_hooks:rated",
+        "process: python:shop_hooks:other",
+        to="hook-changed resources.items.rate.process",
+    ),
+    edit("content: bytes", "content: text", to="content-changed resources.items.download.content"),
+    edit("options: {retries: 5}", "options: {retries: 6}", to="patience-changed resources.items.download.retries"),
+    edit("description: Say how good it is.", "description: Judge it.", to="description-changed resources.items.rate"),
+    edit("get: {params: {id: 1}}", "get: {params: {id: 2}}", to="example-changed resources.items.get"),
+    edit("    optimistic: true\n", "", to="optimistic-changed resources.items.optimistic"),
+    edit(FIND, "      get: {needs: []}\n" + FIND, to="freshness-changed resources.items.get.needs"),
+    edit(
+        "method: POST, path: /items/clear",
+        "errors: {409: NotFound}, method: POST, path: /items/clear",
+        to="error-type-added resources.items.clear.errors.409",
+    ),
+    edit(
+        "items: {collection: [Part]}, total",
+        "items: {collection: {values: Part}}, total",
+        "get_list, push, update",
+        "get_list, assign, update",
+        to="collection-changed resources.parts.get_list.items",
+    ),
+)
+"""The edits."""

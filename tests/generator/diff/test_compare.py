@@ -1,0 +1,27 @@
+"""What `compare` finds between two specs."""
+
+from __future__ import annotations
+
+import pytest
+from tests.generator.diff.edits import BEFORE, EDITS, Edit
+
+from restencil_generator import declaration as d
+from restencil_generator.diff import compare
+from restencil_generator.loading import load_text
+
+
+def spec(text: str) -> d.Spec:
+    """The declaration of a spec without mistakes."""
+    loaded = load_text(text, "shop.yaml")
+    assert loaded.declaration is not None, loaded.problems
+    return loaded.declaration
+
+
+BEFORE_SPEC = spec(BEFORE)
+
+
+@pytest.mark.parametrize("edit", EDITS, ids=lambda edit: " ".join(edit.findings[:1]) or "nothing")
+def test_an_edit_gives_exactly_its_findings(edit: Edit) -> None:
+    """Each change is found under its rule, once, at the node where it is written."""
+    found = compare(BEFORE_SPEC, spec(edit.after))
+    assert sorted(f"{one.rule} {one.node}" for one in found) == sorted(edit.findings)
