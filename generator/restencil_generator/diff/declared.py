@@ -194,6 +194,8 @@ class Declared:
             yield Change("abstract-changed", "", f"{was} → {now}", was)
         renamed = {before.name: now.name for before, now in paired(old.all_fields, new.all_fields).both}
         yield from self._identity(old, new, renamed, same_base)
+        if old.pk_optional != new.pk_optional:
+            yield Change("answers-changed", "pk_optional", f"{_text(old.pk_optional)} → {_text(new.pk_optional)}")
         if old.persist != new.persist:
             yield Change("persist-changed", "persist", f"{_text(old.persist)} → {_text(new.persist)}")
         yield from described(old, new, "", None, None)
@@ -209,7 +211,8 @@ class Declared:
 
         if old.key != new.key and not taken_over("key_written"):
             yield Change("table-renamed", "key", f"{old.key} → {new.key}", old.key)
-        pk = tuple(renamed.get(name, name) for name in old.pk)
+        # What stands behind a dot is a field of an object, whose new name is told there.
+        pk = tuple(".".join((renamed.get(head, head), *rest)) for head, *rest in (name.split(".") for name in old.pk))
         if (pk, old.pk_is_list) != (new.pk, new.pk_is_list) and not taken_over("pk_written"):
             yield Change("pk-changed", "pk", f"{_pk(old)} → {_pk(new)}", _pk(old))
         if not taken_over("indexes_written"):

@@ -121,6 +121,10 @@ class Endpoints:
             was = by_name.get(field.name) or (old.params[index] if len(old.params) == len(new.params) else None)
             if was is not None and not self._follows_field(was, field, renamed=was.name != field.name):
                 alike = dataclasses.replace(was, name=field.name, wire=field.wire)
+                if was.of != field.of:
+                    text = f"field {was.of or was.name} → {field.of or field.name}"
+                    places = (was.place, field.place)
+                    yield Keyed(Change("identity-arguments-changed", field.name, text, was.of or was.name, *places))
                 for change in self.fields.field(ARGUMENT, _asked(alike), _asked(field)):
                     if change.rule not in ("argument-required", "argument-optional"):
                         yield Keyed(change)
@@ -248,9 +252,11 @@ class Endpoints:
             case d.ObjectType(members):
                 found = tuple(_optional(member) for member in members) if body.partial else members
             case d.ObjectRef(name):
-                found = spec.objects[name].fields
+                found = tuple(_in_body(field) for field in spec.objects[name].fields if field.is_sent)
             case d.EntityRef(name):
-                found = tuple(_optional(field) for field in spec.entities[name].all_fields if not field.read_only)
+                found = tuple(
+                    _in_body(field, partial=body.partial) for field in spec.entities[name].all_fields if field.is_sent
+                )
             case _:
                 return None
         if spec is self.new:
@@ -430,6 +436,13 @@ def _asked(field: d.Field) -> d.Field:
 def _optional(field: d.Field) -> d.Field:
     type = field.type if isinstance(field.type, d.Optional) else d.Optional(field.type)
     return dataclasses.replace(field, type=type, default=d.MISSING, written_default=False)
+
+
+def _in_body(field: d.Field, *, partial: bool = False) -> d.Field:
+    """A field of an entity or object as bodies hold it: only what is marked so must be given."""
+    if not field.must or partial:
+        return _optional(field)
+    return dataclasses.replace(field, type=bare(field.type), default=d.MISSING, written_default=False)
 
 
 def _body_text(body: d.Body) -> str:

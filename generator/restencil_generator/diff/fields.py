@@ -238,6 +238,19 @@ class Fields:
         if old.read_only != new.read_only:
             rule, text = ("field-read-only", "read-only now") if new.read_only else ("field-writable", "writable now")
             yield Change(rule, sub, text, "writable" if new.read_only else "read-only", *places)
+        if old.write_only != new.write_only:
+            rule, text = ("field-write-only", "write-only now") if new.write_only else ("field-added", "readable now")
+            yield Change(rule, sub, text, "readable" if new.write_only else "write-only", *places)
+        if old.must != new.must:
+            rule, text = (
+                ("body-member-required", "bodies must hold it")
+                if new.must
+                else ("body-member-optional", "bodies may lack it")
+            )
+            yield Change(rule, sub, text, "", *places)
+        if old.param != new.param:
+            was = f"param {old.param or '–'}"
+            yield Change("pk-changed", sub, f"{was} → {new.param or '–'}", was, *places)
         if old.sends_key != new.sends_key:
             was, now = ("the key", "the entity") if old.sends_key else ("the entity", "the key")
             yield Change("body-member-type-changed", sub, f"bodies hold {now}, not {was}", was, *places)
@@ -248,6 +261,10 @@ class Fields:
         was, now = (_style(field) for field in (old, new))
         if was != now:
             yield Change(role.format, sub, f"{was} → {now}", was, *places)
+        formats = [field.format or "rfc3339" for field in (old, new)]
+        if formats[0] != formats[1]:
+            text = f"format {formats[0]} → {formats[1]}"
+            yield Change(role.format, sub, text, f"format {formats[0]}", *places)
         if old.env != new.env and (old.env is None) == (new.env is None):
             yield Change("argument-default-changed", sub, f"env {old.env} → {new.env}", f"env {old.env}", *places)
         if old.persist != new.persist:
@@ -296,6 +313,10 @@ class Fields:
                     yield from self._inside(role, old.of.item, new.of.item, at)
             case d.UnionOf(), d.UnionOf() if not role.needed:
                 yield from self._union(old, new, at)
+            case d.OneOf(), d.OneOf() if not role.needed:
+                yield from self._one_of(old, new, at)
+            case d.InlineEnum(before), d.InlineEnum(now) if not role.needed:
+                yield from _values_of(before, now, at)
             case d.QueryOf(before, process, returns), d.QueryOf(now, process_now, returns_now):
                 yield from hook("process", process, process_now, at.sub, *at.places)
                 yield from self._inside(role, before, now, at)
@@ -352,6 +373,19 @@ class Fields:
             yield Change("freshness-changed", _below(sub, "follow"), _values(old.follow, new.follow), "", *places)
 
     @staticmethod
+    def _one_of(old: d.OneOf, new: d.OneOf, at: At) -> Iterator[Change]:
+        sub, places = at.sub, at.places
+        for type in old.alternatives:
+            if type not in new.alternatives:
+                yield Change("union-alternative-removed", sub, f"{shown(type)} removed", "", *places)
+        for type in new.alternatives:
+            if type not in old.alternatives:
+                yield Change("union-alternative-added", sub, f"{shown(type)} added", "", *places)
+        before, now = (_told_apart(one, other) for one, other in ((old, new), (new, old)))
+        if before != now:
+            yield Change("union-attribute-changed", sub, f"told apart by {before} → {now}", before, *places)
+
+    @staticmethod
     def _union(old: d.UnionOf, new: d.UnionOf, at: At) -> Iterator[Change]:
         sub, places = at.sub, at.places
         if (old.attribute, old.wire) != (new.attribute, new.wire):
@@ -370,6 +404,24 @@ class Fields:
         if lost or won:
             text = f"values {', '.join(lost) or '–'} → {', '.join(won) or '–'}"
             yield Change("union-attribute-changed", sub, text, ", ".join(lost), *places)
+
+
+def _told_apart(one: d.OneOf, other: d.OneOf) -> str:
+    """How alternatives are told apart, of those that both have: by an attribute, its values, or their order."""
+    common = [type for type in one.alternatives if type in other.alternatives]
+    names = {getattr(type, "name", "") for type in common}
+    values = sorted(f"{choice.value}: {choice.entity}" for choice in one.values if choice.entity in names)
+    order = ", ".join(shown(type) for type in common)
+    return f"{one.wire or 'their form'} {{{', '.join(values)}}} in the order {order}"
+
+
+def _values_of(old: Sequence[str | int], new: Sequence[str | int], at: At) -> Iterator[Change]:
+    for value in old:
+        if value not in new:
+            yield Change("enum-value-removed", _below(at.sub, str(value)), "removed", "", *at.places)
+    for value in new:
+        if value not in old:
+            yield Change("enum-value-added", _below(at.sub, str(value)), "added", "", *at.places)
 
 
 # ------------------------------------------------------------------------------------------------------------ anything

@@ -38,7 +38,8 @@ class Names:
         if isinstance(value, tuple):
             return tuple(self._told(part) for part in cast("tuple[object, ...]", value))
         if isinstance(value, d.Choice):
-            return dataclasses.replace(value, entity=self.of("entity", value.entity))
+            called = self.of("entity", value.entity)
+            return dataclasses.replace(value, entity=called if called != value.entity else self.of("object", called))
         if isinstance(value, d.Field):
             return dataclasses.replace(value, type=self._told(value.type))
         if isinstance(value, d.Type):
@@ -80,13 +81,17 @@ def _within(one: d.Type, other: d.Type, enums: Mapping[str, d.Enum]) -> bool:
 
 
 def _within_alternatives(one: d.Type, other: d.Type, enums: Mapping[str, d.Enum]) -> bool:
-    if isinstance(one, d.AnyOf):
-        return all(_within(item, other, enums) for item in one.items)
-    if isinstance(other, d.AnyOf):
-        return any(_within(one, item, enums) for item in other.items)
+    if isinstance(one, d.AnyOf | d.OneOf):
+        return all(_within(item, other, enums) for item in _alternatives(one))
+    if isinstance(other, d.AnyOf | d.OneOf):
+        return any(_within(one, item, enums) for item in _alternatives(other))
     if isinstance(one, d.UnionOf) and isinstance(other, d.UnionOf):
         return one.attribute == other.attribute and set(one.choices) <= set(other.choices)
     return _within_values(one, other, enums)
+
+
+def _alternatives(type: d.AnyOf | d.OneOf) -> tuple[d.Type, ...]:
+    return type.items if isinstance(type, d.AnyOf) else type.alternatives
 
 
 def _within_values(one: d.Type, other: d.Type, enums: Mapping[str, d.Enum]) -> bool:
@@ -115,6 +120,8 @@ def _values(type: d.Type, enums: Mapping[str, d.Enum]) -> tuple[d.Literals, ...]
     match type:
         case d.EnumRef(name):
             return tuple(member.value for member in enums[name].members) if name in enums else None
+        case d.InlineEnum(values):
+            return values
         case d.Const(value):
             return (value,)
         case _:
@@ -141,6 +148,10 @@ def shown(type: d.Type | None) -> str:
             return f"{{values: {shown(item)}}}"
         case d.AnyOf(items):
             return " | ".join(map(shown, items))
+        case d.OneOf(alternatives):
+            return f"{{one_of: [{', '.join(map(shown, alternatives))}]}}"
+        case d.InlineEnum(values):
+            return f"{{enum: [{', '.join(map(_literal, values))}]}}"
         case d.ObjectType(members):
             return f"{{{', '.join(f'{member.name}: {shown(member.type)}' for member in members)}}}"
         case d.UnionOf(choices):
