@@ -9,7 +9,8 @@ from restencil_generator.openapi.document import Content, ContentKind, Finding, 
 from restencil_generator.openapi.plain import is_list, is_table
 from restencil_generator.openapi.pointer import below, child
 from restencil_generator.openapi.references import References
-from restencil_generator.openapi.schemas import Schemas, shape
+from restencil_generator.openapi.schema_words import shape
+from restencil_generator.openapi.schemas import Schemas
 
 _EVENTS: Final = "text/event-stream"
 _STREAMS: Final = (

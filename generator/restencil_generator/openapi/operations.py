@@ -28,7 +28,8 @@ from restencil_generator.openapi.document import (
 from restencil_generator.openapi.plain import is_list, is_table
 from restencil_generator.openapi.pointer import below, child
 from restencil_generator.openapi.references import References
-from restencil_generator.openapi.schemas import Choice, Schemas, shape
+from restencil_generator.openapi.schema_words import Choice, shape
+from restencil_generator.openapi.schemas import Schemas
 from restencil_generator.problems import quoted
 
 _PLACES: Final[Mapping[str, ParameterPlace]] = {

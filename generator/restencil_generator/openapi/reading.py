@@ -29,7 +29,8 @@ from restencil_generator.openapi.operations import Operations, Whole, requiremen
 from restencil_generator.openapi.plain import is_list, is_table
 from restencil_generator.openapi.pointer import below, child
 from restencil_generator.openapi.references import References
-from restencil_generator.openapi.schemas import Schemas, shape
+from restencil_generator.openapi.schema_words import shape
+from restencil_generator.openapi.schemas import Schemas
 from restencil_generator.problems import quoted
 
 _VERSION: Final = re.compile(r"3\.(\d+)(?:\.\d+)?(?:-.*)?\Z|3\Z")

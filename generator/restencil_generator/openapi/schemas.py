@@ -8,83 +8,51 @@ properties beside `oneOf`) is a `Joined` one, known by the set of its parts, so 
 from __future__ import annotations
 
 import dataclasses
-import re
 from collections.abc import Callable, Mapping
-from typing import Any, Final, TypeGuard, cast
+from typing import Any, cast
 
 from restencil_generator.openapi.document import (
     Discriminator,
     Finding,
     Part,
-    Scalar,
     Schema,
     SchemaType,
     Where,
 )
 from restencil_generator.openapi.plain import is_list, is_table
-from restencil_generator.openapi.pointer import below, child, keys, token
+from restencil_generator.openapi.pointer import below, child
 from restencil_generator.openapi.references import References
+from restencil_generator.openapi.schema_words import (
+    DEEPEST,
+    MEANT,
+    MOST_ALTERNATIVES,
+    MOST_JOINED,
+    NOTHING,
+    STRUCTURE,
+    TYPES,
+    Choice,
+    Joined,
+    as_reference,
+    as_text,
+    bounds,
+    combined,
+    enum_names,
+    fits,
+    format_of,
+    is_default,
+    is_made_of,
+    is_null,
+    is_scalar,
+    is_structural,
+    kind_of_value,
+    last_key,
+    media_of,
+    name_of,
+    says_something,
+    shape,
+    supposed,
+)
 from restencil_generator.problems import quoted
-
-# ----------------------------------------------------------------------------------------------- what documents call it
-
-_TYPES: Final = frozenset(("string", "integer", "number", "boolean", "array", "object"))
-
-_MEANT: Final[Mapping[str, tuple[SchemaType, str]]] = {
-    **dict.fromkeys(("str", "text", "char", "varchar", "html", "markdown", "enum"), ("string", "")),
-    **{name: ("string", name) for name in ("date", "time", "uuid", "email", "uri", "url", "byte", "binary")},
-    **dict.fromkeys(("datetime", "date-time", "timestamp", "date_time"), ("string", "date-time")),
-    "guid": ("string", "uuid"),
-    **dict.fromkeys(("file", "blob", "stream"), ("string", "binary")),
-    **dict.fromkeys(("int", "int16", "int32", "int64", "uint", "uint32", "uint64"), ("integer", "")),
-    **dict.fromkeys(("long", "short", "bigint"), ("integer", "")),
-    **dict.fromkeys(("float", "float32", "float64", "double", "decimal", "numeric", "real"), ("number", "")),
-    "bool": ("boolean", ""),
-    **dict.fromkeys(("dict", "dictionary", "map", "hash", "hashmap", "json", "struct"), ("object", "")),
-    **dict.fromkeys(("list", "tuple", "set", "collection"), ("array", "")),
-    **dict.fromkeys(("any", "mixed"), ("any", "")),
-}
-"""What types are that no version of JSON Schema knows, in lower case."""
-
-_BY_FORMAT: Final[Mapping[str, SchemaType]] = {
-    **dict.fromkeys(("int16", "int32", "int64", "uint32", "uint64"), "integer"),
-    **dict.fromkeys(("float", "double"), "number"),
-    **dict.fromkeys(("date-time", "date", "time", "uuid", "byte", "binary", "password"), "string"),
-    **dict.fromkeys(("email", "uri", "url", "hostname", "ipv4", "ipv6"), "string"),
-}
-"""What a schema is that names its format alone."""
-
-_BOUNDS: Final = (
-    "minLength", "maxLength", "pattern", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf",
-    "minItems", "maxItems", "uniqueItems", "minProperties", "maxProperties",
-)  # fmt: skip
-
-_STRUCTURE: Final = frozenset(
-    ("$ref", "$dynamicRef", "type", "properties", "items", "prefixItems", "additionalProperties", "patternProperties",
-     "enum", "const", "allOf", "oneOf", "anyOf", "format", "required", "discriminator")
-)  # fmt: skip
-"""Members that say what a value is; all others say something of it."""
-
-_NOTHING: Final = object()
-_NAME: Final = re.compile(r"[A-Za-z_]\w*\Z", re.ASCII)
-_MOST_ALTERNATIVES: Final = 60
-_MOST_JOINED: Final = 50_000
-_DEEPEST: Final = 60
-"""Bounds on what schemas can be made of each other; no document that anyone wrote comes near."""
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Joined:
-    """The value of a made part: a schema that all of these are."""
-
-    parts: tuple[Part, ...]
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Choice:
-    """The value of a made part: a schema that one of these is."""
-
-    parts: tuple[Part, ...]
 
 
 class Schemas:
@@ -103,7 +71,7 @@ class Schemas:
         schema = self._read.get(part.where)
         if schema is not None:
             return schema
-        if part.where in self._reading or len(self._reading) > _DEEPEST:
+        if part.where in self._reading or len(self._reading) > DEEPEST:
             return Schema(part.where, part.where)
         self._reading.add(part.where)
         try:
@@ -137,7 +105,7 @@ class Schemas:
         target = self._references.follow(Part({"$ref": value["$ref"]}, part.where))
         if target is None:
             return self._noted(Schema(part.where, part.where), beside, part.where)
-        if not _STRUCTURE.isdisjoint(beside.keys() - {"type"}):
+        if not STRUCTURE.isdisjoint(beside.keys() - {"type"}):
             return self._joined(part, (target, Part(beside, below(part.where, "beside"), made=True)))
         return self._noted(self.read(target), beside, part.where)
 
@@ -154,14 +122,14 @@ class Schemas:
         if every:
             return self._every(part, value, every)
         either = self._parts(part, value, "oneOf")
-        key = "oneOf" if any(self._says_something(each) for each in either) else "anyOf"
+        key = "oneOf" if any(says_something(each) for each in either) else "anyOf"
         if key == "anyOf":
             either = self._parts(part, value, "anyOf")
         base = Schema(where, where, name_of(where))
         types, nullable = self._types(part, value)
-        if either and any(self._says_something(each) for each in either):
+        if either and any(says_something(each) for each in either):
             rest = {inner: each for inner, each in value.items() if inner not in ("oneOf", "anyOf", "discriminator")}
-            structural = not _STRUCTURE.isdisjoint(rest) and (types != ["any"] or "enum" in rest)
+            structural = not STRUCTURE.isdisjoint(rest) and (types != ["any"] or "enum" in rest)
             if types == ["object"] and not any(word in rest for word in ("properties", "additionalProperties")):
                 structural = False
             beside = Part(rest, below(where, key, "beside"), made=True) if structural else None
@@ -184,8 +152,8 @@ class Schemas:
     def _types(self, part: Part, value: dict[str, Any]) -> tuple[list[str], bool]:
         """The types that a schema allows, `any` where it says none, and whether null is one of them."""
         nullable = value.get("nullable") is True or value.get("x-nullable") is True
-        written = value.get("type", _NOTHING)
-        names: list[Any] = written if is_list(written) else [] if written is _NOTHING else [written]
+        written = value.get("type", NOTHING)
+        names: list[Any] = written if is_list(written) else [] if written is NOTHING else [written]
         found: list[str] = []
         for name in names:
             if name == "null" or name is None:
@@ -193,18 +161,18 @@ class Schemas:
             elif not isinstance(name, str):
                 self._malformed(below(part.where, "type"), "a type", name)
             else:
-                kind = name if name in _TYPES else self._meant(part, name)
+                kind = name if name in TYPES else self._meant(part, name)
                 if kind not in found:
                     found.append(kind)
         if "any" in found:
             found = []
         if "number" in found and "integer" in found:
             found.remove("integer")
-        return found or [self._supposed(value)], nullable
+        return found or [supposed(value)], nullable
 
     def _meant(self, part: Part, name: str) -> str:
         plain = name.strip().lower()
-        kind = plain if plain in _TYPES else _MEANT.get(plain, ("any", ""))[0]
+        kind = plain if plain in TYPES else MEANT.get(plain, ("any", ""))[0]
         if plain != "file":
             self._found(
                 "type-unknown",
@@ -213,25 +181,9 @@ class Schemas:
             )
         return kind
 
-    def _supposed(self, value: dict[str, Any]) -> str:
-        """The type of a schema that names none."""
-        if any(is_table(value.get(key)) for key in ("properties", "additionalProperties", "patternProperties")):
-            return "object"
-        if is_table(value.get("items")) or is_list(value.get("items")) or is_list(value.get("prefixItems")):
-            return "array"
-        written = value.get("enum")
-        values: list[Any] = written if is_list(written) else [value["const"]] if "const" in value else []
-        kinds = {_kind(each) for each in values if each is not None}
-        if len(kinds) == 1:
-            return kinds.pop()
-        if kinds == {"integer", "number"}:
-            return "number"
-        form = value.get("format")
-        return _BY_FORMAT.get(form, "any") if isinstance(form, str) else "any"
-
     def _filled(self, part: Part, value: dict[str, Any], schema: Schema) -> Schema:
         """A schema of one type with all that is said of it."""
-        more: dict[str, Any] = {"format": self._format(value), "bounds": _bounds(value)}
+        more: dict[str, Any] = {"format": format_of(value), "bounds": bounds(value)}
         if schema.type == "object":
             more |= self._members(part, value)
         if schema.type == "array":
@@ -239,29 +191,10 @@ class Schemas:
         enum = self._enum(part, value, schema)
         if enum is not None:
             more |= enum
-        more |= self._media(value, schema)
+        more |= media_of(value, schema)
         more["discriminator"] = self._discriminator(part, value)
         schema = dataclasses.replace(schema, **more)
         return dataclasses.replace(schema, **self._notes(value, part.where, schema))
-
-    def _media(self, value: dict[str, Any], schema: Schema) -> dict[str, Any]:
-        """What a text is that holds something else: another format, or the bytes of a file."""
-        media = value.get("contentMediaType")
-        if not isinstance(media, str) or schema.type not in ("any", "string"):
-            return {}
-        if value.get("format"):
-            return {"type": "string", "content_type": media}
-        if value.get("contentEncoding") in ("base64", "base64url"):
-            return {"type": "string", "content_type": media, "format": "byte"}
-        is_text = media.startswith("text/") or "json" in media or "xml" in media
-        return {"type": "string", "content_type": media, "format": "" if is_text else "binary"}
-
-    def _format(self, value: dict[str, Any]) -> str:
-        form = value.get("format")
-        if isinstance(form, str) and form:
-            return form
-        kind = value.get("type")
-        return _MEANT.get(kind.strip().lower(), ("any", ""))[1] if isinstance(kind, str) and kind not in _TYPES else ""
 
     def _members(self, part: Part, value: dict[str, Any]) -> dict[str, Any]:
         written = value.get("properties")
@@ -312,9 +245,9 @@ class Schemas:
             const = value["const"]
             if const is None:
                 return {"nullable": True}
-            return {"const": const} if _is_scalar(const) and _fits(const, schema.type) else None
-        written = value.get("enum", _NOTHING)
-        if written is _NOTHING:
+            return {"const": const} if is_scalar(const) and fits(const, schema.type) else None
+        written = value.get("enum", NOTHING)
+        if written is NOTHING:
             return None
         where = below(part.where, "enum")
         if not is_list(written):
@@ -325,18 +258,18 @@ class Schemas:
             return None
         found: dict[str, Any] = {"nullable": True} if None in written else {}
         values = list(
-            dict.fromkeys(_as_text(each) if schema.type == "string" else each for each in written if _is_scalar(each))
+            dict.fromkeys(as_text(each) if schema.type == "string" else each for each in written if is_scalar(each))
         )
-        whole = len([each for each in written if each is not None and not _is_scalar(each)]) == 0
-        kinds = {_kind(each) for each in values}
+        whole = len([each for each in written if each is not None and not is_scalar(each)]) == 0
+        kinds = {kind_of_value(each) for each in values}
         if whole and kinds in ({"string"}, {"integer"}) and kinds == {schema.type}:
             found["enum"] = tuple(values)
-            found["enum_names"] = _enum_names(value, written, values)
+            found["enum_names"] = enum_names(value, written, values)
         elif values or not whole:
             said = " and ".join(sorted(kinds)) if whole else "objects or lists"
             message = f"the enum {self._named(part.where)} holds values that are {said}; read as {schema.type}"
             self._found("enum-mixed", message, where)
-        if whole and len(values) == 1 and _fits(values[0], schema.type):
+        if whole and len(values) == 1 and fits(values[0], schema.type):
             found["const"] = values[0]
         return found
 
@@ -357,7 +290,7 @@ class Schemas:
             notes["examples"] = tuple(examples)
         if value.get("default") is not None:
             default = value["default"]
-            if self._is_default(default, schema):
+            if is_default(default, schema):
                 notes["default"] = default
             else:
                 message = f"the default {quoted(str(default))} does not fit {schema.type}; it is left out"
@@ -367,9 +300,6 @@ class Schemas:
             notes["extensions"] = {**schema.extensions, **extensions}
         return notes
 
-    def _is_default(self, value: object, schema: Schema) -> bool:
-        return _fits(value, schema.type) and (not schema.enum or value in schema.enum)
-
     def _discriminator(self, part: Part, value: dict[str, Any]) -> Discriminator | None:
         written = value.get("discriminator")
         if isinstance(written, str) and written:
@@ -378,13 +308,13 @@ class Schemas:
             return None
         table = written.get("mapping")
         mapping = {
-            name: child(part, {"$ref": _as_reference(target)}, "discriminator", "mapping", name)
+            name: child(part, {"$ref": as_reference(target)}, "discriminator", "mapping", name)
             for name, target in (table.items() if is_table(table) else ())
             if isinstance(target, str)
         }
         default = written.get("defaultMapping")
         other = (
-            child(part, {"$ref": _as_reference(default)}, "discriminator", "defaultMapping")
+            child(part, {"$ref": as_reference(default)}, "discriminator", "defaultMapping")
             if isinstance(default, str)
             else None
         )
@@ -401,15 +331,6 @@ class Schemas:
             return []
         return [child(part, inner, key, index) for index, inner in enumerate(written) if is_table(inner)]
 
-    def _says_something(self, part: Part) -> bool:
-        """Whether an alternative says what a value is, rather than which properties go together."""
-        value = part.value
-        if not is_table(value):
-            return isinstance(value, Joined | Choice)
-        if "required" in value and "properties" not in value:
-            return not _STRUCTURE.isdisjoint(value.keys() - {"required", "type"})
-        return not _STRUCTURE.isdisjoint(value)
-
     def _every(self, part: Part, value: dict[str, Any], every: list[Part]) -> Schema:
         rest = {key: inner for key, inner in value.items() if key != "allOf"}
         if "discriminator" in rest and "properties" not in rest and rest.get("type") in (None, "object"):
@@ -419,7 +340,7 @@ class Schemas:
         ):
             rest.pop("type")
         parts = list(every)
-        if not _STRUCTURE.isdisjoint(rest):
+        if not STRUCTURE.isdisjoint(rest):
             # What is said of the whole is said below, once; here stands what it is.
             parts.append(Part(rest, Where(part.where.file, f"{part.where.pointer}/allOf/beside"), made=True))
         schema = self._joined(part, tuple(parts))
@@ -430,7 +351,7 @@ class Schemas:
         notes: list[Part] = []
         several: dict[Where, Part] = {}
         for each in self._flattened(parts, set()):
-            (several.setdefault(each.where, each) if self._is_structural(each) else notes.append(each))
+            (several.setdefault(each.where, each) if is_structural(each) else notes.append(each))
         own = Schema(part.where, part.where, name_of(part.where))
         several.pop(part.where, None)
         each_one = list(several.values())
@@ -463,21 +384,16 @@ class Schemas:
             found.append(target)
         return found
 
-    def _is_structural(self, part: Part) -> bool:
-        return isinstance(part.value, Joined | Choice) or (
-            is_table(part.value) and not _STRUCTURE.isdisjoint(part.value)
-        )
-
     def _merged(self, parts: list[Part], own: Schema) -> Schema:
         """One schema of several that all hold."""
         schemas = [self.read(each) for each in parts]
         for index, schema in enumerate(schemas):
             if schema.type == "one_of":
                 others = tuple(each for inner, each in enumerate(parts) if inner != index)
-                if any(_is_made_of(other, own.at) for other in schema.alternatives):
+                if any(is_made_of(other, own.at) for other in schema.alternatives):
                     schemas[index] = Schema(schema.at, schema.where)  # one of its alternatives names it as its parent
                     continue
-                alternatives = tuple(self._join((*others, each)) for each in schema.alternatives[:_MOST_ALTERNATIVES])
+                alternatives = tuple(self._join((*others, each)) for each in schema.alternatives[:MOST_ALTERNATIVES])
                 return dataclasses.replace(schema, at=own.at, where=own.at, name=own.name, alternatives=alternatives)
         merged = schemas[0]
         for schema in schemas[1:]:
@@ -490,7 +406,7 @@ class Schemas:
         if len(each) == 1:
             return each[0]
         self._joins += 1
-        if self._joins > _MOST_JOINED:
+        if self._joins > MOST_JOINED:
             return Part(True, parts[0].where, made=True)
         ordered = sorted(each, key=lambda part: part.where)
         where = Where(ordered[0].where.file if ordered else "", "&".join(part.where.pointer for part in ordered))
@@ -500,53 +416,18 @@ class Schemas:
         """The schema that both are: the narrower type where one holds the other, else any."""
         if one.type == "any" or other.type == "any":
             first, second = (other, one) if one.type == "any" else (one, other)
-            return self._combined(first, second)
+            return combined(first, second, self._join)
         if one.type == other.type:
-            return self._combined(one, other)
+            return combined(one, other, self._join)
         if {one.type, other.type} == {"integer", "number"}:
-            return self._combined(one if one.type == "integer" else other, other if one.type == "integer" else one)
+            return combined(
+                one if one.type == "integer" else other, other if one.type == "integer" else one, self._join
+            )
         self._found(
             "allof-conflict", f"{self._named(where)} is {one.type} and {other.type} at once; read as any", where
         )
         return dataclasses.replace(
             one, type="any", format="", enum=(), const=None, properties={}, items=None, values=None
-        )
-
-    def _combined(self, one: Schema, other: Schema) -> Schema:
-        properties = dict(one.properties)
-        for name, part in other.properties.items():
-            known = properties.get(name)
-            properties[name] = part if known is None else self._join((known, part))
-        items = one.items or other.items
-        if one.items is not None and other.items is not None:
-            items = self._join((one.items, other.items))
-        enum = one.enum or other.enum
-        if one.enum and other.enum:
-            both = set(one.enum) & set(other.enum)
-            enum = cast("tuple[str, ...]", tuple(value for value in one.enum if value in both)) or one.enum
-        return dataclasses.replace(
-            one,
-            format=one.format or other.format,
-            nullable=one.nullable and other.nullable,
-            enum=enum,
-            enum_names=one.enum_names if enum == one.enum else (),
-            const=one.const if one.const is not None else other.const,
-            properties=properties,
-            required=one.required | other.required,
-            values=one.values or other.values,
-            items=items,
-            prefix=one.prefix or other.prefix,
-            discriminator=one.discriminator or other.discriminator,
-            content_type=one.content_type or other.content_type,
-            title=one.title or other.title,
-            description=one.description or other.description,
-            deprecated=one.deprecated or other.deprecated,
-            read_only=one.read_only or other.read_only,
-            write_only=one.write_only or other.write_only,
-            default=one.default if one.default is not None else other.default,
-            examples=one.examples or other.examples,
-            bounds={**one.bounds, **other.bounds},
-            extensions={**one.extensions, **other.extensions},
         )
 
     def _choice(
@@ -560,9 +441,9 @@ class Schemas:
             if is_table(each.value) and set(each.value) == {"$ref"}:
                 followed = self._references.follow(each)
                 target = each if followed is None else followed
-            if _is_null(target.value):
+            if is_null(target.value):
                 nullable = True
-            elif self._says_something(target) or not is_table(target.value) or not target.value:
+            elif says_something(target) or not is_table(target.value) or not target.value:
                 found.setdefault(target.where, target)
         alternatives = list(found.values())
         if beside is not None:
@@ -581,130 +462,10 @@ class Schemas:
 
     def _named(self, where: Where) -> str:
         """A schema as messages name it."""
-        return f"of {quoted(name_of(where) or _last_key(where))}"
+        return f"of {quoted(name_of(where) or last_key(where))}"
 
     def _malformed(self, where: Where, expected: str, value: object) -> None:
         self._found("malformed", f"{expected} was expected here, this is {shape(value)}; it is passed over", where)
 
     def _found(self, code: str, message: str, where: Where) -> None:
         self._report(Finding(code, message, where))
-
-
-def _is_made_of(part: Part, where: Where) -> bool:
-    """Whether an alternative is the schema at a place, or is joined from it."""
-    parts = part.value.parts if isinstance(part.value, Joined) else (part,)
-    return any(each.where == where for each in parts)
-
-
-_NO_NAMES: Final = frozenset(
-    (
-        "properties",
-        "items",
-        "schema",
-        "content",
-        "allOf",
-        "oneOf",
-        "anyOf",
-        "additionalProperties",
-        "paths",
-        "responses",
-    )
-)
-
-
-def name_of(where: Where) -> str:
-    """The name of a schema that stands in a place where schemas have names; else an empty text."""
-    path = keys(where.pointer)
-    if "&" in where.pointer or not _NO_NAMES.isdisjoint(path[-2:]):
-        return ""
-    if not path:
-        return where.file.rpartition("/")[2].rpartition(".")[0]
-    named = len(path) <= 2 or path[:2] == ["components", "schemas"] or path[-2] in ("$defs", "definitions")
-    return path[-1] if (named and len(path) <= 3) or path[-2:-1] in (["$defs"], ["definitions"]) else ""
-
-
-def shape(value: object) -> str:
-    """What a value is, in a word or two."""
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, str):
-        return f"the text {quoted(value)}"
-    if is_table(value):
-        return "an object"
-    return "a list" if is_list(value) else f"the number {value}"
-
-
-def _last_key(where: Where) -> str:
-    path = [key for key in keys(where.pointer) if key not in ("enum", "schema", "items", "beside")]
-    return path[-1] if path else where.file
-
-
-def _is_scalar(value: object) -> TypeGuard[Scalar]:
-    return isinstance(value, str | int | float | bool)
-
-
-def _is_null(value: object) -> bool:
-    if not is_table(value):
-        return False
-    written = value.get("type")
-    return (
-        written in ("null", ["null"])
-        or (value.get("enum") == [None] and "type" not in value)
-        or ("const" in value and value["const"] is None)
-    )
-
-
-def _kind(value: object) -> str:
-    if isinstance(value, bool):
-        return "boolean"
-    if isinstance(value, int):
-        return "integer"
-    if isinstance(value, float):
-        return "number"
-    return "string" if isinstance(value, str) else "array" if is_list(value) else "object"
-
-
-def _fits(value: object, kind: str) -> bool:
-    """Whether a value is of a type."""
-    if kind in ("any", "one_of"):
-        return True
-    found = _kind(value)
-    return found == kind or (kind == "number" and found == "integer") or (kind == "integer" and _is_whole(value))
-
-
-def _is_whole(value: object) -> bool:
-    return isinstance(value, float) and value.is_integer()
-
-
-def _as_text(value: Scalar) -> Scalar:
-    """A value of an enum of texts: YAML takes some words without quotes for numbers and booleans."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return str(value) if isinstance(value, int) else value
-
-
-def _enum_names(value: dict[str, Any], written: list[Any], values: list[Scalar]) -> tuple[str, ...]:
-    for key in ("x-enum-varnames", "x-enumNames"):
-        names = value.get(key)
-        if is_list(names) and len(names) == len(written) == len(values) and len(set(map(str, names))) == len(names):
-            texts = [name for name in names if isinstance(name, str) and _NAME.match(name)]
-            if len(texts) == len(names):
-                return tuple(texts)
-    return ()
-
-
-def _bounds(value: dict[str, Any]) -> dict[str, Any]:
-    found = {key: value[key] for key in _BOUNDS if _is_scalar(value.get(key))}
-    for exclusive, plain in (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")):
-        if isinstance(found.get(exclusive), bool) and found.pop(exclusive) and plain in found:
-            found[exclusive] = found.pop(plain)
-    return found
-
-
-def _as_reference(target: str) -> str:
-    """What a discriminator's mapping names, as a reference: it may be the name of a schema alone."""
-    if "#" in target or "/" in target or target.endswith((".json", ".yaml", ".yml")):
-        return target
-    return f"#/components/schemas/{token(target)}"
