@@ -228,12 +228,15 @@ class QueryOf:
     returns: Type | None = None
 
 
-Adder: TypeAlias = Literal["push", "unshift", "assign"]
+Adder: TypeAlias = Literal["push", "unshift", "assign", "move", "remove"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class AdderOf:
-    """The schema of `push`, `unshift` and `assign`, never written: the response is added to the collection."""
+    """The schema of `push`, `unshift`, `assign`, `move` and `remove`, never written.
+
+    The response is added to the collection, moved to where it belongs, or taken out of it.
+    """
 
     of: CollectionOf
     how: Adder
@@ -534,11 +537,37 @@ class Options:
     retries: int | None = None
     strict_shape: bool | None = None
     replace: bool | None = None
-    empty: Empty | None = None
     persist: bool | int | None = None
 
 
-BodyKind: TypeAlias = Literal["json", "form", "multipart", "any", "bytes"]
+@dataclasses.dataclass(frozen=True, slots=True)
+class Request:
+    """How a body is sent: in place of which content type, in which member, whether a call may leave it out.
+
+    `in_key` says that the body is part of the key under which the answer is stored.
+    """
+
+    content_type: str | None = None
+    envelope: tuple[str, ...] = ()
+    optional: bool = False
+    in_key: bool = False
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Response:
+    """Where an answer holds its value, and what an answer without content is; with `ignore` each one is such.
+
+    The steps of `envelope` are names of members and, in digits, positions in lists. `list_envelope` is for lists: an
+    endpoint has the one that counts for its schema as its `envelope`, and no `list_envelope`.
+    """
+
+    envelope: tuple[str, ...] = ()
+    list_envelope: tuple[str, ...] = ()
+    empty: Empty | None = None
+    ignore: bool = False
+
+
+BodyKind: TypeAlias = Literal["json", "form", "multipart", "any", "bytes", "text"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -550,6 +579,8 @@ class Body:
     `form` and `multipart` have an `ObjectType`. `any` and `bytes` have none. `partial` says that every member of the
     `ObjectType` may be absent, whatever its field says (`partial_update` with the resource's own mapping), or that of
     an entity (`partial_update`, where other bodies must hold some).
+    `form` and `multipart` have an `ObjectType`. `any`, `bytes` and `text` have none. `partial` says that every member of
+    the `ObjectType` may be absent, whatever its field says (`partial_update` with the resource's own mapping).
     """
 
     kind: BodyKind
@@ -621,8 +652,20 @@ Content: TypeAlias = Literal["json", "text", "bytes", "stream"]
 STANDARD: Final[tuple[str, ...]] = ("get", "get_list", "create", "update", "partial_update", "delete")
 """The standard members of a resource that are endpoints of their own, in their order."""
 
-EXTENDERS: Final[tuple[str, ...]] = ("push", "unshift", "assign", "get_page")
+EXTENDERS: Final[tuple[str, ...]] = ("push", "unshift", "assign", "get_page", "move", "remove")
 """The standard members that hang on `get_list`."""
+
+OF_ONE: Final[tuple[str, ...]] = ("get", "update", "partial_update", "delete")
+"""The standard members of a singleton."""
+
+ASKED_FOR: Final[tuple[str, ...]] = ("move", "remove")
+"""Those of them that exist only where `members` names them."""
+
+SELF: Final = "self"
+"""In `expires`: the entity that the path's parameters name."""
+
+BODILESS: Final = ("GET", "DELETE", "HEAD", "OPTIONS")
+"""Methods that send a body only where the spec writes one for the very endpoint."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -630,16 +673,21 @@ class Endpoint:
     """One endpoint with everything it inherits.
 
     `name` is the name as the spec writes it (`get`, `publish`; for the members of `Endpoint.extenders` `push`,
-    `unshift`, `assign`, `get_page`), `python` the attribute's name. `standard` says that it is a standard member
-    (`delete` has the runtime's `process` unless one is written). `extends` is the member that it starts from, as
-    written (None: the resource). `written` holds the keys that the spec writes for this very endpoint.
+    `unshift`, `assign`, `get_page`, `move`, `remove`), `python` the attribute's name. `standard` says that it is a
+    standard member (`delete` has the runtime's `process` unless one is written). `extends` is the member that it starts
+    from, as written (None: the resource). `written` holds the keys that the spec writes for this very endpoint.
 
     `params` are the path's parameters in its order; `header_params` have those of the resource among them, and
     `without` are the client's headers that are not sent with it. `search_style` is what counts where a search parameter
     writes no style. `search_params` include the pagination's size parameter only if the spec declares it.
     `pagination_field` is a parameter of `get_page` alone, and None where the schema holds no
     collection. `collection` is the first collection of the schema, what `push` and the like work on.
-    `extenders` holds what exists of `push`, `unshift`, `assign`, `get_page` on this endpoint; they inherit from it.
+    `extenders` holds what exists of `push`, `unshift`, `assign`, `get_page`, `move`, `remove` on this endpoint; they
+    inherit from it.
+
+    `request` and `response` are what counts for this endpoint, and `send_body` says that its body is sent though its
+    method usually has none. `expires` names what turns stale after success: `self`, or a reading endpoint as
+    `resource.member`, by their names in the spec.
 
     `needs` are the fields, by their Python names, that a record which came with another answer must have to answer a
     call. `schema` None: no schema. `returns`: the type of the value where the spec gives one, else None.
@@ -681,6 +729,10 @@ class Endpoint:
     without: tuple[str, ...] = ()
     search_style: Styles = NO_STYLES
     auth: Use | None = None
+    request: Request = Request()
+    response: Response = Response()
+    send_body: bool = False
+    expires: tuple[str, ...] = ()
     description: str = ""
     deprecated: str | None = None
     example: Example | None = None
@@ -689,24 +741,25 @@ class Endpoint:
 
     @property
     def has_body(self) -> bool:
-        """Whether a call takes a body: one is declared, and the method sends one."""
-        return self.body is not None and self.method not in ("GET", "DELETE", "HEAD", "OPTIONS")
+        """Whether a call takes a body: one is declared, and it is sent."""
+        return self.body is not None and (self.send_body or self.method not in BODILESS)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Resource:
-    """A bundle of endpoints that share a path and a schema.
+    """A bundle of endpoints that share a path and a schema, or of endpoints that share neither: then both are None.
 
     `class_name` is its class (`Articles`), `python` its attribute on the client. `members` are the standard members
     that exist, `create` aside. `endpoints` holds them (without the extenders, which hang on their list) and the added
-    ones. `options`, `headers`, `errors`, `url_prefix` (written at `url_place`) and `base` include those of the spec.
+    ones. `options`, `headers`, `errors`, `request`, `response`, `url_prefix` (written at `url_place`) and `base`
+    include those of the spec. A `singleton` has one record at its path, and no list.
     """
 
     name: str
     python: str
     class_name: str
-    path: Path
-    schema: EntityRef | UnionOf
+    path: Path | None
+    schema: EntityRef | UnionOf | None
     url_prefix: str
     headers: Mapping[str, str]
     options: Options
@@ -723,6 +776,9 @@ class Resource:
     header_params: tuple[HeaderParam, ...] = ()
     without: tuple[str, ...] = ()
     auth: Use | None = None
+    request: Request = Request()
+    response: Response = Response()
+    singleton: bool = False
     description: str = ""
     deprecated: str | None = None
     place: Place = _place()
@@ -730,10 +786,17 @@ class Resource:
 
     @property
     def entities(self) -> tuple[str, ...]:
-        """The names of the resource's entities: one, or those of its union in order."""
+        """The names of the resource's entities: one, or those of its union in order; none of a group."""
+        if self.schema is None:
+            return ()
         if isinstance(self.schema, EntityRef):
             return (self.schema.name,)
         return tuple(dict.fromkeys(choice.entity for choice in self.schema.choices))
+
+    @property
+    def parameters(self) -> tuple[PathParameter, ...]:
+        """The parameters of its path; none of a group."""
+        return () if self.path is None else self.path.parameters
 
     def all_endpoints(self) -> Iterator[tuple[str, Endpoint]]:
         """Every endpoint with its dotted name in Python: `get`, `get_list`, `get_list.push`, …"""
@@ -851,6 +914,8 @@ class Spec:
     request_id: str = ""
     inert_headers: tuple[str, ...] = ()
     errors: Mapping[str, Shape] = dataclasses.field(default_factory=dict[str, Shape])
+    request: Request = Request()
+    response: Response = Response()
     url_prefix: str = ""
     wire_names: WireNames = "as_is"
     auth: Auth | None = None

@@ -68,7 +68,7 @@ def type_docs(resource: d.Resource) -> dict[str, str]:
             if own is bool(endpoint.written & {"schema", "returns"}):
                 told += [(type, f"the answer of {route_of(endpoint)}") for type in (endpoint.returns, endpoint.schema)]
             if own is ("body" in endpoint.written) and endpoint.body is not None:
-                others = f"what creates or changes a member of `{resource.path.text}`"
+                others = f"what creates or changes a member of `{place_of(resource)}`"
                 told.append((endpoint.body.type, f"the body of {route_of(endpoint) if own else others}"))
             for type, whole in told:
                 for one in object_types(type):
@@ -77,6 +77,11 @@ def type_docs(resource: d.Resource) -> dict[str, str]:
     if partial in found:
         found[partial] = f"The body of {route_of(resource.endpoints['partial_update'])}: any of these."
     return found
+
+
+def place_of(resource: d.Resource) -> str:
+    """Where a resource is, in words: its path; of a group its name."""
+    return resource.name if resource.path is None else resource.path.text
 
 
 def share_of(part: d.ObjectType, type: d.Type | None, whole: str) -> str:

@@ -30,7 +30,8 @@ class Pattern:
     """What a text looks like, and what is said of one that does not.
 
     `regex` is in the common part of Python's and ECMAScript's syntax, and matches the whole text. In the message
-    `{value}` is the text, `{label}` what its key is called and `{owner}` what the key belongs to.
+    `{value}` is the text, `{key}` and `{label}` what its key is called, `{owner}` what the key belongs to and `{outer}`
+    what that in turn belongs to.
     """
 
     regex: str
@@ -293,9 +294,7 @@ class Nest(Structure):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PathText(Structure):
-    """A path template; where `parameter` says so, with at least one parameter."""
-
-    parameter: bool = False
+    """A path template."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -320,7 +319,7 @@ class Use(Structure):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Response(Structure):
-    """The schema of an endpoint: an object, a list or an entity in any form, or null for none."""
+    """The schema of an endpoint: a type in any form, or null for none."""
 
 
 # --------------------------------------------------------------------------------------------------- of several keys
@@ -409,4 +408,43 @@ class MappingWith:
     hints: tuple[str, str]
 
 
-Rule: TypeAlias = ExactlyOne | OneOrMore | OnlyWith | OnlyBeside | NotBoth | Excludes | OnlyWithMapping | MappingWith
+@dataclasses.dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True, slots=True)
+class Together:
+    """Two keys are given together, or a third one without them."""
+
+    first: str
+    second: str
+    instead: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class OnlyOf:
+    """Where none of these keys is given, `others` are not either; `what` is what such a mapping is."""
+
+    keys: tuple[str, ...]
+    others: tuple[str, ...]
+    what: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ParameterUnless:
+    """The path under a key has at least one parameter, unless a flag says otherwise. The check judges it."""
+
+    key: str
+    flag: str
+
+
+Rule: TypeAlias = (
+    ExactlyOne
+    | OneOrMore
+    | OnlyWith
+    | OnlyBeside
+    | NotBoth
+    | Excludes
+    | OnlyWithMapping
+    | MappingWith
+    | Together
+    | OnlyOf
+    | ParameterUnless
+)

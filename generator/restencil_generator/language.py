@@ -61,10 +61,12 @@ from restencil_generator.kinds import (
     OneEntity,
     OneOrMore,
     OnlyBeside,
+    OnlyOf,
     OnlyWith,
     OnlyWithMapping,
     OrNull,
     Pairs,
+    ParameterUnless,
     PathText,
     Pattern,
     Reason,
@@ -76,6 +78,7 @@ from restencil_generator.kinds import (
     Table,
     Text,
     Texts,
+    Together,
     Type,
     Use,
     Version,
@@ -102,6 +105,18 @@ ERROR_STATUS: Final = "[45][0-9][0-9]|[45]XX|default"
 URL: Final = Pattern(r"[^\x00-\x20\x7f]*", "bad-url", "{label} holds a space or a control character")
 HEADER: Final = Pattern(HTTP_WORD, "bad-header", "{value} is no name of a header")
 HEADER_WIRE: Final = Pattern(HTTP_WORD, "bad-header", "{label} is {value}, which is no name of a header")
+MEDIA_TYPE: Final = Pattern(
+    rf"{HTTP_WORD}/{HTTP_WORD}(?:[ \t]*;[\t\x20-\x7e]*)?",
+    "bad-header",
+    "{label} is {value}, which is no content type",
+    "write one such as 'application/merge-patch+json'",
+)
+ENVELOPE: Final = Pattern(
+    r"[^.\x00-\x20\x7f]+(?:\.[^.\x00-\x20\x7f]+)*",
+    "bad-envelope",
+    "{key} of {outer} is no path: names and numbers with dots",
+    "write where the value stands, such as 'data' or 'data.items.0'",
+)
 COOKIE: Final = Pattern(HTTP_WORD, "bad-header", "{value} is no name of a cookie")
 PRODUCT: Final = Pattern(
     HTTP_WORD,
@@ -329,8 +344,10 @@ POSITIONS: Final[Mapping[str, Position]] = {
     "schema": Position("a schema", FORMS, bare=True, alternatives=ALTERNATIVE_FORMS),
     "returns": Position("'returns'", ("values", "union", "object", *LIST_FORMS)),
     "body_field": Position("a body", ("values", "union", "object", *LIST_FORMS)),
-    "form_field": Position("a form", ("enum",), named=("enum",)),
-    "file_field": Position("a multipart body", ("enum",), named=("enum",), files=True),
+    "form_field": Position("a form", ("values", "object", "enum"), named=("enum", "object")),
+    "file_field": Position(
+        "a multipart body", ("values", "object", *LIST_FORMS), named=("enum", "object"), files=True
+    ),
     "path_param": Position("a path parameter", ("enum",), named=("enum",), flat=True),
     "search_param": Position(
         "a search parameter",
@@ -527,14 +544,24 @@ PLACES: Final[Mapping[str, Place]] = {
         """,
         rules=(OneOrMore(("lists", "objects"), "add 'lists: …' or 'objects: …'"),),
     ),
+    "request": Place(
+        "`request`",
+        "How bodies are sent. What the spec says holds for all resources, what a resource says for all its endpoints, "
+        "key by key; the nearest counts, and `null` takes an inherited value back. With `in_key` a search by POST has "
+        "a key, and so a list, for each body.",
+        """
+        request: {content_type: application/merge-patch+json, envelope: article}
+        """,
+    ),
     "response": Place(
         "`response`",
-        "What answers without content are (204, 205, an empty text, `null`), of endpoints that have a schema. With "
-        "`merge` the record is what was sent, and its `get` asks again; of what was created, the key comes from the "
-        "body or from the header `Location`. With `none` the value is `None`, and the lists that what was created "
-        "could have joined turn stale. With `error` it is an error.",
+        "Where answers hold their values, and what answers without content are (204, 205, an empty text, `null`), of "
+        "endpoints that have a schema. With `merge` the record is what was sent, and its `get` asks again; of what was "
+        "created, the key comes from the body or from the header `Location`. With `none` the value is `None`, and the "
+        "lists that what was created could have joined turn stale. With `error` it is an error. Said key by key, the "
+        "nearest level counts, and `null` takes an inherited value back.",
         """
-        response: {empty: none}
+        response: {envelope: data.article, list_envelope: data, empty: none}
         """,
     ),
     "error_choice": Place(
@@ -566,7 +593,8 @@ PLACES: Final[Mapping[str, Place]] = {
     "resource": Place(
         "A resource",
         "A bundle of endpoints that share a path and an entity. From these two come `get`, `get_list`, `create`, "
-        "`update`, `partial_update` and `delete`.",
+        "`update`, `partial_update` and `delete`. A `singleton` has one record at its path, and no list. A resource "
+        "with neither path nor entity is a group of endpoints, each of which writes its own path.",
         """
         resources:
           articles:
@@ -575,7 +603,29 @@ PLACES: Final[Mapping[str, Place]] = {
             search_params: {author: string?}
             members: [get, get_list, push, delete]
             optimistic: true
+          me: {path: /me, singleton: true, schema: User}
+          search:
+            endpoints:
+              issues: {path: /search/issues, search_params: {q: string}, schema: [Issue]}
         """,
+        rules=(
+            Together("path", "schema", "endpoints"),
+            OnlyOf(
+                ("path", "schema"),
+                (
+                    "singleton",
+                    "members",
+                    "search_params",
+                    "body",
+                    "collection",
+                    "pagination_field",
+                    "pagination",
+                    "optimistic",
+                ),
+                "a group of endpoints",
+            ),
+            ParameterUnless("path", "singleton"),
+        ),
     ),
     "endpoint": Place(
         "An endpoint",
@@ -675,7 +725,7 @@ PLACES: Final[Mapping[str, Place]] = {
     ),
     "form_field": Place(
         "A field of a form",
-        "A scalar, an enum or a list of them, or a mapping that describes the field.",
+        "A type, or a mapping that describes the field.",
         """
         body: {form: {user: string, remember: {type: boolean, default: false}}}
         """,
@@ -685,9 +735,10 @@ PLACES: Final[Mapping[str, Place]] = {
     ),
     "file_field": Place(
         "A field of a multipart body",
-        "A scalar, an enum, `bytes` for a file, or a mapping that describes the field.",
+        "A type, `bytes` for a file, or a mapping that describes the field. Of a list each item is a part of its own, "
+        "and what is an object is a part of JSON.",
         """
-        body: {multipart: {title: {type: string, optional: true}, photo: bytes}}
+        body: {multipart: {title: {type: string, optional: true}, photos: [bytes]}}
         """,
         rules=_FIELD_RULES,
         family="field",
@@ -862,7 +913,7 @@ MEMBERS: Final = ("get", "get_list", *d.EXTENDERS, "update", "partial_update", "
 TAKEN_PACKAGES: Final = ("restencil", "restencil_generator", "restencil_templates", "httpx", "httpx2")
 """Package names that a generated package would hide from itself."""
 
-BODY_WORDS: Final = ("any", "bytes")
+BODY_WORDS: Final = ("any", "bytes", "text")
 """Bodies that are one word."""
 
 
@@ -977,15 +1028,20 @@ ROWS: Final = (
         "What is sent along, such as an `audience`."),
     # ------------------------------------------------------------------- what the spec, a resource and an endpoint have
     Row("endpoint", "extends", Text(empty=False), "The member that it starts from.", otherwise="the resource"),
-    Row("resource", "path", PathText(parameter=True), "The path of one entity, with at least one parameter.",
-        required=True),
+    Row("resource", "path", PathText(), "The path of one entity, with at least one parameter; that of a singleton "
+        "may have none.", otherwise="a group of endpoints"),
     Row("endpoint", "path", PathText(), "Its path: `:name` is a parameter, `:name?` an optional one.",
         otherwise="that of what it starts from"),
     Row("resource", "schema", OneEntity(), "What one answer of `get` is: an entity, or one of a union.",
-        required=True),
-    Row("resource", "class", Name("a class"), "The name of its class.", otherwise="its key in PascalCase"),
+        otherwise="a group of endpoints"),
+    Row("resource", "singleton", Flag(), "Whether there is one record at its path: `get`, `update`, `partial_update` "
+        "and `delete`, and no list.", default=False),
+    Row("resource", "class", Name("a class"), "The name of its class.",
+        otherwise="its key in PascalCase; of a singleton called like its entity with `Resource` behind it"),
     Row("resource", "members", Texts(words=MEMBERS), "The standard members that it has; `push` brings `create`.",
-        otherwise="all that fit", check="standard_members"),
+        otherwise="all that fit, without `move` and `remove`", check="standard_members"),
+    Row("endpoint", "members", Texts(words=d.EXTENDERS), "What hangs on it, where its schema holds a collection.",
+        otherwise="all that fit, without `move` and `remove`; in a group `get_page`", check="hanging_members"),
     Row("endpoint", "method", Text(empty=False, pattern=METHOD), "The HTTP method.",
         otherwise="that of what it starts from; POST with `side_effect: true`"),
     Row(_ALL, "url_prefix", Text(pattern=URL), "Stands before every path.", others=("base_url", "server")),
@@ -1030,10 +1086,15 @@ ROWS: Final = (
     Row("endpoint", "needs", Texts(noun="field"),
         "The fields that a record which came with another answer must have to answer a call; `[]` for none.",
         otherwise="for `get`, every field of its entity that has neither `?` nor `default`"),
-    Row(_ALL, "response", Section("response", "write {empty: none}"), "What answers without content are."),
     Row("resource endpoint", "auth", Use(),
         "What requests show of who asks: `none`, a scheme, or a list such as that of `use`.",
         otherwise="what `use` says"),
+    Row(_ALL, "request", OrNull(Section("request", "write {content_type: …}")), "How bodies are sent."),
+    Row(_ALL, "response", OrNull(Section("response", "write {empty: none}")),
+        "Where answers hold their values, and what answers without content are."),
+    Row("endpoint", "expires", Texts(noun="target"),
+        "What turns stale after success: `self` for the entity that the path names, a member, `resource.member`, or a "
+        "resource for all that it reads."),
     Row(_ALL, "errors", Errors(), "What bodies of errors are: `data` of the error that a call raises.",
         others=("exceptions",)),
     Row("error_choice", "one_of", Texts(least=2, noun="object"),
@@ -1089,8 +1150,21 @@ ROWS: Final = (
         "Whether an object where a list is declared, or the other way round, is an error.", otherwise="true"),
     Row("options", "replace", OrNull(Flag()), "Whether an answer replaces the record, and is not merged into it.",
         otherwise="true for `update`"),
+    Row("request", "content_type", OrNull(Text(empty=False, pattern=MEDIA_TYPE)),
+        "The content type of a JSON, text or bytes body.", otherwise="what the body is"),
+    Row("request", "envelope", OrNull(Text(pattern=ENVELOPE)),
+        "The member that the body stands in; dots nest."),
+    Row("request", "optional", OrNull(Flag()), "Whether a call may leave the body out.", otherwise="false"),
+    Row("request", "in_key", OrNull(Flag()),
+        "Whether the body is part of the key of what a reading endpoint is answered with.", otherwise="false"),
+    Row("response", "envelope", OrNull(Text(pattern=ENVELOPE)),
+        "Where the value of an answer stands: names of members, and numbers for items of lists, with dots. What a "
+        "resource or the spec says is for answers that are one entity or object."),
+    Row("response", "list_envelope", OrNull(Text(pattern=ENVELOPE)),
+        "The same for answers that are a list or a mapping."),
+    Row("response", "ignore", OrNull(Flag()), "Whether what a successful answer says is ignored.", otherwise="false"),
     Row("response", "empty", OrNull(Word(get_args(d.Empty))),
-        "What a mutation answered without content has brought: nothing (`none`), or what was sent (`merge`).",
+        "What an answer without content is: an error, nothing (`none`), or, of a mutation, what was sent (`merge`).",
         otherwise="`merge` for `update`, `partial_update` and `create`, else `none`"),
     Row(f"options {_ENTITY} {_DECLARED}", "persist",
         OrNull(Either((Whole(least=1), Flag(others="a whole number from 1 on")))),

@@ -539,7 +539,8 @@ def _types(spec: d.Spec) -> Iterator[tuple[Place, d.Type]]:
         for field in fields:
             yield field.place, field.type
     for resource in spec.resources.values():
-        yield resource.place, resource.schema
+        if resource.schema is not None:
+            yield resource.place, resource.schema
         for field in (*resource.params, *resource.search_params):
             yield field.place, field.type
         if resource.body is not None and resource.body.type is not None:

@@ -183,7 +183,7 @@ class _Resource:
         found = dict(self.shared)
         found["method"] = _ROWS.get(endpoint.name, "GET")
         found["side_effect"] = found["method"] != "GET"
-        if endpoint.name == "get_list":
+        if endpoint.name == "get_list" and self.resource.path is not None:
             found["path"] = list_path(self.resource.path.text)
         if endpoint.name in ("get_list", "delete") and "schema" not in endpoint.written:
             found["schema"] = schema_value(endpoint.schema)

@@ -82,7 +82,9 @@ _POLICIES: Final[Mapping[str, Value]] = {
 
 def shared_options(resource: d.Resource) -> Options:
     """The class keywords of a resource but for what is said of bodies: options that go to every member."""
-    found: Options = {"path": resource.path.text, "schema": schema_value(resource.schema)}
+    found: Options = {}
+    if resource.path is not None:
+        found = {"path": resource.path.text, "schema": schema_value(resource.schema)}
     found |= _given_alike(resource) | _body_format(resource.body)
     return found | {"optimistic": resource.optimistic or None, "deprecated": resource.deprecated}
 

@@ -32,7 +32,7 @@ from restencil_generator.code import (
 )
 from restencil_generator.credentials import auth_of
 from restencil_generator.defaults import default
-from restencil_generator.docstrings import note_of, partial_body, share_of, type_docs, with_deprecation
+from restencil_generator.docstrings import note_of, partial_body, place_of, share_of, type_docs, with_deprecation
 from restencil_generator.errors import BASE, CLASSES, shapes
 from restencil_generator.failure import Failure
 from restencil_generator.members import ResourceClass, body_types, plan_resource, result_types
@@ -226,7 +226,7 @@ class _Plan:
         made = self._module(
             scope,
             "resource.py.jinja",
-            f"What there is at `{resource.path.text}`, and the types of what is sent and received.",
+            f"What there is at `{place_of(resource)}`, and the types of what is sent and received.",
             names,
             records=tuple(records),
             typed_dicts=tuple(_once(typed_dicts)),

@@ -20,6 +20,7 @@ _DURATION: Final = re.compile(r"([0-9]{1,15})(ms)\Z|([0-9]{1,12})(s)\Z|([0-9]{1,
 _UNITS: Final = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000}
 _REFERENCE: Final = re.compile(r"python:([^:]+):([^:]+)\Z")
 _HEADER: Final = re.compile(language.HTTP_WORD)
+_OF_WHAT: Final = re.compile("\\A'[a-z_]+' of ")
 _HEADER_VALUE: Final = re.compile(language.HEADER_VALUE)
 
 MAX_DURATION: Final = 10**15
@@ -331,7 +332,9 @@ def _matching(reader: Reader, pattern: kinds.Pattern, text: str, spot: Spot) -> 
     if re.fullmatch(pattern.regex, text):
         return text
     value = quoted(text.removeprefix(pattern.after))
-    message = pattern.message.format(value=value, label=spot.label, owner=spot.owner)
+    names = {"value": value, "label": spot.label, "owner": spot.owner}
+    key = quoted(spot.key.text) if isinstance(spot.key, ScalarNode) else spot.label
+    message = pattern.message.format(**names, key=key, outer=_OF_WHAT.sub("", spot.owner))
     reader.report(pattern.code, message, spot.node, pattern.hint)
     return None
 
@@ -642,6 +645,27 @@ def _mapping_with(reader: Reader, rule: kinds.MappingWith, given: Given, what: s
     if isinstance(node, MappingNode | ScalarNode):
         reader.wrong(f"{quoted(rule.key)} of {what}", expected, node, hint)
     given.forget(rule.key)
+def _together(reader: Reader, rule: kinds.Together, given: Given, what: str, at: Node | Place) -> None:
+    keys = (rule.first, rule.second)
+    if rule.instead in given and not any(key in given for key in keys):
+        return
+    for key in keys:
+        if key not in given:
+            reader.report("missing-key", f"{what} needs the key '{key}'", at, f"add '{key}: …'")
+
+
+def _only_of(reader: Reader, rule: kinds.OnlyOf, given: Given, what: str, at: Node | Place) -> None:
+    if any(key in given for key in rule.keys):
+        return
+    lacks = " nor ".join(map(quoted, rule.keys))
+    for key in rule.others:
+        if key in given:
+            message = f"{quoted(key)} has no meaning in {what}, {rule.what}: it has neither {lacks}"
+            reader.report("key-not-here", message, given.key(key), "remove it, or write it in an endpoint")
+
+
+def _judged_elsewhere(reader: Reader, rule: kinds.Rule, given: Given, what: str, at: Node | Place) -> None:
+    """Nothing: it takes what the table cannot read."""
 
 
 _RULES: Final[Mapping[type[Any], Callable[[Reader, Any, Given, str, Any], None]]] = {
@@ -653,5 +677,8 @@ _RULES: Final[Mapping[type[Any], Callable[[Reader, Any, Given, str, Any], None]]
     kinds.Excludes: _excludes,
     kinds.OnlyWithMapping: _only_with_mapping,
     kinds.MappingWith: _mapping_with,
+    kinds.Together: _together,
+    kinds.OnlyOf: _only_of,
+    kinds.ParameterUnless: _judged_elsewhere,
 }
 """How each rule that joins several keys is judged."""

@@ -50,6 +50,7 @@ _CHAPTERS: Final[Mapping[str, tuple[str, ...]]] = {
         "collection",
         "pagination",
         "page_size",
+        "request",
         "response",
         "error_choice",
         "example",
@@ -185,6 +186,12 @@ def _rule(rule: kinds.Rule) -> str:
             return f"`{one}` and `{other}` are not both true."
         case kinds.OnlyWithMapping(key, other):
             return f"`{key}` is given where `{other}` is a mapping, and nowhere else."
+        case kinds.Together(first, second, instead):
+            return f"`{first}` and `{second}` are given together, or `{instead}` without them."
+        case kinds.OnlyOf(keys, others):
+            return f"Without {_codes(keys, 'and')} there is none of {_codes(others, 'and')}."
+        case kinds.ParameterUnless(key, flag):
+            return f"`{key}` has at least one parameter, unless it is written `{flag}: true`."
         case kinds.Excludes(key, others):
             return f"Beside `{key}` stands none of {_codes(others, 'and')}."
         case kinds.MappingWith(key, other):
@@ -275,6 +282,7 @@ KINDS: Final[Mapping[type[kinds.Kind], Callable[[Any], str]]] = {
     ),
     kinds.Use: lambda kind: ("" if kind.whole else "`none`, a scheme, or ") + "a list of schemes and of lists of them",
     kinds.Response: lambda kind: "an object, a list, an entity or a form; or `null`",
+    kinds.Response: lambda kind: "a type or a form; or `null`",
 }
 """What each kind is called."""
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from restencil_generator import kinds, language
-from restencil_generator.declaration import EXTENDERS, STANDARD
+from restencil_generator.declaration import ASKED_FOR, EXTENDERS, STANDARD
 from restencil_generator.language import FORMS, PLACES, POSITIONS, RESERVED, SCALAR_WORDS, form_place
 from restencil_generator.names import CLIENT_ARGUMENTS, CLIENT_MEMBERS, KEYWORDS, RESOURCE_MEMBERS
 from restencil_generator.reading import MAX_DURATION
@@ -153,6 +153,24 @@ def _excludes(rule: kinds.Excludes) -> Schema:
     return {"if": {"required": [rule.key]}, "then": {"not": others}}
 
 
+def _any_given(keys: Iterable[str]) -> Schema:
+    return {"anyOf": [{"required": [key]} for key in keys]}
+
+
+def _together(rule: kinds.Together) -> Schema:
+    keys = (rule.first, rule.second)
+    return {"anyOf": [{"required": [*keys]}, {"required": [rule.instead], "not": _any_given(keys)}]}
+
+
+def _only_of(rule: kinds.OnlyOf) -> Schema:
+    return {"if": {"not": _any_given(rule.keys)}, "then": {"not": _any_given(rule.others)}}
+
+
+def _parameter_unless(rule: kinds.ParameterUnless) -> Schema:
+    flagged: Schema = {"required": [rule.flag], "properties": {rule.flag: {"const": True}}}
+    return {"if": {"not": flagged}, "then": {"properties": {rule.key: {"pattern": r"^(?:[^\\:]|\\.)*:"}}}}
+
+
 _RULES: Final[Mapping[type[Any], Callable[[Any], Schema]]] = {
     kinds.ExactlyOne: _exactly_one,
     kinds.OneOrMore: _one_or_more,
@@ -160,6 +178,9 @@ _RULES: Final[Mapping[type[Any], Callable[[Any], Schema]]] = {
     kinds.OnlyBeside: lambda rule: {"dependentRequired": {rule.key: [rule.other]}},
     kinds.NotBoth: _not_both,
     kinds.OnlyWithMapping: _only_with_mapping,
+    kinds.Together: _together,
+    kinds.OnlyOf: _only_of,
+    kinds.ParameterUnless: _parameter_unless,
     kinds.Excludes: _excludes,
     kinds.MappingWith: _mapping_with,
 }
@@ -233,10 +254,11 @@ def _body() -> Schema:
 
 def _endpoints() -> Schema:
     standard = {"allOf": [_ref("endpoint"), {"not": {"required": ["extends"]}}]}
+    names = [name for name in (*STANDARD, *EXTENDERS) if name not in ASKED_FOR]
     return {
         "type": "object",
         "propertyNames": _name(RESOURCE_MEMBERS),
-        "properties": dict.fromkeys((*STANDARD, *EXTENDERS), standard),
+        "properties": dict.fromkeys(names, standard),
         "additionalProperties": _ref("endpoint"),
     }
 
@@ -346,7 +368,7 @@ def _texts(kind: kinds.Texts, position: str) -> Schema:
     schema: Schema = {"type": "array", "items": items, "uniqueItems": True}
     if kind.least:
         schema["minItems"] = kind.least
-    if set(EXTENDERS) <= set(kind.words):  # what hangs on the list comes with the list
+    if {"get_list", *EXTENDERS} <= set(kind.words):  # what hangs on the list comes with the list
         schema |= {"if": {"contains": {"enum": list(EXTENDERS)}}, "then": {"contains": {"const": "get_list"}}}
     return schema
 
@@ -395,10 +417,6 @@ def _source(kind: kinds.Source, position: str) -> Schema:
     return {"anyOf": [_place(place, "schema") if _in_positions(place) else _ref(place) for place in places]}
 
 
-def _path(kind: kinds.PathText, position: str) -> Schema:
-    return {"allOf": [_ref("path"), {"pattern": r"^(?:[^\\:]|\\.)*:"}]} if kind.parameter else _ref("path")
-
-
 def _type_of(kind: kinds.Type, position: str) -> Schema:
     name = kind.position or position
     return {"anyOf": [_ref(_type_name(name)), *_must(name)]} if kind.must else _ref(_type_name(name))
@@ -415,8 +433,7 @@ def _fields(kind: kinds.Fields, position: str) -> Schema:
 
 
 def _response(kind: kinds.Response, position: str) -> Schema:
-    no_schema = {"anyOf": [{"enum": list(SCALAR_WORDS)}, {"type": "string", "pattern": r"\?$"}]}
-    return {"anyOf": [_NULL, {"allOf": [_ref(_type_name("schema")), {"not": no_schema}]}]}
+    return {"anyOf": [_NULL, _ref(_type_name("schema"))]}
 
 
 KINDS: Final[Mapping[type[kinds.Kind], Callable[[Any, str], Schema]]] = {
@@ -463,7 +480,7 @@ KINDS: Final[Mapping[type[kinds.Kind], Callable[[Any, str], Schema]]] = {
     kinds.Items: _items,
     kinds.Source: _source,
     kinds.Nest: lambda kind, position: _table(_ref("text"), _ref("name")),
-    kinds.PathText: _path,
+    kinds.PathText: lambda kind, position: _ref("path"),
     kinds.Body: lambda kind, position: _ref("body"),
     kinds.Errors: _errors,
     kinds.Use: _use,

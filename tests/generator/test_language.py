@@ -136,6 +136,8 @@ def test_every_place_can_be_reached() -> None:
                 reached.update(("body", "body_field"))
             case kinds.Errors():
                 reached.add("error_choice")
+            case kinds.OrNull(form):
+                follow(form)
             case kinds.Table(_, values):
                 follow(values)
             case kinds.Either(forms):

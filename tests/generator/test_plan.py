@@ -166,7 +166,7 @@ def answer_options(declared: d.Endpoint, resource: d.Resource) -> dict[str, Any]
     return {
         "strict_shape": True if options.strict_shape is None else options.strict_shape,
         "replace": True if options.replace is None and name == "update" else options.replace,
-        "empty": options.empty or empty,
+        "empty": declared.response.empty or empty,
     }
 
 

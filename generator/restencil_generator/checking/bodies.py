@@ -37,13 +37,13 @@ def read_body(types: Types, node: Node, what: str, type_name: str) -> d.Body | N
 
 def _word(types: Types, node: ScalarNode, what: str) -> d.Body | None:
     word = node.value
-    hint = "write an entity's or object's name, a mapping of fields, [X], any, bytes or null"
+    hint = "write an entity's or object's name, a mapping of fields, [X], any, bytes, text or null"
     if not isinstance(word, str):
         types.wrong(what, "a name, a mapping or a list", node, hint)
         return None
-    if word in BODY_WORDS:
-        return d.Body(cast("d.BodyKind", word))
     kind = types.kinds.get(word)
+    if word in BODY_WORDS and kind not in ("entity", "object"):
+        return d.Body(cast("d.BodyKind", word))
     if kind not in ("entity", "object"):
         message = f"{what} cannot be {described(node)}"
         types.report("bad-body", message, node, hint, near=(word, types.kinds))

@@ -11,7 +11,7 @@ from restencil_generator.checking import styles
 from restencil_generator.checking.arguments import ClientArguments, WrittenHeaders
 from restencil_generator.checking.fields import OF_FIELD
 from restencil_generator.checking.paging import ANY_TEXT, WrittenPagination, page_field, resolved_pagination
-from restencil_generator.checking.settings import Settings, first_given, joined_headers, nearest_auth
+from restencil_generator.checking.settings import Settings, first_given, joined_headers, laid_on, nearest_auth
 from restencil_generator.checking.types import Types
 from restencil_generator.errors import laid_over
 from restencil_generator.facts import dotted_names, facts, path_to
@@ -76,7 +76,7 @@ class Family:
 
     resource: Owner
     root: d.Endpoint
-    schema: d.EntityRef | d.UnionOf
+    schema: d.EntityRef | d.UnionOf | None
     params: tuple[d.Field, ...]
     search_params: tuple[d.Field, ...]
     pagination_field: str | None
@@ -85,8 +85,16 @@ class Family:
     members: dict[str, Node] | None
     written: dict[str, Written]
     examples: dict[str, d.Example]
+    is_item: bool = True
+    """Whether the resource's path is that of one item of a list."""
     existing: tuple[str, ...] = ()
     clashes: set[Place] = dataclasses.field(default_factory=set[Place])
+    requests: dict[str, d.Request] = dataclasses.field(default_factory=dict[str, d.Request])
+    """What was said of bodies, by endpoint."""
+    answers: dict[str, tuple[d.Response, bool]] = dataclasses.field(
+        default_factory=dict[str, tuple[d.Response, bool]]
+    )
+    """What was said of answers, by endpoint, and whether its envelope counts for any schema."""
     paginations: dict[str, WrittenPagination | None] = dataclasses.field(
         default_factory=dict[str, "WrittenPagination | None"]
     )
@@ -98,10 +106,10 @@ class Family:
 
     def endpoints(self) -> dict[str, d.Endpoint]:
         """All endpoints that exist: the standard ones in their order, then the added ones as they are written."""
-        standard = self._standard()
+        standard = self._standard() if self.schema is not None else {}
         added = self._added(standard)
         for name, own in self.written.items():
-            if name not in standard and name not in added and _is_standard(name):
+            if name not in standard and name not in added:
                 self._left_out(own)
         self._unknown_examples({*standard, *added})
         found = {name: standard[name] for name in d.STANDARD if name in standard}
@@ -114,6 +122,7 @@ class Family:
         """The standard members that exist, extenders included."""
         found: dict[str, d.Endpoint] = {}
         root = self.root
+        assert self.schema is not None
         if self._wanted("get"):
             found["get"] = self._build("get", root)
         if self._wanted("get_list"):
@@ -135,11 +144,12 @@ class Family:
         return found
 
     def _wanted(self, name: str) -> bool:
-        return self.members is None or name in self.members
+        return name not in d.ASKED_FOR if self.members is None else name in self.members
 
     def _lists(self, found: dict[str, d.Endpoint]) -> None:
         """Adds `get_list`, what hangs on it, and `create`."""
         resource = self.resource
+        assert self.schema is not None
         collection = d.CollectionOf(
             d.ListOf(self.schema),
             (),
@@ -163,39 +173,62 @@ class Family:
                 collection, non_filter_arguments=resource.non_filter_wires(listing.search_params)
             )
             listing = dataclasses.replace(listing, schema=told, collection=told)
-        fitting = _fitting(listing)
-        extenders: dict[str, d.Endpoint] = {}
-        for name in d.EXTENDERS:
-            if name in fitting and self._wanted(name):
-                extenders[name] = found[name] = self._extender(name, listing)
-            elif self.members is not None and name in self.members:
-                self._not_fitting(name, listing, self.members[name])
+        named = self._named(listing) or self.members
+        if named is None:
+            named = {}
+            hanging = [name for name in self._fitting(listing) if name not in d.ASKED_FOR]
+        else:
+            hanging = self._that_fit(named, listing, self.resource.what)
+        extenders = {name: self._extender(name, listing) for name in d.EXTENDERS if name in hanging}
+        found |= extenders
         found["get_list"] = dataclasses.replace(listing, extenders=extenders)
         if "push" in extenders:
             found["create"] = self._build("create", extenders["push"])
         self._check_non_filter(listing)
 
+    def _named(self, listing: d.Endpoint) -> dict[str, Node] | None:
+        """What the spec says hangs on this very list; None where it says nothing."""
+        own = self.written.get(listing.name)
+        return dict(own.given["members"]) if own is not None and own.given["members"] is not None else None
+
+    def _that_fit(self, named: Mapping[str, Node], listing: d.Endpoint, owner: str) -> list[str]:
+        """Those of what is named that fit the list they hang on; others are reported."""
+        fitting = self._fitting(listing)
+        for name, node in named.items():
+            if name in d.EXTENDERS and name not in fitting:
+                self._not_fitting(name, listing, owner, node)
+        return [name for name in named if name in fitting]
+
+    def _fitting(self, listing: d.Endpoint) -> tuple[str, ...]:
+        """Which of `push` and its kin a list can have."""
+        fitting = _fitting(listing)
+        return (*fitting, *d.ASKED_FOR) if self.is_item and _holds_lists(listing) else fitting
+
     def _extender(self, name: str, listing: d.Endpoint) -> d.Endpoint:
-        """`push`, `unshift`, `assign` or `get_page` of a list."""
+        """`push`, `unshift`, `assign`, `get_page`, `move` or `remove` of a list."""
         assert listing.collection is not None
         assert listing.schema is not None
         if name == "get_page":
             base = dataclasses.replace(listing, schema=d.PageOf(listing.schema), returns=None, optimistic=False)
         else:
-            adder = d.AdderOf(listing.collection, cast("d.Adder", name))
+            moves = name in d.ASKED_FOR
+            body = self._item_body(listing)
             base = dataclasses.replace(
                 listing,
-                method="POST",
+                method="PATCH" if moves else "POST",
+                path=self.root.path if moves else listing.path,
                 side_effect=True,
-                schema=adder,
+                schema=d.AdderOf(listing.collection, cast("d.Adder", name)),
                 search_params=self._asked_for(listing),
-                body=self._item_body(listing),
+                body=self._partial(body) if moves else body,
+                send_body=False,
                 returns=None,
                 pagination_field=None,
                 pagination=None,
-                optimistic=self.optimistic and listing.standard and name != "assign",
+                optimistic=self.optimistic and listing.standard and name in ("push", "unshift"),
             )
-        return self._build(name, base)
+        # What the spec writes for `push` and its kin is for those of `get_list`, not of an added list.
+        return self._build(name, base, own=self.written.get(name) if listing.standard else None)
 
     def _asked_for(self, listing: d.Endpoint) -> tuple[d.Field, ...]:
         """The search parameters of what changes a list: those that filter it, sent only where a call gives them."""
@@ -223,25 +256,32 @@ class Family:
         written = listing.has_body or listing.body != d.Body("json", self.schema)
         return listing.body if written or not isinstance(item, d.EntityRef | d.UnionOf) else d.Body("json", item)
 
-    def _not_fitting(self, name: str, listing: d.Endpoint, node: Node) -> None:
+    def _not_fitting(self, name: str, listing: d.Endpoint, owner: str, node: Node) -> None:
         if listing.collection is None:
-            why = "the schema of 'get_list' holds no collection"
+            why = f"the schema of {quoted(listing.name)} holds no collection"
         elif name == "get_page":
-            why = "'get_list' has no 'pagination_field'"
+            why = f"{quoted(listing.name)} has no 'pagination_field'"
+        elif name in d.ASKED_FOR and not self.is_item:
+            why = "there is no path of an item, which it would change"
+        elif name in d.ASKED_FOR:
+            why = "the list is a collection of 'values', in which nothing has a place"
         elif isinstance(listing.collection.of, d.ValuesOf):
             why = "the list is a collection of 'values', to which 'assign' adds"
         else:
             why = "the list is no collection of 'values'; 'push' and 'unshift' add to it"
-        message = f"the member {quoted(name)} of {self.resource.what} does not fit: {why}"
+        message = f"the member {quoted(name)} of {owner} does not fit: {why}"
         self.types.report("member-not-fitting", message, node, "remove it")
 
     def _left_out(self, own: Written) -> None:
         types = self.types
-        if own.name == "create" or own.name in d.EXTENDERS:
+        if self.schema is None:
+            hint, why = "write its 'path' and 'schema', or choose another name", "is no member of a group"
+        elif own.name == "create" or own.name in d.EXTENDERS:
             hint = "add it to 'members'" if self.members is not None and own.name in MEMBERS else ""
             why = "does not exist here" if hint else "does not fit its list"
         else:
             hint, why = "add it to 'members', or choose another name for an endpoint of your own", "is not in 'members'"
+            hint += "; one that writes 'path' and 'schema' may have this name"
         message = f"the standard member {quoted(own.name)} of {self.resource.what} {why}, so nothing can override it"
         types.report("member-left-out", message, own.key, hint)
 
@@ -286,7 +326,7 @@ class Family:
     def _added(self, standard: Mapping[str, d.Endpoint]) -> dict[str, d.Endpoint]:
         """The added endpoints, each after the one that it extends."""
         found: dict[str, d.Endpoint] = {}
-        pending = {name: own for name, own in self.written.items() if not _is_standard(name)}
+        pending = {name: own for name, own in self.written.items() if name not in standard and _is_own(own)}
         bases: dict[str, str] = {}
         for name, own in pending.items():
             if own.extends is None:
@@ -321,8 +361,21 @@ class Family:
         self, own: Written, base: str | None, standard: Mapping[str, d.Endpoint], found: Mapping[str, d.Endpoint]
     ) -> d.Endpoint:
         start = self.root if base is None else standard.get(base) or found[base]
-        endpoint = self._build(own.name, start)
-        extenders = {name: self._extender(name, endpoint) for name in _fitting(endpoint)}
+        endpoint = self._build(own.name, start, own=own, standard=False)
+        if self.schema is None and base is None and own.path is None and "path" not in own.given:
+            self.types.report("missing-key", f"{own.what} needs the key 'path'", own.key, "add 'path: …'")
+        named = self._named(endpoint)
+        if named is None:
+            hanging = list(_fitting(endpoint))
+            if self.schema is None:
+                hanging = [name for name in hanging if name == "get_page"]
+        elif endpoint.collection is None or isinstance(endpoint.schema, d.AdderOf):
+            message = f"the schema of {own.what} holds no collection that anything could hang on"
+            self.types.report("key-not-here", message, own.given.key("members"), "remove it")
+            hanging = []
+        else:
+            hanging = self._that_fit(named, endpoint, own.what)
+        extenders = {name: self._extender(name, endpoint) for name in d.EXTENDERS if name in hanging}
         return dataclasses.replace(endpoint, extenders=extenders) if extenders else endpoint
 
     def _unknown_base(self, own: Written, known: tuple[str, ...]) -> None:
@@ -337,12 +390,13 @@ class Family:
 
     # ----------------------------------------------------------------------------------------------------- one endpoint
 
-    def _build(self, name: str, base: d.Endpoint) -> d.Endpoint:
+    def _build(
+        self, name: str, base: d.Endpoint, *, own: Written | None = None, standard: bool = True
+    ) -> d.Endpoint:
         """An endpoint from the one that it starts from and what the spec writes for it."""
-        standard = _is_standard(name)
-        # What the spec writes for `push` and its kin is for those of `get_list`, not of an added list.
-        meant = base.standard or name not in d.EXTENDERS
-        own = self.written.get(name) if meant else None
+        meant = own is not None or base.standard or name not in d.EXTENDERS
+        if own is None and name not in d.EXTENDERS:
+            own = self.written.get(name)
         if own is None:
             what = f"endpoint {quoted(name)} of {self.resource.what}"
             own = Written(name, what, self.resource.key, Given("endpoint", {}, {}))
@@ -351,7 +405,7 @@ class Family:
             message = f"{own.what} is a standard member, which extends nothing"
             self.types.report("key-not-here", message, given.key("extends"), "remove it, or choose another name")
         path = own.path or base.path
-        method, side_effect = self._method(own, base)
+        method, side_effect = self._method(own, base, standard=standard)
         schema = own.schema if "schema" in given else base.schema
         returns = base.returns if "schema" not in given else None
         endpoint = d.Endpoint(
@@ -367,6 +421,7 @@ class Family:
             params=self._path_params(own, path, base),
             search_params=self._search_params(own, path, base),
             body=own.body if "body" in given else base.body,
+            send_body=method in d.BODILESS and (own.body is not None if "body" in given else base.send_body),
             schema=schema,
             returns=own.returns if "returns" in given else returns,
             content=given["content"] or base.content,
@@ -387,14 +442,55 @@ class Family:
             without=self.resource.client.taken_back(own.headers, base.without),
             search_style=styles.laid_over(base.search_style, own.settings.styles),
             auth=nearest_auth(base.auth, own.settings.auth),
+            response=self._response(own, base, schema, meant=meant),
+            expires=tuple(name for name, _ in given["expires"] or ()) if "expires" in given else base.expires,
             description=given["description"],
             deprecated=given["deprecated"],
             example=self.examples.get(name) if meant else None,
             place=own.key.place,
         )
+        endpoint = dataclasses.replace(endpoint, request=self._request(endpoint, own, base, meant=meant))
         endpoint = self._paged(endpoint, own, base)
         self._check(endpoint, own)
         return endpoint
+
+    def _request(self, endpoint: d.Endpoint, own: Written, base: d.Endpoint, *, meant: bool) -> d.Request:
+        """What counts for the body of an endpoint: nothing where it has none, and of a form only whether it is needed.
+
+        A body is part of a key only where there is a cached answer.
+        """
+        said = laid_on(self.requests.get(base.name, self.root.request), own.settings.request)
+        if meant:
+            self.requests[own.name] = said
+        if endpoint.body is None or not endpoint.has_body:
+            return d.Request()
+        kind = endpoint.body.kind
+        return d.Request(
+            said.content_type if kind not in ("form", "multipart") else None,
+            said.envelope if kind in ("json", "any") else (),
+            said.optional,
+            said.in_key and not endpoint.side_effect,
+        )
+
+    def _response(self, own: Written, base: d.Endpoint, schema: d.Type | None, *, meant: bool) -> d.Response:
+        """What counts for the answers of an endpoint: of the two envelopes the one for its schema.
+
+        What is written for a list is not for what changes it, whose answers are others.
+        """
+        of_resource = self.root.response, False
+        inherited, anywhere = self.answers.get(base.name, of_resource)
+        if base.schema is not schema and isinstance(schema, d.AdderOf):
+            first, anywhere = of_resource
+            inherited = dataclasses.replace(inherited, envelope=first.envelope, list_envelope=first.list_envelope)
+        written = own.settings.response or {}
+        said = laid_on(inherited, written)
+        if "envelope" in written:
+            anywhere = written["envelope"] is not None
+        if meant:
+            self.answers[own.name] = said, anywhere
+        form = _form_of_answer(schema)
+        path = said.envelope if anywhere or form == "one" else said.list_envelope if form == "list" else ()
+        return dataclasses.replace(said, envelope=path, list_envelope=())
 
     def _needs(self, own: Written, base: d.Endpoint, schema: d.Type | None) -> tuple[str, ...]:
         """The fields that a record must have to answer a call without a request: as written, inherited, or of `get`."""
@@ -415,7 +511,7 @@ class Family:
             return tuple(_needed(entities))
         return base.needs if schema == base.schema else ()
 
-    def _method(self, own: Written, base: d.Endpoint) -> tuple[str, bool]:
+    def _method(self, own: Written, base: d.Endpoint, *, standard: bool) -> tuple[str, bool]:
         """The method, and whether a call has a side effect.
 
         What changes something and inherits no method is a POST; what writes a method has a side effect unless it is
@@ -425,7 +521,7 @@ class Family:
         if written is not None:
             method = written.upper()
             return method, method != "GET" if side_effect is None else side_effect
-        is_first = base is self.root and not _is_standard(own.name)
+        is_first = base is self.root and not standard
         method = "POST" if side_effect and is_first else base.method
         return method, base.side_effect if side_effect is None else side_effect
 
@@ -458,7 +554,7 @@ class Family:
         none is known, or none that a path can hold.
         """
         found: dict[d.Type, None] = {}
-        for entity in facts(self.schema).entities:
+        for entity in () if self.schema is None else facts(self.schema).entities:
             fields = self.types.entities[entity].all_fields if entity in self.types.entities else ()
             through = path_to(self.types.objects, fields, name)
             if not through:
@@ -519,10 +615,6 @@ class Family:
     def _check(self, endpoint: d.Endpoint, own: Written) -> None:
         """What has to agree within one endpoint."""
         types, given = self.types, own.given
-        if "body" in given and own.body is not None and not endpoint.has_body and endpoint.base is None:
-            message = f"{own.what} has the method {endpoint.method}, which sends no body"
-            hint = "write 'method: POST' or the like, or remove the body"
-            types.report("body-not-sent", message, given.key("body"), hint)
         key = next((key for key in ("content", "schema") if key in given), None)
         if key is not None and endpoint.content not in (None, "json") and endpoint.schema is not None:
             message = f"{own.what} answers with {endpoint.content}, to which no schema applies"
@@ -535,15 +627,33 @@ class Family:
                 hint = "remove it" if said else "move it into the query: {query: …, process: …, returns: …}"
             types.report("returns-without-process", message, given.key("returns"), hint)
         self._check_empty(endpoint, own)
+        self._check_request(endpoint, own)
+        if endpoint.expires and "expires" in given and not endpoint.side_effect:
+            message = f"'expires' of {own.what} has no meaning: it changes nothing"
+            types.report("key-not-here", message, given.key("expires"), "remove it, or write 'side_effect: true'")
         self._check_parameters(endpoint, own)
 
     def _check_empty(self, endpoint: d.Endpoint, own: Written) -> None:
         """What was sent can stand in for the answer of a mutation that brings an entity."""
         response: Given | None = own.given["response"]
-        brings_entity = endpoint.side_effect and isinstance(endpoint.schema, d.EntityRef | d.UnionOf | d.AdderOf)
+        schema = endpoint.schema.item if isinstance(endpoint.schema, d.Optional) else endpoint.schema
+        brings_entity = endpoint.side_effect and isinstance(schema, d.EntityRef | d.UnionOf | d.AdderOf)
         if response is not None and response["empty"] == "merge" and not brings_entity:
             message = f"'empty: merge' of {own.what} needs an entity as schema and a mutation"
             self.types.report("empty-merge", message, response.key("empty"), "write 'empty: none'")
+
+    def _check_request(self, endpoint: d.Endpoint, own: Written) -> None:
+        """A body is part of a key where a call sends one and has a cached answer."""
+        request: Given | None = own.given["request"]
+        if request is None or not request["in_key"]:
+            return
+        if endpoint.side_effect:
+            message = f"'in_key' of the body of {own.what}: it has a side effect, so it has no cached answer"
+            hint = "remove it, or write 'side_effect: false' where it only reads"
+            self.types.report("body-in-key", message, request.key("in_key"), hint)
+        elif not endpoint.has_body:
+            message = f"'in_key' of the body of {own.what}: a call sends none"
+            self.types.report("body-in-key", message, request.key("in_key"), "remove it, or write a 'body'")
 
     def _check_parameters(self, endpoint: d.Endpoint, own: Written) -> None:
         """No two parameters have one name in Python, and none is of the URL and a header at once."""
@@ -706,8 +816,34 @@ def _python_names(entities: list[d.Entity], names: list[str]) -> dict[str, None]
     return {field.python: None for field in found if field is not None}
 
 
-def _is_standard(name: str) -> bool:
-    return name in d.STANDARD or name in d.EXTENDERS
+def _is_own(own: Written) -> bool:
+    """Whether an endpoint that is no member of its resource is one of the spec's own.
+
+    One that is called like a standard member says where it is and what it answers.
+    """
+    if (own.name in d.STANDARD or own.name in d.EXTENDERS) and own.name not in d.ASKED_FOR:
+        return own.path is not None and "schema" in own.given
+    return True
+
+
+def _form_of_answer(schema: d.Type | None) -> str:
+    """Which of two envelopes is meant for a schema: that for `one`, that for a `list`, or (empty) neither."""
+    match schema:
+        case d.Optional(item) | d.PageOf(item):
+            return _form_of_answer(item)
+        case d.EntityRef() | d.ObjectRef() | d.UnionOf() | d.ObjectType() | d.InvalidateOf() | d.AdderOf():
+            return "one"
+        case d.ListOf() | d.ValuesOf() | d.CollectionOf() | d.AllOf() | d.QueryOf():
+            return "list"
+        case _:
+            return ""
+
+
+def _holds_lists(listing: d.Endpoint) -> bool:
+    """Whether the collection of an endpoint is a list, whose members have a place in it."""
+    if listing.collection is None or isinstance(listing.schema, d.AdderOf | d.PageOf):
+        return False
+    return isinstance(listing.collection.of, d.ListOf)
 
 
 def _fitting(listing: d.Endpoint) -> tuple[str, ...]:

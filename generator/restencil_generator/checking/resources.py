@@ -18,6 +18,8 @@ from restencil_generator.checking.endpoints import (
     check_requests,
     keep_lists_apart,
 )
+from restencil_generator.checking.endpoints import Family, Written, check_requests, keep_lists_apart
+from restencil_generator.checking.expires import resolve_expires
 from restencil_generator.checking.fields import read_fields
 from restencil_generator.checking.forms import Context
 from restencil_generator.checking.paging import written_pagination
@@ -26,6 +28,7 @@ from restencil_generator.checking.settings import (
     Settings,
     first_given,
     joined_headers,
+    laid_on,
     nearest_auth,
     overlaid,
     settings,
@@ -37,7 +40,7 @@ from restencil_generator.names import CLIENT_MEMBERS, RESOURCE_MEMBERS, pascal_c
 from restencil_generator.problems import Related, did_you_mean, quoted
 from restencil_generator.reading import Given, WithPlaces
 from restencil_generator.template import TemplateError, parse_path
-from restencil_generator.tree import MappingNode, Node, ScalarNode, described, is_null
+from restencil_generator.tree import MappingNode, Node, ScalarNode, is_null
 
 
 class Resources:
@@ -51,14 +54,17 @@ class Resources:
     def read(self, tables: Mapping[str, tuple[ScalarNode, MappingNode]]) -> dict[str, d.Resource]:
         """The resources, by name. What is wrong is noted; a resource without a usable path or schema is left out."""
         found: dict[str, d.Resource] = {}
+        written: dict[str, dict[str, Written]] = {}
         for name, (key, mapping) in tables.items():
             if self._resource_name(key):
                 # Not every file system tells names apart by case.
                 module = python_name(name, "resource").lower()
                 self.types.claim(module, "module", f"the module of resource {quoted(name)}", key.place)
-            resource = _Resource(self.types, self.top, self.client, name, key, mapping).resource()
+            reading = _Resource(self.types, self.top, self.client, name, key, mapping)
+            resource = reading.resource()
             if resource is not None:
-                found[name] = resource
+                found[name], written[name] = resource, reading.endpoints
+        found = resolve_expires(self.types, found, written, tables.keys())
         found = keep_lists_apart(found, self.types.entities)
         check_requests(self.types, found)
         check_positions(self.types, found)
@@ -94,6 +100,8 @@ class _Resource:
         self.follow = True
         self.non_filter: list[tuple[str, Node]] = []
         self.search_params: tuple[d.Field, ...] = ()
+        self.endpoints: dict[str, Written] = {}
+        """What the spec writes about endpoints, by their names."""
 
     # ---------------------------------------------------------------------------------------------- the resource's keys
 
@@ -114,11 +122,16 @@ class _Resource:
         field: str | None = given["pagination_field"]
         pagination = written_pagination(given)
         optimistic: bool = given["optimistic"]
-        written = self._written_endpoints()
+        self.endpoints = self._written_endpoints()
         members = dict(given["members"]) if given["members"] is not None else None
         examples = self._examples()
-        if path is None or schema is None:
+        singleton: bool = given["singleton"]
+        is_group = "path" not in given and "schema" not in given and "endpoints" in given
+        if not is_group and (path is None or schema is None):
             return None
+        if singleton:
+            self._without_list()
+            members = {name: node for name, node in (members or dict.fromkeys(d.OF_ONE)).items() if name in d.OF_ONE}
         root = d.Endpoint(
             name="",
             python="",
@@ -126,7 +139,7 @@ class _Resource:
             extends=None,
             written=frozenset(),
             method="GET",
-            path=path,
+            path=path or parse_path(""),
             url_prefix=first_given(self.settings.url_prefix, self.top.url_prefix, ""),
             headers=joined_headers(self.top.headers, self.settings.headers),
             params=(),
@@ -147,13 +160,26 @@ class _Resource:
             without=self.client.taken_back(headers),
             search_style=styles.laid_over(styles.laid_over(d.NO_STYLES, self.top.styles), self.settings.styles),
             auth=nearest_auth(None, self.settings.auth),
+            request=laid_on(laid_on(d.Request(), self.top.request), self.settings.request),
+            response=laid_on(laid_on(d.Response(), self.top.response), self.settings.response),
             place=self.key.place,
         )
         family = Family(
-            self, root, schema, params, search_params, field, pagination, optimistic, members, written, examples
+            self,
+            root,
+            schema,
+            params,
+            search_params,
+            field,
+            pagination,
+            optimistic,
+            members,
+            self.endpoints,
+            examples,
+            is_item=not (is_group or singleton),
         )
         endpoints = family.endpoints()
-        self._unused_params(params, path, endpoints)
+        self._unused_params(params, root.path, endpoints)
         return d.Resource(
             name=self.name,
             python=python_name(self.name, "resource"),
@@ -176,6 +202,9 @@ class _Resource:
             header_params=headers.params,
             without=root.without,
             auth=root.auth,
+            request=root.request,
+            response=root.response,
+            singleton=singleton,
             description=given["description"],
             deprecated=given["deprecated"],
             place=self.key.place,
@@ -186,6 +215,8 @@ class _Resource:
         """The name of its class, which is taken in the package from now on."""
         name = pascal_case(self.name) if re.match(r"[^\W_]", self.name) else "Resource"
         place = self.key.place
+        if self.given["singleton"] and name in self.types.kinds:
+            name += "Resource"  # `settings` has the entity Settings: neither is of the other's plural
         if self.given["class"] is not None:
             name, place = self.given["class"], self.given.entries["class"].value.place
         hint = "give the resource's class another name with 'class:'"
@@ -195,15 +226,26 @@ class _Resource:
     def _own_path(self) -> d.Path | None:
         node = self.given.node("path")
         path = self._path(node, f"'path' of {self.what}") if node is not None else None
-        if node is None or path is None or path.parameters:
+        if node is None or path is None or path.parameters or self.given["singleton"]:
             return path
         self.types.report(
             "path-without-parameter",
             f"the path of {self.what} has no parameter, so it names no single entity",
             node,
-            "add one, such as '/:id'; an endpoint may have a path of its own without any",
+            "add one, such as '/:id', or 'singleton: true' where there is one; an endpoint may have a path without any",
         )
         return None
+
+    def _without_list(self) -> None:
+        """Notes what a singleton has no list for."""
+        told = f"the singleton {quoted(self.name)} has no list"
+        for name, node in self.given["members"] or ():
+            if name not in d.OF_ONE:
+                self.types.report("singleton-list", f"{told}, so {quoted(name)} cannot be a member", node, "remove it")
+        for key in ("collection", "pagination_field", "pagination"):
+            if key in self.given:
+                message = f"{told}, so {quoted(key)} has no meaning"
+                self.types.report("singleton-list", message, self.given.key(key), "remove it")
 
     def _schema(self, node: Node) -> d.EntityRef | d.UnionOf | None:
         types = self.types
@@ -378,20 +420,6 @@ class _Resource:
                 types.report("wrong-type", f"{what} is left empty", node, hint)
             return None
         type = types.type(node, Context(what, "schema", type_name))
-        if isinstance(type, d.Optional):
-            types.report(
-                "schema-kind",
-                f"{what} cannot be null: a response without content is no schema's",
-                node,
-                "remove the '?'",
-            )
-        elif isinstance(type, d.Scalar | d.EnumRef):
-            types.report(
-                "schema-kind",
-                f"{what} is an object, a list or an entity, this is {described(node)}",
-                node,
-                "write 'schema: null', and 'returns:' for the type",
-            )
         return self._collected(type) if type is not None else None
 
     def _collected(self, type: d.Type) -> d.Type:

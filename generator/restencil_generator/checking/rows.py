@@ -33,10 +33,25 @@ def standard_members(reader: Reader, names: list[tuple[str, Node]], spot: Spot) 
             message = f"{spot.label} names {quoted(name)}, which is no standard member"
             reader.report("unknown-member", message, node, hint)
         elif name in d.EXTENDERS and all(other != "get_list" for other, _ in known):
+            code = "key-not-here" if name in d.ASKED_FOR else "member-needs-list"
             message = f"the member {quoted(name)} of {spot.owner} needs 'get_list'"
-            reader.report("member-needs-list", message, node, "add get_list")
+            reader.report(code, message, node, "add get_list")
     return known
 
 
-CHECKS: Final[Mapping[str, Check]] = {"no_library": no_library, "standard_members": standard_members}
+def hanging_members(reader: Reader, names: list[tuple[str, Node]], spot: Spot) -> list[tuple[str, Node]]:
+    """What is named hangs on lists."""
+    for name, node in names:
+        if name not in d.EXTENDERS:
+            hint = did_you_mean(name, d.EXTENDERS) or f"what may hang on it: {', '.join(d.EXTENDERS)}"
+            message = f"{spot.label} names {quoted(name)}, which does not hang on lists"
+            reader.report("unknown-member", message, node, hint)
+    return [(name, node) for name, node in names if name in d.EXTENDERS]
+
+
+CHECKS: Final[Mapping[str, Check]] = {
+    "hanging_members": hanging_members,
+    "no_library": no_library,
+    "standard_members": standard_members,
+}
 """The functions by the names that rows use."""

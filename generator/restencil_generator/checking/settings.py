@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from restencil_generator import declaration as d
 from restencil_generator.checking.auth import read_use
@@ -35,6 +35,8 @@ class Settings:
     errors: Mapping[str, d.Shape | None] | None = None
     styles: Mapping[int, d.Style | None] = dataclasses.field(default_factory=dict[int, "d.Style | None"])
     auth: d.Use | d.Missing | None = d.MISSING
+    request: Mapping[str, Any] | None = None
+    response: Mapping[str, Any] | None = None
 
 
 def settings(given: Given, types: Types, what: str) -> Settings:
@@ -46,20 +48,41 @@ def settings(given: Given, types: Types, what: str) -> Settings:
         types.report("bad-url", message, prefix, f"write https://{given['url_prefix'].lstrip('/')}")
     auth = None if what == "the spec" else given.node("auth")  # there it declares the schemes
     options: Given | None = given["options"]
-    response: Given | None = given["response"]
-    written = None if options is None else dict(options.values())
-    if response is not None:
-        written = {**(written or {}), **response.values()}
     return Settings(
         given["url_prefix"],
         prefix.place if prefix is not None else d.NOWHERE,
         given["headers"],
-        written,
+        None if options is None else dict(options.values()),
         given.get("endpoint"),
         read_errors(types, given.node("errors"), what),
         read_styles(given),
         d.MISSING if auth is None else read_use(types, auth, f"'auth' of {what}"),
+        _by_key(given, "request", d.Request),
+        _by_key(given, "response", d.Response),
     )
+
+
+def _by_key(given: Given, key: str, kind: type[d.Request | d.Response]) -> dict[str, Any] | None:
+    """What a level says under `request` or `response`, None for what it takes back: all of it, where it is null."""
+    if key not in given:
+        return None
+    section: Given | None = given[key]
+    if section is None:
+        return {field.name: None for field in dataclasses.fields(kind)}
+    return {
+        name: tuple(value.split(".")) if name.endswith("envelope") and value is not None else value
+        for name, value in section.values().items()
+    }
+
+
+_Said = TypeVar("_Said", d.Request, d.Response)
+
+
+def laid_on(inherited: _Said, own: Mapping[str, Any] | None) -> _Said:
+    """What a level says of bodies, or of answers, laid over what it inherits, key by key."""
+    defaults: dict[str, Any] = {field.name: field.default for field in dataclasses.fields(inherited)}
+    said: dict[str, Any] = {key: defaults[key] if value is None else value for key, value in (own or {}).items()}
+    return dataclasses.replace(inherited, **said)
 
 
 def nearest_auth(inherited: d.Use | None, own: d.Use | d.Missing | None) -> d.Use | None:

@@ -81,6 +81,8 @@ def check(root: MappingNode, file: str, problems: list[Problem]) -> d.Spec | Non
         request_id=given["request_id"] or "",
         inert_headers=tuple(name for name, _ in given["inert_headers"] or ()),
         errors=laid_over({}, top.errors),
+        request=settings.laid_on(d.Request(), top.request),
+        response=settings.laid_on(d.Response(), top.response),
         url_prefix=top.url_prefix or "",
         wire_names=types.wire,
         auth=credentials,

@@ -41,7 +41,8 @@ class Call:
     @property
     def ends_at_record(self) -> bool:
         """Whether the path is that of a record itself, not of something below it."""
-        return self.endpoint.path.text == self.resource.path.text
+        path = self.resource.path
+        return path is not None and self.endpoint.path.text == path.text
 
     def list_params(self) -> Mapping[str, str]:
         """The path's parameters that restrict a list. Those of another template's query are search arguments."""

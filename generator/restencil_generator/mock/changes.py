@@ -193,7 +193,7 @@ class Changes:
         """The arguments that a new record takes fields from: a list is asked for by them, so it has to fit into it."""
         params = {**dict(self.call.query), **self.call.list_params()}
         if below is not None:
-            params.pop(self.call.resource.path.parameters[-1].name, None)
+            params.pop(self.call.resource.parameters[-1].name, None)
             for entity in self.tables.entities(of):
                 back = argument_field(entity, f"{made_up.words(below.entity.name)} id")
                 if back is not None:

@@ -25,8 +25,8 @@ class Records:
     def owner(self) -> Row | None:
         """The row of the resource that the path's parameters name; None where the path does not go down to one row."""
         of = self.call.resource.schema
-        names = [parameter.name for parameter in self.call.resource.path.parameters]
-        if names[-1] not in self.call.params:
+        names = [parameter.name for parameter in self.call.resource.parameters]
+        if of is None or not names or names[-1] not in self.call.params:
             return None
         wanted = {name: text for name, text in self.call.params.items() if name in names}
         rows = [row for _, row in self.tables.rows(of)]
@@ -80,7 +80,7 @@ class Records:
 
     def rows(self, of: EntityRef | UnionOf) -> list[tuple[Entity, Row]]:
         """The rows of a list: those below the row that the path names, or those that its parameters and query leave."""
-        if not self.tables.keys(of) & self.tables.keys(self.call.resource.schema):
+        if not self._is_of_resource(of):
             owner = self.owner()
             if owner is not None:
                 return [(entity, row) for entity, row in self._filtered(of) if self._belongs(row, owner)]
@@ -133,13 +133,14 @@ class Records:
 
     def _names_owner(self, name: str) -> bool:
         """Whether a parameter names a row of the resource and the answer is about rows of another kind."""
-        parameters = self.call.resource.path.parameters
+        parameters = self.call.resource.parameters
         of = entity_part(self.call.endpoint.schema)
-        return (
-            name == parameters[-1].name
-            and of is not None
-            and not self.tables.keys(of) & self.tables.keys(self.call.resource.schema)
-        )
+        return bool(parameters) and name == parameters[-1].name and of is not None and not self._is_of_resource(of)
+
+    def _is_of_resource(self, of: EntityRef | UnionOf) -> bool:
+        """Whether rows of these entities are those of the resource."""
+        schema = self.call.resource.schema
+        return schema is not None and bool(self.tables.keys(of) & self.tables.keys(schema))
 
     def _arguments(self) -> Iterable[tuple[str, str]]:
         """Search arguments: of the query, of the template's own query, and of the body of a reading endpoint."""

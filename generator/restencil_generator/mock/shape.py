@@ -60,11 +60,13 @@ class Shape:
     def _location(self) -> str | None:
         """The path of the one record that the call has created, where the resource has such records one by one."""
         row, resource = self.outcome.subject, self.call.resource
-        if row is None or not self.outcome.added or not self.tables.is_of(row, resource.schema):
+        if row is None or not self.outcome.added or resource.path is None or resource.schema is None:
+            return None
+        if not self.tables.is_of(row, resource.schema):
             return None
         found = {name: text for name, text in row.scope.items() if text}
         found |= dict(self.call.params)
-        for name in (parameter.name for parameter in resource.path.parameters):
+        for name in (parameter.name for parameter in resource.parameters):
             field = argument_field(row.entity, name)
             text = None if field is None else text_of(row.data.get(field.wire))
             found |= {} if text is None else {name: text}
@@ -82,7 +84,7 @@ class Shape:
         if self.outcome.removed is not MISSING:
             silent = endpoint.standard and endpoint.process is None and isinstance(endpoint.schema, InvalidateOf)
             return Reply(HTTPStatus.NO_CONTENT) if silent else Reply(status, self.outcome.removed)
-        if endpoint.side_effect and endpoint.options.empty in ("merge", "none"):
+        if endpoint.side_effect and endpoint.response.empty in ("merge", "none"):
             return Reply(HTTPStatus.NO_CONTENT)
         if endpoint.content in ("text", "bytes", "stream"):
             return self._text(example)
