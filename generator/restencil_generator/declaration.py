@@ -544,13 +544,15 @@ class Options:
 class Request:
     """How a body is sent: in place of which content type, in which member, whether a call may leave it out.
 
-    `in_key` says that the body is part of the key under which the answer is stored.
+    `in_key` says that the body is part of the key under which the answer is stored. `style` is that of the lists and
+    objects in a form; each field of an endpoint's form has the one that counts for it.
     """
 
     content_type: str | None = None
     envelope: tuple[str, ...] = ()
     optional: bool = False
     in_key: bool = False
+    style: Styles = NO_STYLES
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -576,11 +578,9 @@ class Body:
 
     `json` bodies have a `type`: an `EntityRef` or `UnionOf` (the fields of the entity that are not read-only, each of
     them optional, as its TypedDict `body_name`), an `ObjectRef`, an `ObjectType`, or a `ListOf` these or anything else.
-    `form` and `multipart` have an `ObjectType`. `any` and `bytes` have none. `partial` says that every member of the
-    `ObjectType` may be absent, whatever its field says (`partial_update` with the resource's own mapping), or that of
-    an entity (`partial_update`, where other bodies must hold some).
-    `form` and `multipart` have an `ObjectType`. `any`, `bytes` and `text` have none. `partial` says that every member of
-    the `ObjectType` may be absent, whatever its field says (`partial_update` with the resource's own mapping).
+    `form` and `multipart` have an `ObjectType`. `any`, `bytes` and `text` have none. `partial` says that every member
+    of the `ObjectType` may be absent, whatever its field says (`partial_update` with the resource's own mapping), or
+    that of an entity (`partial_update`, where other bodies must hold some).
     """
 
     kind: BodyKind

@@ -409,7 +409,6 @@ class MappingWith:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-@dataclasses.dataclass(frozen=True, slots=True)
 class Together:
     """Two keys are given together, or a third one without them."""
 

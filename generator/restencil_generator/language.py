@@ -603,10 +603,10 @@ PLACES: Final[Mapping[str, Place]] = {
             search_params: {author: string?}
             members: [get, get_list, push, delete]
             optimistic: true
-          me: {path: /me, singleton: true, schema: User}
+          me: {path: /me, singleton: true, schema: {entity: User, fields: {id: integer, name: string}}}
           search:
             endpoints:
-              issues: {path: /search/issues, search_params: {q: string}, schema: [Issue]}
+              articles: {path: /search/articles, search_params: {q: string}, schema: [Article]}
         """,
         rules=(
             Together("path", "schema", "endpoints"),
@@ -1155,6 +1155,8 @@ ROWS: Final = (
     Row("request", "envelope", OrNull(Text(pattern=ENVELOPE)),
         "The member that the body stands in; dots nest."),
     Row("request", "optional", OrNull(Flag()), "Whether a call may leave the body out.", otherwise="false"),
+    Row("request", "style", OrNull(Either((Section("search_style"), Word(d.LIST_STYLES)))),
+        "How lists and objects stand in a form.", otherwise="lists `repeat`, objects `brackets`"),
     Row("request", "in_key", OrNull(Flag()),
         "Whether the body is part of the key of what a reading endpoint is answered with.", otherwise="false"),
     Row("response", "envelope", OrNull(Text(pattern=ENVELOPE)),

@@ -645,6 +645,8 @@ def _mapping_with(reader: Reader, rule: kinds.MappingWith, given: Given, what: s
     if isinstance(node, MappingNode | ScalarNode):
         reader.wrong(f"{quoted(rule.key)} of {what}", expected, node, hint)
     given.forget(rule.key)
+
+
 def _together(reader: Reader, rule: kinds.Together, given: Given, what: str, at: Node | Place) -> None:
     keys = (rule.first, rule.second)
     if rule.instead in given and not any(key in given for key in keys):

@@ -133,6 +133,7 @@ def facts(endpoint: Any) -> dict[str, Any]:
         "deprecated": endpoint.deprecated,
         "error_policy": getattr(policy, "__name__", policy),
         **{name: getattr(endpoint, name) for name in _OPTIONS},
+        "empty": endpoint.empty,
     }
 
 

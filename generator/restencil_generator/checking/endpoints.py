@@ -12,6 +12,7 @@ from restencil_generator.checking.arguments import ClientArguments, WrittenHeade
 from restencil_generator.checking.fields import OF_FIELD
 from restencil_generator.checking.paging import ANY_TEXT, WrittenPagination, page_field, resolved_pagination
 from restencil_generator.checking.settings import Settings, first_given, joined_headers, laid_on, nearest_auth
+from restencil_generator.checking.styles import form_styled
 from restencil_generator.checking.types import Types
 from restencil_generator.errors import laid_over
 from restencil_generator.facts import dotted_names, facts, path_to
@@ -91,9 +92,7 @@ class Family:
     clashes: set[Place] = dataclasses.field(default_factory=set[Place])
     requests: dict[str, d.Request] = dataclasses.field(default_factory=dict[str, d.Request])
     """What was said of bodies, by endpoint."""
-    answers: dict[str, tuple[d.Response, bool]] = dataclasses.field(
-        default_factory=dict[str, tuple[d.Response, bool]]
-    )
+    answers: dict[str, tuple[d.Response, bool]] = dataclasses.field(default_factory=dict[str, tuple[d.Response, bool]])
     """What was said of answers, by endpoint, and whether its envelope counts for any schema."""
     paginations: dict[str, WrittenPagination | None] = dataclasses.field(
         default_factory=dict[str, "WrittenPagination | None"]
@@ -390,9 +389,7 @@ class Family:
 
     # ----------------------------------------------------------------------------------------------------- one endpoint
 
-    def _build(
-        self, name: str, base: d.Endpoint, *, own: Written | None = None, standard: bool = True
-    ) -> d.Endpoint:
+    def _build(self, name: str, base: d.Endpoint, *, own: Written | None = None, standard: bool = True) -> d.Endpoint:
         """An endpoint from the one that it starts from and what the spec writes for it."""
         meant = own is not None or base.standard or name not in d.EXTENDERS
         if own is None and name not in d.EXTENDERS:
@@ -449,7 +446,8 @@ class Family:
             example=self.examples.get(name) if meant else None,
             place=own.key.place,
         )
-        endpoint = dataclasses.replace(endpoint, request=self._request(endpoint, own, base, meant=meant))
+        request = self._request(endpoint, own, base, meant=meant)
+        endpoint = dataclasses.replace(endpoint, request=request, body=_styled_body(endpoint.body, request.style))
         endpoint = self._paged(endpoint, own, base)
         self._check(endpoint, own)
         return endpoint
@@ -470,6 +468,7 @@ class Family:
             said.envelope if kind in ("json", "any") else (),
             said.optional,
             said.in_key and not endpoint.side_effect,
+            said.style if kind == "form" else d.NO_STYLES,
         )
 
     def _response(self, own: Written, base: d.Endpoint, schema: d.Type | None, *, meant: bool) -> d.Response:
@@ -814,6 +813,14 @@ def _python_names(entities: list[d.Entity], names: list[str]) -> dict[str, None]
     """The Python names of fields, each once."""
     found = (entity.field(name) for name in names for entity in entities)
     return {field.python: None for field in found if field is not None}
+
+
+def _styled_body(body: d.Body | None, styles: d.Styles) -> d.Body | None:
+    """A body whose fields, where it is a form, have the styles that count for them."""
+    if body is None or body.kind != "form" or not isinstance(body.type, d.ObjectType):
+        return body
+    members = tuple(form_styled(field, styles) for field in body.type.members)
+    return dataclasses.replace(body, type=dataclasses.replace(body.type, members=members))
 
 
 def _is_own(own: Written) -> bool:

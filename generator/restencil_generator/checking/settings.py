@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from restencil_generator import declaration as d
 from restencil_generator.checking.auth import read_use
 from restencil_generator.checking.errors import read_errors
-from restencil_generator.checking.styles import read_styles
+from restencil_generator.checking.styles import laid_over, read_styles
 from restencil_generator.problems import Place, quoted
 from restencil_generator.reading import Given
 
@@ -69,10 +69,11 @@ def _by_key(given: Given, key: str, kind: type[d.Request | d.Response]) -> dict[
     section: Given | None = given[key]
     if section is None:
         return {field.name: None for field in dataclasses.fields(kind)}
-    return {
+    found = {
         name: tuple(value.split(".")) if name.endswith("envelope") and value is not None else value
         for name, value in section.values().items()
     }
+    return found | {"style": read_styles(section, "style")} if "style" in found else found
 
 
 _Said = TypeVar("_Said", d.Request, d.Response)
@@ -82,6 +83,8 @@ def laid_on(inherited: _Said, own: Mapping[str, Any] | None) -> _Said:
     """What a level says of bodies, or of answers, laid over what it inherits, key by key."""
     defaults: dict[str, Any] = {field.name: field.default for field in dataclasses.fields(inherited)}
     said: dict[str, Any] = {key: defaults[key] if value is None else value for key, value in (own or {}).items()}
+    if isinstance(inherited, d.Request) and isinstance(said.get("style"), dict):
+        said["style"] = laid_over(inherited.style, said["style"])
     return dataclasses.replace(inherited, **said)
 
 

@@ -19,11 +19,11 @@ _NESTING: Final[tuple[d.Style, ...]] = ("brackets", "deep", "json")
 """Styles of lists that hold more than scalars."""
 
 
-def read_styles(given: Given) -> dict[int, d.Style | None]:
+def read_styles(given: Given, key: str = "search_style") -> dict[int, d.Style | None]:
     """What a level says of lists (0) and objects (1): None where it takes back what is inherited."""
-    if "search_style" not in given:
+    if key not in given:
         return {}
-    written: Given | d.Style | None = given["search_style"]
+    written: Given | d.Style | None = given[key]
     if written is None:
         return {0: None, 1: None}
     if not isinstance(written, Given):
@@ -55,6 +55,18 @@ def styled(field: d.Field, styles: d.Styles) -> d.Field:
         if style is not None and style not in styles_of(field.type):
             style = None  # what it says of many does not fit this one
     return field if style == field.style else dataclasses.replace(field, style=None if style == "comma" else style)
+
+
+def form_styled(field: d.Field, styles: d.Styles) -> d.Field:
+    """A field of a form with the style that counts for it; the one that its kind has in forms anyway is none."""
+    shape = facts(field.type).shape
+    usual: d.Style = "repeat" if shape == "list" else "brackets"
+    style = field.style
+    if style is None:
+        style = styles[0] if shape == "list" else styles[1] if shape in ("object", "mapping") else None
+        if style is not None and style not in styles_of(field.type):
+            style = None
+    return field if style == field.style else dataclasses.replace(field, style=None if style == usual else style)
 
 
 def styles_of(type: d.Type) -> tuple[d.Style, ...]:
