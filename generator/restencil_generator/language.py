@@ -345,9 +345,7 @@ POSITIONS: Final[Mapping[str, Position]] = {
     "returns": Position("'returns'", ("values", "union", "object", *LIST_FORMS)),
     "body_field": Position("a body", ("values", "union", "object", *LIST_FORMS)),
     "form_field": Position("a form", ("values", "object", "enum"), named=("enum", "object")),
-    "file_field": Position(
-        "a multipart body", ("values", "object", *LIST_FORMS), named=("enum", "object"), files=True
-    ),
+    "file_field": Position("a multipart body", ("values", "object", *LIST_FORMS), named=("enum", "object"), files=True),
     "path_param": Position("a path parameter", ("enum",), named=("enum",), flat=True),
     "search_param": Position(
         "a search parameter",

@@ -16,7 +16,12 @@ from restencil_generator.reading import Reader
 
 ROOT = Path(__file__).parents[2]
 LOADING = Path(__file__).parent / "loading"
-FILES = (ROOT / "specs" / "blog.yaml", LOADING / "everything.yaml", LOADING / "types.yaml", LOADING / "bodies_and_answers.yaml")
+FILES = (
+    ROOT / "specs" / "blog.yaml",
+    LOADING / "everything.yaml",
+    LOADING / "types.yaml",
+    LOADING / "bodies_and_answers.yaml",
+)
 
 
 def json_of(path: Path) -> dict[str, Json]:

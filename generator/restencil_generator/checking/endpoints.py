@@ -8,12 +8,14 @@ from typing import Any, Protocol, cast
 
 from restencil_generator import declaration as d
 from restencil_generator.checking import styles
-from restencil_generator.checking.arguments import ClientArguments, WrittenHeaders
+from restencil_generator.checking.agreement import check_endpoint
+from restencil_generator.checking.arguments import ClientArguments
 from restencil_generator.checking.fields import OF_FIELD
 from restencil_generator.checking.paging import ANY_TEXT, WrittenPagination, page_field, resolved_pagination
-from restencil_generator.checking.settings import Settings, first_given, joined_headers, laid_on, nearest_auth
-from restencil_generator.checking.styles import form_styled
+from restencil_generator.checking.said import Said, styled_body
+from restencil_generator.checking.settings import first_given, joined_headers, nearest_auth
 from restencil_generator.checking.types import Types
+from restencil_generator.checking.written import Written
 from restencil_generator.errors import laid_over
 from restencil_generator.facts import dotted_names, facts, path_to
 from restencil_generator.language import MEMBERS
@@ -22,31 +24,6 @@ from restencil_generator.problems import Place, Related, circle_text, did_you_me
 from restencil_generator.reading import Given
 from restencil_generator.template import list_path, parse_path, route
 from restencil_generator.tree import MappingNode, Node, ScalarNode
-
-
-@dataclasses.dataclass(slots=True)
-class Written:
-    """What the spec itself says about one endpoint: the keys that it gives, and what was made of them."""
-
-    name: str
-    what: str
-    key: ScalarNode
-    given: Given
-    settings: Settings = Settings()
-    headers: WrittenHeaders = WrittenHeaders()
-    path: d.Path | None = None
-    params: tuple[d.Field, ...] = ()
-    search_params: tuple[d.Field, ...] = ()
-    body: d.Body | None = None
-    schema: d.Type | None = None
-    returns: d.Type | None = None
-    pagination: WrittenPagination | None = None
-
-    @property
-    def extends(self) -> str | None:
-        """The member that it starts from, as written."""
-        extends: str | None = self.given["extends"]
-        return extends
 
 
 class Owner(Protocol):
@@ -90,10 +67,7 @@ class Family:
     """Whether the resource's path is that of one item of a list."""
     existing: tuple[str, ...] = ()
     clashes: set[Place] = dataclasses.field(default_factory=set[Place])
-    requests: dict[str, d.Request] = dataclasses.field(default_factory=dict[str, d.Request])
-    """What was said of bodies, by endpoint."""
-    answers: dict[str, tuple[d.Response, bool]] = dataclasses.field(default_factory=dict[str, tuple[d.Response, bool]])
-    """What was said of answers, by endpoint, and whether its envelope counts for any schema."""
+    said: Said = dataclasses.field(default_factory=Said)
     paginations: dict[str, WrittenPagination | None] = dataclasses.field(
         default_factory=dict[str, "WrittenPagination | None"]
     )
@@ -439,57 +413,18 @@ class Family:
             without=self.resource.client.taken_back(own.headers, base.without),
             search_style=styles.laid_over(base.search_style, own.settings.styles),
             auth=nearest_auth(base.auth, own.settings.auth),
-            response=self._response(own, base, schema, meant=meant),
+            response=self.said.response(own, base, schema, self.root, meant=meant),
             expires=tuple(name for name, _ in given["expires"] or ()) if "expires" in given else base.expires,
             description=given["description"],
             deprecated=given["deprecated"],
             example=self.examples.get(name) if meant else None,
             place=own.key.place,
         )
-        request = self._request(endpoint, own, base, meant=meant)
-        endpoint = dataclasses.replace(endpoint, request=request, body=_styled_body(endpoint.body, request.style))
+        request = self.said.request(endpoint, own, base, self.root, meant=meant)
+        endpoint = dataclasses.replace(endpoint, request=request, body=styled_body(endpoint.body, request.style))
         endpoint = self._paged(endpoint, own, base)
-        self._check(endpoint, own)
+        check_endpoint(self.types, endpoint, own, self.clashes)
         return endpoint
-
-    def _request(self, endpoint: d.Endpoint, own: Written, base: d.Endpoint, *, meant: bool) -> d.Request:
-        """What counts for the body of an endpoint: nothing where it has none, and of a form only whether it is needed.
-
-        A body is part of a key only where there is a cached answer.
-        """
-        said = laid_on(self.requests.get(base.name, self.root.request), own.settings.request)
-        if meant:
-            self.requests[own.name] = said
-        if endpoint.body is None or not endpoint.has_body:
-            return d.Request()
-        kind = endpoint.body.kind
-        return d.Request(
-            said.content_type if kind not in ("form", "multipart") else None,
-            said.envelope if kind in ("json", "any") else (),
-            said.optional,
-            said.in_key and not endpoint.side_effect,
-            said.style if kind == "form" else d.NO_STYLES,
-        )
-
-    def _response(self, own: Written, base: d.Endpoint, schema: d.Type | None, *, meant: bool) -> d.Response:
-        """What counts for the answers of an endpoint: of the two envelopes the one for its schema.
-
-        What is written for a list is not for what changes it, whose answers are others.
-        """
-        of_resource = self.root.response, False
-        inherited, anywhere = self.answers.get(base.name, of_resource)
-        if base.schema is not schema and isinstance(schema, d.AdderOf):
-            first, anywhere = of_resource
-            inherited = dataclasses.replace(inherited, envelope=first.envelope, list_envelope=first.list_envelope)
-        written = own.settings.response or {}
-        said = laid_on(inherited, written)
-        if "envelope" in written:
-            anywhere = written["envelope"] is not None
-        if meant:
-            self.answers[own.name] = said, anywhere
-        form = _form_of_answer(schema)
-        path = said.envelope if anywhere or form == "one" else said.list_envelope if form == "list" else ()
-        return dataclasses.replace(said, envelope=path, list_envelope=())
 
     def _needs(self, own: Written, base: d.Endpoint, schema: d.Type | None) -> tuple[str, ...]:
         """The fields that a record must have to answer a call without a request: as written, inherited, or of `get`."""
@@ -610,69 +545,6 @@ class Family:
         if field.name in in_path or field.wire in in_path:
             message = f"the pagination field {quoted(field.name)} of {own.what} is also a parameter of its path"
             self.types.report("parameter-clash", message, node, "rename one of them")
-
-    def _check(self, endpoint: d.Endpoint, own: Written) -> None:
-        """What has to agree within one endpoint."""
-        types, given = self.types, own.given
-        key = next((key for key in ("content", "schema") if key in given), None)
-        if key is not None and endpoint.content not in (None, "json") and endpoint.schema is not None:
-            message = f"{own.what} answers with {endpoint.content}, to which no schema applies"
-            types.report("content-with-schema", message, given.key(key), "add 'schema: null'")
-        if "returns" in given and endpoint.schema is not None and endpoint.process is None and endpoint.base is None:
-            message = f"'returns' of {own.what} has no effect: its schema gives the type"
-            hint = "add 'process: python:…' or remove it"
-            if isinstance(endpoint.schema, d.QueryOf):
-                said = endpoint.schema.returns is not None
-                hint = "remove it" if said else "move it into the query: {query: …, process: …, returns: …}"
-            types.report("returns-without-process", message, given.key("returns"), hint)
-        self._check_empty(endpoint, own)
-        self._check_request(endpoint, own)
-        if endpoint.expires and "expires" in given and not endpoint.side_effect:
-            message = f"'expires' of {own.what} has no meaning: it changes nothing"
-            types.report("key-not-here", message, given.key("expires"), "remove it, or write 'side_effect: true'")
-        self._check_parameters(endpoint, own)
-
-    def _check_empty(self, endpoint: d.Endpoint, own: Written) -> None:
-        """What was sent can stand in for the answer of a mutation that brings an entity."""
-        response: Given | None = own.given["response"]
-        schema = endpoint.schema.item if isinstance(endpoint.schema, d.Optional) else endpoint.schema
-        brings_entity = endpoint.side_effect and isinstance(schema, d.EntityRef | d.UnionOf | d.AdderOf)
-        if response is not None and response["empty"] == "merge" and not brings_entity:
-            message = f"'empty: merge' of {own.what} needs an entity as schema and a mutation"
-            self.types.report("empty-merge", message, response.key("empty"), "write 'empty: none'")
-
-    def _check_request(self, endpoint: d.Endpoint, own: Written) -> None:
-        """A body is part of a key where a call sends one and has a cached answer."""
-        request: Given | None = own.given["request"]
-        if request is None or not request["in_key"]:
-            return
-        if endpoint.side_effect:
-            message = f"'in_key' of the body of {own.what}: it has a side effect, so it has no cached answer"
-            hint = "remove it, or write 'side_effect: false' where it only reads"
-            self.types.report("body-in-key", message, request.key("in_key"), hint)
-        elif not endpoint.has_body:
-            message = f"'in_key' of the body of {own.what}: a call sends none"
-            self.types.report("body-in-key", message, request.key("in_key"), "remove it, or write a 'body'")
-
-    def _check_parameters(self, endpoint: d.Endpoint, own: Written) -> None:
-        """No two parameters have one name in Python, and none is of the URL and a header at once."""
-        pythons: dict[str, d.Field] = {}
-        in_url = {field.python for field in (*endpoint.params, *endpoint.search_params)}
-        if isinstance(endpoint.schema, d.PageOf) and endpoint.pagination_field is not None:
-            in_url.add(endpoint.pagination_field.python)
-        for param in endpoint.header_params:
-            if param.field.python in in_url and param.field.place not in self.clashes:
-                self.clashes.add(param.field.place)
-                what = f"the header parameter {quoted(param.field.name)} of {own.what}"
-                message = f"{what} is also a parameter of its URL, and a call has one keyword for each"
-                hint = "rename one of them, and give the name on the wire as 'wire'"
-                self.types.report("parameter-clash", message, param.field.place, hint)
-        for field in (*endpoint.params, *endpoint.search_params):
-            first = pythons.setdefault(field.python, field)
-            if first is not field and first.wire != field.wire:
-                both = f"the parameters {quoted(first.name)} and {quoted(field.name)} of {own.what}"
-                message = f"{both} are both {quoted(field.python)} in Python"
-                self.types.report("name-clash", message, field.place, "rename one of them")
 
     def _unknown_examples(self, names: set[str]) -> None:
         for name, example in self.examples.items():
@@ -815,14 +687,6 @@ def _python_names(entities: list[d.Entity], names: list[str]) -> dict[str, None]
     return {field.python: None for field in found if field is not None}
 
 
-def _styled_body(body: d.Body | None, styles: d.Styles) -> d.Body | None:
-    """A body whose fields, where it is a form, have the styles that count for them."""
-    if body is None or body.kind != "form" or not isinstance(body.type, d.ObjectType):
-        return body
-    members = tuple(form_styled(field, styles) for field in body.type.members)
-    return dataclasses.replace(body, type=dataclasses.replace(body.type, members=members))
-
-
 def _is_own(own: Written) -> bool:
     """Whether an endpoint that is no member of its resource is one of the spec's own.
 
@@ -831,19 +695,6 @@ def _is_own(own: Written) -> bool:
     if (own.name in d.STANDARD or own.name in d.EXTENDERS) and own.name not in d.ASKED_FOR:
         return own.path is not None and "schema" in own.given
     return True
-
-
-def _form_of_answer(schema: d.Type | None) -> str:
-    """Which of two envelopes is meant for a schema: that for `one`, that for a `list`, or (empty) neither."""
-    match schema:
-        case d.Optional(item) | d.PageOf(item):
-            return _form_of_answer(item)
-        case d.EntityRef() | d.ObjectRef() | d.UnionOf() | d.ObjectType() | d.InvalidateOf() | d.AdderOf():
-            return "one"
-        case d.ListOf() | d.ValuesOf() | d.CollectionOf() | d.AllOf() | d.QueryOf():
-            return "list"
-        case _:
-            return ""
 
 
 def _holds_lists(listing: d.Endpoint) -> bool:

@@ -10,8 +10,8 @@ from restencil_generator import declaration as d
 from restencil_generator.problems import did_you_mean, quoted
 
 if TYPE_CHECKING:
-    from restencil_generator.checking.endpoints import Written
     from restencil_generator.checking.types import Types
+    from restencil_generator.checking.written import Written
     from restencil_generator.tree import Node
 
 

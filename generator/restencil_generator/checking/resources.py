@@ -13,12 +13,10 @@ from restencil_generator.checking.arguments import ClientArguments, read_header_
 from restencil_generator.checking.bodies import read_body
 from restencil_generator.checking.endpoints import (
     Family,
-    Written,
     check_param_fields,
     check_requests,
     keep_lists_apart,
 )
-from restencil_generator.checking.endpoints import Family, Written, check_requests, keep_lists_apart
 from restencil_generator.checking.expires import resolve_expires
 from restencil_generator.checking.fields import read_fields
 from restencil_generator.checking.forms import Context
@@ -34,6 +32,7 @@ from restencil_generator.checking.settings import (
     settings,
 )
 from restencil_generator.checking.types import Types
+from restencil_generator.checking.written import Written
 from restencil_generator.errors import laid_over
 from restencil_generator.language import URL
 from restencil_generator.names import CLIENT_MEMBERS, RESOURCE_MEMBERS, pascal_case, python_name, wire_name
@@ -131,7 +130,8 @@ class _Resource:
             return None
         if singleton:
             self._without_list()
-            members = {name: node for name, node in (members or dict.fromkeys(d.OF_ONE)).items() if name in d.OF_ONE}
+            named = d.OF_ONE if members is None else [name for name in members if name in d.OF_ONE]
+            members = {name: (members or {}).get(name, self.key) for name in named}
         root = d.Endpoint(
             name="",
             python="",

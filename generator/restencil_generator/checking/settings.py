@@ -76,7 +76,7 @@ def _by_key(given: Given, key: str, kind: type[d.Request | d.Response]) -> dict[
     return found | {"style": read_styles(section, "style")} if "style" in found else found
 
 
-_Said = TypeVar("_Said", d.Request, d.Response)
+_Said = TypeVar("_Said", bound=d.Request | d.Response)
 
 
 def laid_on(inherited: _Said, own: Mapping[str, Any] | None) -> _Said:
