@@ -339,8 +339,8 @@ class Field:
     RFC 3339. `param` is the path parameter from which it comes where a record lacks it, and `of` the (dotted) field
     that a path parameter is, empty for the one of its name.
 
-    `style` is how a list or object of a search string or form is written, also where the spec says it of many: None
-    where a list is joined with commas. `env` names the environment variable that an argument of the client may be in.
+    `style` is how a list or object of a search string or form is written, also where the spec says it of many.
+    `env` names the environment variable that an argument of the client may be in.
     `slashes` says that a slash in a path parameter stays one. `persist` is as in `Options`.
     """
 
