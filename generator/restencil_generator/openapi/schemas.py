@@ -184,7 +184,7 @@ class Schemas:
     def _filled(self, part: Part, value: dict[str, Any], schema: Schema) -> Schema:
         """A schema of one type with all that is said of it."""
         more: dict[str, Any] = {"format": format_of(value), "bounds": bounds(value)}
-        if schema.type == "object":
+        if schema.type == "object" or (schema.type == "any" and "required" in value):
             more |= self._members(part, value)
         if schema.type == "array":
             more |= self._items(part, value)
