@@ -268,15 +268,15 @@ def _enum(old: d.Enum, new: d.Enum) -> Iterator[Change]:
     for key, member in before.items():
         other = now.get(key)
         if other is None:
-            yield Change("enum-value-removed", str(member.value), "removed", "", member.place)
+            yield Change("enum-value-removed", str(member.value), "removed")
         elif member.constant is not None and _constant(old, member) != _constant(new, other):
             text = f"constant {member.constant} → {other.constant or '–'}"
-            yield Change("enum-constant-changed", str(member.value), text, member.constant, member.place, other.place)
+            yield Change("enum-constant-changed", str(member.value), text, member.constant)
         elif member.constant is None and other.constant is not None:
-            yield Change("type-added", str(member.value), f"constant {other.constant} added", new_place=other.place)
+            yield Change("type-added", str(member.value), f"constant {other.constant} added")
     for key, member in now.items():
         if key not in before:
-            yield Change("enum-value-added", str(member.value), "added", new_place=member.place)
+            yield Change("enum-value-added", str(member.value), "added")
 
 
 def _text(value: object) -> str:

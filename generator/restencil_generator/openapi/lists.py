@@ -1,0 +1,162 @@
+"""Lists of entities: what stands around them, their parameters and pages."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+
+from restencil_generator.openapi.answers import Many
+from restencil_generator.openapi.document import Part
+from restencil_generator.openapi.ground import Endpoint, Ground
+from restencil_generator.openapi.naming import member_names
+from restencil_generator.openapi.pages import ORDERS, SIZES, pages_of
+from restencil_generator.openapi.parameters import Query
+from restencil_generator.openapi.resources import Call, Entity, Resource
+from restencil_generator.openapi.shapes import Member
+from restencil_generator.openapi.tree import Value
+from restencil_generator.openapi.words import pascal_case, snake_case
+
+
+class Lists:
+    """Writes what is to be said of lists."""
+
+    def __init__(self, ground: Ground) -> None:
+        self.ground = ground
+
+    def queries(self, endpoint: Endpoint, queries: list[Query], taken: set[str]) -> dict[str, str]:
+        found, names = self.ground.parameters.search_params(queries, taken)
+        if found:
+            endpoint.values["search_params"] = found
+        return names
+
+    def get_list(self, resource: Resource, endpoint: Endpoint) -> None:
+        call, many, entity = endpoint.call, resource.listing, resource.entity
+        assert many is not None
+        assert entity is not None
+        assert call.answer is not None
+        operation = call.operation
+        queries = self.ground.parameters.of(operation)
+        names = self.queries(endpoint, queries, set(self.ground.path_names[resource].values()))
+        if resource.summary is None:
+            typed = self.ground.types.of(
+                many.items, self.ground.owner(resource, endpoint.name), self.ground.scope(call)
+            )
+            item = self.ground.types.item(typed)
+            listed: Value = {"values": item} if many.values else [item]
+            endpoint.values["schema"] = listed
+            endpoint.many = ".".join(many.path)
+            if not many.bare:
+                endpoint.values["schema"] = self._around(resource, endpoint, many, listed)
+                endpoint.many, endpoint.one = None, ""
+            return
+        item = self.ground.resource_schema(resource)
+        held: Value = {"collection": {"values": item} if many.values else [item]}
+        if many.bare:
+            endpoint.many = ".".join(many.path)
+            if many.values:
+                endpoint.values["schema"] = held
+        else:
+            endpoint.values["schema"] = self._around(resource, endpoint, many, held)
+            endpoint.one = ""
+        pk = self.ground.key_fields(entity)
+        self.pages(endpoint, queries, names, pk[0][0] if len(pk) == 1 and not entity.choices else "")
+
+    def pages(self, endpoint: Endpoint, queries: list[Query], names: Mapping[str, str], pk: str) -> None:
+        operation = endpoint.call.operation
+        schemas = {query.wire: self.ground.shapes.of(query.part) for query in queries}
+        pages = pages_of(operation, self.ground.shapes, endpoint.call.answer, schemas, pk)
+        apart = [
+            names[wire]
+            for wire in schemas
+            if snake_case(wire) in SIZES | ORDERS and (pages is None or wire != pages.field)
+        ]
+        if apart:
+            endpoint.values["collection"] = {"non_filter_arguments": list(apart)}
+        if pages is None:
+            return
+        if pages.field:
+            endpoint.values["pagination_field"] = names[pages.field]
+            params = endpoint.values.get("search_params")
+            if isinstance(params, dict):
+                kept = self._plain_page(params.pop(names[pages.field]), names[pages.field], pages.field)
+                if kept is not None:
+                    params[names[pages.field]] = kept
+                if not params:
+                    del endpoint.values["search_params"]
+        endpoint.values["pagination"] = dict(pages.pagination)
+        if pages.comment:
+            endpoint.comments[("pagination",)] = pages.comment
+
+    def _plain_page(self, written: Value, name: str, wire: str) -> Value:
+        """What has to be written of the parameter that names a page: nothing, where its name alone says it."""
+        return written if self.ground.types.wire_of(name, wire) is not None else None
+
+    def _around(self, resource: Resource, endpoint: Endpoint, many: Many, held: Value) -> Value:
+        """An answer with a list in it: its members, with what is held in the list's place."""
+        call = endpoint.call
+        assert call.answer is not None
+        return self._wrapped(
+            call.answer, many.path, held, self.ground.owner(resource, endpoint.name), self.ground.scope(call)
+        )
+
+    def _wrapped(self, part: Part, path: tuple[str, ...], held: Value, owner: str, scope: frozenset[str]) -> Value:
+        if not path:
+            return held
+        schema = self.ground.shapes.of(part)
+        names = member_names(schema.properties)
+        members: dict[str, Value] = {}
+        wires: dict[str, Value] = {}
+        optional: list[Value] = []
+        for wire, inner in schema.properties.items():
+            name = names[wire]
+            if (spelled := self.ground.types.wire_of(name, wire)) is not None:
+                wires[name] = spelled
+            if wire == path[0]:
+                members[name] = self._wrapped(inner, path[1:], held, owner + pascal_case(wire), scope)
+                continue
+            member = Member((inner,), wire in schema.required, True)
+            typed = self.ground.types.member(member, owner, wire)[0]
+            value = self.ground.types.item(dataclasses.replace(typed, nullable=False))
+            if not self.ground.types.is_optional(member, typed) or value == "any":
+                members[name] = value
+            elif isinstance(value, str):
+                members[name] = f"{value}?"
+            else:
+                members[name] = value
+                optional.append(name)
+        if wires or optional or held is not None:
+            form: dict[str, Value] = {"object": members}
+            if wires:
+                form["wire"] = wires
+            if optional:
+                form["optional"] = optional
+            return form
+        return members
+
+    def held(self, resource: Resource, call: Call) -> tuple[Many, Entity] | None:
+        """The list of entities that a reading call answers with."""
+        if call.method != "GET" or call.answer is None:
+            return None
+        answers = self.ground.found.answers
+
+        def fits(part: Part) -> bool:
+            entity = self.ground.found.by_schema.get(self.ground.shapes.of(part).at)
+            return entity is not None and entity.scope <= set(call.route.parameters)
+
+        many = answers.many(call.answer, fits, resource.name)
+        if many is None or not fits(many.items):
+            return None
+        return many, self.ground.found.by_schema[self.ground.shapes.of(many.items).at]
+
+    def collection(
+        self, resource: Resource, endpoint: Endpoint, many: Many, entity: Entity, owner: str, scope: frozenset[str]
+    ) -> None:
+        item = self.ground.types.of(many.items, owner, scope).value
+        self.ground.known[entity].nested.add(self.ground.shapes.of(many.items).at)
+        held: Value = {"collection": {"values": item} if many.values else [item]}
+        if many.bare:
+            endpoint.values["schema"] = held
+            endpoint.many = ".".join(many.path)
+        else:
+            endpoint.values["schema"] = self._around(resource, endpoint, many, held)
+            endpoint.one = ""

@@ -1,0 +1,132 @@
+"""What an import says: a few lines for people, one document for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, Final
+
+from restencil_generator.openapi.document import Finding, Where
+from restencil_generator.openapi.making import Made
+from restencil_generator.openapi.tree import CHECK, shown
+from restencil_generator.openapi.words import plural
+from restencil_generator.problems import Place, Problem
+
+RULES: Final = {
+    1: "named like the parameter",
+    2: "the parameter's last word",
+    3: "the id",
+    4: "counting per parent",
+    5: "named after the thing",
+    6: "guessed",
+    7: "inside an object",
+    8: "from the path",
+}
+"""How a primary key was found, by rule."""
+
+
+def text_of(made: Made, file: str) -> str:
+    """What an import says on stderr. `file` is what was written."""
+    document, counts = made.document, made.inferred.counts
+    about = " ".join(part for part in (" ".join(document.title.split()), document.release.strip()) if part)
+    kind = f"{'Swagger' if document.version.startswith('2') else 'OpenAPI'} {document.version}"
+    lines = [f"{file} from {document.source} ({', '.join(part for part in (kind, about) if part)})"]
+    covered, inside = _covered(made)
+    lines.append(
+        f"  {covered} of {_chosen(made)} operations: {inside} in {_count(counts['resources'], 'resource')}, "
+        f"{covered - inside} in {_count(counts['groups'], 'group')}"
+    )
+    found = made.inferred.found
+    if found.items:
+        rules = [f"{count} {RULES[rule]}" for rule, count in sorted(found.rules.items()) if rule in RULES]
+        told = f": {', '.join(rules)}" if rules else ""
+        lines.append(f"  {sum(found.rules.values())} of {_count(found.items, 'primary key', shown=True)} found{told}")
+    lines.append(
+        f"  {_count(counts['entities'], 'entity')}, {_count(counts['objects'], 'object')}, "
+        f"{_count(counts['enums'], 'enum')}; {len(_checks(made))} to check"
+    )
+    if document.left_out:
+        lines.append(f"  left out: {_count(len(document.left_out), 'operation')}")
+    kept = {kind: count for kind, count in document.not_carried.items() if count}
+    if kept:
+        lines.append(f"  not carried: {', '.join(_count(count, kind) for kind, count in kept.items())}")
+    return "\n".join(lines) + "\n"
+
+
+def data_of(made: Made, file: str, place_of: Callable[[Where], Place]) -> dict[str, Any]:
+    """What an import says as data. `place_of` finds the line of what stands in a document."""
+    document, counts, found = made.document, made.inferred.counts, made.inferred.found
+    return {
+        "file": file,
+        "source": document.source,
+        "version": document.version,
+        "operations": {
+            "found": document.found,
+            "covered": _covered(made)[0],
+            "resources": counts["resources"],
+            "groups": counts["groups"],
+        },
+        "pks": {"items": found.items, "by_rule": {str(rule): count for rule, count in sorted(found.rules.items())}},
+        "left_out": [
+            {"operation": each.operation, "reason": each.reason, "place": _at(place_of(each.where))}
+            for each in document.left_out
+        ],
+        "checks": [{"node": node, "why": why} for node, why in _checks(made)],
+        "findings": [_finding(problem) for problem in problems_of(document.findings, place_of)],
+    }
+
+
+def problems_of(findings: Iterable[Finding], place_of: Callable[[Where], Place]) -> list[Problem]:
+    """Findings as problems, in their order."""
+    return [
+        Problem(each.code, each.message, place_of(each.where), each.hint, severity=each.severity) for each in findings
+    ]
+
+
+def _covered(made: Made) -> tuple[int, int]:
+    """How many operations are in the spec, and how many of them in resources."""
+    resources = made.tree.value.get("resources")
+    present = resources if isinstance(resources, dict) else {}
+    left = {each.where for each in made.document.left_out}
+    all_of: set[int] = set()
+    inside: set[int] = set()
+    for path, operation in made.inferred.operations.items():
+        entry = present.get(path[1])
+        if operation.where in left or not isinstance(entry, dict):
+            continue
+        all_of.add(id(operation))
+        if "path" in entry:
+            inside.add(id(operation))
+    return len(all_of), len(inside)
+
+
+def _chosen(made: Made) -> int:
+    document = made.document
+    gone = {each.where for each in document.left_out} - {operation.where for operation in document.operations}
+    return len(document.operations) + len(gone)
+
+
+def _checks(made: Made) -> list[tuple[str, str]]:
+    head = [("", line.removeprefix(CHECK)) for line in made.tree.head if line.startswith(CHECK)]
+    return [*head, *((shown(path), why) for path, why in made.tree.checks())]
+
+
+def _count(count: int, word: str, *, shown: bool = False) -> str:
+    words = word.split(" ")
+    many = " ".join([*words[:-1], plural(words[-1])])
+    return f"{count} {many if shown or count != 1 else word}"
+
+
+def _at(place: Place) -> str:
+    return f"{place.file}:{place.line}:{place.column}" if place.line else place.file
+
+
+def _finding(problem: Problem) -> dict[str, Any]:
+    place = problem.place
+    return {
+        "code": problem.code,
+        "severity": problem.severity,
+        "message": problem.message,
+        "file": place.file,
+        "line": place.line,
+        "column": place.column,
+    }

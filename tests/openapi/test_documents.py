@@ -1,0 +1,51 @@
+"""Documents of our own, each with the manners of a kind of real API: what an import makes of them."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from tests.openapi.imports import NAMES, imported, spec
+
+from restencil_generator.loading import load_text
+from restencil_generator.openapi.tree import Tree
+from restencil_generator.openapi.writer import write
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_spec_is_what_reviewers_have_read(name: str) -> None:
+    """A document gives its spec byte for byte."""
+    assert imported(name).text == spec(name).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_check_refuses_nothing(name: str) -> None:
+    """What an import writes passes the check, and nothing had to be taken out for that."""
+    assert [problem for problem in load_text(imported(name).text).problems if problem.severity == "error"] == []
+    assert [each.message for each in imported(name).document.findings if each.code == "import-mistake"] == []
+    assert imported(name).document.left_out == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_operation_is_in_the_spec(name: str) -> None:
+    """Each operation of a document is an endpoint, or it stands in `left_out`."""
+    made = imported(name)
+    covered = {id(operation) for operation in made.inferred.operations.values()}
+    assert covered == {id(operation) for operation in made.document.operations}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_name_has_a_number_added(name: str) -> None:
+    """No name ends in a number that the document does not have."""
+    made = imported(name)
+    words = str(made.document.tree)
+    names = [key for _, value in made.tree.nodes() if isinstance(value, dict) for key in value]
+    numbers = {number for name in names for number in re.findall(r"\d+", name)}
+    assert [number for number in numbers if number not in words] == []
+
+
+def test_writing_is_the_inverse_of_reading() -> None:
+    """A tree without comments is written as it was before they were there, but for them."""
+    tree = imported(NAMES[0]).tree
+    plain = write(Tree(tree.value))
+    assert [line.partition("  #")[0].rstrip() for line in write(tree).splitlines()[1:]] == plain.splitlines()
