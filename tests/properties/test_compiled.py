@@ -126,7 +126,11 @@ def setups(draw: st.DrawFn) -> tuple[str, Any]:
 
     def drawn(depth: int, *, nested: bool) -> tuple[str, Any]:
         name = draw(st.sampled_from(NAMES[:count]))
-        kind = draw(st.sampled_from(["one", "one", "list", "array", "object", "values", "union", "collection", "gone"]))
+        kind = draw(
+            st.sampled_from(
+                ["one", "one", "list", "array", "object", "values", "union", "several", "collection", "gone"],
+            )
+        )
         if kind == "one" or (depth == 0 and kind in ("list", "array", "object", "values")):
             return name, later(name)
         if kind in ("list", "array", "values", "object"):
@@ -144,6 +148,14 @@ def setups(draw: st.DrawFn) -> tuple[str, Any]:
         if kind == "union":
             mapping = {one: later(one) for one in NAMES[:count]}
             return "Union", schema.Union(mapping, schema_attribute="b")
+        if kind == "several":
+            attribute = draw(st.sampled_from(["", "b", "bee"]))
+            types = [
+                *map(later, NAMES[:count]),
+                datetime.date,
+                *draw(st.sampled_from([(), (str, int), (dict, [later(name)])])),
+            ]
+            return f"OneOf by {attribute!r}", schema.OneOf(types, attribute)
         if kind == "collection":
             options: dict[str, Any] = {"nest_key": _nest} if nested else {}
             return f"Collection([{name}])", schema.Collection([later(name)], **options)
@@ -228,7 +240,9 @@ def _fitting(draw: st.DrawFn, node: Schema | None, depth: int) -> Json:
         return {name: _fitting(draw, child, depth - 1) for name, child in members if draw(st.booleans())}
     if isinstance(node, schema.Values):
         return {name: _fitting(draw, children[0], depth - 1) for name in draw(st.sets(st.sampled_from("xy")))}
-    if isinstance(node, schema.Union):
+    if isinstance(node, schema.OneOf) and draw(st.booleans()):
+        return draw(st.sampled_from(["2026-01-02", "x", 1, 1.5, True, {"id": "1", "schema": NAMES[0]}, ["1", {}]]))
+    if isinstance(node, schema.Union | schema.OneOf):
         name = draw(st.sampled_from(NAMES))
         return {**draw(_records(st.none(), good_ids)), "b": name, "bee": name, "r": None, "s": None, "are": None}
     if isinstance(node, schema.Invalidate):

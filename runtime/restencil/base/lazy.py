@@ -17,6 +17,7 @@ __all__ = [
     "dataclasses",
     "datetime",
     "decimal",
+    "email_utils",
     "inspect",
     "json",
     "linecache",
@@ -73,6 +74,7 @@ if TYPE_CHECKING:
     import dataclasses
     import datetime
     import decimal
+    import email.utils as email_utils
     import inspect
     import json
     import linecache
@@ -89,6 +91,7 @@ else:
     dataclasses = LazyModule("dataclasses")
     datetime = LazyModule("datetime")
     decimal = LazyModule("decimal")
+    email_utils = LazyModule("email.utils")
     inspect = LazyModule("inspect")
     json = LazyModule("json")
     linecache = LazyModule("linecache")

@@ -13,6 +13,7 @@ from ..schema.containers import Choice, List, Object, Union, Values
 from ..schema.derived import Query
 from ..schema.entity import EntityModel, EntitySchema, Relation, left_out
 from ..schema.notation import Conversion
+from ..schema.one_of import OneOf
 from ..schema.protocol import EntityNode, Schema, definitions
 from ..schema.record import new_instance, set_members, set_record
 from .compiling import COMPILED, PAYS, finished, resolved, written_out
@@ -224,7 +225,7 @@ def _deepest_inside(schema: Schema | None | Relation, above: tuple[Schema, ...])
 _MANY: Final = 16
 """From so many primary keys on it pays to look all of them up at once. (Benchmark: push, and read the list.)"""
 
-_TRANSPARENT: Final = (List, Object, Values, Union, Choice, Collection, Query)
+_TRANSPARENT: Final = (List, Object, Values, Union, Choice, OneOf, Collection, Query)
 
 
 class _Statements:

@@ -21,6 +21,7 @@ from ..schema.collection import Collection
 from ..schema.containers import Union
 from ..schema.entity import UNUSABLE, EntitySchema, usable_pk
 from ..schema.notation import schema_of
+from ..schema.one_of import OneOf
 from ..schema.protocol import definitions, is_plain
 from ..schema.stored import record_of
 from .denormalize import Denormalization
@@ -368,6 +369,9 @@ def _unanswered(state: State, request: Request, schema: Schema, query_key: Any) 
     if isinstance(schema, Union) and isinstance(query_key, DICT):
         node, query_key = schema.choice.mapping.get(query_key.get("schema")), query_key.get("id")
         attribute = schema.choice.attribute
+    elif isinstance(schema, OneOf) and isinstance(query_key, DICT):
+        node, query_key = schema.entities.get(query_key.get("schema", "")), query_key.get("id")
+        attribute = schema.attribute
     if isinstance(node, EntitySchema) and type(query_key) is str:
         return _demand(request, node, state.get(node.model.key, query_key), attribute)
     return None

@@ -31,6 +31,7 @@ from ..schema.collection import list_result
 from ..schema.derived import Deletion, Invalidate
 from ..schema.entity import EntitySchema
 from ..schema.notation import schema_of
+from ..schema.one_of import OneOf
 from ..schema.protocol import Echo, is_plain
 from ..schema.record import is_instance
 from . import actions
@@ -446,6 +447,8 @@ def _fitting(schema: Schema, value: Any) -> Any:
     if isinstance(value, (DICT, LIST, TUPLE, MAPPING)) or is_instance(value):
         return value
     if isinstance(schema, Invalidate) and type(value) in (str, int, float) and value != "":
+        return value
+    if isinstance(schema, OneOf) and type(value) in SCALARS:
         return value
     raise ProcessingError(
         f"expected an object or a list, found {value!r:.100}; an endpoint whose response holds no entity has "

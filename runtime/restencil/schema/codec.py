@@ -10,7 +10,7 @@ from contextvars import ContextVar
 from functools import cache
 from typing import Any, Final, NamedTuple, TypeAlias, Union
 
-from ..base.lazy import datetime, decimal, uuid
+from ..base.lazy import datetime, decimal, email_utils, uuid
 from ..base.values import DICT, LIST, MAPPING, SCALARS, ReadOnlyDict, ReadOnlyList, is_items
 
 Convert: TypeAlias = Callable[[Any], Any]
@@ -44,13 +44,92 @@ def encode_datetime(value: Any) -> Any:
     """
     if not isinstance(value, datetime.datetime):
         return value
-    if value.tzinfo is None and (owner := sending.get()):
-        raise ValueError(
-            f"the body of endpoint {owner!r} holds {value.isoformat()}, a moment without a time zone, which may be UTC "
-            "or local time: give it one, as datetime.now(datetime.UTC) has and value.astimezone() gives"
-        )
-    text = _utc(value).isoformat()
+    text = _utc(_known_zone(value)).isoformat()
     return text[:-6] + "Z" if text.endswith("+00:00") else text
+
+
+def _known_zone(moment: datetime.datetime) -> datetime.datetime:
+    """A moment whose time zone is known, or may count as UTC. Raises ValueError in the body of a strict endpoint."""
+    if moment.tzinfo is None and (owner := sending.get()):
+        raise ValueError(
+            f"the body of endpoint {owner!r} holds {moment.isoformat()}, a moment without a time zone, which may be "
+            "UTC or local time: give it one, as datetime.now(datetime.UTC) has and value.astimezone() gives"
+        )
+    return moment
+
+
+Format: TypeAlias = typing.Literal["rfc3339", "unix", "unix_ms", "rfc2822"]
+FORMATS: Final[tuple[str, ...]] = typing.get_args(Format)
+"""How datetimes look in JSON; the first is the usual one."""
+
+
+def has_format(format: str | None) -> bool:
+    """Whether datetimes look otherwise than usual."""
+    return format is not None and format != FORMATS[0]
+
+
+def _decode_since(unit: int) -> Convert:
+    """Reads the time since 1970, of which a second has so many `unit`s: a number, or a text that is one."""
+
+    def decode(value: Any) -> datetime.datetime:
+        if isinstance(value, datetime.datetime):
+            return value
+        if isinstance(value, bool) or not isinstance(value, (int, float, str)):
+            raise TypeError(f"expected a number or a text that is one, got {type(value).__name__}")
+        number = decode_decimal(value.strip() if isinstance(value, str) else value)
+        if not number.is_finite():
+            raise ValueError(f"{value!r} is no moment: it is not finite")
+        micros = int((number * (1_000_000 // unit)).to_integral_value())
+        return _epoch() + datetime.timedelta(microseconds=micros)
+
+    return decode
+
+
+def _encode_since(unit: int) -> Convert:
+    """Writes the time since 1970: milliseconds as a whole number, seconds with a fraction where there is one."""
+
+    def encode(value: Any) -> Any:
+        if not isinstance(value, datetime.datetime):
+            return value
+        micros = (_utc(_known_zone(value)) - _epoch()) // datetime.timedelta(microseconds=1)
+        whole, rest = divmod(micros, 1_000_000 // unit)
+        return micros / 1_000_000 if rest and unit == 1 else whole
+
+    return encode
+
+
+def _epoch() -> datetime.datetime:
+    return datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
+
+
+def _decode_rfc2822(value: Any) -> datetime.datetime:
+    if isinstance(value, datetime.datetime):
+        return value
+    if not isinstance(value, str):
+        raise TypeError(f"expected a text, got {type(value).__name__}")
+    return _utc(email_utils.parsedate_to_datetime(value))
+
+
+def _encode_rfc2822(value: Any) -> Any:
+    if not isinstance(value, datetime.datetime):
+        return value
+    moment = _utc(_known_zone(value))
+    return email_utils.format_datetime(moment, usegmt=moment.tzinfo is datetime.UTC)
+
+
+@cache
+def _formats() -> dict[str, Codec]:
+    return {
+        "rfc3339": Codec(decode_datetime, encode_datetime),
+        "unix": Codec(_decode_since(1), _encode_since(1)),
+        "unix_ms": Codec(_decode_since(1000), _encode_since(1000)),
+        "rfc2822": Codec(_decode_rfc2822, _encode_rfc2822),
+    }
+
+
+def format_codec(format: str) -> Codec:
+    """The conversion of datetimes in a format."""
+    return _formats()[format]
 
 
 def decode_date(value: Any) -> datetime.date:
@@ -130,11 +209,15 @@ def _built_in() -> dict[Any, Codec]:
     }
 
 
-def codec_of(kind: Any) -> Codec | None:
+def codec_of(kind: Any, format: str | None = None) -> Codec | None:
     """The conversion for values of this type, or None where JSON values are handed out as they are.
 
-    Looks into `X | None`, `Sequence[X]`, `list[X]` and `dict[str, X]`; a class may bring its own as `__codec__`.
+    Looks into `X | None`, `Sequence[X]`, `list[X]` and `dict[str, X]`; a class may bring its own as `__codec__`. With a
+    `format` only datetimes convert, and look so.
     """
+    if format is not None and typing.get_origin(kind) is None:
+        is_moment: bool = kind is datetime.datetime
+        return format_codec(format) if is_moment else None
     if isinstance(kind, type) and kind.__module__ in ("datetime", "decimal", "uuid"):
         built_in = _built_in().get(kind)
         if built_in is not None:
@@ -147,18 +230,19 @@ def codec_of(kind: Any) -> Codec | None:
         return own() if callable(own) else None
     arguments = typing.get_args(kind)
     if origin in (Union, types.UnionType):
-        codecs = [codec_of(member) for member in arguments if member is not type(None)]
+        codecs = [codec_of(member, format) for member in arguments if member is not type(None)]
         return codecs[0] if len(codecs) == 1 else None
     if origin in (typing.Annotated, typing.Final):
-        return codec_of(arguments[0])
+        return codec_of(arguments[0], format)
     if origin in (list, Sequence) and arguments:
-        return _list_codec(codec_of(arguments[0]))
+        return list_codec(codec_of(arguments[0], format))
     if origin in (dict, Mapping) and len(arguments) == 2:
-        return _dict_codec(codec_of(arguments[1]))
+        return dict_codec(codec_of(arguments[1], format))
     return None
 
 
-def _list_codec(item: Codec | None) -> Codec | None:
+def list_codec(item: Codec | None) -> Codec | None:
+    """The conversion of a list whose items have one."""
     if item is None:
         return None
     decode_item, encode_item = item
@@ -176,7 +260,8 @@ def _list_codec(item: Codec | None) -> Codec | None:
     return Codec(decode, encode)
 
 
-def _dict_codec(item: Codec | None) -> Codec | None:
+def dict_codec(item: Codec | None) -> Codec | None:
+    """The conversion of a dict whose values have one."""
     if item is None:
         return None
     decode_item, encode_item = item

@@ -23,6 +23,7 @@ from ..base.values import (
     kind_of,
     read_only,
 )
+from .codec import Codec, dict_codec, list_codec
 from .entity import EntitySchema, is_falsy
 from .notation import Conversion, Lazy, notation, schema_of, shorthand
 from .protocol import Echo, Reader, Schema, Writer, definitions, title_of
@@ -318,10 +319,14 @@ class List(ItemHolder):
             return UNDEFINED
         return [self.item.keys(entry, decode=decode) for entry in value]
 
+    def conversion(self) -> Codec | None:
+        return list_codec(None if self.item is None else self.item.conversion())
+
     @property
     def wire_model(self) -> Any:
         item = self.item
-        return None if item is None or item.many else item.wire_model
+        model = None if item is None or item.many else item.wire_model
+        return [model] if hasattr(model, "encode_one") else model
 
 
 class Array(List):
@@ -338,6 +343,9 @@ class Values(ItemHolder):
 
     def __init__(self, schema: Any, schema_attribute: Attribute | None = None) -> None:
         super().__init__(schema, schema_attribute, "Values")
+
+    def conversion(self) -> Codec | None:
+        return dict_codec(None if self.item is None else self.item.conversion())
 
     def encoded(self, members: Mapping[str, Any]) -> dict[str, Any]:
         """Entries with their values in wire form; the keys are the user's own."""
@@ -435,11 +443,20 @@ class Object(Schema):
     """An object with these members; members without a schema are kept.
 
     The definition's names are Python names; `wire` maps those that differ in JSON, and what is handed out
-    has the Python names.
+    has the Python names. `required` and `constants` (what members are fixed to) tell it apart in a `OneOf`.
     """
 
-    def __init__(self, definition: Mapping[str, Any], wire: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        definition: Mapping[str, Any],
+        wire: Mapping[str, str] | None = None,
+        *,
+        required: Iterable[str] = (),
+        constants: Mapping[str, Any] | None = None,
+    ) -> None:
         self.definition = dict(definition)
+        self.required = frozenset(required)
+        self.constants = dict(constants or {})
         self.wire = dict(wire or {})
         self._names = {json_name: name for name, json_name in self.wire.items()}
         self._members: dict[str, Schema] | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import typing
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property, partial
 from types import MappingProxyType
@@ -29,7 +30,7 @@ from ..base.values import (
     text_of,
     with_article,
 )
-from .codec import encode_any
+from .codec import Codec, encode_any
 from .notation import Conversion, check_shorthand, notation, schema_of
 from .protocol import Echo, EntityNode, Reader, Schema, Writer, entity_node
 from .record import (
@@ -56,6 +57,9 @@ Stored = Mapping[str, Any] | Sentinel
 
 UNUSABLE: Final = frozenset({"", "None", "undefined"})
 """Texts that are no primary key."""
+ONLY: Final = "[]"
+"""The primary key of the only record that there is, of an entity whose `pk` is an empty list."""
+
 PkFunction = Callable[[Mapping[str, Any], Any, str | None, tuple[Any, ...]], str | None]
 
 
@@ -106,13 +110,12 @@ class EntitySchema(EntityNode):
         if is_instance(value):
             model = cast("EntityModel", class_record(kind_of(value)))
         if isinstance(value, _OBJECT) or is_instance(value):
-            name = model.pk_name
-            if name is None:
+            path = model.pk_path
+            if not path:
                 raise ValueError(f"that of {with_article(self.title)} is no single value")
-            record = to_wire(value, model)
-            key = record.get(name)
+            key = value_at(to_wire(value, model), path)
             if usable_pk(key) is None:
-                raise ValueError(f"this {self.title} has none: {name!r} is {key!r}")
+                raise ValueError(f"this {self.title} has none: {'.'.join(path)!r} is {key!r}")
         else:
             key = encode_any(value)
             if key is not None and type(key) not in SCALARS:
@@ -145,6 +148,9 @@ class EntitySchema(EntityNode):
             return self.invalidate(value, parent, key, writer)
         pk = model.pk(record, parent, key, writer.args) or writer.placeholder()
         if pk is None:
+            if model.pk_optional:
+                self._relate(record, writer)
+                return record
             raise self.unusable_pk(record, writer)
         if writer.visited(value, model.key, pk):
             return pk
@@ -363,11 +369,13 @@ class EntitySchema(EntityNode):
             return None
 
     def query_key(self, args: tuple[Any, ...], reader: Reader) -> Any:
+        model = self.model
+        table = model.key
+        if model.single:
+            return ONLY if reader.has(table, ONLY) else UNDEFINED
         if not args or is_falsy(args[0]):
             return UNDEFINED
         first = args[0]
-        model = self.model
-        table = model.key
         if isinstance(first, (str, int, float)):
             pk: str | None = text_of(first)
         elif is_mapping(first):
@@ -380,6 +388,27 @@ class EntitySchema(EntityNode):
         else:
             pk = None
         return UNDEFINED if pk is None or not reader.has(table, pk) else pk
+
+
+def _completing(model: EntityModel, process: Callable[..., Any] | None) -> Callable[..., Any] | None:
+    """A `process` that also takes what the path tells, and leaves out what only bodies hold; None for none."""
+    params, unread = model.params, model.unread
+    if not (params or unread):
+        return process
+
+    def completed(value: Any, parent: Any, key: str | None, args: tuple[Any, ...]) -> Mapping[str, Any] | None:
+        record: Mapping[str, Any] | None = value if process is None else process(value, parent, key, args)
+        if record is None:
+            return None
+        found = {name: item for name, item in record.items() if name not in unread}
+        first = args[0] if params and args else None
+        given: Mapping[str, Any] = first if is_mapping(first) else {}
+        for name, param in params.items():
+            if found.get(name) is None and given.get(param) is not None:
+                found[name] = model.typed_value(name, given[param])
+        return found
+
+    return completed
 
 
 def _shown(record: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -400,11 +429,16 @@ class EntityModel(Model):
         indexed: Iterable[str] = self.setting("indexes", ())
         self.indexes = tuple(self.to_json.get(name, name) for name in indexed)
         self.max_depth: int = self.setting("max_entity_depth", 64)
+        self.single = isinstance(self.setting("pk"), (list, tuple)) and not self.setting("pk")
+        """Whether there is one record, whatever is asked."""
+        self.pk_optional: bool = self.setting("pk_optional", False)
         self._pk: PkFunction | None = None
         self._relations: tuple[Relation, ...] | None = None
         self._direct: bool | None = None
         # The hooks are kept by themselves: a hook that is not overridden is not called.
-        self.process = self._hook("process")
+        self.params = {f.in_json: f.param for f in self.fields.values() if f.param is not None}
+        """The path parameters from which fields come that a record lacks, by the names of the fields in JSON."""
+        self.process = _completing(self, self._hook("process"))
         self.validate = self._hook("validate")
         self.merge = self._hook("merge")
         self.should_update = self._hook("should_update")
@@ -477,6 +511,12 @@ class EntityModel(Model):
         """The name in JSON of the field that is the primary key, None where several fields or a function give it."""
         return _pk_name(self)
 
+    @cached_property
+    def pk_path(self) -> tuple[str, ...]:
+        """The names in JSON that lead to the primary key, where that is one field; else none."""
+        setting = self.setting("pk")
+        return self.wire_path("id" if setting is None else setting) if isinstance(setting, str | None) else ()
+
     def typed_key(self, key: Any, decode: bool) -> Any:
         """A primary key in the type that its field has in JSON, or as the attribute shows it."""
         name = self.to_python.get(self.pk_name or "", self.pk_name or "")
@@ -485,6 +525,25 @@ class EntityModel(Model):
         codec = self.codecs.get(name) if decode else None
         return key if codec is None or key is None else self.decode(name, codec, key, None)
 
+    def wire_path(self, dotted: str) -> tuple[str, ...]:
+        """The names in JSON of a field that stands in objects: `("metadata", "uid")` for `metadata.uid`."""
+        name, *rest = dotted.split(".")
+        path = [self.to_json.get(name, name)]
+        names: Any = self.kinds.get(name)
+        schema = self.fields[name].schema if name in self.fields else None
+        for part in rest:
+            inner = _record_model(names)
+            renamed = inner.to_json if inner is not None else getattr(schema_of(schema), "wire", {})
+            path.append(renamed.get(part, part))
+            names = None if inner is None else inner.kinds.get(part)
+            schema = None
+        return tuple(path)
+
+    def typed_value(self, name: str, value: Any) -> Any:
+        """A path parameter as the value of a field by its name in JSON: a whole number where the field holds one."""
+        is_number = self.kinds.get(self.to_python.get(name, name)) in (int, int | None)
+        return int(value) if is_number and type(value) is str and value.removeprefix("-").isdecimal() else value
+
     @cached_property
     def telling(self) -> frozenset[str]:
         """The parameters that say which entity is meant: those of the primary key and of the indexes."""
@@ -492,7 +551,7 @@ class EntityModel(Model):
         names = ["id"] if setting is None else [setting] if isinstance(setting, str) else setting
         if callable(names):
             names = self.fields  # which of them it looks at is its own business
-        known = {*cast("Iterable[str]", names)}
+        known = {name.partition(".")[0] for name in cast("Iterable[str]", names)} | {*self.params.values()}
         return frozenset(known | {self.to_json.get(name, name) for name in known} | {*self.indexes})
 
     @cached_property
@@ -515,10 +574,13 @@ class EntityModel(Model):
         setting = self.setting("pk")
         if callable(setting):
             return self.fields.keys() - {relation.name for relation in self.relations}
-        return ["id"] if setting is None else [setting] if isinstance(setting, str) else cast("list[str]", setting)
+        names = ["id"] if setting is None else [setting] if isinstance(setting, str) else cast("list[str]", setting)
+        return [name.partition(".")[0] for name in names]
 
     def with_pk(self, value: Mapping[str, Any]) -> Mapping[str, Any]:
         """The value as a record where it may be URL parameters: those of a path keep their Python names."""
+        if self.params:
+            value = {**{name: value[param] for name, param in self.params.items() if param in value}, **value}
         if not self.to_json or self.pk(value, None, None, ()) is not None:
             return value
         return {**{self.to_json.get(name, name): item for name, item in value.items()}, **value}
@@ -590,6 +652,9 @@ class EntityModel(Model):
             return instance
         return record
 
+    def codec_of_field(self, declared: Field) -> Codec | None:
+        return None  # it is a relation
+
     def nested_model(self, name: str) -> Any:
         nodes = [relation.node for relation in self.relations if relation.name == name]
         return nodes[0].wire_model if nodes and nodes[0] is not None else None
@@ -625,6 +690,12 @@ class Relation:
         if isinstance(found, Sentinel):
             self._node = found = schema_of(self._raw)
         return found
+
+    def converts(self, props: Mapping[str, Any]) -> bool:
+        """Whether a record has a scalar in the field that is something else in Python."""
+        node = self.node
+        is_told = node is not None and type(node).nested is not Schema.nested
+        return is_told and props.get(self.in_json) is not None
 
     def shown(self, entry: Any, cls: type[Any], pk: str | None, reader: Reader) -> Any:
         """What an entity shows in the field; `UNDEFINED` for a missing and `INVALID` for an unusable object.
@@ -683,6 +754,12 @@ def _overridden(cls: type[Entity], name: str) -> Callable[..., Any] | None:
     return None
 
 
+def _record_model(kind: Any) -> Model | None:
+    """The class record of the class in an annotation, which may have None beside it."""
+    kinds = [one for one in typing.get_args(kind) if one is not type(None)] or [kind]
+    return class_record(kinds[0]) if len(kinds) == 1 and isinstance(kinds[0], type) else None
+
+
 def usable_pk(value: Any) -> str | None:
     """The text of a primary key, None where it is unusable.
 
@@ -736,7 +813,37 @@ def _pk_name(model: EntityModel) -> str | None:
     setting = model.setting("pk")
     if setting is None:
         setting = "id"
-    return model.to_json.get(setting, setting) if isinstance(setting, str) else None
+    return model.to_json.get(setting, setting) if isinstance(setting, str) and "." not in setting else None
+
+
+def value_at(record: Mapping[str, Any], path: Iterable[str]) -> Any:
+    """What stands in a record at a path of names in JSON; None where it does not lead so far."""
+    value: Any = record
+    for name in path:
+        if isinstance(value, Record):
+            value = to_wire(value)
+        if not is_mapping(value):
+            return None
+        value = value.get(name)
+    return value
+
+
+def _by_paths(model: EntityModel, names: Iterable[str], *, single: bool) -> PkFunction:
+    """The primary key where some of its fields stand inside of objects."""
+    paths: list[tuple[str, ...]] = []
+
+    def pk(record: Mapping[str, Any], parent: Any, key: str | None, args: tuple[Any, ...]) -> str | None:
+        if not paths:  # the classes of the objects are known once the first record comes
+            paths.extend(model.wire_path(name) for name in names)
+        values = [value_at(record, path) for path in paths]
+        if single:
+            return usable_pk(values[0])
+        texts = [*map(_pk_text, values)]
+        if None in texts or "" in texts:
+            return None
+        return json.dumps(texts, separators=(",", ":"), ensure_ascii=False)
+
+    return pk
 
 
 def _pk_function(model: EntityModel) -> PkFunction:
@@ -744,6 +851,10 @@ def _pk_function(model: EntityModel) -> PkFunction:
     if name is not None:
         return _by_field(name)
     setting = model.setting("pk")
+    if isinstance(setting, str):
+        return _by_paths(model, (setting,), single=True)
+    if isinstance(setting, (list, tuple)) and any("." in part for part in cast("list[str]", setting)):
+        return _by_paths(model, tuple(cast("list[str]", setting)), single=False)
     if isinstance(setting, (list, tuple)):
         return _by_fields(tuple(model.to_json.get(part, part) for part in cast("list[str]", setting)))
     function = cast("Callable[..., Any]", setting)
@@ -832,6 +943,8 @@ class Entity(Record, metaclass=EntityMeta):
             encode: Mapping[str, Callable[[Any], Any]] = ...,
             abstract: bool = False,
             max_entity_depth: int = 64,
+            write_only: Mapping[str, Any] = ...,
+            pk_optional: bool = False,
         ) -> None: ...
 
     else:
@@ -857,7 +970,7 @@ class Entity(Record, metaclass=EntityMeta):
         nested = {
             relation.name: nested_instance(relation.node, props[relation.in_json])
             for relation in cls.__model__.relations
-            if props and isinstance(props.get(relation.in_json), (dict, list))
+            if props and (isinstance(props.get(relation.in_json), (dict, list)) or relation.converts(props))
         }
         if nested:
             set_members(instance, {**instance.__dict__, **nested})
@@ -982,6 +1095,9 @@ def nested_instance(schema: Schema | None, value: Any) -> Any:
         return schema.model.from_record(value)
     if isinstance(schema, Conversion):
         return None if value is None else schema.convert(value)
+    found = UNDEFINED if schema is None else schema.nested(value)
+    if found is not UNDEFINED:
+        return found
     items = [] if schema is None else [child for child in schema.children() if child is not None]
     if len(items) == 1:
         if is_list(value):

@@ -12,7 +12,7 @@ from ..base.package import check_reference, find
 from ..base.values import LIST, UNDEFINED, read_only
 from .codec import encode_any
 from .protocol import Echo, Reader, Schema, Writer, title_of
-from .record import RecordMeta
+from .record import Model, RecordMeta, to_wire
 
 T = TypeVar("T")
 
@@ -105,7 +105,8 @@ def notation(raw: Any) -> Schema | None:
 
 @notation.register
 def _record_class(raw: RecordMeta) -> Schema:
-    return Conversion(raw.__model__.cls.from_js)
+    cls = raw.__model__.cls
+    return Conversion(cls.from_js, lambda value: to_wire(value, cls))
 
 
 _shorthands: Final[WeakValueDictionary[int, Schema]] = WeakValueDictionary()
@@ -141,3 +142,6 @@ def body_model(raw: Any) -> Any:
 def schema_name(raw: Any) -> str:
     """The name of a schema in endpoint names."""
     return title_of(schema_of(raw), type(raw).__name__)
+
+
+Model.schema_of = staticmethod(schema_of)

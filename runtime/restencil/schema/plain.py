@@ -58,7 +58,7 @@ class Plain:
             # Among the members of an instance lie values of cached properties too.
             hidden = frozenset[str]() if stored else model.members
             for name, value in (stored or record.__dict__).items():
-                if name not in model.to_python and name not in model.fields and name not in hidden:
+                if not (name in model.to_python or name in model.fields or name in hidden or name in model.unread):
                     members[name] = self.value(value)
         return members
 
@@ -74,6 +74,9 @@ class Plain:
             return relation.node.keys(stored)  # the entity is not known, its primary key is
         if shown is UNDEFINED or shown is None:
             return shown
+        if relation is not None and not _holds_records(shown):
+            encode: Callable[[Any], Any] | None = getattr(relation.node, "encode_one", None)
+            return self.value(shown if encode is None else encode(shown))
         codec = model.codecs.get(name)
         return self.value(shown if codec is None or _holds_records(shown) else codec.encode(shown))
 

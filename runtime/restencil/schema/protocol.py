@@ -15,6 +15,7 @@ from weakref import WeakSet
 
 from ..base.errors import ConversionError, ProcessingError
 from ..base.values import SCALARS, TUPLE, UNDEFINED, Meta, ReadOnlyList, read_only
+from .codec import Codec
 from .stored import Growth
 
 Compiled: TypeAlias = Callable[..., Any]
@@ -219,6 +220,14 @@ class Schema:
     def echo(self, value: Any, echo: Echo) -> Any:
         """The response's own shape, in which every entity is the store's instance."""
         raise NotImplementedError(f"{type(self).__name__} has no echo")
+
+    def conversion(self) -> Codec | None:
+        """The conversion of values that no store holds, where the schema says more than an annotation; else None."""
+        return None
+
+    def nested(self, value: Any) -> Any:
+        """The Python form of a value that no store holds; `UNDEFINED` where what stands inside says it."""
+        return UNDEFINED
 
     def query_key(self, args: tuple[Any, ...], reader: Reader) -> Any:
         """The stored form that would be the result for these args, from tables alone; `UNDEFINED` if unknown."""

@@ -27,7 +27,7 @@ from ..base.values import (
     kind_of,
     read_only,
 )
-from .codec import Codec, codec_of, encode_any, sending
+from .codec import FORMATS, Codec, Format, codec_of, encode_any, format_codec, has_format, sending
 
 if TYPE_CHECKING:
     from typing import Self
@@ -44,8 +44,10 @@ class Field:
         "default",
         "encode",
         "factory",
+        "format",
         "name",
         "owner",
+        "param",
         "required",
         "schema",
         "send",
@@ -62,6 +64,8 @@ class Field:
         encode: Callable[[Any], Any] | None = None,
         required: bool = False,
         send: str | None = None,
+        format: str | None = None,
+        param: str | None = None,
     ) -> None:
         self.name = ""
         self.annotation: Any = None
@@ -75,6 +79,8 @@ class Field:
         self.encode = encode
         self.required = required
         self.send = send
+        self.format = format
+        self.param = param
 
     @property
     def in_json(self) -> str:
@@ -100,6 +106,8 @@ if TYPE_CHECKING:
         decode: Callable[[Any], Any] | None = ...,
         encode: Callable[[Any], Any] | None = ...,
         send: typing.Literal["pk"] | None = ...,
+        format: Format | None = ...,
+        param: str | None = ...,
     ) -> list[T]: ...
     @typing.overload
     def field(
@@ -110,6 +118,8 @@ if TYPE_CHECKING:
         decode: Callable[[Any], Any] | None = ...,
         encode: Callable[[Any], Any] | None = ...,
         send: typing.Literal["pk"] | None = ...,
+        format: Format | None = ...,
+        param: str | None = ...,
     ) -> dict[str, T]: ...
     @typing.overload
     def field(
@@ -120,6 +130,8 @@ if TYPE_CHECKING:
         decode: Callable[[Any], Any] | None = ...,
         encode: Callable[[Any], Any] | None = ...,
         send: typing.Literal["pk"] | None = ...,
+        format: Format | None = ...,
+        param: str | None = ...,
     ) -> T: ...
     @typing.overload
     def field(
@@ -130,6 +142,8 @@ if TYPE_CHECKING:
         decode: Callable[[Any], Any] | None = ...,
         encode: Callable[[Any], Any] | None = ...,
         send: typing.Literal["pk"] | None = ...,
+        format: Format | None = ...,
+        param: str | None = ...,
     ) -> T: ...
     @typing.overload
     def field(
@@ -140,6 +154,8 @@ if TYPE_CHECKING:
         decode: Callable[[Any], Any] | None = ...,
         encode: Callable[[Any], Any] | None = ...,
         send: typing.Literal["pk"] | None = ...,
+        format: Format | None = ...,
+        param: str | None = ...,
     ) -> Any: ...
 
 
@@ -153,22 +169,60 @@ def field(
     encode: Callable[[Any], Any] | None = None,
     required: bool = False,
     send: str | None = None,
+    format: str | None = None,
+    param: str | None = None,
 ) -> Any:
     """A field with more than a default: `field(default=None, wire="joinedAt")`.
 
     `schema` nests entities (as the class's `schema` does), `wire` is the name in JSON, `decode` and `encode` convert
     between JSON and Python values and are never called on None; `required=True`: where the record lacks the field or
     its entity, reading it raises `MissingFieldError`. `send="pk"`: an entity (or its record) that a body holds in the
-    field is sent as its primary key, in the type that it has in JSON; so are those in a list. Raises TypeError for both
-    kinds of default at once, and ValueError for another `send`.
+    field is sent as its primary key, in the type that it has in JSON; so are those in a list.
+
+    `format` is how datetimes look in JSON: `"rfc3339"` (as usual), `"unix"` (seconds since 1970), `"unix_ms"` or
+    `"rfc2822"`. `param` is the path parameter of the call from which the field comes where the record lacks it; it is
+    never sent. Raises TypeError for both kinds of default at once, and ValueError for another `send` or `format`.
     """
+    if format is not None and format not in FORMATS:
+        raise ValueError(f"format={format!r} of a field: datetimes have the formats {', '.join(FORMATS)}")
     if send not in (None, "pk"):
         raise ValueError(f"send={send!r} of a field: the only other form that an entity is sent in is 'pk'")
     if default is not UNDEFINED and default_factory is not None:
         raise TypeError("field() takes default or default_factory, not both")
     if required and (default is not UNDEFINED or default_factory is not None):
         raise TypeError("a required field has no default")
-    return Field(default, default_factory, schema, wire, decode, encode, required, send)
+    return Field(default, default_factory, schema, wire, decode, encode, required, send, format, param)
+
+
+def _write_only(
+    owner: str, parents: list[Model], own: Mapping[str, Field] | None, fields: Mapping[str, Field]
+) -> dict[str, Field]:
+    """What the class keyword `write_only` of a class and those above it says. Raises TypeError for what is no field."""
+    found: dict[str, Field] = {}
+    for parent in reversed(parents):
+        found.update(parent.write_only)
+    for name, declared in (own or {}).items():
+        if not isinstance(declared, Field) or name in fields:  # type: ignore[redundant-expr]  # users may give anything
+            why = "is a field as well" if name in fields else f"is {declared!r}; write restencil.field()"
+            raise TypeError(f"{owner}: {name!r} of write_only {why}")
+        declared.name = name
+        found[name] = declared
+    return found
+
+
+def _sent_only(declared: Field, value: Any) -> Any:
+    """What a body holds of a field that only bodies hold."""
+    if declared.encode is not None:
+        return declared.encode(value)
+    if has_format(declared.format):
+        encode = format_codec(declared.format or "").encode
+        return [encode(item) for item in value] if is_items(value) else encode(value)
+    schema = None if declared.schema is None else Model.schema_of(declared.schema)
+    if schema is None:
+        return to_wire(value)
+    if declared.send is not None and sending.get() is not None:
+        return schema.keys(value)
+    return schema.encode(value) if hasattr(schema, "encode") else to_wire(value, schema.wire_model)
 
 
 class _Required:
@@ -243,13 +297,28 @@ def identity_of(instance: Any) -> str | None:
 
 
 _SETTINGS: Final = frozenset(
-    {"key", "schema", "indexes", "pk", "wire", "decode", "encode", "abstract", "max_entity_depth"}
+    {
+        "key",
+        "schema",
+        "indexes",
+        "pk",
+        "wire",
+        "decode",
+        "encode",
+        "abstract",
+        "max_entity_depth",
+        "write_only",
+        "pk_optional",
+    }
 )
 _IMMUTABLE: Final = SCALARS | {bytes, tuple, frozenset, complex}
 
 
 class Model:
     """The class record: what the library knows of one record class."""
+
+    schema_of: ClassVar[Callable[[Any], Any]]
+    """What the `schema` of a field stands for; provided by `notation`, which knows all forms."""
 
     def __init__(self, cls: type[Record], settings: dict[str, Any], own: dict[str, Field]) -> None:
         self.cls = cls
@@ -263,6 +332,10 @@ class Model:
         for parent in reversed(parents):
             inherited.update(parent.fields)
         self.fields: dict[str, Field] = {**inherited, **own}
+        self.write_only: dict[str, Field] = _write_only(cls.__name__, parents, settings.get("write_only"), self.fields)
+        """What bodies hold and records do not, by its name."""
+        self.unread = frozenset(declared.in_json for declared in self.write_only.values())
+        """The names in JSON of what no instance has."""
         renames: Mapping[str, str] = self.setting("wire", {})
         for name, json_name in renames.items():
             declared = self.fields.get(name)
@@ -272,6 +345,7 @@ class Model:
                 self.fields[name] = _copied(declared, wire=json_name)
         self.to_json: dict[str, str] = {f.name: f.in_json for f in self.fields.values() if f.in_json != f.name}
         self.to_python: dict[str, str] = {json_name: name for name, json_name in self.to_json.items()}
+        self.to_json.update((f.name, f.in_json) for f in self.write_only.values() if f.in_json != f.name)
         names = [declared.in_json for declared in self.fields.values()]
         if len(set(names)) != len(names):
             twice = next(name for name in names if names.count(name) > 1)
@@ -309,13 +383,35 @@ class Model:
             for name, declared in self.fields.items():
                 decode = declared.decode or decoders.get(name)
                 encode = declared.encode or encoders.get(name)
-                built_in = codec_of(annotation_of(self.cls, declared)) if decode is None or encode is None else None
+                built_in = self._built_in(declared) if decode is None or encode is None else None
                 if decode is not None or encode is not None or built_in is not None:
                     found[name] = Codec(
                         decode or (built_in.decode if built_in else _same),
                         encode or (built_in.encode if built_in else encode_any),
                     )
             self._codecs = found
+        return found
+
+    def _built_in(self, declared: Field) -> Codec | None:
+        """The conversion that a field has by its type. Raises TypeError for a format of what is no datetime."""
+        told = None if declared.schema is None else self.codec_of_field(declared)
+        if told is not None:
+            return told
+        kind = annotation_of(self.cls, declared)
+        if not has_format(declared.format):
+            return codec_of(kind)
+        found = codec_of(kind, declared.format)
+        if found is None:
+            raise TypeError(
+                f"format={declared.format!r} of field {declared.name!r} of {self.cls.__name__}: its type holds no "
+                "datetime; write `datetime.datetime`, or take the format away"
+            )
+        return found
+
+    def codec_of_field(self, declared: Field) -> Codec | None:
+        """The conversion that the schema of a field says, where values are converted as a whole."""
+        schema = Model.schema_of(declared.schema)
+        found: Codec | None = None if schema is None else schema.conversion()
         return found
 
     @property
@@ -327,7 +423,7 @@ class Model:
             found = self._kinds = {
                 name: annotation_of(self.cls, declared)
                 for name, declared in self.fields.items()
-                if declared.decode is None and name not in decoders
+                if declared.decode is None and name not in decoders and not has_format(declared.format)
             }
         return found
 
@@ -368,7 +464,7 @@ class Model:
         for json_name, value in record.items():
             name = to_python.get(json_name)
             if name is None:
-                if json_name in hidden or json_name in to_json:
+                if json_name in hidden or json_name in to_json or json_name in self.unread:
                     continue
                 name = json_name
             members[name] = value if type(value) in SCALARS else read_only(value)
@@ -413,6 +509,9 @@ class Model:
                 continue  # the wire name stands beside the Python name: the wire form was meant
             if declared is None:
                 declared = fields.get(self.to_python.get(name, ""))
+                if declared is None and name in self.write_only and value is not None:
+                    out[json_name] = _sent_only(self.write_only[name], value)
+                    continue
             if value is None:
                 out[json_name] = None
             elif keys and declared is not None and declared.name in keys:
@@ -510,6 +609,11 @@ def to_wire(value: Any, model: Any = None) -> Any:
     values by its `encode`; a value that is in wire form already passes unchanged. Instances of record classes give the
     members that were set, without defaults.
     """
+    if model is not None:
+        # What stands for one of several types tells itself which one a value is.
+        encode: Callable[[Any], Any] | None = getattr(model, "encode_one", None)
+        if encode is not None:
+            return encode(value)
     if isinstance(value, Record):
         record = stored_record(value)
         own = type(value).__model__
@@ -523,7 +627,7 @@ def to_wire(value: Any, model: Any = None) -> Any:
         model = model[0] if model else None
     if isinstance(value, MAPPING):
         encoder = getattr(model, "__model__", model)
-        if hasattr(encoder, "encoded"):
+        if encoder is not None and hasattr(encoder, "encoded"):
             return encoder.encoded(value)
         if all(type(item) in SCALARS for item in value.values()):
             return value
@@ -722,6 +826,8 @@ class Record(metaclass=RecordMeta):
         record = stored_record(self)
         if record is not None and record is not self.__dict__:
             for json_name, value in record.items():
+                if json_name in model.unread:
+                    continue
                 if json_name not in model.to_python and json_name not in members and json_name not in model.fields:
                     members[json_name] = read_only(value)
         return members

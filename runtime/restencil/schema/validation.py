@@ -26,6 +26,7 @@ from .containers import Choice, List, Object, Union, Values
 from .derived import Query
 from .entity import Entity, EntitySchema
 from .notation import Conversion
+from .one_of import OneOf, constants_of, needed_of
 from .protocol import Schema
 from .record import Model, Record, is_instance
 
@@ -83,22 +84,12 @@ def one_of(kinds: Sequence[type[Record]], record: Mapping[str, Any]) -> type[Rec
 
 def _names(kind: type[Record], *, constant: bool) -> set[str]:
     """The names in JSON of the fields that have one value alone, or of all that may not be None."""
-    model = kind.__model__
-    found = (
-        name
-        for name, declared in model.fields.items()
-        if (_is_constant(model.kinds.get(name)) if constant else declared.required or declared.default is not None)
-    )
-    return {model.to_json.get(name, name) for name in found}
+    return {*(constants_of(kind.__model__) if constant else needed_of(kind.__model__))}
 
 
 def _has_any(kind: type[Record], record: Mapping[str, Any]) -> bool:
     model = kind.__model__
     return any(model.to_json.get(name, name) in record for name in model.fields)
-
-
-def _is_constant(kind: Any) -> bool:
-    return typing.get_origin(kind) is typing.Literal and len(typing.get_args(kind)) == 1
 
 
 def fits(kind: type[Record], record: Mapping[str, Any]) -> bool:
@@ -183,6 +174,16 @@ def _choice(schema: Choice, value: Any, path: str) -> Iterator[Misfit]:
     yield from misfits(schema.select(value, None, None)[1], value, path)
 
 
+def _one_of(schema: OneOf, value: Any, path: str) -> Iterator[Misfit]:
+    found = schema.of(value)
+    if found is None:
+        yield Misfit(path, value, f"one of {', '.join(one.name for one in schema.alternatives)}")
+    elif isinstance(found.model, Model) and not found.is_entity and is_mapping(value):
+        yield from _record(found.model, value, path)
+    else:
+        yield from misfits(found.schema, value, path)
+
+
 def _adder(schema: Adder, value: Any, path: str) -> Iterator[Misfit]:
     collection = schema.collection
     whole = collection.is_map or is_list(value)
@@ -217,6 +218,7 @@ _CHECKS: Final[dict[type[Schema], Callable[[Any, Any, str], Iterator[Misfit]]]] 
     Object: _object,
     Choice: _choice,
     Union: _union,
+    OneOf: _one_of,
     Adder: _adder,
     Query: _query,
     Conversion: _conversion,

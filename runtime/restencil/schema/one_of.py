@@ -1,0 +1,410 @@
+"""One of several types: which one a value is follows from its JSON kind, its constants, and which fields it has.
+
+A value that is none of them stays as it came, and no read fails because of it.
+"""
+
+from __future__ import annotations
+
+import enum
+import typing
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final
+
+from ..base.values import DICT, MAPPING, SCALARS, UNDEFINED, is_mapping, is_sequence, kind_of, read_only
+from .codec import Codec, codec_of
+from .containers import List, Object, Values
+from .entity import nested_instance
+from .notation import Conversion, Lazy, schema_of
+from .protocol import Echo, EntityNode, Reader, Schema, Writer, title_of
+from .record import Model, Record, class_record, is_instance, to_wire
+
+TEXT: Final = "text"
+NUMBER: Final = "number"
+BOOLEAN: Final = "boolean"
+LIST_KIND: Final = "list"
+OBJECT: Final = "object"
+
+_KINDS: Final[Mapping[type[Any], str]] = {str: TEXT, int: NUMBER, float: NUMBER, bool: BOOLEAN, list: LIST_KIND}
+_SCALAR_KINDS: Final = frozenset({TEXT, NUMBER, BOOLEAN})
+_REFERENCE: Final = frozenset({"id", "schema"})
+
+
+def constants_of(model: Model) -> Mapping[str, Any]:
+    """The fields of a class that have one value alone, by their names in JSON."""
+    return {
+        model.to_json.get(name, name): typing.get_args(kind)[0]
+        for name, kind in model.kinds.items()
+        if is_constant(kind)
+    }
+
+
+def needed_of(model: Model) -> frozenset[str]:
+    """The names in JSON of the fields of a class that may not be None."""
+    return frozenset(
+        declared.in_json for declared in model.fields.values() if declared.required or declared.default is not None
+    )
+
+
+def is_constant(kind: Any) -> bool:
+    """Whether an annotation has one value alone."""
+    return typing.get_origin(kind) is typing.Literal and len(typing.get_args(kind)) == 1
+
+
+class Alternative:
+    """One of the types: the kinds of JSON that it can be, and how its values are read and written."""
+
+    __slots__ = ("constants", "decode", "encode", "kinds", "model", "name", "needed", "schema")
+
+    def __init__(
+        self,
+        name: str,
+        kinds: Iterable[str],
+        *,
+        schema: Schema | None = None,
+        decode: Callable[[Any], Any] | None = None,
+        encode: Callable[[Any], Any] | None = None,
+        model: Any = None,
+    ) -> None:
+        self.name = name
+        self.kinds = frozenset(kinds)
+        self.schema = schema
+        self.decode = decode
+        """Of a scalar. It raises for what is none of its values."""
+        self.encode = encode
+        self.model = model
+        """What brings an object to wire form."""
+        self.constants: Mapping[str, Any] = {}
+        self.needed: frozenset[str] = frozenset()
+        if isinstance(model, Model):
+            self.constants, self.needed = constants_of(model), needed_of(model)
+        elif isinstance(model, Object):
+            self.constants = {model.wire.get(key, key): value for key, value in model.constants.items()}
+            self.needed = frozenset(model.wire.get(key, key) for key in model.required) | self.constants.keys()
+
+    @property
+    def is_entity(self) -> bool:
+        """Whether its values lie in a table."""
+        return isinstance(self.schema, EntityNode)
+
+    def has_constants(self, value: Mapping[str, Any]) -> bool:
+        """Whether a value has all of its constants, of which there are some."""
+        return bool(self.constants) and all(_same(value.get(key), fixed) for key, fixed in self.constants.items())
+
+    def may_be(self, value: Mapping[str, Any]) -> bool:
+        """Whether no constant of it says something else."""
+        return all(key not in value or _same(value[key], fixed) for key, fixed in self.constants.items())
+
+
+class OneOf(Schema):
+    """One of several types: `schema.OneOf([Card, Bank, str])`.
+
+    Types are record classes and entities, `str`, `int`, `float`, `bool`, those that convert by themselves
+    (`datetime.datetime`, `uuid.UUID`), `Literal[…]` for constants and enums, `list` and `dict`, and all schemas of
+    lists, maps and objects. A value is of the type of its JSON kind; of several scalars it is the first that decodes.
+    Objects are told apart by `attribute` (a name in JSON), whose value stands for a class through `values`, else
+    through the constants of the classes, else by their names; without it by their constants (fields that are
+    `Literal` of one value), then by the fields that may not be None. What is none of them stays as it came.
+
+    Raises TypeError for what is no list of types.
+    """
+
+    def __init__(
+        self, alternatives: Iterable[Any], attribute: str = "", values: Mapping[Any, Any] | None = None
+    ) -> None:
+        if not is_sequence(alternatives) or not alternatives:
+            raise TypeError(f"OneOf takes a list of types, such as [Card, Bank, str]; found {alternatives!r}")
+        if values and not attribute:
+            raise TypeError("OneOf: 'values' are those of 'attribute', the field that tells objects apart; name it")
+        self.raw: tuple[Any, ...] = tuple(alternatives)
+        self.attribute = attribute
+        self._raw_values = dict(values or {})
+        self._alternatives: tuple[Alternative, ...] | None = None
+        self._by_kind: dict[str, tuple[Alternative, ...]] = {}
+        self._by_mark: dict[tuple[type[Any], Any], Alternative] = {}
+        self.entities: dict[str, EntityNode] = {}
+        """The entities among the types, by the name under which a stored reference has them."""
+
+    @property
+    def alternatives(self) -> tuple[Alternative, ...]:
+        """The types, resolved at first use."""
+        found = self._alternatives
+        if found is None:
+            found = tuple(map(_alternative, self.raw))
+            entities = {one.name: one.schema for one in found if isinstance(one.schema, EntityNode)}
+            self.entities = entities
+            kinds = {kind for one in found for kind in one.kinds}
+            self._by_kind = {kind: tuple(one for one in found if kind in one.kinds) for kind in kinds}
+            if len(entities) == 1:  # a text or number beside it is its primary key
+                keyed = next(one for one in found if one.is_entity)
+                for kind in (TEXT, NUMBER):
+                    self._by_kind.setdefault(kind, (keyed,))
+            if self.attribute:
+                self._by_mark = self._marks(found)
+            self._alternatives = found
+        return found
+
+    def _marks(self, found: tuple[Alternative, ...]) -> dict[tuple[type[Any], Any], Alternative]:
+        """What each value of the attribute stands for: through `values`, else constants, else names."""
+        objects = [one for one in found if OBJECT in one.kinds]
+        marks: dict[tuple[type[Any], Any], Alternative] = {(str, one.name): one for one in reversed(objects)}
+        for one in reversed(objects):
+            if self.attribute in one.constants:
+                fixed = one.constants[self.attribute]
+                marks[type(fixed), fixed] = one
+        for value, raw in self._raw_values.items():
+            raw = raw.raw if isinstance(raw, Lazy) else raw
+            for place, one in zip(self.raw, found, strict=True):
+                if (place.raw if isinstance(place, Lazy) else place) is raw:
+                    marks[type(value), value] = one
+        return marks
+
+    # -- which one a value is ------------------------------------------------------------------------------------------
+
+    def of(self, value: Any) -> Alternative | None:
+        """Which of the types a value in wire form is; None where it is none of them."""
+        if isinstance(value, MAPPING):
+            return self._object(value)
+        kind = _KINDS.get(kind_of(value), LIST_KIND if is_sequence(value) else "")
+        alternatives = self.alternatives
+        candidates = self._by_kind.get(kind, ())
+        if kind == LIST_KIND or not alternatives:
+            return candidates[0] if candidates else None
+        return next((one for one in candidates if _decodes(one, value)), None)
+
+    def _object(self, value: Mapping[str, Any]) -> Alternative | None:
+        candidates = self.alternatives and self._by_kind.get(OBJECT, ())
+        if len(candidates) < 2:
+            return candidates[0] if candidates else None
+        if self.attribute:
+            mark: Any = value.get(self.attribute)
+            kind = kind_of(mark)
+            return self._by_mark.get((kind, mark)) if kind in SCALARS else None
+        marked = (one for one in candidates if one.has_constants(value))
+        whole = (one for one in candidates if one.needed <= value.keys() and one.may_be(value))
+        return next(marked, None) or next(whole, None)
+
+    def _sent(self, members: Mapping[str, Any]) -> Alternative | None:
+        """Which of the types an object of a body is, which may have Python names and lack what it need not send."""
+        found = self._object(members)
+        if found is not None:
+            return found
+        candidates = self._by_kind.get(OBJECT, ())
+        encoded = [(one, one.model.encoded(members)) for one in candidates if hasattr(one.model, "encoded")]
+        for one, record in encoded:
+            if self._object(record) is one:
+                return one
+        return next((one for one, record in encoded if one.may_be(record) and record.keys() <= _names(one)), None)
+
+    # -- what a schema is asked ----------------------------------------------------------------------------------------
+
+    def children(self) -> Iterable[Schema | None]:
+        return [one.schema for one in self.alternatives]
+
+    @property
+    def title(self) -> str:
+        return ";".join(title_of(one.schema, one.name) for one in self.alternatives)
+
+    @property
+    def wire_model(self) -> Any:
+        return self
+
+    @property
+    def body_model(self) -> Any:
+        return self
+
+    def encode_one(self, value: Any) -> Any:
+        """A value in wire form; an instance of a class with constants is sent with them."""
+        if isinstance(value, Record) or is_instance(value):
+            model = class_record(kind_of(value))
+            record = to_wire(value)
+            return {**constants_of(model), **record} if model is not None and is_mapping(record) else record
+        if isinstance(value, MAPPING):
+            found = self._sent(value)
+            if found is not None and hasattr(found.model, "encoded"):
+                return found.model.encoded(value)
+            return {name: to_wire(item) for name, item in value.items()}
+        if value is None or type(value) in SCALARS:
+            return value
+        if is_sequence(value):
+            listed = (one for one in self._listed() if one.schema is not None)
+            return to_wire(value, next((one.schema.wire_model for one in listed if one.schema is not None), None))
+        for one in self.alternatives:
+            encoded = value if one.encode is None else one.encode(value)
+            if encoded is not value:
+                return encoded
+        return to_wire(value)
+
+    def _listed(self) -> tuple[Alternative, ...]:
+        return tuple(one for one in self.alternatives if LIST_KIND in one.kinds)
+
+    def decode(self, value: Any) -> Any:
+        """The Python form of a value that no store holds."""
+        found = self.of(value)
+        if found is None:
+            return read_only(value)
+        if found.schema is not None and (type(value) not in SCALARS or found.is_entity):
+            return nested_instance(found.schema, value)
+        return read_only(value) if found.decode is None else found.decode(value)
+
+    def nested(self, value: Any) -> Any:
+        return None if value is None else self.decode(value)
+
+    def conversion(self) -> Codec | None:
+        return Codec(self.decode, self.encode_one)
+
+    def keys(self, value: Any, *, decode: bool = False) -> Any:
+        if isinstance(value, DICT) and value.keys() == _REFERENCE and self.alternatives:
+            node = self.entities.get(value["schema"]) if type(value["schema"]) is str else None
+            return UNDEFINED if node is None else node.keys(value["id"], decode=decode)
+        if is_instance(value):
+            schema = schema_of(kind_of(value))
+        else:
+            found = self.of(value) if value is not None else None
+            schema = None if found is None else found.schema
+            if schema is None and type(value) in SCALARS:
+                return UNDEFINED if value is None else value
+        return schema.keys(value, decode=decode) if isinstance(schema, EntityNode) else UNDEFINED
+
+    # -- the passes ----------------------------------------------------------------------------------------------------
+
+    def normalize(self, value: Any, parent: Any, key: str | None, writer: Writer) -> Any:
+        found = self.of(value)
+        if found is None or found.schema is None:
+            return self._literal(value)
+        stored = writer.visit(found.schema, value, parent, key)
+        return {"id": stored, "schema": found.name} if found.is_entity else self._literal(stored)
+
+    def normalize_scalar(self, value: Any, writer: Writer) -> Any:
+        found = self.of(value)
+        if found is None or not found.is_entity or found.schema is None or value == "":
+            return value
+        return {"id": found.schema.normalize_scalar(value, writer), "schema": found.name}
+
+    def _literal(self, value: Any) -> Any:
+        """The stored form of what is no entity: one that looks like a reference is kept apart from those."""
+        if self.entities and isinstance(value, DICT) and value.keys() == _REFERENCE:
+            return {"id": value, "schema": None}
+        return value
+
+    def denormalize(self, stored: Any, reader: Reader) -> Any:
+        alternatives = self.alternatives
+        if self.entities and isinstance(stored, DICT) and stored.keys() == _REFERENCE and alternatives:
+            name = stored["schema"]
+            node = self.entities.get(name) if type(name) is str else None
+            if node is not None:
+                return reader.visit(node, stored["id"])
+            if name is None:
+                stored = stored["id"]
+        found = self.of(stored)
+        if found is None:
+            return read_only(stored)
+        if type(stored) in SCALARS and not found.is_entity:
+            return stored if found.decode is None else found.decode(stored)
+        return read_only(stored) if found.schema is None else reader.visit(found.schema, stored)
+
+    def echo(self, value: Any, echo: Echo) -> Any:
+        if is_instance(value):
+            schema = schema_of(kind_of(value))
+            return value if schema is None else echo.visit(schema, value)
+        found = self.of(value)
+        if found is None:
+            return read_only(value)
+        if type(value) in SCALARS and not found.is_entity:
+            return value if found.decode is None else found.decode(value)
+        return read_only(value) if found.schema is None else echo.visit(found.schema, value)
+
+    def query_key(self, args: tuple[Any, ...], reader: Reader) -> Any:
+        for one in self.alternatives:
+            if one.is_entity and one.schema is not None:
+                found = one.schema.query_key(args, reader)
+                if found is not UNDEFINED:
+                    return {"id": found, "schema": one.name}
+        return UNDEFINED
+
+
+# -- types as they are written -----------------------------------------------------------------------------------------
+
+
+def _same(value: Any, fixed: Any) -> bool:
+    """Whether two scalars are the same JSON: `True` is not 1."""
+    return isinstance(value, bool) is isinstance(fixed, bool) and bool(value == fixed)
+
+
+def _names(one: Alternative) -> frozenset[str]:
+    """The names in JSON that an object of the type can have."""
+    model: Any = one.model
+    if isinstance(model, Model):
+        return model.unread.union(declared.in_json for declared in model.fields.values())
+    if isinstance(model, Object):
+        return frozenset(model.wire.get(name, name) for name in model.definition)
+    return frozenset()
+
+
+def _decodes(one: Alternative, value: Any) -> bool:
+    if one.decode is None:
+        return True
+    try:
+        one.decode(value)
+    except Exception:  # whatever a conversion raises says that the value is none of its own
+        return False
+    return True
+
+
+def _alternative(raw: Any) -> Alternative:
+    """One of the types as it was written."""
+    raw = raw.raw if isinstance(raw, Lazy) else raw
+    if raw in _SCALARS if isinstance(raw, type) else raw is Any:
+        kinds, decode = _SCALARS[raw]
+        return Alternative(getattr(raw, "__name__", "Any"), kinds, decode=decode)
+    if typing.get_origin(raw) is typing.Literal:
+        return _literals(typing.get_args(raw), str(raw))
+    if isinstance(raw, type) and issubclass(raw, enum.Enum):
+        return _members(raw)
+    codec = codec_of(raw) if isinstance(raw, type) and class_record(raw) is None else None
+    if codec is not None:
+        return Alternative(raw.__name__, (TEXT, NUMBER), decode=codec.decode, encode=codec.encode)
+    schema = schema_of(raw)
+    model = class_record(raw) if isinstance(raw, type) else None
+    if model is not None:
+        return Alternative(raw.__name__, (OBJECT,), schema=schema, model=model)
+    if isinstance(schema, Conversion):
+        return Alternative(schema.title, (TEXT, NUMBER), decode=schema.converted, encode=schema.encode)
+    if isinstance(schema, List):
+        return Alternative("list", (LIST_KIND,), schema=schema)
+    if isinstance(schema, Values | Object):
+        return Alternative("object", (OBJECT,), schema=schema, model=schema.wire_model)
+    raise TypeError(f"OneOf: {raw!r} is no type of a value; expected a class, Literal[…], a list, or a schema of one")
+
+
+def _whole(value: Any) -> int:
+    if isinstance(value, float) and not value.is_integer():
+        raise ValueError(f"{value} is no whole number")
+    return int(value)
+
+
+_SCALARS: Final[Mapping[Any, tuple[tuple[str, ...], Callable[[Any], Any] | None]]] = {
+    str: ((TEXT,), None),
+    int: ((NUMBER,), _whole),
+    float: ((NUMBER,), None),
+    bool: ((BOOLEAN,), None),
+    list: ((LIST_KIND,), None),
+    dict: ((OBJECT,), None),
+    Any: ((TEXT, NUMBER, BOOLEAN, LIST_KIND, OBJECT), None),
+}
+
+
+def _literals(values: tuple[Any, ...], name: str) -> Alternative:
+    """The constants and enums, of which unknown values are left to the types behind them."""
+
+    def decode(value: Any) -> Any:
+        if not any(_same(value, known) for known in values):
+            raise ValueError(f"{value!r} is none of them")
+        return value
+
+    return Alternative(name, {_KINDS[type(value)] for value in values}, decode=decode)
+
+
+def _members(kind: type[enum.Enum]) -> Alternative:
+    codec = codec_of(kind)
+    values = {_KINDS[type(member.value)] for member in kind if type(member.value) in _KINDS}
+    return Alternative(kind.__name__, values, decode=kind, encode=None if codec is None else codec.encode)
