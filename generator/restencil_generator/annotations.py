@@ -33,6 +33,11 @@ def field_annotation(field: d.Field, scope: Scope) -> str:
     return " | ".join(_keyed(field.type, scope)) if field.sends_key else body_annotation(field.type, scope, nested=True)
 
 
+def argument_annotation(field: d.Field, scope: Scope) -> str:
+    """The type of what a parameter takes: with a style, an object is what a body would take for it."""
+    return annotation(field.type, scope) if field.style is None else body_annotation(field.type, scope, nested=True)
+
+
 def scalar(type: d.Scalar, scope: Scope) -> str:
     """The class of a scalar."""
     known = facts(type).python

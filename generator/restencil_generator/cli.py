@@ -25,6 +25,7 @@ from restencil_generator.failure import Failure, SpecError
 if TYPE_CHECKING:
     from restencil_generator.compare import Difference
     from restencil_generator.config import Project
+    from restencil_generator.diff.rules import Class, Column
     from restencil_generator.problems import Problem, Sources
     from restencil_generator.project import Made
     from restencil_generator.report import Format
@@ -528,6 +529,74 @@ def lint(console: _Console, project: Callable[[], Project], no_hooks: bool) -> E
     if has_errors(advice.problems):
         return NO_ANSWER
     return NO if advice.problems else YES
+
+
+def _columns(context: click.Context, parameter: click.Parameter, value: Sequence[str]) -> tuple[str, ...]:
+    """The columns of `--only`, each once: separated by commas, or given several times."""
+    names = tuple(dict.fromkeys(name for text in value for name in text.split(",")))
+    wrong = next((name for name in names if name not in ("callers", "wire", "cache")), None)
+    if wrong is not None:
+        raise click.BadParameter(f"{wrong!r} is none of callers, wire and cache", context, parameter)
+    return names
+
+
+@_command(
+    "What a change of a spec breaks.",
+    click.argument("old", metavar="OLD"),
+    click.argument("new", metavar="[NEW]", required=False),
+    _config,
+    _format,
+    click.option(
+        "--fail-on",
+        type=click.Choice(["breaking", "risky", "additive", "documentation"]),
+        help="From which class on findings give exit code 1. Default: `fail_on` of the configuration, else breaking.",
+    ),
+    click.option(
+        "--only",
+        multiple=True,
+        callback=_columns,
+        metavar="COLUMNS",
+        help="Look at some of callers,wire,cache alone.",
+    ),
+    click.option("--verbose", is_flag=True, help="List what the configuration ignores, too."),
+)
+def diff(
+    console: _Console,
+    old: str,
+    new: str | None,
+    config: Path | None,
+    fail_on: Class | None,
+    only: tuple[Column, ...],
+    verbose: bool,
+) -> Exit:
+    """Say what changed from OLD to NEW: for callers, on the wire, in caches.
+
+    OLD and NEW are spec files, folders, or REV:PATH of git; without NEW, what PATH is in the working tree counts.
+
+    \b
+      B  breaking       callers: no longer type-checks or raises; wire: misunderstood; cache: misread
+      R  risky          it behaves differently; cache: not found, so fetched again
+      A  additive       something is new
+      D  documentation
+
+    \b
+    Examples:
+      restencil diff HEAD:specs/blog.yaml
+      restencil diff v1.2:specs/shop specs/shop --fail-on risky
+      restencil diff old.yaml new.yaml --only wire,cache --format json
+    """
+    from restencil_generator.diff import compare
+    from restencil_generator.diff.revisions import is_revision, load_sides, working_path
+    from restencil_generator.diff.settings import load_settings
+    from restencil_generator.diff.show import judge, render
+
+    if new is None and not is_revision(old):
+        raise click.UsageError(f"{old} is no REV:PATH of git, so NEW is needed: restencil diff OLD NEW")
+    settings = load_settings(config)
+    before, after = load_sides(old, working_path(old) if new is None else new)
+    outcome = judge(compare(before, after), settings, only or ("callers", "wire", "cache"))
+    console.say(render(outcome, console.form, color=_colours(sys.stdout), verbose=verbose), end="")
+    return NO if outcome.fails(fail_on or settings.fail_on) else YES
 
 
 @_command("The JSON Schema of the spec language.")

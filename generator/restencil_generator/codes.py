@@ -126,4 +126,30 @@ ADVICE: Final = {
 }
 """What `restencil lint` says about a spec without mistakes."""
 
-CODES: Final = {**ERRORS, **ADVICE}
+IMPORTED: Final = {
+    "malformed": "A value of a document has the form that its key asks for.",
+    "version-newer": "A document is written in a version that is known.",
+    "ref-missing": "A reference leads to something.",
+    "ref-outside": "A reference leads to a file under the root.",
+    "ref-remote": "A reference leads to the origin of the document.",
+    "ref-cycle": "References do not lead in a circle, and no schema is a part of itself.",
+    "type-unknown": "A type is one of JSON Schema.",
+    "enum-empty": "An enum has values.",
+    "enum-mixed": "The values of an enum are texts or integers.",
+    "default-misfit": "A default fits its schema.",
+    "allof-conflict": "The parts of `allOf` agree.",
+    "parameter-undeclared": "A parameter of a path is declared.",
+    "parameter-unused": "A declared parameter of a path is in it.",
+    "path-twice": "Paths that read differ by more than the names of their parameters.",
+    "path-fragment": "A path holds neither fragment nor query.",
+    "operation-id-twice": "An operationId is given once.",
+    "no-success": "An operation has an answer that is a success.",
+    "content-left-out": "A body or an answer has one form that is read.",
+    "xml-as-text": "A body or an answer is no XML.",
+    "server-relative": "A server has an address of its own.",
+    "overlay-unused": "The target of an overlay's action matches something.",
+    "exclude-unused": "What is excluded is there.",
+}
+"""What `restencil import` says about a document that it reads."""
+
+CODES: Final = {**ERRORS, **ADVICE, **IMPORTED}

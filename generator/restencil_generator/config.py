@@ -8,6 +8,9 @@ templates = "templates"       # optional: templates of your own
 [tool.restencil.import.shop]  # optional: what `restencil import shop` does
 source = "openapi/shop.json"  # a file, or an address
 out = "specs/shop.yaml"
+
+[tool.restencil.diff]         # optional: what `restencil diff` accepts; `diff.settings` reads it
+fail_on = "risky"
 """
 
 from __future__ import annotations
@@ -23,7 +26,7 @@ from typing import cast
 from restencil_generator.failure import Failure
 
 FILE = "pyproject.toml"
-_KEYS = ("import", "out", "specs", "templates")
+_KEYS = ("diff", "import", "out", "specs", "templates")
 _IMPORT_KEYS = ("exclude", "include", "out", "overlays", "required", "root", "source", "split", "tags")
 
 
@@ -114,18 +117,24 @@ def _load_config(given: Path | None) -> _Config | None:
 
     The search starts in the working directory and ends at a folder with `.git`. None where there is none.
     """
+    found = find_table(given)
+    return None if found is None else _config(*found)
+
+
+def find_table(given: Path | None) -> tuple[Path, Mapping[str, object]] | None:
+    """The table `[tool.restencil]` that counts, with its file as messages show it; None where there is none."""
     if given is not None:
         table = _table(given)
         if table is None:
             raise Failure(f"{given}: there is no [tool.restencil] table")
-        return _config(given, table)
+        return given, table
     here = Path.cwd().resolve()
     for folder in (here, *here.parents):
         file = folder / FILE
         if file.is_file():
             table = _table(file)
             if table is not None:
-                return _config(_shown(file), table)
+                return _shown(file), table
         if (folder / ".git").exists():
             break
     return None

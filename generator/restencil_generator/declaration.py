@@ -337,10 +337,10 @@ class Field:
     `sends_key` says that bodies have the primary key of the entity that it holds, and not the entity. `must` says that
     bodies hold the field, `write_only` that nothing else does. `format` is how datetimes in it look in JSON, None for
     RFC 3339. `param` is the path parameter from which it comes where a record lacks it, and `of` the (dotted) field
-    that a path parameter is, empty for the one of its name.
+    that a path parameter is, empty for the one of its name. `type_place` is where its type stands.
 
-    `style` is how a list or object of a search string or form is written, also where the spec says it of many: None
-    where a list is joined with commas. `env` names the environment variable that an argument of the client may be in.
+    `style` is how a list or object of a search string or form is written, also where the spec says it of many.
+    `env` names the environment variable that an argument of the client may be in.
     `slashes` says that a slash in a path parameter stays one. `persist` is as in `Options`.
     """
 
@@ -366,6 +366,7 @@ class Field:
     param: str = ""
     of: str = ""
     place: Place = _place()
+    type_place: Place = _place()
 
     @property
     def is_sent(self) -> bool:
@@ -402,6 +403,7 @@ class EnumMember:
 
     value: str | int
     constant: str | None = None
+    place: Place = _place()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -70,6 +70,9 @@ def type_docs(resource: d.Resource) -> dict[str, str]:
             if own is ("body" in endpoint.written) and endpoint.body is not None:
                 others = f"what creates or changes a member of `{place_of(resource)}`"
                 told.append((endpoint.body.type, f"the body of {route_of(endpoint) if own else others}"))
+            if own is ("search_params" in endpoint.written):
+                what = f"in the search string of {route_of(endpoint)}"
+                told += [(field.type, f"`{field.python}` {what}") for field in endpoint.search_params]
             for type, whole in told:
                 for one in object_types(type):
                     found.setdefault(one.name, f"{share_of(one, type, whole)}.")

@@ -90,6 +90,12 @@ def load_spec(path: Path | str) -> Loaded:
     return _load(texts, path.name or path.resolve().name, problems, tuple(files))
 
 
+def load_contents(contents: Mapping[str, bytes], name: str) -> Loaded:
+    """Loads a spec from the contents of its files, by the names that problems show; `name` is that of the spec."""
+    problems: list[Problem] = []
+    return _load({file: _decoded(content, file, problems) for file, content in contents.items()}, name, problems, ())
+
+
 def load_text(text: str, file: str = "spec.yaml") -> Loaded:
     """Loads a spec from a text; `file` is the name that problems show."""
     return _load({file: text}, Path(file).name, [], ())

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from restencil_generator import declaration as d
-from restencil_generator.annotations import annotation, body_annotation, object_types
+from restencil_generator.annotations import annotation, argument_annotation, body_annotation, object_types
 from restencil_generator.code import Call, Example, Expression, Parameter
 from restencil_generator.defaults import default
 from restencil_generator.docstrings import endpoint_doc, example_of, own_doc, with_deprecation
@@ -109,6 +109,7 @@ class _Resource:
         self.resource = resource
         self.scope = scope
         self.shared = shared_options(resource)
+        self.objects = scope.spec.objects
         self.known: dict[str, tuple[d.Endpoint, Options]] = {}
         """The endpoints that are planned, by dotted name (as in the spec), each with all its options."""
         self.bodies: dict[str, Body] = {}
@@ -148,7 +149,7 @@ class _Resource:
 
     def _member(self, endpoint: d.Endpoint, said: Body) -> list[Method | Assignment]:
         self.member = endpoint.python
-        wanted = endpoint_options(endpoint, self.resource)
+        wanted = endpoint_options(endpoint, self.resource, self.objects)
         inherited, basis = self._inherited(endpoint)
         self.known[endpoint.name] = endpoint, wanted
         given: Options = {} if basis is None else {"extends": self._python_path(basis)}
@@ -162,7 +163,7 @@ class _Resource:
         # What hangs on a deprecated list is deprecated with it.
         passed_on: Options = {"deprecated": wanted["deprecated"]}
         for name, extender in endpoint.extenders.items():
-            options = passed_on | endpoint_options(extender, self.resource)
+            options = passed_on | endpoint_options(extender, self.resource, self.objects)
             for known in _known_as(endpoint, name):
                 self.known[known] = extender, options
                 self.bodies[known] = self.bodies[endpoint.name]
@@ -241,7 +242,7 @@ class _Resource:
         derived = dict(self.known[endpoint.name][1])
         if name != "get_page":
             derived |= {"method": "POST", "side_effect": True}
-        changed = difference(endpoint_options(extender, self.resource), derived, extender)
+        changed = difference(endpoint_options(extender, self.resource, self.objects), derived, extender)
         return {option: value for option, value in changed.items() if option not in _OF_LIST} | body
 
     def _given_body(self, endpoint: d.Endpoint, said: Body) -> Options:
@@ -304,11 +305,12 @@ class _Resource:
                 continue
             seen.add(field.python)
             if needed:
-                required.append(Parameter(field.python, annotation(field.type, scope)))
+                required.append(Parameter(field.python, argument_annotation(field, scope)))
             elif field.default is d.MISSING or field.default is None:
-                others.append(Parameter(field.python, annotation(d.Optional(field.type), scope), "None"))
+                optional_field = dataclasses.replace(field, type=d.Optional(field.type))
+                others.append(Parameter(field.python, argument_annotation(optional_field, scope), "None"))
             else:
-                kind = annotation(field.type, scope)
+                kind = argument_annotation(field, scope)
                 others.append(Parameter(field.python, kind, self._default(endpoint, field, field.default, kind)))
         if endpoint.has_body and endpoint.body is not None:
             required.append(Parameter("body", self._body_type(endpoint, endpoint.body)))
@@ -399,11 +401,13 @@ def result_types(resource: d.Resource) -> list[d.ObjectType]:
 
 
 def body_types(resource: d.Resource) -> list[d.ObjectType]:
-    """The object types of a resource's bodies, each once, inner ones first."""
+    """The object types of a resource's bodies and search parameters, each once, inner ones first."""
     found: dict[str, d.ObjectType] = {}
     for _, endpoint in resource.all_endpoints():
         if endpoint.body is not None and endpoint.has_body:
             found |= {one.name: one for one in object_types(endpoint.body.type)}
+        for field in endpoint.search_params:
+            found |= {one.name: one for one in object_types(field.type)}
     return list(found.values())
 
 

@@ -12,6 +12,7 @@ from typing import Final, TypeAlias
 
 from restencil_generator import declaration as d
 from restencil_generator.code import Call, Expression, Table, integer, pair, string
+from restencil_generator.facts import facts
 from restencil_generator.schemas import NOTHING, body_model, holds_schema, runtime_form, schema_of
 from restencil_generator.scope import OBJECTS, Scope
 
@@ -86,6 +87,7 @@ def shared_options(resource: d.Resource) -> Options:
     if resource.path is not None:
         found = {"path": resource.path.text, "schema": schema_value(resource.schema)}
     found |= _given_alike(resource) | _body_format(resource.body)
+    found["path_params"] = _path_params((), resource.params) or None
     return found | {"optimistic": resource.optimistic or None, "deprecated": resource.deprecated}
 
 
@@ -103,8 +105,8 @@ def list_options(resource: d.Resource) -> Options:
     }
 
 
-def endpoint_options(endpoint: d.Endpoint, resource: d.Resource) -> Options:
-    """All options of an endpoint but for what is said of its body."""
+def endpoint_options(endpoint: d.Endpoint, resource: d.Resource, objects: Mapping[str, d.Object]) -> Options:
+    """All options of an endpoint but for what is said of its body. `objects` are those of the spec."""
     found: Options = {
         "method": endpoint.method,
         "path": endpoint.path.text,
@@ -126,6 +128,8 @@ def endpoint_options(endpoint: d.Endpoint, resource: d.Resource) -> Options:
     found["get_optimistic_response"] = endpoint.get_optimistic_response
     found["needs"] = endpoint.needs or None
     found["optimistic"] = any(one.optimistic for one in family) or None
+    found["path_params"] = _path_params(endpoint.params, resource.params) or None
+    found |= _search_options(endpoint, objects)
     found["wire"] = {field.python: field.wire for field in _keywords(endpoint) if field.python != field.wire} or None
     found["deprecated"] = resource.deprecated if endpoint.deprecated is None else endpoint.deprecated
     return found
@@ -156,6 +160,41 @@ def _given_alike(owner: d.Resource | d.Endpoint) -> Options:
 def _body_format(body: d.Body | None) -> Options:
     kind = "json" if body is None else body.kind
     return {"body_format": None if kind in ("json", "any") else kind}
+
+
+def _path_params(own: Iterable[d.Field], of_resource: Iterable[d.Field]) -> Options:
+    """Parameters of paths that are more than a text; what a resource says of those of other paths does no harm."""
+    fields = {field.wire: field for field in of_resource} | {field.wire: field for field in own}
+    kinds = {wire: _path_kind(field) for wire, field in fields.items()}
+    return {wire: kind for wire, kind in kinds.items() if kind}
+
+
+def _path_kind(field: d.Field) -> str:
+    return "slashes" if field.slashes else "list" if facts(field.type).shape == "list" else ""
+
+
+def _search_options(endpoint: d.Endpoint, objects: Mapping[str, d.Object]) -> Options:
+    """How lists and objects stand in the search string of an endpoint, and how members of objects are called there."""
+    styles: Options = {}
+    types: Options = {}
+    for field in endpoint.search_params:
+        if field.style is None:
+            continue
+        styles[field.wire] = field.style
+        known = facts(field.type)
+        kind = known.item if known.shape == "list" and known.item is not None else known.bare
+        if field.style == "form" and (listed := endpoint.search_style[0]) is not None:
+            inner = [one.wire for one in _members_of(kind, objects) if facts(one.type).shape == "list"]
+            styles = {**dict.fromkeys(inner, listed), **styles}
+        if facts(kind).shape in ("object", "mapping") and runtime_form(kind) != NOTHING:
+            types[field.wire] = Names(runtime_form(kind))
+    return {"search_styles": styles or None, "search_types": types or None}
+
+
+def _members_of(type: d.Type, objects: Mapping[str, d.Object]) -> tuple[d.Field, ...]:
+    if isinstance(type, d.ObjectRef):
+        return objects[type.name].fields
+    return type.members if isinstance(type, d.ObjectType) else ()
 
 
 def _pagination(pagination: d.Pagination) -> Mapping[str, Value]:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from restencil_generator import kinds, language
-from restencil_generator.codes import ADVICE, ERRORS
+from restencil_generator.codes import ADVICE, ERRORS, IMPORTED
 from restencil_generator.language import FORMS, PLACES, POSITIONS, SCALARS, Row, form_place, rows
 
 _MADE: Final = "<!-- Made by `python -m restencil_generator.reference`, from {source}. Change it there. -->\n"
@@ -92,6 +92,9 @@ def problems_page() -> str:
         "## Advice\n",
         "What `restencil lint` says about a spec without mistakes.\n",
         _table(("code", "the rule"), ((f"`{code}`", rule) for code, rule in ADVICE.items())),
+        "## Findings of imports\n",
+        "What `restencil import` says about a document: it is read all the same.\n",
+        _table(("code", "the rule"), ((f"`{code}`", rule) for code, rule in IMPORTED.items())),
     ]
     return "\n".join(parts)
 

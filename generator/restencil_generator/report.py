@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, Literal, TypeAlias
 from urllib.parse import quote
 
@@ -34,11 +34,11 @@ def render(
         case "text":
             return _text(selection, sources, color)
         case "json":
-            return _dump(_json(selection))
+            return dump(document(selection))
         case "github":
-            return _github(selection)
+            return github(selection)
         case "sarif":
-            return _dump(_sarif(selection))
+            return dump(sarif(selection))
 
 
 def summary(problems: Iterable[Problem]) -> str:
@@ -58,7 +58,7 @@ def _text(selection: Selection, sources: Sources, color: bool) -> str:
     lines: list[str] = []
     for problem in selection.shown:
         label = f"{problem.severity}[{problem.code}]"
-        head = f"{_where(problem.place)}: "
+        head = f"{where(problem.place)}: "
         if color:
             label = f"{_COLORS[problem.severity]}{label}{_PLAIN}"
             head = f"{_BOLD}{head}{_PLAIN}"
@@ -66,7 +66,7 @@ def _text(selection: Selection, sources: Sources, color: bool) -> str:
         paint = _COLORS[problem.severity] if color else ""
         lines.extend(_excerpt(problem.place, visible(problem.hint), sources, paint))
         for related in problem.related:
-            lines.append(f"{_where(related.place)}: note: {visible(related.message)}")
+            lines.append(f"{where(related.place)}: note: {visible(related.message)}")
             lines.extend(_excerpt(related.place, "", sources, _COLORS["note"] if color else ""))
     count = summary(selection.shown)
     if selection.omitted:
@@ -74,7 +74,8 @@ def _text(selection: Selection, sources: Sources, color: bool) -> str:
     return "\n".join([*lines, count, ""])
 
 
-def _where(place: Place) -> str:
+def where(place: Place) -> str:
+    """A place as texts name it: `specs/blog.yaml:31:16`."""
     file = visible(place.file)
     return f"{file}:{place.line}:{place.column}" if place.line else file
 
@@ -129,26 +130,26 @@ def _width(text: str) -> int:
 # ----------------------------------------------------------------------------------------------------------------- JSON
 
 
-def _dump(document: Any) -> str:
+def dump(document: Any) -> str:
+    """A document as text: JSON on lines of its own."""
     return json.dumps(document, indent=2, ensure_ascii=True) + "\n"
 
 
-def _json(selection: Selection) -> dict[str, Any]:
+def document(selection: Selection) -> dict[str, Any]:
+    """Problems as one JSON document."""
+    problems = [as_json(problem) for problem in selection.shown]
+    return {"version": 1, "total": selection.total, "omitted": selection.omitted, "problems": problems}
+
+
+def as_json(problem: Problem) -> dict[str, Any]:
+    """A problem as a part of a JSON document."""
     return {
-        "version": 1,
-        "total": selection.total,
-        "omitted": selection.omitted,
-        "problems": [
-            {
-                "code": problem.code,
-                "severity": problem.severity,
-                "message": problem.message,
-                "hint": problem.hint,
-                **_json_place(problem.place),
-                "related": [{"message": related.message, **_json_place(related.place)} for related in problem.related],
-            }
-            for problem in selection.shown
-        ],
+        "code": problem.code,
+        "severity": problem.severity,
+        "message": problem.message,
+        "hint": problem.hint,
+        **_json_place(problem.place),
+        "related": [{"message": related.message, **_json_place(related.place)} for related in problem.related],
     }
 
 
@@ -167,7 +168,8 @@ def _json_place(place: Place) -> dict[str, Any]:
 # --------------------------------------------------------------------------------------------------------------- GitHub
 
 
-def _github(selection: Selection) -> str:
+def github(selection: Selection) -> str:
+    """Problems as workflow commands of GitHub, one a line."""
     lines = [_command(problem) for problem in selection.shown]
     if selection.omitted:
         lines.append(f"::notice title=restencil::{selection.omitted} more problems not shown")
@@ -184,7 +186,7 @@ def _command(problem: Problem) -> str:
     properties["title"] = f"restencil {problem.code}"
     shown = ",".join(f"{name}={_property(str(value))}" for name, value in properties.items())
     text = problem.message + (f" ({problem.hint})" if problem.hint else "")
-    text += "".join(f"\n{related.message}: {_where(related.place)}" for related in problem.related)
+    text += "".join(f"\n{related.message}: {where(related.place)}" for related in problem.related)
     return f"::{_COMMANDS[problem.severity]} {shown}::{_data(text)}"
 
 
@@ -199,20 +201,21 @@ def _property(text: str) -> str:
 # ---------------------------------------------------------------------------------------------------------------- SARIF
 
 
-def _sarif(selection: Selection) -> dict[str, Any]:
-    codes = sorted({problem.code for problem in selection.shown})
+def sarif(selection: Selection, codes: Mapping[str, str] = CODES) -> dict[str, Any]:
+    """Problems as a SARIF document; `codes` say what each code is about."""
+    used = sorted({problem.code for problem in selection.shown})
     run: dict[str, Any] = {
         "tool": {
             "driver": {
                 "name": "restencil",
-                "rules": [{"id": code, "shortDescription": {"text": CODES.get(code, code)}} for code in codes],
+                "rules": [{"id": code, "shortDescription": {"text": codes.get(code, code)}} for code in used],
             }
         },
         "columnKind": "unicodeCodePoints",
         "results": [
             {
                 "ruleId": problem.code,
-                "ruleIndex": codes.index(problem.code),
+                "ruleIndex": used.index(problem.code),
                 "level": problem.severity,
                 "message": {"text": problem.message + (f" ({problem.hint})" if problem.hint else "")},
                 "locations": [{"physicalLocation": _location(problem.place)}],

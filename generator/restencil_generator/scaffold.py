@@ -76,6 +76,15 @@ jobs:
           python-version: "3.13"
       - run: pip install "restencil[generator]"
       - run: restencil check --diff
+      - name: what the specs of a pull request break
+        if: github.event_name == 'pull_request'
+        run: |
+          git fetch --depth=1 origin "$GITHUB_BASE_REF"
+          for spec in specs/*.yaml; do
+            if git cat-file -e "FETCH_HEAD:$spec" 2> /dev/null; then
+              restencil diff "FETCH_HEAD:$spec" "$spec"
+            fi
+          done
 """
 
 

@@ -457,7 +457,7 @@ def test_a_configuration_can_be_named(capsys: pytest.CaptureFixture[str]) -> Non
     [
         (
             'specs = ["specs/*.yaml"]\nouts = "src"',
-            "unknown key `outs` in [tool.restencil] (known: out, specs, templates); did you mean `out`?",
+            "unknown key `outs` in [tool.restencil] (known: diff, import, out, specs, templates); did you mean `out`?",
         ),
         ('specs = "specs/blog.yaml"', '`specs` in [tool.restencil] must be a list of texts, such as ["specs/*.yaml"]'),
         ('specs = ["nowhere/*.yaml"]', "no spec matches 'nowhere/*.yaml' in `specs`"),

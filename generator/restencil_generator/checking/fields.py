@@ -71,9 +71,19 @@ def _field(types: Types, name: str, entry: Entry, context: Context, use: Use) ->
         return _described(types, node, base, context)
     node, must = _without_mark(node, context)
     type = types.type(node, context)
+    at = entry.key.place
     if type is None:
         return None
-    return d.Field(name, python, wire, type, _default(types, type, None, context), must=must, place=entry.key.place)
+    return d.Field(
+        name,
+        python,
+        wire,
+        type,
+        _default(types, type, None, context),
+        must=must,
+        place=at,
+        type_place=entry.value.place,
+    )
 
 
 def _without_mark(node: Node, context: Context) -> tuple[Node, bool]:
@@ -123,6 +133,7 @@ def _described(types: Types, node: MappingNode, base: d.Field, context: Context)
         format=None if given.get("format") == "rfc3339" else given.get("format"),
         param=given.get("param") or "",
         of=given.get("field") or "",
+        type_place=(given.node("type") or given.node("const") or node).place,
     )
 
 

@@ -29,7 +29,7 @@ def namespace(declared: Declared) -> dict[str, str]:
 
 
 def name_bodies(declared: Declared, resources: Mapping[str, d.Resource]) -> None:
-    """Names the TypedDicts of the entities and objects that stand in bodies."""
+    """Names the TypedDicts of the entities and objects that stand in bodies, and in search strings."""
     bodies = [
         endpoint.body
         for resource in resources.values()
@@ -43,6 +43,13 @@ def name_bodies(declared: Declared, resources: Mapping[str, d.Resource]) -> None
                 pending += _name_partial_body(declared, name)
         else:
             pending.append(body.type)
+    pending += [
+        field.type
+        for resource in resources.values()
+        for _, endpoint in resource.all_endpoints()
+        for field in endpoint.search_params
+        if field.style is not None
+    ]
     seen: set[str] = set()
     while pending:
         match pending.pop():

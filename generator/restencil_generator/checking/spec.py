@@ -141,7 +141,7 @@ def _enum(types: Types, name: str, entry: Entry) -> d.Enum:
 
 def _listed_members(types: Types, node: SequenceNode, what: str) -> list[tuple[d.EnumMember, Node]]:
     values = [(enum_value(types, item, what), item) for item in node.items]
-    return [(d.EnumMember(value), item) for value, item in values if value is not None]
+    return [(d.EnumMember(value, place=item.place), item) for value, item in values if value is not None]
 
 
 def _named_members(types: Types, node: MappingNode, what: str, enum: str) -> list[tuple[d.EnumMember, Node]]:
@@ -153,5 +153,5 @@ def _named_members(types: Types, node: MappingNode, what: str, enum: str) -> lis
         elif value is not None:
             constant = constant_name(enum, key)
             types.claim(constant, "constant", f"a constant of {what}", inner.key.place)
-            members.append((d.EnumMember(value, constant), inner.value))
+            members.append((d.EnumMember(value, constant, inner.value.place), inner.value))
     return members

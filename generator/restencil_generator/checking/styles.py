@@ -47,14 +47,14 @@ def check_style(types: Types, type: d.Type, style: d.Style, node: Node, what: st
 
 
 def styled(field: d.Field, styles: d.Styles) -> d.Field:
-    """A search parameter with the style that counts for it; the one that lists have anyway is none."""
+    """A search parameter with the style that counts for it."""
     style = field.style
     if style is None:
         shape = facts(field.type).shape
         style = styles[0] if shape == "list" else styles[1] if shape in ("object", "mapping") else None
         if style is not None and style not in styles_of(field.type):
             style = None  # what it says of many does not fit this one
-    return field if style == field.style else dataclasses.replace(field, style=None if style == "comma" else style)
+    return field if style == field.style else dataclasses.replace(field, style=style)
 
 
 def form_styled(field: d.Field, styles: d.Styles) -> d.Field:

@@ -268,15 +268,15 @@ def _enum(old: d.Enum, new: d.Enum) -> Iterator[Change]:
     for key, member in before.items():
         other = now.get(key)
         if other is None:
-            yield Change("enum-value-removed", str(member.value), "removed")
+            yield Change("enum-value-removed", str(member.value), "removed", "", member.place)
         elif member.constant is not None and _constant(old, member) != _constant(new, other):
             text = f"constant {member.constant} → {other.constant or '–'}"
-            yield Change("enum-constant-changed", str(member.value), text, member.constant)
+            yield Change("enum-constant-changed", str(member.value), text, member.constant, member.place, other.place)
         elif member.constant is None and other.constant is not None:
-            yield Change("type-added", str(member.value), f"constant {other.constant} added")
+            yield Change("type-added", str(member.value), f"constant {other.constant} added", new_place=other.place)
     for key, member in now.items():
         if key not in before:
-            yield Change("enum-value-added", str(member.value), "added")
+            yield Change("enum-value-added", str(member.value), "added", new_place=member.place)
 
 
 def _text(value: object) -> str:

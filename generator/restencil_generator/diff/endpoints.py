@@ -38,7 +38,6 @@ OPTIONS: Final[Mapping[str, str]] = {
     "poll_frequency": "freshness-changed",
     "invalid_if_stale": "freshness-changed",
     "replace": "freshness-changed",
-    "empty": "freshness-changed",
     "error_policy": "error-policy-changed",
     "validate": "answers-changed",
     "strict_shape": "answers-changed",
@@ -206,8 +205,10 @@ class Endpoints:
 
     def _body(self, old: d.Endpoint, new: d.Endpoint) -> Iterator[Keyed]:
         before, now = (one.body if one.has_body else None for one in (old, new))
-        if before == now or (before is None and now is None):
+        if before is None and now is None:
             return
+        if before is not None and now is not None:
+            yield from self._sending(old, new)
         if before is None or now is None:
             if old.method == new.method or "body" in old.written | new.written:
                 rule, text = ("body-added", "takes a body") if before is None else ("body-removed", "takes no body")
@@ -216,6 +217,22 @@ class Endpoints:
         if self._is_item(before, old, self.old_resource) and self._is_item(now, new, self.new_resource):
             return
         yield from self._bodies(before, now)
+
+    @staticmethod
+    def _sending(old: d.Endpoint, new: d.Endpoint) -> Iterator[Keyed]:
+        """How a body is sent, whether it must be given, and whether it is part of the key."""
+        was, now = old.request, new.request
+        for name in ("content_type", "envelope"):
+            texts = [_path_text(getattr(one, name)) for one in (was, now)]
+            if texts[0] != texts[1]:
+                at = _member("request", name)
+                yield _value("body-format-changed", "request", texts[0], texts[1], at, sub=f"request.{name}")
+        if was.optional != now.optional:
+            rule, text = ("body-optional", "may be left out") if now.optional else ("body-required", "required now")
+            yield Keyed(Change(rule, "body", text), "request", _member("request", "optional"))
+        if was.in_key != now.in_key and not (old.side_effect and new.side_effect):
+            rule, text = ("argument-joined-key", "in the key") if now.in_key else ("argument-left-key", "in no key")
+            yield Keyed(Change(rule, "body", text), "request", _member("request", "in_key"))
 
     @staticmethod
     def _is_item(body: d.Body, endpoint: d.Endpoint, resource: d.Resource) -> bool:
@@ -273,6 +290,7 @@ class Endpoints:
             yield from self._types("schema", old.schema and told_arguments(old.schema, wires), new.schema)
         if old.returns is not None or new.returns is not None:
             yield from self._types("returns", old.returns, new.returns)
+        yield from self._answer(old, new)
         for key in ("process", "update"):
             for change in hook(key, getattr(old, key), getattr(new, key), "", None, None):
                 yield Keyed(change, key)
@@ -290,6 +308,20 @@ class Endpoints:
             place = change.old_place or change.new_place
             # What has a place of its own is the same wherever it is taken over.
             yield Keyed(change, "" if place is not None else key)
+
+    def _answer(self, old: d.Endpoint, new: d.Endpoint) -> Iterator[Keyed]:
+        """Where an answer has its value, and what one without content is."""
+        was, now = old.response, new.response
+        if was.envelope != now.envelope:
+            above = self.old_resource.response, self.new_resource.response
+            of_lists = (was.envelope, now.envelope) == (above[0].list_envelope, above[1].list_envelope)
+            name = "list_envelope" if of_lists else "envelope"
+            texts = [_path_text(one.envelope) for one in (was, now)]
+            yield _value("envelope-changed", "response", texts[0], texts[1], _envelope(name), sub=f"response.{name}")
+        for name, rule in (("empty", "freshness-changed"), ("ignore", "answers-changed")):
+            values = getattr(was, name), getattr(now, name)
+            if values[0] != values[1]:
+                yield _value(rule, "response", *values, _member("response", name), sub=f"response.{name}")
 
     def _errors(self, status: str, old: d.Endpoint, new: d.Endpoint) -> Iterator[Keyed]:
         was, now = old.errors.get(status), new.errors.get(status)
@@ -330,8 +362,17 @@ class Endpoints:
             yield _value("optimistic-changed", "get_optimistic_response", was, now)
         if old.follow_see_other != new.follow_see_other:
             yield _value("answers-changed", "follow_see_other", old.follow_see_other, new.follow_see_other)
+        expires = tuple(self._called(target) for target in old.expires)
+        if set(expires) != set(new.expires):
+            texts = [f"[{', '.join(names)}]" for names in (old.expires, new.expires)]
+            yield _value("freshness-changed", "expires", texts[0], texts[1])
         if "needs" in old.written | new.written:
             yield from self._needs(old, new)
+
+    def _called(self, target: str) -> str:
+        """What `expires` names, by the new name of its resource."""
+        resource, dot, member = target.partition(".")
+        return f"{self.new_resource.name}{dot}{member}" if dot and resource == self.old_resource.name else target
 
     def _needs(self, old: d.Endpoint, new: d.Endpoint) -> Iterator[Keyed]:
         """Other fields are needed; those that came and went are told as fields."""
@@ -398,8 +439,8 @@ def _read(name: str) -> Callable[[Any], Any]:
 
 def _member(name: str, key: str) -> Callable[[Any], Any]:
     """Reads one of the headers, errors or options of an endpoint, a resource or the spec."""
-    if name == "options":
-        return lambda level: getattr(level.options, key)
+    if name in ("options", "request", "response"):
+        return lambda level: getattr(getattr(level, name), key)
     return lambda level: getattr(level, name).get(key)
 
 
@@ -420,6 +461,15 @@ def told_arguments(type: d.Type, wires: Mapping[str, str]) -> d.Type:
             return dataclasses.replace(type, of=cast("d.CollectionOf | d.AllOf", told_arguments(of, wires)))
         case _:
             return type
+
+
+def _envelope(name: str) -> Callable[[Any], Any]:
+    """Reads the envelope that counts for an endpoint, where it is written."""
+    return lambda level: level.response.envelope if isinstance(level, d.Endpoint) else getattr(level.response, name)
+
+
+def _path_text(value: str | tuple[str, ...] | None) -> str | None:
+    return ".".join(value) or None if isinstance(value, tuple) else value
 
 
 def _skeleton(path: d.Path) -> tuple[str, ...]:

@@ -205,6 +205,8 @@ class Fields:
 
     def _field_types(self, role: Role, old: d.Field, new: d.Field, sub: str) -> Iterator[Change]:
         places = (old.place, new.place)
+        if old.type_place.line and new.type_place.line:
+            places = (old.type_place, new.type_place)
         if not role.needed:
             yield from self.types(role, old.type, new.type, sub, places)
             return

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from http import HTTPStatus
 
-from restencil_generator.declaration import Entity, EntityRef, Json, ListOf, UnionOf
-from restencil_generator.mock import made_up
+from restencil_generator.declaration import MISSING, Entity, EntityRef, Json, ListOf, UnionOf
+from restencil_generator.mock import made_up, styles
 from restencil_generator.mock.call import Call
 from restencil_generator.mock.errors import Refusal
 from restencil_generator.mock.kinds import argument_field, bare, entity_part
@@ -112,17 +112,16 @@ class Records:
             if all(self._in_path(row, name, text) for name, text in self.call.list_params().items())
         ]
         skipped = paging_of(self.call.endpoint).arguments
-        for name, text in self._arguments():
+        for name, texts in self._arguments():
             if name in skipped:
                 continue
             if self._orders(name):
-                rows = self._ordered(rows, text)
+                rows = self._ordered(rows, ",".join(texts))
             elif any(argument_field(entity, name) is not None for entity in self.tables.entities(of)):
-                declared = next((field for field in self.call.endpoint.search_params if field.wire == name), None)
-                texts = text.split(",") if declared is not None and isinstance(bare(declared.type), ListOf) else [text]
                 rows = [pair for pair in rows if any(self.tables.agrees(pair[1], name, one) for one in texts)]
             elif made_up.words(name) in ("q", "query", "search", "text", "term", "keyword", "keywords", "filter"):
-                rows = [pair for pair in rows if _contains(show(self.tables, pair[1]), text.lower())]
+                text = " ".join(texts).lower()
+                rows = [pair for pair in rows if _contains(show(self.tables, pair[1]), text)]
         return rows
 
     def _in_path(self, row: Row, name: str, text: str) -> bool:
@@ -142,16 +141,37 @@ class Records:
         schema = self.call.resource.schema
         return schema is not None and bool(self.tables.keys(of) & self.tables.keys(schema))
 
-    def _arguments(self) -> Iterable[tuple[str, str]]:
-        """Search arguments: of the query, of the template's own query, and of the body of a reading endpoint."""
-        yield from self.call.query
+    def _arguments(self) -> Iterable[tuple[str, list[str]]]:
+        """Search arguments, each with the texts of which one has to agree.
+
+        They are of the query, of the template's own query, and of the body of a reading endpoint.
+        """
+        yield from self._searched()
         for name in self.call.route.holes.values():
             if name in self.call.params:
-                yield name, self.call.params[name]
+                yield name, [self.call.params[name]]
         if not self.call.endpoint.side_effect and isinstance(self.call.body, dict):
             for name, value in self.call.body.items():
                 if (text := text_of(scalar_of(value))) is not None:
-                    yield name, text
+                    yield name, [text]
+
+    def _searched(self) -> Iterable[tuple[str, list[str]]]:
+        """The search arguments of the query: what has a style as that says, all else as it is."""
+        spec, endpoint, query = self.tables.spec, self.call.endpoint, self.call.query
+        styled = [field for field in endpoint.search_params if field.style is not None]
+        lists = {
+            field.wire
+            for field in endpoint.search_params
+            if field.style is None and isinstance(bare(field.type), ListOf)
+        }
+        taken = {name for field in styled for name in styles.names(spec, field)}
+        for name, text in query:
+            if name.partition("[")[0] not in taken:
+                yield name, text.split(",") if name in lists else [text]
+        for field in styled:
+            value = styles.read(spec, field, query, endpoint.search_style[0])
+            if value is not MISSING:
+                yield from styles.pairs(field, value)
 
     def _orders(self, name: str) -> bool:
         of = self.call.endpoint.collection

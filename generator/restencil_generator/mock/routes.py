@@ -104,13 +104,14 @@ def _route(resource: Resource, name: str, endpoint: Endpoint, prefix: str) -> Ro
     in_path = parameters[: path.count(_HOLE)]
     in_query = parameters[len(in_path) :]
 
+    wide = {field.name for field in endpoint.params if field.slashes}
     # Literal text is brought to the form of `_normal`, then every hole becomes a group.
     pattern = ""
     pieces = _literal(prefix + _without_host(path)).split(_HOLE)
     for piece, parameter in zip(pieces, [*in_path, None], strict=True):
         pattern += re.escape(piece)
         if parameter is not None:
-            group = re.escape(parameter.prefix) + "([^/]+?)"
+            group = re.escape(parameter.prefix) + ("(.+?)" if parameter.name in wide else "([^/]+?)")
             pattern += f"(?:{group})?" if parameter.optional else group
 
     literals: list[tuple[str, str]] = []

@@ -307,11 +307,11 @@ class Document:
     """What was read of a document and of the files that it refers to.
 
     `source` is the document as messages show it, `version` what it says of its language (`3.1.0`). `operations` are
-    those that a spec is made of: paths as texts, methods in the order of `METHODS`. `found` is how many operations the
-    document has; what is missing from `operations` is in `left_out`, or was not chosen. `servers` and `security` are
-    those of the whole. `not_carried` counts by kind what the language has no words for (`webhook`, `callback`, `link`,
-    `answer header`, `bound`, `pattern`). `schema_reader` is how `schema` reads. `tree` is the document as it was
-    parsed, with overlays applied.
+    those that a spec is made of: paths as texts, methods in the order of `METHODS`. `found` is how many operations were
+    chosen; what is missing from `operations` is in `left_out`. `servers` and `security` are those of the whole.
+    `not_carried` counts by kind what the language has no words for (`webhook`, `callback`, `link`, `answer header`,
+    `bound`, `pattern`). `schema_reader` is how `schema` reads. `tree` is the document as it was parsed, with overlays
+    applied.
     """
 
     source: str

@@ -5,9 +5,10 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from urllib.parse import unquote_plus
 
+from restencil_generator.openapi.choosing import Asked, Choice
 from restencil_generator.openapi.content import Contents
 from restencil_generator.openapi.document import (
     METHODS,
@@ -28,7 +29,7 @@ from restencil_generator.openapi.document import (
 from restencil_generator.openapi.plain import is_list, is_table
 from restencil_generator.openapi.pointer import below, child
 from restencil_generator.openapi.references import References
-from restencil_generator.openapi.schema_words import Choice, shape
+from restencil_generator.openapi.schema_words import OneOf, shape
 from restencil_generator.openapi.schemas import Schemas
 from restencil_generator.problems import quoted
 
@@ -58,31 +59,58 @@ class Whole:
     servers: Callable[[Part], tuple[Server, ...]]
 
 
+class _Written(NamedTuple):
+    """An operation as it is written, and the path item that it stands in."""
+
+    asked: Asked
+    item: Part
+    part: Part
+
+
 class Operations:
     """Reads the operations of a document."""
 
     def __init__(
-        self, references: References, schemas: Schemas, report: Callable[[Finding], None], whole: Whole
+        self,
+        references: References,
+        schemas: Schemas,
+        report: Callable[[Finding], None],
+        whole: Whole,
+        choice: Choice,
     ) -> None:
         self._references = references
         self._schemas = schemas
         self._report = report
         self._whole = whole
+        self._choice = choice
         self._contents = Contents(references, schemas, report)
         self.found = 0
         self.left_out: list[LeftOut] = []
 
     def read(self, paths: Part) -> list[Operation]:
         """The operations under `paths`: paths as text, methods in their order."""
-        operations: list[Operation] = []
         if not is_table(paths.value):
             if paths.value is not None:
                 self._malformed(paths.where, "an object of paths", paths.value)
             return []
-        for key in sorted(paths.value):
-            if not key.startswith("x-"):
-                operations += self._path(child(paths, paths.value[key], key), key)
-        return self._each_once(operations)
+        every = [
+            written
+            for key in sorted(paths.value)
+            if not key.startswith("x-")
+            for written in self._written(child(paths, paths.value[key], key), key)
+        ]
+        self._choice.check([written.asked for written in every])
+        chosen = [written for written in every if self._choice.has(written.asked)]
+        self.found = len(chosen)
+        return self._each_once([self._operation(written) for written in chosen if self._is_usual(written)])
+
+    def _is_usual(self, written: _Written) -> bool:
+        if _METHOD.match(written.asked.method):
+            return True
+        reason = f"{quoted(written.asked.method)} is no method that HTTP allows"
+        text = f"{written.asked.method} {written.asked.path}"
+        self.left_out.append(LeftOut(text, reason, written.part.where))
+        return False
 
     def _each_once(self, operations: list[Operation]) -> list[Operation]:
         """The operations without those that read where another one reads, and whose ids say which is which."""
@@ -105,7 +133,8 @@ class Operations:
 
     # ----------------------------------------------------------------------------------------------------------- a path
 
-    def _path(self, part: Part, key: str) -> Iterator[Operation]:
+    def _written(self, part: Part, key: str) -> Iterator[_Written]:
+        """The operations of a path, as they are written."""
         item = self._references.follow(part)
         if item is None:
             return
@@ -116,19 +145,14 @@ class Operations:
         for name in [*METHODS, *_extra_methods(item.value)]:
             method, at = _method(item, name)
             value = beside.get(name.lower(), at.value)
-            if value is None:
-                continue
-            if not is_table(value):
+            if is_table(value):
+                tags = tuple(tag for tag in _list(value, "tags") if isinstance(tag, str) and tag.strip())
+                yield _Written(Asked(method, key, tags), item, Part(value, at.where))
+            elif value is not None:
                 self._malformed(at.where, "an operation", value)
-                continue
-            self.found += 1
-            if not _METHOD.match(method):
-                reason = f"{quoted(method)} is no method that HTTP allows"
-                self.left_out.append(LeftOut(f"{method} {key}", reason, at.where))
-                continue
-            yield self._operation(method, key, item, Part(value, at.where))
 
-    def _operation(self, method: str, key: str, item: Part, part: Part) -> Operation:
+    def _operation(self, written: _Written) -> Operation:
+        (method, key, tags), item, part = written
         value: dict[str, Any] = part.value
         path, query = self._template(key, part.where)
         bodies: list[Part] = []
@@ -147,7 +171,7 @@ class Operations:
             key=key,
             where=part.where,
             operation_id=_text(value, "operationId"),
-            tags=tuple(tag for tag in _list(value, "tags") if isinstance(tag, str) and tag.strip()),
+            tags=tags,
             summary=_text(value, "summary") or _text(item.value, "summary"),
             description=_text(value, "description") or _text(item.value, "description"),
             deprecated=value.get("deprecated") is True,
@@ -410,7 +434,7 @@ class Operations:
                 different.append((at, part.value, part))
         if len(different) < 2:
             return parts[0] if parts else None
-        return Part(Choice(tuple(part for _, _, part in different)), below(where, "responses"), made=True)
+        return Part(OneOf(tuple(part for _, _, part in different)), below(where, "responses"), made=True)
 
     # --------------------------------------------------------------------------------------------------------- findings
 

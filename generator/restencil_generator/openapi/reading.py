@@ -12,6 +12,7 @@ from typing import Any, Final
 from urllib.parse import urljoin, urlsplit
 
 from restencil_generator.failure import Failure
+from restencil_generator.openapi.choosing import Choice
 from restencil_generator.openapi.counting import count, references_in
 from restencil_generator.openapi.document import (
     Document,
@@ -26,6 +27,7 @@ from restencil_generator.openapi.document import (
 )
 from restencil_generator.openapi.files import File, Files
 from restencil_generator.openapi.operations import Operations, Whole, requirements
+from restencil_generator.openapi.options import Options
 from restencil_generator.openapi.plain import is_list, is_table
 from restencil_generator.openapi.pointer import below, child
 from restencil_generator.openapi.references import References
@@ -59,13 +61,13 @@ _GUESSES: Final = (
 )
 
 
-def read(files: Files, findings: list[Finding] | None = None) -> Document:
-    """The document that a source holds. `findings` are those of what was done before, by overlays.
+def read(files: Files, findings: Iterable[Finding] = (), choice: Choice | None = None) -> Document:
+    """The document that a source holds, of its operations those that are chosen.
 
-    Raises `Failure` where it is no OpenAPI document.
+    `findings` are those of what was done before, by overlays. Raises `Failure` where it is no OpenAPI document, and
+    where nothing of it is chosen.
     """
-    reader = _Reader(files, [] if findings is None else findings)
-    return reader.document()
+    return _Reader(files, list(findings)).document(choice or Choice(Options()))
 
 
 def version_of(tree: object, name: str) -> tuple[str, bool, int]:
@@ -123,13 +125,13 @@ class _Reader:
             self._seen.add(finding)
             self._findings.append(finding)
 
-    def document(self) -> Document:
+    def document(self, choice: Choice) -> Document:
         """The document; its schemas are read when they are asked for."""
         tree, root = self._tree, self._root
         info = tree.get("info")
         info = info if is_table(info) else {}
         whole = Whole(self._old, _texts(tree.get("consumes")), _texts(tree.get("produces")), self._servers)
-        operations = Operations(self._references, self._schemas, self._report, whole)
+        operations = Operations(self._references, self._schemas, self._report, whole, choice)
         read = operations.read(child(root, tree.get("paths"), "paths"))
         counted = count(tree)
         return Document(

@@ -65,7 +65,7 @@ class Joined:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Choice:
+class OneOf:
     """The value of a made part: a schema that one of these is."""
 
     parts: tuple[Part, ...]
@@ -112,7 +112,7 @@ def media_of(value: dict[str, Any], schema: Schema) -> dict[str, Any]:
 
 def is_structural(part: Part) -> bool:
     """Whether a part says what a value is, and not only something of it."""
-    if isinstance(part.value, Joined | Choice):
+    if isinstance(part.value, Joined | OneOf):
         return True
     return is_table(part.value) and not STRUCTURE.isdisjoint(part.value)
 
@@ -121,7 +121,7 @@ def says_something(part: Part) -> bool:
     """Whether an alternative says what a value is, rather than which properties go together."""
     value = part.value
     if not is_table(value):
-        return isinstance(value, Joined | Choice)
+        return isinstance(value, Joined | OneOf)
     if "required" in value and "properties" not in value:
         return not STRUCTURE.isdisjoint(value.keys() - {"required", "type"})
     return not STRUCTURE.isdisjoint(value)

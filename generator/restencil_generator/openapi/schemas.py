@@ -30,8 +30,8 @@ from restencil_generator.openapi.schema_words import (
     NOTHING,
     STRUCTURE,
     TYPES,
-    Choice,
     Joined,
+    OneOf,
     as_reference,
     as_text,
     bounds,
@@ -86,7 +86,7 @@ class Schemas:
     def _schema(self, part: Part) -> Schema:
         if isinstance(part.value, Joined):
             return self._joined(part, part.value.parts)
-        if isinstance(part.value, Choice):
+        if isinstance(part.value, OneOf):
             return self._choice(part, {}, None, part.value.parts, Schema(part.where, part.where))
         if part.value is True or part.value is False:
             return Schema(part.where, part.where)
@@ -184,7 +184,7 @@ class Schemas:
     def _filled(self, part: Part, value: dict[str, Any], schema: Schema) -> Schema:
         """A schema of one type with all that is said of it."""
         more: dict[str, Any] = {"format": format_of(value), "bounds": bounds(value)}
-        if schema.type == "object":
+        if schema.type == "object" or (schema.type == "any" and "required" in value):
             more |= self._members(part, value)
         if schema.type == "array":
             more |= self._items(part, value)
@@ -218,9 +218,7 @@ class Schemas:
         patterns = value.get("patternProperties")
         if is_table(patterns) and patterns:
             each = [child(part, inner, "patternProperties", name) for name, inner in patterns.items()]
-            return (
-                each[0] if len(each) == 1 else Part(Choice(tuple(each)), below(part.where, "patternProperties"), True)
-            )
+            return each[0] if len(each) == 1 else Part(OneOf(tuple(each)), below(part.where, "patternProperties"), True)
         return None
 
     def _items(self, part: Part, value: dict[str, Any]) -> dict[str, Any]:

@@ -103,7 +103,7 @@ class Rules:
 
     `raw_schema` is the schema as it was written; `adopts` says that a response was decoded for its call alone, so that
     its objects may become records as they are; `has_body` that the last argument is a body. `needs` are the fields that
-    an entity which came with other responses must have to answer, `path_params` the parameters that say which entity is
+    an entity which came with other responses must have to answer, `path_names` the parameters that say which entity is
     meant; None: all do. `strict_shape`, `replace`
     and `empty` say what becomes of a response, `siblings` which other requests are of the same entity. `raw_returns` is
     a schema that says, where there is no other, what a response is decoded to; nothing of it goes into tables.
@@ -125,7 +125,7 @@ class Rules:
         list_key: Callable[..., str] | None = None,
         total: tuple[str, ...] = (),
         needs: Iterable[str] = (),
-        path_params: frozenset[str] | None = None,
+        path_names: frozenset[str] | None = None,
         validate: str | None = None,
         has_body: bool = False,
         strict_shape: bool = False,
@@ -158,7 +158,7 @@ class Rules:
         self.simulated = side_effect and get_optimistic_response is not None
         """Whether a fetch shows at once what it is expected to bring."""
         self.needs = tuple(needs)
-        self.path_params = path_params
+        self.path_names = path_names
         self.validate = validate
         """What becomes of answers that do not fit what is declared; None: what the store says."""
         self._demands: dict[EntityModel, tuple[frozenset[str], frozenset[str] | None]] = {}
@@ -176,7 +176,7 @@ class Rules:
         found = self._demands.get(model)
         if found is None:
             needed = frozenset(model.to_json.get(name, name) for name in self.needs if name in model.fields)
-            telling = None if self.path_params is None else self.path_params | model.telling
+            telling = None if self.path_names is None else self.path_names | model.telling
             found = self._demands[model] = needed, telling
         return found
 

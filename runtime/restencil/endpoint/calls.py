@@ -93,7 +93,7 @@ class CallOptions:
 
     def _add_query(self, made: Any, plain: Any, *, is_http: bool) -> None:
         names = {**self.query, **self.quiet}.keys()
-        of_path = names & (plain.path_params or ())
+        of_path = names & (plain.path_names or ())
         if of_path or not is_http:
             made.__dict__["bind_args"] = partial(_refuse_query, plain.name, min(of_path, default=""))
         elif self.query:

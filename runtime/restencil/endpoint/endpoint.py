@@ -22,6 +22,7 @@ from ..cache.request import PAGE, Request, Rules
 from ..schema.collection import find_collection
 from ..schema.notation import check_shorthand
 from ..schema.record import to_wire
+from .bodies import model_of
 from .direct import transport_for
 from .lists import is_page_of, page_request
 from .options import (
@@ -115,6 +116,9 @@ class Endpoint(Generic[P, R]):
     retries: Any
     wire: Mapping[str, str] | None
     body_format: str | None
+    path_params: Mapping[str, str] | None
+    search_styles: Mapping[str, str] | None
+    search_types: Mapping[str, Any] | None
     optimistic: bool | None
     optimistic_payload: str | None
     item_path: str | None
@@ -270,7 +274,7 @@ class Endpoint(Generic[P, R]):
             raw_returns=self.returns,
             list_key=None if self.remove_cursor is None else cast("Endpoint[..., Any]", self).key,
             needs=self.needs or (),
-            path_params=self.path_params,
+            path_names=self.path_names,
             validate=self.validate,
         )
 
@@ -297,7 +301,7 @@ class Endpoint(Generic[P, R]):
     # -- arguments ---------------------------------------------------------------------------------------------------
 
     @property
-    def path_params(self) -> frozenset[str] | None:
+    def path_names(self) -> frozenset[str] | None:
         """The parameters that say what is meant, where others say more of the call; None where all do."""
         return None
 
@@ -337,12 +341,20 @@ class Endpoint(Generic[P, R]):
                 "use keywords alone, or a dict of parameters (and a body)"
             )
         given = {**self._defaults, **kwargs} if self._defaults else kwargs
+        if self.search_types is not None:
+            given = self._with_names(given, self.search_types)
         params, body = _wire_params(given, self.wire), given.get("body")
         if self.has_body:
             return self._bound_body((params, body))
         if body is not None:
             raise TypeError(f"endpoint {self.name!r} takes no body; a parameter called body needs the positional form")
         return (params,)
+
+    def _with_names(self, given: Mapping[str, Any], types: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Keywords in which the members of objects that go into the search string have their names in JSON."""
+        wire = self.wire or {}
+        models = {name: types[wire.get(name, name)] for name in given if wire.get(name, name) in types}
+        return {**given, **{name: to_wire(given[name], model_of(kind, None)) for name, kind in models.items()}}
 
     def _bound_body(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
         """The arguments with the body, which is the last one, in wire form."""

@@ -12,6 +12,8 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from ..base.durations import milliseconds, timeout_of
 from ..base.values import described, is_sequence
 from .error_types import check_error_classes, check_errors
+from .path import check_path_params
+from .styles import check_styles
 
 Check: TypeAlias = Callable[[str, Any, Any], None]
 """Called with the name of an option, its value and the endpoint; raises for a value that cannot be.
@@ -150,6 +152,9 @@ OPTIONS: Final[Mapping[str, Option]] = {
     "url_prefix": Option("derived", default="", http=True),
     "request_init": Option("derived", default={}, http=True),
     "url": _HOOK,
+    "path_params": Option(check=check_path_params, http=True),
+    "search_styles": Option(check=check_styles, http=True),
+    "search_types": _VALUE,
     "search_to_string": _HTTP_HOOK,
     "get_request_init": _HTTP_HOOK,
     "get_headers": _HTTP_HOOK,
@@ -191,7 +196,7 @@ RESERVED: Final = frozenset(
         "move",
         "paginated",
         "perform",
-        "path_params",
+        "path_names",
         "perform_async",
         "plain",
         "plan",

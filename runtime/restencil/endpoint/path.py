@@ -20,7 +20,7 @@ from typing import Any, Final, NamedTuple, NoReturn, TypeAlias
 from ..base.code import function_of
 from ..base.errors import MissingParameterError, PathTemplateError
 from ..base.lazy import unicodedata, urls
-from ..base.values import described, is_items, scalar_text
+from ..base.values import described, is_items, is_mapping, scalar_text
 
 RESERVED: Final = frozenset("(){}*+")
 PATH_SAFE: Final = "-_.!~*'()"
@@ -155,9 +155,13 @@ def search_string(params: Mapping[str, Any]) -> str:
     for name in sorted(params):
         value = params[name]
         if value is not None:
-            text = value if type(value) is str else search_text(name, value)
-            pairs.append(f"{_search_quoted(name, name)}={_search_quoted(name, text)}")
+            pairs.append(pair_of(name, value if type(value) is str else search_text(name, value)))
     return "&".join(pairs)
+
+
+def pair_of(name: str, text: str) -> str:
+    """A search parameter and its text, encoded."""
+    return f"{_search_quoted(name, name)}={_search_quoted(name, text)}"
 
 
 Filler: TypeAlias = Callable[[Mapping[str, Any], str], str]
@@ -172,6 +176,7 @@ class PathTemplate:
         "exact",
         "filler",
         "has_query",
+        "kinds",
         "leads",
         "names",
         "parts",
@@ -180,8 +185,10 @@ class PathTemplate:
         "whole",
     )
 
-    def __init__(self, template: str) -> None:
+    def __init__(self, template: str, kinds: Mapping[str, str] | None = None) -> None:
         self.template = template
+        self.kinds: Mapping[str, str] = kinds or {}
+        """Parameters that are more than one text: `list`, or `slashes` for one that may fill several segments."""
         self.parts: Final = parse(template)
         self.names = frozenset(part.name for part in self.parts if isinstance(part, Param))
         self.has_query = any(isinstance(part, str) and "?" in part for part in self.parts)
@@ -226,14 +233,14 @@ class PathTemplate:
         """Raises ValueError where a required parameter that is a whole segment has no text: `/a/` is another route."""
         for name in self.whole:
             value = params.get(name)
+            if name in self.kinds:
+                continue  # it is refused as it is encoded
             if type(value) is str:
                 empty = not value
             else:
                 empty = value is not None and type(value) is not int and scalar_text(value) == ""
             if empty:
-                raise ValueError(
-                    f"parameter {name!r} of {self.template!r} is empty, which would address another route; give a value"
-                )
+                _refuse_empty(name, self.template)
 
     def matches(self, text: str) -> bool:
         """True when this path, without what the URL adds behind it, is the template's for some parameters."""
@@ -262,6 +269,8 @@ class PathTemplate:
                 continue
             # Text that is a whole segment is refused where it is empty; anything else may be.
             value = "[^/#?&]*" if in_query else "[^/#?]+" if [part] in segments else "[^/#?]*"
+            if self.kinds.get(part.name) == "slashes":
+                value = "[^#?]+?"
             if groups:
                 value = f"({value})"
             prefix = re.escape(part.prefix)
@@ -291,11 +300,29 @@ class PathTemplate:
 
 
 @lru_cache(maxsize=4096)
-def path_template(template: str) -> PathTemplate:
-    """The parsed template, kept by its text. Raises PathTemplateError."""
+def path_template(template: str, kinds: tuple[tuple[str, str], ...] = ()) -> PathTemplate:
+    """The parsed template, kept by its text; `kinds` are those of its parameters. Raises PathTemplateError."""
     if not isinstance(template, str):  # pyright: ignore[reportUnnecessaryIsInstance] - it comes from users
         raise TypeError(f"a path template is a string, not {described(template)}")
-    return PathTemplate(template)
+    return PathTemplate(template, dict(kinds))
+
+
+def check_path_params(name: str, value: Any, endpoint: Any) -> None:
+    """Raises TypeError or ValueError for an option `path_params` that does not say what parameters of the path are."""
+    if not is_mapping(value):
+        raise TypeError(f"{name} of endpoint {endpoint.label} is {described(value)}; expected a dict of parameters")
+    for parameter, kind in value.items():
+        if not isinstance(kind, str) or not kind:
+            raise TypeError(
+                f"{parameter!r} in {name} of endpoint {endpoint.label} is {described(kind)}; write 'list', 'slashes' "
+                "or the field that it is"
+            )
+
+
+def kinds_of(path_params: Any) -> tuple[tuple[str, str], ...]:
+    """What the option `path_params` says of parameters that are more than one text."""
+    given: Mapping[str, Any] = path_params if is_mapping(path_params) else {}
+    return tuple(sorted((name, kind) for name, kind in given.items() if isinstance(kind, str) and kind in _KINDS))
 
 
 def encode_value(value: Any, name: str, template: str) -> str:
@@ -314,6 +341,33 @@ def encode_value(value: Any, name: str, template: str) -> str:
         raise ValueError(
             f"parameter {name!r} of {template!r} holds a lone surrogate, which has no UTF-8 form: {text!r}"
         ) from None
+
+
+def _refuse_empty(name: str, template: str) -> NoReturn:
+    raise ValueError(f"parameter {name!r} of {template!r} is empty, which would address another route; give a value")
+
+
+def _encode_list(value: Any, name: str, template: str) -> str:
+    """A list parameter: its items, each percent-encoded, joined with commas."""
+    if not is_items(value):
+        return encode_value(value, name, template) or _refuse_empty(name, template)
+    text = ",".join(encode_value(item, name, template) for item in value)
+    return text or _refuse_empty(name, template)
+
+
+def _encode_segments(value: Any, name: str, template: str) -> str:
+    """A parameter in which a slash stays one. Raises ValueError where it would address another route."""
+    text = encode_value(value, name, template).replace("%2F", "/")
+    for segment in text.split("/"):
+        if segment in ("", *DOT_SEGMENTS):
+            what = "an empty segment" if not segment else f"the segment {segment!r}"
+            raise ValueError(
+                f"parameter {name!r} of {template!r} has {what}, which would address another route: {text!r}"
+            )
+    return text
+
+
+_KINDS: Final[Mapping[str, Callable[[Any, str, str], str]]] = {"list": _encode_list, "slashes": _encode_segments}
 
 
 def _refuse_dots(names: tuple[str, ...], template: str, segment: str) -> NoReturn:
@@ -347,6 +401,15 @@ def _compiled(template: PathTemplate, segments: list[list[str | Param]]) -> Fill
             continue
         variable = variables[part.name] = f"v{len(variables)}"
         name = repr(part.name)
+        if part.name in template.kinds:
+            lines += [
+                f"    {variable} = params.get({name})",
+                f"    if {variable} is not None:",
+                f"        {variable} = encode_{template.kinds[part.name]}({variable}, {name}, template)",
+                "    else:",
+                f"        missing({name}, template)" if part.name in required else "        pass",
+            ]
+            continue
         lines += [
             f"    {variable} = params.get({name})",
             f"    if type({variable}) is int:",
@@ -391,6 +454,7 @@ def _compiled(template: PathTemplate, segments: list[list[str | Param]]) -> Fill
         "missing": _missing,
         "dots": _refuse_dots,
         "DOTS": DOT_SEGMENTS,
+        **{f"encode_{kind}": encode for kind, encode in _KINDS.items()},
     }
     # Every name in the source is written by this function; texts of the template enter it as literals alone.
     fill: Filler = function_of(source, "fill", filename, scope)

@@ -17,9 +17,10 @@ from .error_types import ErrorTypes
 from .lifecycle import has_schema, lifecycle, parse, prepare, send, straight, straight_async
 from .lists import changer, paged, pager
 from .options import ANY, BODILESS, OPTIONS, check_options, http_side_effect_of, method_of
-from .path import PathTemplate, path_template, search_string
+from .path import PathTemplate, kinds_of, path_template, search_string
 from .payloads import PAYLOADS
 from .plan import Plan, overridden
+from .styles import styled_string
 from .typing import P2, R2, Assigns, Has, P, PageP, PageR, PushP, PushR, R, UnshiftP, UnshiftR
 
 if TYPE_CHECKING:
@@ -76,6 +77,9 @@ class RestEndpoint(Endpoint[P, R]):
     | `empty` | what an answer without content is to a mutation: `error`, `none`, or `merge`, which is what was sent |
     | `errors` | what the body of a refusal is, by status: `{404: Missing, "4XX": Problem, "default": Problem}` |
     | `error_classes` | the module of the package's own error classes, each called as that of `restencil` |
+    | `path_params` | parameters of the path that are more than a text: `{"ids": "list", "path": "slashes"}` |
+    | `search_styles` | how lists and objects stand in the search string: `{"tags": "repeat", "filter": "deep"}` |
+    | `search_types` | record classes or `schema.Object` that name the members of objects in the search string |
     | `wire` | keyword names that are other names in the URL, as `{"order_by": "orderBy"}` |
 
     The methods below may be overridden in a subclass or given as options; `get_request_init`, `get_headers`,
@@ -104,7 +108,9 @@ class RestEndpoint(Endpoint[P, R]):
         path = options["path"] if options.get("path") is not None else getattr(kind, "path", None)
         if path is None:
             raise TypeError(f"{kind.__name__} needs a path, such as path='/articles/:id'")
-        members["_template"] = path_template(path)
+        members["_template"] = path_template(
+            path, kinds_of(options.get("path_params", getattr(kind, "path_params", None)))
+        )
         members["_model"] = ANY
         super()._configure({**options, "path": path}, given, base)
         if self._keywords is not None:
@@ -160,7 +166,7 @@ class RestEndpoint(Endpoint[P, R]):
     # -- arguments ----------------------------------------------------------------------------------------------------
 
     @property
-    def path_params(self) -> frozenset[str]:
+    def path_names(self) -> frozenset[str]:
         """The parameters of the path; what else a call gives goes into the search string."""
         return self._template.names
 
@@ -208,8 +214,12 @@ class RestEndpoint(Endpoint[P, R]):
         return url
 
     def search_to_string(self, search_params: Mapping[str, Any]) -> str:
-        """The search string of these raw values: form encoding, sorted by name, None dropped."""
-        return search_string(search_params)
+        """The search string of these raw values: form encoding, sorted by name, None dropped.
+
+        Lists and objects are written as the option `search_styles` says.
+        """
+        styles = self.search_styles
+        return search_string(search_params) if styles is None else styled_string(search_params, styles)
 
     def key(self, /, *args: P.args, **kwargs: P.kwargs) -> str:
         """The method, a space and the URL; the body never enters it."""

@@ -26,10 +26,20 @@ NonFilter: TypeAlias = Callable[[str], bool] | Iterable[str] | re.Pattern[str]
 def search_text(value: Any) -> Any:
     """A member of a collection's identity: the text that it has in a URL; an object stays, in JSON form."""
     if isinstance(value, SEQUENCE):
-        return ",".join("" if item is None else str(search_text(item)) for item in value)
+        return ",".join(_item_text(item) for item in value)
     if is_mapping(value):
         return json.loads(json.dumps(dict(value), default=text_of))
     return text_of(value)
+
+
+def _item_text(item: Any) -> str:
+    if item is None:
+        return ""
+    return _json_text(item) if is_mapping(item) else str(search_text(item))
+
+
+def _json_text(value: Any) -> str:
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, default=text_of)
 
 
 def identity_text(members: Mapping[str, Any]) -> str:
@@ -37,7 +47,7 @@ def identity_text(members: Mapping[str, Any]) -> str:
     if not members:
         return "{}"
     texts = {str(name): search_text(value) for name, value in members.items() if value is not None}
-    return json.dumps(texts, sort_keys=True, separators=(",", ":"), ensure_ascii=False, default=text_of)
+    return _json_text(texts)
 
 
 @lru_cache(maxsize=4096)

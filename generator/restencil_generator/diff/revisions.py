@@ -1,0 +1,106 @@
+"""The two specs of a comparison: files, folders, or what they were at a revision of git.
+
+This is the only file that asks git. It asks for objects alone, and neither writes nor checks out anything.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path, PurePosixPath
+from typing import Final
+
+from restencil_generator.declaration import Spec
+from restencil_generator.failure import Failure, SpecError
+from restencil_generator.loading import SUFFIXES, Loaded, load_contents, load_spec
+from restencil_generator.problems import Place, Problem
+
+
+def load_sides(old: str, new: str) -> tuple[Spec, Spec]:
+    """Both specs. Raises one `SpecError` with the mistakes of both, and what `load_side` raises."""
+    loaded = [load_side(old), load_side(new)]
+    problems = [problem for one in loaded for problem in one.problems]
+    before, after = (one.declaration for one in loaded)
+    if before is None or after is None:
+        raise SpecError(problems, {name: source for one in loaded for name, source in one.sources.items()})
+    return before, after
+
+
+def load_side(text: str) -> Loaded:
+    """The spec that a text names: `specs/shop.yaml`, a folder, or `REV:PATH`. A file of that very name wins.
+
+    Raises `SpecError` with the code `diff-revision` where there is no such revision or no such path at it, and
+    `Failure` where git cannot be asked.
+    """
+    if not is_revision(text):
+        return load_spec(text)
+    path = PurePosixPath(text.partition(":")[2])
+    kind, content = _object(text, text)
+    if kind == "blob":
+        return load_contents({text: content}, path.name)
+    if kind != "tree":
+        raise _no_revision(text)
+    names = _git(text, "ls-tree", "-z", "--name-only", f"{text.rstrip('/')}").decode("utf-8", "replace").split("\0")
+    files = sorted(name for name in names if name.endswith(SUFFIXES) and not name.startswith("."))
+    folder = text if text.endswith((":", "/")) else f"{text}/"
+    found = {f"{folder}{name}": _object(f"{folder}{name}", text) for name in files}
+    contents = {name: content for name, (kind, content) in found.items() if kind == "blob"}
+    if not contents:
+        problem = Problem("no-spec-files", "the folder holds no *.yaml and no *.yml file", Place(text))
+        return Loaded(None, (problem,), {})
+    return load_contents(contents, path.name)
+
+
+def is_revision(text: str) -> bool:
+    """Whether a text names a revision of git and a path: it has a colon, and no file has it as its name."""
+    return ":" in text and not Path(text).exists()
+
+
+def working_path(text: str) -> str:
+    """The path of `REV:PATH` in the working tree, from the working directory.
+
+    As for git, a path counts from the top of the repository, and one that begins with `./` or `../` from here.
+    """
+    path = text.partition(":")[2]
+    if path.startswith(("./", "../")):
+        return path
+    up = _git(text, "rev-parse", "--show-cdup").decode("utf-8").strip()
+    return Path(os.path.relpath(Path(up) / path)).as_posix()
+
+
+def _object(name: str, asked: str) -> tuple[str, bytes]:
+    """The kind of an object, and its content; links are followed to what they lead to at that revision."""
+    if name.startswith("-") or "\n" in name or "\0" in name:
+        raise _no_revision(asked)
+    answer = _git(asked, "cat-file", "--batch", "--follow-symlinks", given=f"{name}\n".encode())
+    head, _, rest = answer.partition(b"\n")
+    words = head.decode("utf-8", "replace").split(" ")
+    if len(words) != 3 or not words[2].isdecimal() or words[1] not in ("blob", "tree"):
+        raise _no_revision(asked)
+    return words[1], rest[: int(words[2])]
+
+
+_NO_GIT: Final = "install git, or name a file"
+
+
+def _git(asked: str, *arguments: str, given: bytes = b"") -> bytes:
+    environment = {**os.environ, "LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0"}
+    try:
+        done = subprocess.run(  # noqa: S603 - no shell, and what users name is no option
+            ["git", *arguments],  # noqa: S607 - the git of the user's PATH
+            input=given,
+            capture_output=True,
+            env=environment,
+            check=False,
+        )
+    except FileNotFoundError as error:
+        raise Failure(f"{asked}: there is no git that could be asked for it ({_NO_GIT})") from error
+    if done.returncode:
+        said = done.stderr.decode("utf-8", "replace").strip().splitlines()
+        raise Failure(f"{asked}: git says: {said[0] if said else f'exit code {done.returncode}'}")
+    return done.stdout
+
+
+def _no_revision(text: str) -> SpecError:
+    message = f"no such revision, or path at it: '{text}'"
+    return SpecError([Problem("diff-revision", message, Place(text))], {})

@@ -1,0 +1,154 @@
+"""Findings as text, JSON, GitHub workflow commands or SARIF, with the version that they ask for."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, Literal, TypeAlias
+
+from restencil_generator.diff.finding import Finding
+from restencil_generator.diff.rules import CLASSES, COLUMNS, RULES, SEVERITIES, Class, Column, Severity
+from restencil_generator.diff.settings import Ignored, Settings
+from restencil_generator.problems import Problem, Related, Selection, visible
+from restencil_generator.problems import Severity as Level
+from restencil_generator.report import Format, as_json, dump, github, sarif, where
+
+Version: TypeAlias = Literal["major", "minor", "patch"]
+
+_LEVELS: Final[Mapping[Severity, Level]] = {"B": "error", "R": "warning", "A": "note", "D": "note"}
+_COLORS: Final[Mapping[Level, str]] = {"error": "\x1b[1;31m", "warning": "\x1b[1;33m", "note": "\x1b[1;36m"}
+_CODES: Final = {
+    **{name: rule.help for name, rule in RULES.items()},
+    "ignore-unused": "An entry of 'ignore' matches something.",
+}
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of a comparison, in the columns that were asked for.
+
+    `shown` are the findings that count, worst first; `ignored` those that the configuration accepts, each with its
+    entry; `unused` the entries that fit nothing. `version` is what the next version should be.
+    """
+
+    shown: tuple[Finding, ...]
+    ignored: tuple[tuple[Finding, Ignored], ...]
+    unused: tuple[Ignored, ...]
+    version: Version
+    columns: tuple[Column, ...]
+
+    def fails(self, fail_on: Class) -> bool:
+        """Whether a finding is of a class, or of a worse one."""
+        limit = SEVERITIES.index(CLASSES[fail_on])
+        return any(SEVERITIES.index(finding.worst(self.columns)) <= limit for finding in self.shown)
+
+    @property
+    def counts(self) -> dict[Class, int]:
+        """How many findings there are of each class."""
+        worst = [finding.worst(self.columns) for finding in self.shown]
+        return {name: worst.count(severity) for name, severity in CLASSES.items()}
+
+    @property
+    def summary(self) -> str:
+        """The last line: `2 breaking, 1 additive; next version: major`."""
+        told = ", ".join(f"{count} {name}" for name, count in self.counts.items() if count) or "nothing changed"
+        ignored = f"; {len(self.ignored)} ignored" if self.ignored else ""
+        return f"{told}{ignored}; next version: {self.version}"
+
+
+def judge(findings: Sequence[Finding], settings: Settings, columns: tuple[Column, ...] = COLUMNS) -> Outcome:
+    """Findings as the configuration sees them; those that say nothing in the columns are left out."""
+    counted: list[Finding] = []
+    ignored: list[tuple[Finding, Ignored]] = []
+    used: set[Ignored] = set()
+    for finding in findings:
+        entries = [entry for entry in settings.ignore if entry.fits(finding)]
+        used.update(entries)
+        if entries:
+            ignored.append((finding, entries[0]))
+        else:
+            counted.append(finding)
+    callers = {finding.columns.callers for finding in counted}
+    version: Version = "major" if "B" in callers else "minor" if "A" in callers else "patch"
+    shown = [finding for finding in counted if finding.worst(columns) != "–"]
+    shown.sort(key=lambda finding: SEVERITIES.index(finding.worst(columns)))  # as they were, within a severity
+    unused = tuple(entry for entry in settings.ignore if entry not in used)
+    return Outcome(tuple(shown), tuple(ignored), unused, version, columns)
+
+
+def render(outcome: Outcome, format: Format = "text", *, color: bool = False, verbose: bool = False) -> str:
+    """An outcome in one of the formats; `verbose` tells what is ignored, too."""
+    if format == "text":
+        return "".join(f"{line}\n" for line in _text(outcome, color, verbose))
+    problems = [_problem(finding, outcome.columns) for finding in outcome.shown]
+    selection = Selection((*problems, *(entry.unused for entry in outcome.unused)), 0)
+    if format == "json":
+        return dump(_document(outcome, problems))
+    if format == "sarif":
+        return dump(sarif(selection, _CODES))
+    return github(selection) + f"::notice title=restencil diff::{outcome.summary}\n"
+
+
+# ----------------------------------------------------------------------------------------------------------------- text
+
+
+def _text(outcome: Outcome, color: bool, verbose: bool) -> Iterator[str]:
+    for finding in outcome.shown:
+        level = _LEVELS[finding.worst(outcome.columns)]
+        yield _line(finding, _painted(f"{level}[{finding.rule}]", level, color))
+        if finding.old_place is not None:
+            yield f"{where(finding.old_place)}: note: {_was(finding)}"
+    for finding, entry in outcome.ignored if verbose else ():
+        yield _line(finding, f"ignored[{finding.rule}]")
+        yield f"{where(entry.place)}: note: {visible(entry.reason)}"
+    for entry in outcome.unused:
+        problem = entry.unused
+        label = _painted(f"{problem.severity}[{problem.code}]", problem.severity, color)
+        yield f"{where(problem.place)}: {label}: {visible(problem.message)} ({problem.hint})"
+    yield outcome.summary
+
+
+def _line(finding: Finding, label: str) -> str:
+    return f"{where(finding.place)}: {label}: {visible(finding.message)}   {_columns(finding)}"
+
+
+def _columns(finding: Finding) -> str:
+    return "  ".join(f"{column} {finding.columns.of(column)}" for column in COLUMNS)
+
+
+def _was(finding: Finding) -> str:
+    return f"was {visible(finding.was)} here" if finding.was else "was here"
+
+
+def _painted(text: str, level: Level, color: bool) -> str:
+    return f"{_COLORS[level]}{text}\x1b[0m" if color else text
+
+
+# ------------------------------------------------------------------------------------------------------------ documents
+
+
+def _problem(finding: Finding, columns: tuple[Column, ...] = COLUMNS) -> Problem:
+    related = () if finding.old_place is None else (Related(finding.old_place, _was(finding)),)
+    level = _LEVELS[finding.worst(columns)]
+    return Problem(finding.rule, finding.message, finding.place, _columns(finding), related, level)
+
+
+def _document(outcome: Outcome, problems: Sequence[Problem]) -> dict[str, Any]:
+    unused = [as_json(entry.unused) for entry in outcome.unused]
+    told = [_told(finding, problem) for finding, problem in zip(outcome.shown, problems, strict=True)]
+    ignored = [{**_told(finding, _problem(finding)), "reason": entry.reason} for finding, entry in outcome.ignored]
+    return {
+        "version": 1,
+        "total": len(told) + len(unused),
+        "omitted": 0,
+        "problems": [*told, *unused],
+        "ignored": ignored,
+        "counts": outcome.counts,
+        "next_version": outcome.version,
+    }
+
+
+def _told(finding: Finding, problem: Problem) -> dict[str, Any]:
+    told = {**as_json(problem), "hint": "", "node": finding.node}
+    told.update((column, finding.columns.of(column)) for column in COLUMNS)
+    return told

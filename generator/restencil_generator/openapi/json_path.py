@@ -1,0 +1,31 @@
+"""JSONPath (RFC 9535). This is the only file that names the package that knows it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from jsonpath_rfc9535 import JSONPathError, JSONPathRecursionError, compile
+
+Path: TypeAlias = tuple[str | int, ...]
+"""The keys and indices that lead to a node; empty for the root."""
+
+
+class BadPath(Exception):
+    """A text that is no JSONPath, or one that cannot be followed; the message says why."""
+
+
+def query(text: str) -> Callable[[Any], list[Path]]:
+    """What finds the nodes that a JSONPath selects, each once, in their order. Raises `BadPath`."""
+    try:
+        compiled = compile(text)
+    except (JSONPathError, RecursionError) as error:
+        raise BadPath(str(error)) from error
+
+    def select(tree: Any) -> list[Path]:
+        try:
+            return list(dict.fromkeys(tuple(node.location) for node in compiled.find(tree)))
+        except (JSONPathRecursionError, RecursionError) as error:
+            raise BadPath("the document is nested too deep for it") from error
+
+    return select

@@ -1,0 +1,130 @@
+"""The mock server reads search strings as their styles write them."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import parse_qsl
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.generator.test_mock import Api
+
+from restencil import RestEndpoint
+from restencil_generator import declaration as d
+from restencil_generator.loading import load_text
+from restencil_generator.mock import styles
+
+SPEC = """
+restencil: 1
+package: shop
+enums: {Size: [s, m, l]}
+objects: {ItemFilter: {size: Size?, color: string?, tags: [string], deep: {type: {values: [string]}, optional: true}}}
+search_style: {lists: repeat, objects: deep}
+header_params: {}
+entities:
+  Item: {fields: {id: integer, size: Size, color: string, tags: [string]}}
+resources:
+  items:
+    path: /items/:id
+    schema: Item
+    search_params:
+      size: {type: [Size], optional: true}
+      color: {type: [string], optional: true, style: pipe}
+      filter: {type: ItemFilter, optional: true}
+      flat: {type: {object: {id: [integer]}}, optional: true, style: form}
+      json: {type: ItemFilter, optional: true, style: json}
+      tags: {type: [string], optional: true, style: brackets}
+    examples:
+      get_list:
+        response:
+        - {id: 1, size: s, color: red, tags: [a]}
+        - {id: 2, size: m, color: blue, tags: [a, b]}
+        - {id: 3, size: l, color: red, tags: [c]}
+    endpoints:
+      file: {path: /files/:path/text, params: {path: {type: string, slashes: true}}, schema: null}
+      several: {path: /several/:ids, params: {ids: {type: [integer]}}, schema: null}
+"""
+DECLARED = load_text(SPEC).declaration
+
+TEXTS = st.text('aé ,|&=[]#+"', min_size=1, max_size=4)
+LISTS = st.lists(TEXTS, min_size=1, max_size=12)
+NAMES = st.text("abcü_", min_size=1, max_size=3)
+
+
+def _fields(kind: d.Type, style: d.Style) -> d.Field:
+    return d.Field("a", "a", "a", kind, style=style)
+
+
+def _read(kind: d.Type, style: Any, value: Any) -> Any:
+    """A value after it was written by the runtime and read by the mock server."""
+    assert DECLARED is not None
+    text = RestEndpoint(path="/x", search_styles={"a": style}).search_to_string({"z": 1, "a": value, "b[c]": 2})
+    return styles.read(DECLARED, _fields(kind, style), parse_qsl(text, keep_blank_values=True))
+
+
+STRING = d.Scalar("string")
+TREES = st.recursive(
+    TEXTS,
+    lambda inner: st.lists(inner, min_size=1, max_size=3) | st.dictionaries(NAMES, inner, min_size=1, max_size=3),
+    max_leaves=8,
+)
+
+
+@pytest.mark.parametrize("style", ["repeat", "brackets", "deep", "json"])
+@given(value=LISTS)
+def test_lists_are_read_as_they_were_written(style: str, value: list[str]) -> None:
+    """Whatever the texts hold, their order stays."""
+    assert _read(d.ListOf(STRING), style, value) == value
+
+
+@pytest.mark.parametrize(("style", "separator"), [("comma", ","), ("space", " "), ("pipe", "|")])
+@given(value=LISTS)
+def test_joined_lists_are_read_but_for_their_separator(style: str, separator: str, value: list[str]) -> None:
+    """A text that holds the separator is two."""
+    assert _read(d.ListOf(STRING), style, value) == separator.join(value).split(separator)
+
+
+@given(value=st.dictionaries(NAMES, TREES, min_size=1, max_size=3))
+def test_objects_of_any_depth_are_read_as_they_were_written(value: dict[str, Any]) -> None:
+    """Numbered styles and JSON lose nothing."""
+    assert _read(d.ValuesOf(d.Scalar("any")), "deep", value) == value
+    assert _read(d.ValuesOf(d.Scalar("any")), "json", value) == value
+
+
+@given(value=st.dictionaries(NAMES, LISTS, min_size=1, max_size=3))
+def test_objects_of_lists_are_read_from_brackets(value: dict[str, Any]) -> None:
+    """So are lists of objects that have the same members each."""
+    assert _read(d.ValuesOf(d.ListOf(STRING)), "brackets", value) == value
+    same = [dict.fromkeys(value, text) for text in ("x", "y", "z")]
+    assert _read(d.ListOf(d.ValuesOf(STRING)), "brackets", same) == same
+
+
+@pytest.mark.parametrize(
+    ("query", "ids"),
+    [
+        ("size=s&size=m", [1, 2]),
+        ("size%5B%5D=s", [1, 2, 3]),
+        ("color=red%7Cblue", [1, 2, 3]),
+        ("color=red", [1, 3]),
+        ("color=red&color=blue", [1, 2, 3]),
+        ("filter%5Bcolor%5D=red&filter%5Bsize%5D=l", [3]),
+        ("filter=%7B%7D", [1, 2, 3]),
+        ("json=%7B%22color%22%3A%22blue%22%7D", [2]),
+        ("json=nothing", [1, 2, 3]),
+        ("tags%5B%5D=b&tags%5B%5D=c", [2, 3]),
+        ("tags=b", [1, 2, 3]),
+        ("id=1&id=3", [1, 3]),
+    ],
+)
+def test_lists_are_filtered_by_what_stands_in_the_declared_style(query: str, ids: list[int]) -> None:
+    """An argument in another style is none."""
+    assert [item["id"] for item in Api(SPEC).get(f"/items?{query}")] == ids
+
+
+def test_slashes_and_lists_in_paths_find_their_endpoint() -> None:
+    """A parameter with slashes matches up to the next literal text."""
+    api = Api(SPEC)
+    assert api("GET", "/files/a/b/text").status_code == 200
+    assert api("GET", "/files/a/b/other").status_code == 404
+    assert api("GET", "/several/1,2").status_code == 200
