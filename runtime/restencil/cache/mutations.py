@@ -6,7 +6,7 @@ Everything is written into the change of the pass, so that it happens with the a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ..base.errors import ProcessingError
 from ..base.lazy import logger
@@ -14,6 +14,7 @@ from ..base.values import INVALID, SCALARS, UNDEFINED, Presumed, is_dict, is_lis
 from ..schema.collection import Adder, identity_of_text
 from ..schema.containers import Choice, Union
 from ..schema.entity import EntitySchema, usable_pk
+from ..schema.notation import schema_of
 from ..schema.stored import record_of
 from .request import own_args
 from .tables import Listing, Tables
@@ -23,6 +24,10 @@ if TYPE_CHECKING:
     from ..schema.protocol import Schema
     from .normalize import Normalization
     from .request import Request
+
+
+SELF: Final = "self"
+"""In `expires`: the entity that the path's parameters name."""
 
 
 class Gone(NamedTuple):
@@ -231,6 +236,31 @@ def expire_self(request: Request, writer: Normalization) -> None:
     key = None if siblings is None else siblings.item_key(request.args)
     if key is not None:
         _expire(writer, key.__eq__)
+
+
+def expire_named(request: Request, writer: Normalization) -> None:
+    """What the endpoint says that it leaves stale turns stale: shown still, and fetched by the next read.
+
+    `self` is the entity that the path's parameters name, its record and its `get`.
+    """
+    siblings, names = request.rules.siblings, request.rules.expires
+    if siblings is None or not isinstance(writer.below, Tables):
+        return
+    if SELF in names:
+        expire_self(request, writer)
+        _expire_record(request, schema_of(siblings.item_schema), writer)
+    for test in siblings.stale_tests(request.args, [name for name in names if name != SELF], request.locator):
+        _expire(writer, test)
+
+
+def _expire_record(request: Request, item: Schema | None, writer: Normalization) -> None:
+    """The record of the entity that the path's parameters name turns stale."""
+    params = _params(request)
+    for gone in _named(item, params, params, writer) or _known(item, request, writer):
+        table, change = gone.schema.table_key, writer.change
+        stored, meta = change.get(table, gone.pk), change.meta(table, gone.pk)
+        if stored is not UNDEFINED and stored is not INVALID and meta is not None and meta.expires_at > 1:
+            change.write(table, gone.pk, stored, meta._replace(expires_at=1))
 
 
 def _expire_lists(item: Schema | None, writer: Normalization, test: Callable[[Listing], bool]) -> None:

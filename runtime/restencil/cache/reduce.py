@@ -30,7 +30,7 @@ from ..base.values import (
 from ..schema.collection import list_result
 from ..schema.derived import Deletion, Invalidate
 from ..schema.entity import EntitySchema
-from ..schema.notation import schema_of
+from ..schema.notation import Conversion, schema_of
 from ..schema.one_of import OneOf
 from ..schema.protocol import Echo, is_plain
 from ..schema.record import is_instance
@@ -40,7 +40,7 @@ from .denormalize import Denormalization
 from .denormalize_compiled import reader_of
 from .following import follow, note_lists
 from .memo import Memo
-from .mutations import completed, delete, expire_self, known_before, without_answer
+from .mutations import completed, delete, expire_named, expire_self, known_before, without_answer
 from .normalize import Normalization
 from .normalize_compiled import CompiledNormalization, normalization
 from .overlaps import ELSEWHERE, Arrival
@@ -84,7 +84,7 @@ def set_response(lookup: Lookup, action: actions.SetResponse) -> Effects:
     try:
         with contents.hooks:
             mode = request.rules.validate or contents.validate
-            if mode != "off" and schema is not None:
+            if mode != "off" and schema is not None and not _is_empty(response, request):
                 from ..schema.validation import validate
 
                 validate(schema, response, mode, request)
@@ -355,6 +355,8 @@ def _normalized(
         follow(writer, request, schema, result)
     if rules.list_key is not None:
         _extend_list(request, schema, result, rules.list_key(*args), writer.change)
+    if rules.expires and placeholder is None:
+        expire_named(request, writer)
     if rules.update is not None:
         _run_update(rules.update, result, args, writer.change, key)
     return writer
@@ -382,11 +384,16 @@ def _written(schema: Schema, response: Any, request: Request, writer: Normalizat
     if type(response) is Presumed:
         writer.response = response = completed(response, request, writer)
         expire_self(request, writer)
-    if response is None and request.rules.empty in ("merge", "none"):
+    if _is_empty(response, request):
         if request.rules.side_effect:
             without_answer(request, writer)
         return None
     return writer.write(schema, _fitting(schema, response))
+
+
+def _is_empty(response: Any, request: Request) -> bool:
+    """Whether a response without content counts as a success that says nothing."""
+    return response is None and request.rules.empty in ("merge", "none")
 
 
 def _known_before(lookup: Lookup, request: Request, writer: Normalization, response: Any) -> Any:
@@ -448,7 +455,7 @@ def _fitting(schema: Schema, value: Any) -> Any:
         return value
     if isinstance(schema, Invalidate) and type(value) in (str, int, float) and value != "":
         return value
-    if isinstance(schema, OneOf) and type(value) in SCALARS:
+    if isinstance(schema, OneOf | Conversion) and type(value) in SCALARS:
         return value
     raise ProcessingError(
         f"expected an object or a list, found {value!r:.100}; an endpoint whose response holds no entity has "

@@ -74,7 +74,11 @@ class Asker(Protocol):
 
 
 class Locator(Protocol):
-    """A client, which may look for its API in a place of its own."""
+    """A client, which may look for its API in a place of its own, and has resources."""
+
+    def resource(self, name: str, /) -> Any:
+        """The resource of the client that has this name; None where there is none."""
+        ...
 
     def address(self, url: str, /) -> str:
         """Where a request to this URL really goes, in full."""
@@ -91,6 +95,17 @@ class Siblings(Protocol):
 
     def item_key(self, args: tuple[Any, ...], /) -> str | None:
         """The key of `get` for the same path; None where there is none."""
+        ...
+
+    @property
+    def item_schema(self) -> Any:
+        """What one item is, as it was written."""
+        ...
+
+    def stale_tests(
+        self, args: tuple[Any, ...], names: Sequence[str], locator: Locator | None, /
+    ) -> Iterable[Callable[[str], bool]]:
+        """Tell the keys of what reads under these names, where the path has what the mutation's path has."""
         ...
 
     def lists_test(self, args: tuple[Any, ...], /) -> Callable[[str], bool]:
@@ -132,6 +147,7 @@ class Rules:
         replace: bool = False,
         empty: str | None = None,
         siblings: Siblings | None = None,
+        expires: Iterable[str] = (),
         raw_returns: Any = None,
     ) -> None:
         self.raw_schema = raw_schema
@@ -152,6 +168,8 @@ class Rules:
         self.replace = replace
         self.empty = empty
         self.siblings = siblings
+        self.expires = tuple(expires)
+        """What turns stale after success, by name."""
         self.raw_returns = raw_returns
         self.list_key = list_key
         """Of an endpoint whose responses are pages of a list: the key of the list, from a page's arguments."""

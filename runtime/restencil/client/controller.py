@@ -6,6 +6,7 @@ What they are made of stands behind `_core`.
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, ParamSpec, Self, TypeAlias, TypeVar, overload
 
@@ -75,6 +76,7 @@ class AnyController:
     def __init__(self, core: Core) -> None:
         read_environment()
         self._core = core
+        core.host = weakref.ref(self)
         self.store = core.store
         self.managers: tuple[Manager, ...] = core.managers
         """What stands between the operations and the store, in its order."""

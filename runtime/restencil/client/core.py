@@ -5,14 +5,16 @@ from __future__ import annotations
 import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, TypeAlias, cast
 
 from ..base.errors import AbortError, InvalidDataError, ResetError
 from ..base.lazy import logger
 from ..base.twins import twin_of
+from ..base.values import kind_of
 from ..cache.actions import Action, Fetch, Meta
 from ..cache.reading import Decision, EndpointState
 from ..cache.store import Store
+from ..endpoint.resource import Resource
 from .in_flight import Completion, InFlight
 from .logout import LogoutManager
 from .manager import Managed
@@ -89,6 +91,8 @@ class Core(ABC):
         """The views of the client; None as long as there are none."""
         self.views_of_it: weakref.WeakSet[Any] = weakref.WeakSet()
         """The views that stand before this core."""
+        self.host: Callable[[], Any] | None = None
+        """Gives the client, as long as there is one."""
         self.home: Any = None
         """Of a partition, the view that its managers know."""
         self.credential: Hashable = None
@@ -110,6 +114,14 @@ class Core(ABC):
             and [manager for manager in self.managers if _looks_at_requests(manager)] == [self.network]
             and type(self.network).handle is NetworkManager.handle
         )
+
+    # resources
+
+    def resource(self, name: str) -> Any:
+        """The class of the client's resource that has this name; None where there is none."""
+        client = self.home if self.home is not None or self.host is None else self.host()
+        found = None if client is None else getattr(client, name, None)
+        return kind_of(cast("object", found)) if isinstance(found, Resource) else None
 
     # life
 

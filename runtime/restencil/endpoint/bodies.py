@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 from ..base.bodies import Form, Multipart, is_file
 from ..base.json_text import encode_json
@@ -97,6 +98,24 @@ def is_json_body(body: Any, form: str | None) -> bool:
     if isinstance(body, Mapping | list | tuple | Record):
         return True
     return not (hasattr(body, "read") or hasattr(body, "__next__") or hasattr(body, "__aiter__"))
+
+
+def body_digest(body: Any, owner: str) -> str:
+    """What tells bodies in wire form apart, in a key: the first 32 hex digits of the SHA-256 of their JSON.
+
+    It is compact, and its keys are sorted. Raises TypeError for a body that has no JSON and is no bytes.
+    """
+    import hashlib
+
+    if isinstance(body, bytes | bytearray | memoryview):
+        content = bytes(cast("bytes | bytearray", body))
+    else:
+        try:
+            text = json.dumps(to_wire(body), sort_keys=True, separators=(",", ":"), ensure_ascii=False, default=to_wire)
+        except (TypeError, ValueError) as error:
+            raise TypeError(f"the body of endpoint {owner!r} cannot be part of its key: {error}") from error
+        content = text.encode("utf-8", "surrogatepass")
+    return hashlib.sha256(content).hexdigest()[:32]
 
 
 def json_text(body: Any, owner: str) -> str:

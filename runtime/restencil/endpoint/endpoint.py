@@ -133,6 +133,13 @@ class Endpoint(Generic[P, R]):
     replace: bool | None
     empty: str | None
     siblings: Any
+    expires: Sequence[str] | None
+    unwrap: str | None
+    ignore: bool | None
+    wrap: str | None
+    content_type: str | None
+    send_body: bool | None
+    body_in_key: bool | None
     returns: Any
     error_policy: Any
     errors: Mapping[Any, Any] | None
@@ -271,6 +278,7 @@ class Endpoint(Generic[P, R]):
             replace=bool(self.replace),
             empty=self.empty,
             siblings=self.siblings,
+            expires=self.expires or (),
             raw_returns=self.returns,
             list_key=None if self.remove_cursor is None else cast("Endpoint[..., Any]", self).key,
             needs=self.needs or (),

@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Mapping
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from ..base.answers import ERROR_TYPES, reported, told_by, without_secrets
+from ..base.bodies import Form, Multipart
 from ..base.charset import charset_of, undecodable
 from ..base.errors import ParseError, UnexpectedContentError
 from ..base.json_text import decode_json
@@ -19,6 +20,7 @@ from ..base.steps import PLAIN, Outcome, Steps, current_transport, is_awaitable
 from ..base.transport import BlockingTransport, ImpliedHeader
 from .bodies import is_json_body, json_text
 from .direct import transport_for
+from .envelopes import enclosed, opened
 from .options import BODILESS
 from .payloads import presumed
 
@@ -63,6 +65,14 @@ class Lifecycle(Protocol):
     @property
     def siblings(self) -> Any: ...
     @property
+    def unwrap(self) -> str | None: ...
+    @property
+    def ignore(self) -> bool | None: ...
+    @property
+    def wrap(self) -> str | None: ...
+    @property
+    def content_type(self) -> str | None: ...
+    @property
     def body_format(self) -> str | None: ...
     @property
     def has_body(self) -> bool: ...
@@ -83,6 +93,8 @@ def lifecycle(endpoint: Lifecycle, args: tuple[Any, ...]) -> Steps:
     init = yield from _outcome(endpoint, "get_request_init", endpoint.get_request_init(_body(endpoint, args)))
     response = yield from _outcome(endpoint, "fetch_response", endpoint.fetch_response(url, init))
     value = yield from _outcome(endpoint, "parse_response", endpoint.parse_response(response))
+    if endpoint.unwrap is not None or endpoint.ignore:
+        value = opened(endpoint, value, response)
     value = yield from _outcome(endpoint, "process", endpoint.process(value, *args))
     if value is None and endpoint.empty == "merge" and endpoint.side_effect:
         return presumed(endpoint, args, response)
@@ -128,9 +140,13 @@ def prepare(endpoint: Lifecycle, body: Any = None) -> Any:
     as_json = True
     if body is not None and not (type(body) is str and not body):
         as_json = is_json_body(body, endpoint.body_format)
+        if as_json and endpoint.wrap is not None:
+            body = enclosed(body, endpoint.wrap)
         init["body"] = json_text(body, endpoint.name) if as_json else body
     own = request_init.get("headers")
     headers: dict[str, str] = {"Content-Type": _JSON_TYPE} if as_json else {}
+    if endpoint.content_type is not None and not isinstance(body, Form | Multipart):
+        headers = {"Content-Type": ImpliedHeader(endpoint.content_type)}
     if own:
         own = dict(own)
         if any(name.lower() == "content-type" for name in own):
@@ -206,7 +222,7 @@ def parse(endpoint: Lifecycle, response: Any) -> Any:
     An awaitable of it where the body is still to be awaited. Raises ParseError (400) for malformed JSON,
     UnexpectedContentError (404) for text or binary content where the endpoint has a schema.
     """
-    if response.status_code == 204 or endpoint.method in BODILESS:
+    if response.status_code == 204 or endpoint.method in BODILESS or endpoint.ignore:
         return None
     if endpoint.content == "stream":
         return (current_transport() or transport_for(None)).streamed(response)
@@ -226,7 +242,8 @@ async def _parsed_later(endpoint: Lifecycle, response: Any, content: Awaitable[b
 def _parsed(endpoint: Lifecycle, response: Any, content: bytes) -> Any:
     schema, wanted = endpoint.schema, endpoint.content
     may_be_odd = getattr(schema, "takes_anything", False)
-    if not content and (may_be_odd or endpoint.empty in ("merge", "none")) and has_schema(schema):
+    is_meant = may_be_odd or endpoint.empty in ("merge", "none")
+    if not content and is_meant and (has_schema(schema) or not endpoint.side_effect):
         return None
     kind = str(response.headers.get("content-type", "")).lower()
     if wanted == "json" or (wanted is None and "json" in kind):

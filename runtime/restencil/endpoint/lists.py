@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from ..base.values import is_mapping
-from ..schema.collection import Collection, find_collection, paginated_schema
+from ..schema.collection import Collection, find_collection, paginated_schema, with_collections
+from .bodies import body_digest
 
 if TYPE_CHECKING:
     from ..cache.request import Request
@@ -48,6 +50,8 @@ def changer(listing: Listing, member: str, derived: dict[str, Any]) -> Any:
         removal = member in _REMOVALS
         options: dict[str, Any] = {
             "remove_cursor": None,
+            "body_in_key": None,
+            "send_body": None,
             "method": "PATCH" if removal else "POST",
             "schema": schema,
             "name": f"{listing.name}.{member if removal else 'create'}",
@@ -144,6 +148,27 @@ def _field_remover(field: str) -> Callable[..., tuple[Any, ...]]:
         first = args[0] if args else None
         if not is_mapping(first):
             return ()
-        return ({name: value for name, value in first.items() if name != field},)
+        return ({name: value for name, value in first.items() if name != field}, *args[1:])
 
     return remove
+
+
+def searched_schema(raw: Any, owner: str) -> Any:
+    """The schema with every collection in it told apart by the body of the call, the member `body` of its identity.
+
+    So two searches never share a list, and nothing that is pushed joins one.
+    """
+    return with_collections(raw, lambda collection: _searched(collection, owner))
+
+
+def _searched(collection: Collection, owner: str) -> Collection:
+    if "args_key" in vars(collection):
+        return collection  # it is told apart already, as a page of such a list is
+    found = copy.copy(collection)
+
+    def args_key(*args: Any) -> Mapping[str, Any]:
+        identity = collection.args_key(*args)
+        return identity if len(args) < 2 or args[-1] is None else {**identity, "body": body_digest(args[-1], owner)}
+
+    vars(found)["args_key"] = args_key
+    return found

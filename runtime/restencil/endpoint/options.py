@@ -85,11 +85,29 @@ def _one_of(*choices: str) -> Check:
     return check
 
 
+def _path(name: str, value: Any, endpoint: Any) -> None:
+    if not isinstance(value, str) or not all(value.split(".")):
+        raise ValueError(
+            f"{name} of endpoint {endpoint.label} is {value!r:.80}, which is no path: names and numbers with dots"
+        )
+
+
+def _content_type(name: str, value: Any, endpoint: Any) -> None:
+    if not isinstance(value, str) or not value.isascii() or not value.isprintable() or "/" not in value:
+        raise ValueError(f"{name} of endpoint {endpoint.label} is {value!r:.80}; expected one such as 'text/csv'")
+
+
+def _body_in_key(name: str, value: Any, endpoint: Any) -> None:
+    if value and endpoint.side_effect:
+        raise ValueError(
+            f"{name} of endpoint {endpoint.label}: it has a side effect, so it has no cached answer; "
+            "give side_effect=False where it only reads"
+        )
+
+
 def _names(name: str, value: Any, endpoint: Any) -> None:
     if not is_sequence(value) or not all(isinstance(part, str) for part in value):
-        raise TypeError(
-            f"{name} of endpoint {endpoint.label} is {value!r:.80}; expected a list or tuple of field names"
-        )
+        raise TypeError(f"{name} of endpoint {endpoint.label} is {value!r:.80}; expected a list or tuple of names")
 
 
 _VALUE: Final = Option()
@@ -131,6 +149,9 @@ OPTIONS: Final[Mapping[str, Option]] = {
     "strict_shape": _VALUE,
     "replace": _VALUE,
     "empty": Option(check=_one_of("error", "merge", "none"), http=True),
+    "unwrap": Option(check=_path, http=True),
+    "ignore": _VALUE,
+    "expires": Option(check=_names, http=True),
     "siblings": _VALUE,
     "returns": _VALUE,
     # Lists
@@ -145,6 +166,10 @@ OPTIONS: Final[Mapping[str, Option]] = {
     "timeout": Option(check=_timeout),
     "wire": _VALUE,
     "body": Option(default=ANY),
+    "send_body": _VALUE,
+    "wrap": Option(check=_path, http=True),
+    "content_type": Option(check=_content_type, http=True),
+    "body_in_key": Option(check=_body_in_key, http=True),
     "body_format": Option(check=_one_of("json", "form", "multipart", "bytes", "text"), http=True),
     "content": Option(check=_one_of("json", "text", "bytes", "stream"), http=True),
     "path": Option("derived", http=True),

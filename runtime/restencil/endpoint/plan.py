@@ -52,13 +52,14 @@ class Plan:
         *,
         streams: bool = False,
         presumes: bool = False,
+        opens: bool = False,
         template: PathTemplate | None = None,
         keywords_are_params: bool = False,
         error_types: ErrorTypes | None = None,
     ) -> None:
         decided = own is not None
         own = own or frozenset()
-        self.straight = decided and not streams and not presumes and not own & STEPS
+        self.straight = decided and not streams and not presumes and not opens and not own & STEPS
         """No step of the lifecycle is overridden: they are taken one after the other, without asking what they gave."""
         self.own_fetch = "fetch" in own
         """A `fetch` of the user's own stands in place of the lifecycle."""

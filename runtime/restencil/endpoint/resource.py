@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import types
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, Final, Generic, cast, overload
 
-from ..base.lazy import urls
-from ..base.values import described, is_mapping
+from ..base.lazy import logger, urls
+from ..base.values import described, is_mapping, text_of
 from ..cache.request import PAGE
 from ..schema.collection import Collection
 from ..schema.containers import Union
@@ -40,6 +41,7 @@ from .typing import (
 if TYPE_CHECKING:
     from typing_extensions import ParamSpec, TypeVar
 
+    from ..cache.request import Locator
     from .typing import Awaiting, Blocking
 
     T = TypeVar("T", covariant=True)
@@ -70,6 +72,7 @@ _SHARED_APART: Final = frozenset(
         "path",
         "schema",
         "search_params",
+        "singleton",
     }
 )
 """Resource options that no member takes as they are."""
@@ -107,9 +110,13 @@ class Declaration:
                 raise TypeError(f"extends={self.extends!r} needs a Resource class around the endpoint")
             base = _member(resource, self.extends, self.member)
             given = {**{name: None for name in _OF_ONE_LIST if getattr(base, name, None) is not None}, **given}
+            if "path" in given:
+                given.setdefault("siblings", Siblings(resource, self.member))
         else:
             shared: Mapping[str, Any] = resource.__options__ if resource is not None else {}
-            given = {**_inherited(self.member, shared, given), **given}
+            standard = given.get("standard") is not False
+            given = {name: value for name, value in given.items() if name != "standard"}
+            given = {**_inherited(self.member if standard else "", shared, given), **given}
             if resource is not None:
                 given.setdefault("siblings", Siblings(resource, self.member))
         built = type(declared).assembled(given, base)
@@ -140,6 +147,46 @@ class Siblings:
             return None
         return _key(get, params)
 
+    @property
+    def item_schema(self) -> Any:
+        """What one item of the resource is."""
+        return self._resource.__options__.get("schema")
+
+    @property
+    def title(self) -> str:
+        """The member, with its resource, for messages: `articles.get`."""
+        name = self._resource.__name__
+        return f"{re.sub(r'(?<=[a-z0-9])(?=[A-Z])', '_', name).lower()}.{self._member}"
+
+    def stale_tests(
+        self, args: tuple[Any, ...], names: Sequence[str], locator: Locator | None
+    ) -> Iterator[Callable[[str], bool]]:
+        """Tell the keys of the reading endpoints under these names whose path parameters agree with those of a call.
+
+        A name is that of a member, `resource.member`, or that of a resource of the client, for all that it reads. One
+        that nothing has is told to the log.
+        """
+        given = {name: text_of(value) for name, value in self._params(args).items()}
+        for name in names:
+            found = self._reading(name, locator)
+            if found is None:
+                logger.warning("expires of %s names %r, which is no member or resource", self.title, name)
+            for endpoint in found or ():
+                yield _agreeing(endpoint, given)
+
+    def _reading(self, name: str, locator: Locator | None) -> list[RestEndpoint[..., Any]] | None:
+        """The reading endpoints that a name means; None where it means nothing."""
+        own = _rest_member(self._resource, name)
+        if own is not None:
+            return [] if own.side_effect else [own]
+        owner, _, member = name.partition(".")
+        resource = None if locator is None else locator.resource(owner)
+        if resource is None:
+            return None
+        members = [member] if member else list(endpoints_of(resource))
+        found = [one for one in (_rest_member(resource, name) for name in members) if one is not None]
+        return [one for one in found if not one.side_effect] if found else None
+
     def lists_test(self, args: tuple[Any, ...]) -> Callable[[str], bool]:
         """Tells the keys of the lists under the same path; where that cannot be told, those of every path."""
         listing = _rest_member(self._resource, "get_list")
@@ -159,6 +206,20 @@ class Siblings:
     def _params(self, args: tuple[Any, ...]) -> dict[str, Any]:
         given: Any = args[0] if args and is_mapping(args[0]) else {}
         return {name: given[name] for name in self.path_names if given.get(name) is not None}
+
+
+def _agreeing(endpoint: RestEndpoint[..., Any], given: Mapping[str, str | None]) -> Callable[[str], bool]:
+    """Tells the keys of an endpoint whose path has, of these parameters, those that it knows."""
+    template = path_template(endpoint.path)
+
+    def test(key: str) -> bool:
+        if not endpoint.test_key(key):
+            return False
+        url = key.partition(PAGE)[0].partition(" ")[2].partition(" ")[0]
+        params = template.params_of(urls.urlsplit(url).path) or {}
+        return all(given.get(name, text) == text for name, text in params.items())
+
+    return test
 
 
 def _key(endpoint: RestEndpoint[..., Any], params: dict[str, Any]) -> str | None:

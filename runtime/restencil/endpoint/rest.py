@@ -10,12 +10,12 @@ from ..base.steps import Steps, drive, drive_async
 from ..base.transport import AwaitingTransport, BlockingTransport
 from ..base.values import copy_in, described, is_mapping, kind_of
 from ..cache.request import PAGE
-from .bodies import body_to_wire, is_wire_form, model_of
+from .bodies import body_digest, body_to_wire, is_wire_form, model_of
 from .direct import transport_of_call
 from .endpoint import Endpoint, text_from
 from .error_types import ErrorTypes
 from .lifecycle import has_schema, lifecycle, parse, prepare, send, straight, straight_async
-from .lists import changer, paged, pager
+from .lists import changer, paged, pager, searched_schema
 from .options import ANY, BODILESS, OPTIONS, check_options, http_side_effect_of, method_of
 from .path import PathTemplate, kinds_of, path_template, search_string
 from .payloads import PAYLOADS
@@ -75,6 +75,13 @@ class RestEndpoint(Endpoint[P, R]):
     | `strict_shape` | an object where a list stands, or the other way round, is an error |
     | `replace` | the answer replaces the record, and is not merged into it |
     | `empty` | what an answer without content is to a mutation: `error`, `none`, or `merge`, which is what was sent |
+    | `content_type` | that of a JSON, text or bytes body: `application/merge-patch+json` |
+    | `wrap` | the member that the body is sent in, dots nest: `wrap="article"` sends `{"article": {…}}` |
+    | `send_body` | a body is sent whatever the method: also with GET, DELETE, HEAD and OPTIONS |
+    | `body_in_key` | of what only reads: the body is part of the key, and of the identity of lists in the answer |
+    | `unwrap` | where the value stands in an answer: names, and numbers for items of lists, with dots |
+    | `ignore` | every answer counts as one without content |
+    | `expires` | what turns stale after success: `self`, members, `resource.member`, resources of the client |
     | `errors` | what the body of a refusal is, by status: `{404: Missing, "4XX": Problem, "default": Problem}` |
     | `error_classes` | the module of the package's own error classes, each called as that of `restencil` |
     | `path_params` | parameters of the path that are more than a text: `{"ids": "list", "path": "slashes"}` |
@@ -127,14 +134,18 @@ class RestEndpoint(Endpoint[P, R]):
                 members["strict_shape"] = True
             if self.empty is None and self.side_effect:
                 members["empty"] = "none"
-        members["_has_body"] = (
-            self.method not in ("GET", "DELETE") and self.method not in BODILESS and self.body is not None
+        members["_has_body"] = self.body is not None and (
+            bool(self.send_body) or (self.method not in ("GET", "DELETE") and self.method not in BODILESS)
         )
         own = overridden(kind, RestEndpoint, options)
+        if self.body_in_key:
+            own |= {"key"}
+            members["schema"] = searched_schema(self.schema, self.name)
         members["plan"] = Plan(
             own if self.remove_cursor is None else own | {"key"},
             streams=self.content == "stream",
             presumes=self.empty == "merge",
+            opens=self.unwrap is not None or bool(self.ignore),
             template=self._template,
             error_types=(
                 None
@@ -172,7 +183,7 @@ class RestEndpoint(Endpoint[P, R]):
 
     @property
     def has_body(self) -> bool:
-        """False for GET, DELETE, HEAD and OPTIONS and where `body=None` is configured, else true; overridable."""
+        """False for GET, DELETE, HEAD and OPTIONS without `send_body`, and for `body=None`, else true; overridable."""
         return self._has_body
 
     def _bound_body(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -222,7 +233,7 @@ class RestEndpoint(Endpoint[P, R]):
         return search_string(search_params) if styles is None else styled_string(search_params, styles)
 
     def key(self, /, *args: P.args, **kwargs: P.kwargs) -> str:
-        """The method, a space and the URL; the body never enters it."""
+        """The method, a space and the URL; with `body_in_key` a space, `body=` and what tells bodies apart."""
         bound: tuple[Any, ...] = args
         if kwargs or (not args and self._defaults):
             bound = self.bind_args(args, kwargs)
@@ -233,7 +244,7 @@ class RestEndpoint(Endpoint[P, R]):
             and kind_of(given) is dict
             and len(given) == template.exact
             and template.filler is not None
-            and (len(bound) > 1 or not self._has_body)
+            and (not self._has_body or (len(bound) > 1 and not self.body_in_key))
         ):
             # Every parameter fills the template, and nobody overrides how: what `url` would come to. This is
             # "cached read of one entity".
@@ -241,7 +252,10 @@ class RestEndpoint(Endpoint[P, R]):
             if prefix[-1:] == "/":
                 prefix = template.place(prefix)
             return f"{self.method} {prefix}{template.filler(given, '')}"
-        return f"{self.method} {self.url({} if not given or (len(bound) == 1 and self.has_body) else given)}"
+        key = f"{self.method} {self.url({} if not given or (len(bound) == 1 and self.has_body) else given)}"
+        if self.body_in_key and self.has_body and bound and bound[-1] is not None:
+            key += f" body={body_digest(bound[-1], self.name)}"
+        return key
 
     def test_key(self, key: str) -> bool:
         """True when the key is this endpoint's for some arguments."""
@@ -249,7 +263,7 @@ class RestEndpoint(Endpoint[P, R]):
         key = key.partition(PAGE)[0]
         if not key.startswith(start):
             return False
-        rest = key[len(start) :]
+        rest = key[len(start) :].partition(" ")[0]
         return self._template.matches(rest if self._template.has_query else rest.partition("?")[0])
 
     def request_url(self, args: tuple[Any, ...]) -> str:

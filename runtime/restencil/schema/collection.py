@@ -546,17 +546,21 @@ def paginated_schema(raw: Any, remove_cursor: Callable[..., Iterable[Any]]) -> S
             f"Missing Collection: pages are appended to a Collection, and {raw!r} holds none; "
             "declare the list's schema as Collection([S])"
         )
-    return _with_pages(cast(Schema, schema), remove_cursor, frozenset())
+    return _changed(cast(Schema, schema), lambda collection: collection.paged(remove_cursor), frozenset())
 
 
-def _with_pages(schema: Schema, remove_cursor: Callable[..., Iterable[Any]], above: frozenset[int]) -> Schema:
+def with_collections(raw: Any, change: Callable[[Collection], Collection]) -> Any:
+    """The schema with every collection in it changed; the same where there is none."""
+    schema = schema_of(raw)
+    return raw if find_collection(schema) is None else _changed(cast(Schema, schema), change, frozenset())
+
+
+def _changed(schema: Schema, change: Callable[[Collection], Collection], above: frozenset[int]) -> Schema:
     if isinstance(schema, Collection):
-        return schema.paged(remove_cursor)
+        return change(schema)
     if isinstance(schema, Object) and id(schema) not in above:
         members = {
-            name: (
-                raw if (member := schema_of(raw)) is None else _with_pages(member, remove_cursor, above | {id(schema)})
-            )
+            name: raw if (member := schema_of(raw)) is None else _changed(member, change, above | {id(schema)})
             for name, raw in schema.definition.items()
         }
         return Object(members, schema.wire)

@@ -1,0 +1,81 @@
+"""Where the value of an answer stands, and in which member a body is sent."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from ..base.answers import method_of, url_of
+from ..base.errors import ProcessingError
+from ..base.values import described, is_list, is_mapping
+from ..schema.derived import Deletion
+
+_NOTHING = object()
+_SHOWN = 8
+"""How many members a message names."""
+
+
+class Enveloped(Protocol):
+    """What is asked of an endpoint here."""
+
+    @property
+    def unwrap(self) -> str | None: ...
+    @property
+    def ignore(self) -> bool | None: ...
+    @property
+    def schema(self) -> Any: ...
+    @property
+    def siblings(self) -> Any: ...
+    @property
+    def name(self) -> str: ...
+
+
+def opened(endpoint: Enveloped, value: Any, response: Any) -> Any:
+    """The value of an answer out of its envelope; None for an answer without content, or where all is ignored.
+
+    Raises ProcessingError where the envelope is not there. What a delete answers otherwise stays as it came: it has
+    succeeded.
+    """
+    if endpoint.ignore:
+        return None
+    path = endpoint.unwrap
+    if path is None or value is None or (type(value) is str and not value):
+        return value
+    found = value
+    for step in path.split("."):
+        found = _step(found, step)
+        if found is _NOTHING:
+            if isinstance(endpoint.schema, Deletion):
+                return value
+            raise _lacking(endpoint, path, value, response)
+        if found is None:
+            return None
+    return found
+
+
+def _step(value: Any, step: str) -> Any:
+    """What stands in an object under a name, or in a list at a number."""
+    if is_mapping(value):
+        return value.get(step, _NOTHING)
+    if is_list(value) and step.isdecimal() and int(step) < len(value):
+        return value[int(step)]
+    return _NOTHING
+
+
+def _lacking(endpoint: Enveloped, path: str, value: Any, response: Any) -> ProcessingError:
+    siblings = endpoint.siblings
+    owner = endpoint.name if siblings is None else siblings.title
+    asked = f"{method_of(response)} {url_of(response)}".strip()
+    if is_mapping(value):
+        names = ", ".join(list(value)[:_SHOWN]) + (", …" if len(value) > _SHOWN else "")
+        has = f"it has: {names}" if names else "it is empty"
+    else:
+        has = f"it is {described(value)}"
+    message = f"the answer of {asked} has no {path!r} (envelope of {owner}); {has}"
+    return ProcessingError(message, response=value)
+
+
+def enclosed(body: Any, path: str) -> Any:
+    """A body in the member that it is sent in."""
+    for step in reversed(path.split(".")):
+        body = {step: body}
+    return body

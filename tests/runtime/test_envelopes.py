@@ -1,0 +1,433 @@
+"""Where answers hold their values, how bodies are sent, and what mutations leave stale."""
+
+from __future__ import annotations
+
+import asyncio
+import datetime
+import hashlib
+import json
+import logging
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from tests.libraries import httpx
+
+from restencil import (
+    AsyncController,
+    Controller,
+    Entity,
+    ProcessingError,
+    Resource,
+    RestEndpoint,
+    rest,
+    rest_list,
+    schema,
+)
+
+ROOT = "https://news.example"
+Answer = Callable[[Any], Any]
+BOTH = pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
+
+
+def as_json(value: Any) -> Any:
+    return httpx.Response(200, content=json.dumps(value), headers={"Content-Type": "application/json"})
+
+
+class Article(Entity):
+    id: int = 0
+    title: str = ""
+
+
+class Draft(Entity, pk="number"):
+    number: int = 0
+
+
+class Articles(Resource[Any], path="/articles/:id", schema=Article, url_prefix=ROOT, strict=True):
+    @rest()
+    def get(self, *, id: int) -> Article: ...
+
+    @rest_list()
+    def get_list(self, *, title: str | None = None) -> list[Article]: ...
+
+    @rest()
+    def partial_update(self, *, id: int, body: Any) -> Article: ...
+
+    @rest()
+    def delete(self, *, id: int) -> Article | None: ...
+
+    @rest(method="POST", path="/articles/:id/read", schema=None, expires=("self", "get_list", "drafts", "lost"))
+    def read(self, *, id: int) -> Any: ...
+
+
+class Drafts(Resource[Any], path="/articles/:id/drafts/:number", schema=Draft, url_prefix=ROOT, strict=True):
+    @rest()
+    def get(self, *, id: int, number: int) -> Draft: ...
+
+    @rest(method="POST", path="/articles/:id/drafts/:number/print", schema=None, expires=("articles.get",))
+    def print(self, *, id: int, number: int) -> Any: ...
+
+
+class News(Controller):
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.articles = Articles(self)
+        self.drafts = Drafts(self)
+
+
+class Server:
+    """Answers from a function, and keeps what was sent."""
+
+    def __init__(self, answer: Answer) -> None:
+        self.answer = answer
+        self.requests: list[Any] = []
+
+    def __call__(self, request: Any) -> Any:
+        self.requests.append(request)
+        found = self.answer(request)
+        return found if isinstance(found, httpx.Response) else as_json(found)
+
+    @property
+    def asked(self) -> list[str]:
+        return [f"{request.method} {request.url.path}" for request in self.requests]
+
+    def client(self, kind: Any = Controller) -> Any:
+        return kind(client=httpx.Client(transport=httpx.MockTransport(self)))
+
+
+def called(endpoint: Any, server: Server, *, asynchronous: bool, **arguments: Any) -> Any:
+    """The value of one call through the cache of either world."""
+    if not asynchronous:
+        with server.client() as controller:
+            return (controller.fetch if endpoint.side_effect else controller.read)(endpoint, **arguments)
+
+    async def run() -> Any:
+        client = httpx.AsyncClient(transport=httpx.MockTransport(server))
+        async with AsyncController(client=client) as controller:
+            return await (controller.fetch if endpoint.side_effect else controller.read)(endpoint, **arguments)
+
+    return asyncio.run(run())
+
+
+def one(**options: Any) -> Any:
+    return RestEndpoint(**{"path": "/articles/:id", "url_prefix": ROOT, "schema": Article, **options})
+
+
+# -- envelopes of answers ----------------------------------------------------------------------------------------------
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("path", "answer"),
+    [
+        ("data", {"data": {"id": 1}}),
+        ("data.article", {"data": {"article": {"id": 1}}, "meta": {}}),
+        ("contacts.0", {"contacts": [{"id": 1}, {"id": 2}]}),
+        ("1.item", [{}, {"item": {"id": 1}}]),
+        ("0", {"0": {"id": 1}}),
+    ],
+)
+def test_the_value_of_an_answer_stands_in_its_envelope(path: str, answer: Any, *, asynchronous: bool) -> None:
+    """Dots go into objects, a number into a list; a member that is called like a number is one."""
+    found = called(one(unwrap=path), Server(lambda request: answer), asynchronous=asynchronous, id=1)
+    assert found == Article(id=1)
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("answer", "has"),
+    [
+        ({"errors": [], "trace": "x"}, "it has: errors, trace"),
+        ({}, "it is empty"),
+        ({"data": {"other": 1}}, "it has: data"),
+        ({"data": [{"id": 1}]}, "it has: data"),
+        ([{"id": 1}], "it is a list"),
+        ({str(number): 0 for number in range(9)}, "it has: 0, 1, 2, 3, 4, 5, 6, 7, …"),
+    ],
+)
+def test_an_envelope_that_is_absent_is_an_error_that_says_what_is_there(
+    answer: Any, has: str, *, asynchronous: bool
+) -> None:
+    """Nothing is written, and the error has the status 400."""
+    endpoint = one(unwrap="data.article", name="Article.get")
+    with pytest.raises(ProcessingError) as caught:
+        called(endpoint, Server(lambda request: answer), asynchronous=asynchronous, id=1)
+    asked = f"the answer of GET {ROOT}/articles/1"
+    assert str(caught.value) == f"{asked} has no 'data.article' (envelope of Article.get); {has}"
+    assert caught.value.status == 400
+
+
+def test_the_error_of_a_member_names_its_resource() -> None:
+    """What a resource is called in the client stands before the member."""
+
+    endpoint = Articles.get.extend(unwrap="data")
+    with pytest.raises(ProcessingError, match=r"\(envelope of articles\.get\); it is empty"):
+        called(endpoint, Server(lambda request: {}), asynchronous=False, id=1)
+
+
+def test_the_envelope_is_opened_after_parse_response_and_before_process() -> None:
+    """One hook sees the whole answer, the other the value."""
+    seen: list[Any] = []
+
+    def process(value: Any, *args: Any) -> Any:
+        seen.append(value)
+        return value
+
+    endpoint = one(unwrap="data", process=process, parse_response=lambda response: {"data": response.json()})
+    assert called(endpoint, Server(lambda request: {"id": 1}), asynchronous=False, id=1) == Article(id=1)
+    assert seen == [{"id": 1}]
+
+
+@pytest.mark.parametrize("answer", [{"data": None}, None], ids=["null inside", "null"])
+def test_null_at_the_envelope_is_an_answer_without_content(answer: Any) -> None:
+    """It is what `empty` says: nothing, or else an error."""
+    assert called(one(unwrap="data", empty="none"), Server(lambda request: answer), asynchronous=False, id=1) is None
+    with pytest.raises(ProcessingError, match="expected an object or a list, found None"):
+        called(one(unwrap="data"), Server(lambda request: answer), asynchronous=False, id=1)
+
+
+@BOTH
+def test_a_delete_has_succeeded_whatever_its_envelope(*, asynchronous: bool) -> None:
+    """An answer without the envelope names nothing, so the entity of the path is gone."""
+
+    server = Server(lambda request: {"ok": True})
+    endpoint = Articles.delete.extend(unwrap="data.article")
+    assert called(endpoint, server, asynchronous=asynchronous, id=1) is None
+
+
+@pytest.mark.parametrize("path", ["", ".", "a..b", "a.", 5])
+def test_an_envelope_is_a_path(path: Any) -> None:
+    """Steps that are empty name nothing."""
+    with pytest.raises(ValueError, match="unwrap of endpoint GET '/articles/:id' is .*: names and numbers with dots"):
+        one(unwrap=path)
+
+
+# -- answers without content, scalars ----------------------------------------------------------------------------------
+
+
+@BOTH
+@pytest.mark.parametrize("answer", [httpx.Response(204), httpx.Response(200), as_json(None)], ids=str)
+def test_a_read_that_may_be_empty_gives_none_and_is_not_asked_again(answer: Any, *, asynchronous: bool) -> None:
+    """None is stored as a valid result."""
+    server = Server(lambda request: httpx.Response(answer.status_code, headers=answer.headers, content=answer.content))
+    endpoint = one(empty="none")
+    if asynchronous:
+        assert called(endpoint, server, asynchronous=True, id=1) is None
+        return
+    with server.client() as controller:
+        assert [controller.read(endpoint, id=1) for _ in range(2)] == [None, None]
+        assert controller.state(endpoint, id=1).expiry_status.name == "Valid"
+    assert len(server.requests) == 1
+
+
+@BOTH
+@pytest.mark.parametrize("answer", [{"ok": True}, "deleted", 5], ids=str)
+def test_what_is_ignored_counts_as_no_content(answer: Any, *, asynchronous: bool) -> None:
+    """A text such as `deleted` names no entity then, whatever its content type."""
+    server = Server(
+        lambda request: (
+            httpx.Response(200, text=answer) if isinstance(answer, str) else httpx.Response(200, json=answer)
+        )
+    )
+    endpoint = Articles.delete.extend(ignore=True)
+    assert called(endpoint, server, asynchronous=asynchronous, id=1) is None
+
+
+def test_a_scalar_is_kept_as_it_came_and_converted_when_it_is_read() -> None:
+    """No table is touched."""
+    at = one(path="/at", schema=schema.codec(datetime.datetime), unwrap="at")
+    server = Server(lambda request: {"at": "2020-01-01T00:00:00Z"})
+    with server.client() as controller:
+        found = [controller.read(at) for _ in range(2)]
+        stored = controller.store.state["endpoints"], controller.store.state["entities"]
+    assert found == [datetime.datetime(2020, 1, 1, tzinfo=datetime.UTC)] * 2
+    assert stored == ({f"GET {ROOT}/at": "2020-01-01T00:00:00Z"}, {})
+    assert len(server.requests) == 1
+
+
+# -- bodies ------------------------------------------------------------------------------------------------------------
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("options", "body", "content", "kind"),
+    [
+        ({"wrap": "article"}, {"title": "A"}, b'{"article":{"title":"A"}}', "application/json"),
+        ({"wrap": "a.b"}, [1], b'{"a":{"b":[1]}}', "application/json"),
+        ({"content_type": "application/merge-patch+json"}, {"a": 1}, b'{"a":1}', "application/merge-patch+json"),
+        ({"content_type": "text/csv"}, "a,b", b"a,b", "text/csv"),
+        ({"content_type": "image/png"}, b"\x89", b"\x89", "image/png"),
+        ({"body_format": "text"}, "Grüße", "Grüße".encode(), "text/plain; charset=utf-8"),
+        ({"wrap": "a", "body_format": "text"}, "b", b"b", "text/plain; charset=utf-8"),
+        ({"content_type": "text/csv", "body_format": "form"}, {"a": 1}, b"a=1", "application/x-www-form-urlencoded"),
+        ({"content_type": "text/csv", "wrap": "a"}, None, b"", None),
+    ],
+)
+def test_a_body_is_sent_as_the_options_say(
+    options: Any, body: Any, content: bytes, kind: str | None, *, asynchronous: bool
+) -> None:
+    """Envelope and content type; where there is no body, neither."""
+    server = Server(lambda request: {"id": 1})
+    called(one(method="PUT", schema=None, **options), server, asynchronous=asynchronous, id=1, body=body)
+    sent = server.requests[0]
+    assert (sent.content, sent.headers.get("content-type")) == (content, kind)
+
+
+@BOTH
+@pytest.mark.parametrize("method", ["GET", "HEAD", "DELETE", "OPTIONS"])
+def test_a_body_that_is_to_be_sent_is_sent_with_any_method(method: str, *, asynchronous: bool) -> None:
+    """Without `send_body` these methods take none."""
+    server = Server(lambda request: httpx.Response(200, json={}))
+    endpoint = one(method=method, schema=None, send_body=True, path="/articles")
+    called(endpoint, server, asynchronous=asynchronous, body={"ids": [1]})
+    assert (server.requests[0].method, server.requests[0].content) == (method, b'{"ids":[1]}')
+    assert not one(method=method).has_body
+
+
+def test_an_optimistic_payload_is_made_of_the_inner_body() -> None:
+    """What is shown at once knows nothing of envelopes."""
+
+    class Enveloped(
+        Resource[Any], path="/a/:id", schema=Article, url_prefix=ROOT, wrap="article", unwrap="data", optimistic=True
+    ):
+        @rest()
+        def get(self, *, id: int) -> Article: ...
+
+        @rest()
+        def partial_update(self, *, id: int, body: Any) -> Article: ...
+
+    def answer(request: Any) -> Any:
+        if request.method == "PATCH":
+            shown.append(controller.cached(Enveloped.get, id=1))
+        return {"data": {"id": 1, "title": "A" if request.method == "GET" else "B"}}
+
+    shown: list[Any] = []
+    with Server(answer).client() as controller:
+        bound = Enveloped(controller)
+        bound.get(id=1)
+        bound.partial_update(id=1, body={"title": "B"})
+    assert shown == [Article(id=1, title="B")]
+
+
+# -- bodies in keys ----------------------------------------------------------------------------------------------------
+
+search: Any = RestEndpoint(
+    path="/query",
+    url_prefix=ROOT,
+    method="POST",
+    side_effect=False,
+    body_in_key=True,
+    schema={"items": schema.Collection([Article])},
+    pagination_field="page",
+)
+
+
+def digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        ({"q": "a", "b": [1, None]}, '{"b":[1,null],"q":"a"}'),
+        ({"q": "ä€😀"}, '{"q":"ä€😀"}'),
+        ({"at": datetime.date(2020, 1, 31)}, '{"at":"2020-01-31"}'),
+        ([], "[]"),
+        ("x", '"x"'),
+    ],
+)
+def test_the_key_of_a_search_by_post_has_what_tells_its_body_apart(body: Any, text: str) -> None:
+    """It is the first 32 hex digits of the SHA-256 of the body as compact JSON with sorted keys."""
+    assert search.key(body=body) == f"POST {ROOT}/query body={digest(text)}"
+    assert search.key(page=2, body=body) == f"POST {ROOT}/query?page=2 body={digest(text)}"
+    assert search.test_key(search.key(page=2, body=body))
+    assert search.key() == f"POST {ROOT}/query"
+
+
+@BOTH
+def test_two_searches_share_no_entry_and_no_list(*, asynchronous: bool) -> None:
+    """Each body has its own answer, and nothing that is pushed joins one."""
+    server = Server(lambda request: {"items": [{"id": json.loads(request.content)["q"]}]})
+    if asynchronous:
+        assert called(search, server, asynchronous=True, body={"q": 5}) == {"items": [Article(id=5)]}
+        return
+    with server.client(News) as news:
+        ids = [news.read(search, body={"q": q})["items"][0].id for q in (5, 6, 5)]
+        news.set_response(Articles.get_list.push, {"id": 7}, body={"id": 7})
+        after = news.cached(search, body={"q": 5})
+        lists = [key for key in news.store.state["entities"]["[Article]"] if "body" in key]
+    assert ids == [5, 6, 5]
+    assert after == {"items": [Article(id=5)]}
+    assert lists == [f'{{"body":"{digest(text)}"}}' for text in ('{"q":5}', '{"q":6}')]
+    assert len(server.requests) == 2
+
+
+def test_pages_of_a_search_belong_to_the_search_with_their_body() -> None:
+    """Another page of the same body extends that list, and no other."""
+
+    def answer(request: Any) -> Any:
+        page = int(request.url.params.get("page", 1))
+        return {"items": [{"id": 10 * json.loads(request.content)["q"] + page}]}
+
+    with Server(answer).client() as controller:
+        for q in (1, 2):
+            controller.read(search, body={"q": q})
+        controller.fetch(search.get_page, page=2, body={"q": 1})
+        found = [[item.id for item in controller.cached(search, body={"q": q})["items"]] for q in (1, 2)]
+    assert found == [[11, 12], [21]]
+
+
+def test_a_body_is_in_no_key_of_a_change() -> None:
+    """A change has no cached answer."""
+    with pytest.raises(ValueError, match="body_in_key of endpoint POST '/a': it has a side effect, so it has no"):
+        RestEndpoint(path="/a", method="POST", body_in_key=True)
+
+
+# -- what a change leaves stale ----------------------------------------------------------------------------------------
+
+
+def answering(request: Any) -> Any:
+    path, number = request.url.path, request.url.path.partition("/drafts/")[2].partition("/")[0]
+    if request.method == "POST":
+        return httpx.Response(200, json={"ok": True})
+    return [{"id": 1}] if path == "/articles" else {"id": int(path.split("/")[2]), "number": int(number or 0)}
+
+
+def stale(controller: Any) -> set[str]:
+    """The paths of what is shown still and fetched by the next read."""
+    metas = controller.store.state["meta"]
+    return {key.removeprefix(f"GET {ROOT}") for key, meta in metas.items() if meta["expires_at"] == 1}
+
+
+def test_what_a_change_names_turns_stale_where_the_paths_agree(caplog: Any) -> None:
+    """Itself, members, and all that a resource reads; what nothing has is told to the log."""
+    with Server(answering).client(News) as news, caplog.at_level(logging.WARNING, "restencil"):
+        news.articles.get(id=1)
+        news.articles.get(id=2)
+        news.articles.get_list()
+        news.drafts.get(id=1, number=3)
+        news.drafts.get(id=2, number=4)
+        news.articles.read(id=1)
+        assert stale(news) == {"/articles/1", "/articles", "/articles/1/drafts/3"}
+        assert news.articles.get.cached(id=1).id == 1
+        assert news.store.state["entities_meta"]["Article"]["1"]["expires_at"] == 1
+    assert "expires of articles.read names 'lost', which is no member or resource" in caplog.text
+
+
+def test_a_member_of_another_resource_is_named_with_it() -> None:
+    """`articles.get` of the article in the path, and of no other."""
+    with Server(answering).client(News) as news:
+        for number in (1, 2):
+            news.articles.get(id=number)
+        news.drafts.print(id=1, number=3)
+        assert stale(news) == {"/articles/1"}
+
+
+def test_a_change_that_fails_leaves_nothing_stale() -> None:
+    """Only success counts."""
+    refused = Server(lambda request: httpx.Response(500) if request.method == "POST" else answering(request))
+    with refused.client(News) as news:
+        news.articles.get(id=1)
+        with pytest.raises(Exception, match="500"):
+            news.articles.read(id=1)
+        assert stale(news) == set()
