@@ -45,16 +45,16 @@ class Draft(Entity, pk="number"):
 
 class Articles(Resource[Any], path="/articles/:id", schema=Article, url_prefix=ROOT, strict=True):
     @rest()
-    def get(self, *, id: int) -> Article: ...
+    def get(self, *, id: int) -> Any: ...
 
     @rest_list()
-    def get_list(self, *, title: str | None = None) -> list[Article]: ...
+    def get_list(self, *, title: str | None = None) -> Any: ...
 
     @rest()
-    def partial_update(self, *, id: int, body: Any) -> Article: ...
+    def partial_update(self, *, id: int, body: Any) -> Any: ...
 
     @rest()
-    def delete(self, *, id: int) -> Article | None: ...
+    def delete(self, *, id: int) -> Any: ...
 
     @rest(method="POST", path="/articles/:id/read", schema=None, expires=("self", "get_list", "drafts", "lost"))
     def read(self, *, id: int) -> Any: ...
@@ -62,7 +62,7 @@ class Articles(Resource[Any], path="/articles/:id", schema=Article, url_prefix=R
 
 class Drafts(Resource[Any], path="/articles/:id/drafts/:number", schema=Draft, url_prefix=ROOT, strict=True):
     @rest()
-    def get(self, *, id: int, number: int) -> Draft: ...
+    def get(self, *, id: int, number: int) -> Any: ...
 
     @rest(method="POST", path="/articles/:id/drafts/:number/print", schema=None, expires=("articles.get",))
     def print(self, *, id: int, number: int) -> Any: ...
@@ -291,10 +291,10 @@ def test_an_optimistic_payload_is_made_of_the_inner_body() -> None:
         Resource[Any], path="/a/:id", schema=Article, url_prefix=ROOT, wrap="article", unwrap="data", optimistic=True
     ):
         @rest()
-        def get(self, *, id: int) -> Article: ...
+        def get(self, *, id: int) -> Any: ...
 
         @rest()
-        def partial_update(self, *, id: int, body: Any) -> Article: ...
+        def partial_update(self, *, id: int, body: Any) -> Any: ...
 
     def answer(request: Any) -> Any:
         if request.method == "PATCH":
@@ -351,9 +351,10 @@ def test_two_searches_share_no_entry_and_no_list(*, asynchronous: bool) -> None:
     if asynchronous:
         assert called(search, server, asynchronous=True, body={"q": 5}) == {"items": [Article(id=5)]}
         return
+    listing: Any = Articles.get_list
     with server.client(News) as news:
         ids = [news.read(search, body={"q": q})["items"][0].id for q in (5, 6, 5)]
-        news.set_response(Articles.get_list.push, {"id": 7}, body={"id": 7})
+        news.set_response(listing.push, {"id": 7}, body={"id": 7})
         after = news.cached(search, body={"q": 5})
         lists = [key for key in news.store.state["entities"]["[Article]"] if "body" in key]
     assert ids == [5, 6, 5]
