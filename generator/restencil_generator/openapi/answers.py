@@ -49,6 +49,13 @@ STATUS = frozenset(
 )
 """Members that say something of the answer and not of a record."""
 
+PAGE_WORDS = frozenset(
+    ("page", "pages", "limit", "offset", "total", "totals", "count", "next", "previous", "prev", "first", "last",
+     "cursor", "cursors", "size", "href", "self", "more", "paging", "pagination", "after", "before", "current", "token",
+     "start", "end", "per", "skip", "results", "index")
+)  # fmt: skip
+"""Words in the names of members that say something of a page."""
+
 SAID = frozenset(("message", "messages", "msg", "kind", "time", "version", "info", "links", "link", "errors", "error"))
 """Those of them that records have as well: beside an object that is no usual envelope they are the record's."""
 
@@ -175,6 +182,21 @@ class Answers:
             return min(named, key=lambda each: self._likely(each, names))
         return found[0] if len(found) == 1 and self.shapes.record_of(found[0].items) is not None else None
 
+    def is_page(self, part: Part) -> bool:
+        """Whether an answer is a page of a list: all that stands beside the list says something of the page."""
+        many = self.many(part, lambda _: False)
+        if many is None or not many.path:
+            return many is not None
+        record = self.shapes.record_of(part)
+        for wire in many.path:
+            if record is None:
+                return False
+            others = [name for name, other in record.by_name.items() if other != wire]
+            if any(not _says_of_page(name) for name in others):
+                return False
+            record = self.shapes.record_of(record.members[wire].parts[0])
+        return True
+
     def _likely(self, many: Many, names: tuple[str, ...]) -> tuple[int, int]:
         words = [*LISTS, *map(snake_case, names), *LISTS_LATER]
         last = snake_case(many.path[-1]) if many.path else LISTS[0]
@@ -197,6 +219,10 @@ class Answers:
 
 
 _UNKNOWN = 1000
+
+
+def _says_of_page(name: str) -> bool:
+    return name in STATUS or bool(PAGE_WORDS & set(name.split("_")))
 
 
 def keyed_by_path(one: One, place: Place) -> One:

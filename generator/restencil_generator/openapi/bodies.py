@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from restencil_generator.openapi.answers import ENVELOPES
 from restencil_generator.openapi.document import Content, Part
 from restencil_generator.openapi.ground import Endpoint, Ground
 from restencil_generator.openapi.naming import member_names
@@ -11,6 +12,7 @@ from restencil_generator.openapi.resources import Entity, Resource
 from restencil_generator.openapi.shapes import Member
 from restencil_generator.openapi.tree import Value
 from restencil_generator.openapi.typing import Typed
+from restencil_generator.openapi.words import snake_case
 
 NO_BODY: Final = ("GET", "HEAD", "DELETE", "OPTIONS")
 
@@ -34,6 +36,12 @@ class Bodies:
         part, envelope = self._unwrapped(body.content, entity)
         if part is not None and self._is_entity(part, resource, endpoint.name):
             endpoint.request = envelope
+            self._content_type(endpoint, body.content)
+            return
+        named = (*ENVELOPES, resource.place.thing if resource.place is not None else "")
+        if part is not None and envelope and snake_case(envelope) in named:
+            endpoint.request = envelope
+            endpoint.values["body"] = self._json_body(part, self.ground.owner(resource, endpoint.name))
             self._content_type(endpoint, body.content)
             return
         self.body(endpoint, resource)
@@ -106,7 +114,8 @@ class Bodies:
         elif content.kind in ("form", "multipart"):
             values["body"] = self._form(content, owner)
         elif content.kind == "json":
-            values["body"] = self._json_body(content, owner)
+            endpoint.request = "" if endpoint.request is None else endpoint.request
+            values["body"] = self._json_body(content.schema, owner)
             self._content_type(endpoint, content)
         else:
             values["body"] = "bytes"
@@ -125,10 +134,10 @@ class Bodies:
         if plain != "application/json" and "*" not in plain and plain.endswith(("+json", "/json")) and "json" in plain:
             endpoint.values["request"] = {"content_type": content.type}
 
-    def _json_body(self, content: Content, owner: str) -> Value:
-        if content.schema is None:
+    def _json_body(self, part: Part | None, owner: str) -> Value:
+        if part is None:
             return "any"
-        schema = self.ground.shapes.of(content.schema)
+        schema = self.ground.shapes.of(part)
         if (
             schema.type == "object"
             and schema.properties

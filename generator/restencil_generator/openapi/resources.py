@@ -10,7 +10,7 @@ import dataclasses
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, Literal, TypeAlias
 
-from restencil_generator.openapi.answers import Answers, Many, One, keyed_by_path
+from restencil_generator.openapi.answers import ENVELOPES, LISTS, LISTS_LATER, Answers, Many, One, keyed_by_path
 from restencil_generator.openapi.document import Document, Operation, Part, Where
 from restencil_generator.openapi.keys import Key, KeyPart, Keys, Place
 from restencil_generator.openapi.routes import Route, is_below, route
@@ -315,11 +315,25 @@ class _Finder:
         if record is None:
             return
         known = self.found.by_schema.get(self.shapes.of(many.items).at)
-        if known is entity or (known is None and self._has_key(record, entity.key) and overlap(record, entity.record)):
+        if known is entity or (known is None and self._is_summary(resource, many, record)):
             resource.summary = record
             entity.add(record)
             if known is None:
                 self._claim(entity, many.items)
+
+    def _is_summary(self, resource: Resource, many: Many, record: Record) -> bool:
+        """Whether the items of a list are records of the resource's entity, though their schema is another one."""
+        assert resource.entity is not None
+        assert resource.place is not None
+        name = singular(snake_case(many.path[-1])) if many.path else resource.place.thing
+        usual = [resource.place.thing, *map(singular, (*LISTS, *LISTS_LATER, *ENVELOPES))]
+        if name not in usual and not name.endswith(f"_{resource.place.thing}") and record.name:
+            # A list that is called after something else, of something that is called otherwise, is of something else.
+            named = snake_case(record.name)
+            if named.startswith(name) and not named.startswith(resource.place.thing + "_summary"):
+                return False
+        entity = resource.entity
+        return self._has_key(record, entity.key) and overlap(record, entity.record)
 
     def _has_key(self, record: Record, key: Key) -> bool:
         return all(self._has_part(record, part) for part in key.parts)
@@ -425,7 +439,7 @@ class _Finder:
         if any(found.segments == resource.list_segments for resource in self.found.resources):
             return
         answer = get.answer
-        if answer is None or "." in found.segments[-1].strip("."):
+        if answer is None or "." in found.segments[-1].strip(".") or self.answers.is_page(answer):
             return
         known = self._known_in(answer)
         mutates = any(method in at for method in MUTATIONS)

@@ -42,6 +42,8 @@ def envelopes(top: dict[str, Value], written: Mapping[str, tuple[dict[str, Value
             if said:
                 most = max(sorted(set(said)), key=lambda value: said.count(value))  # used at once
                 first = next((of(each) for each in endpoints if each.member and of(each) is not None), None)
+                if first is None and any(each.member for each in endpoints):
+                    continue  # what endpoints of its own have is theirs
                 kept[name][key] = first if first is not None else most
                 whole[key][kept[name][key]] += 1
         count += any(each.member for each in endpoints)
