@@ -65,7 +65,7 @@ def _formatted(
                 continue
         pending[path] = text
     if pending:
-        from restencil_generator.format import format_all
+        from restencil_generator.format import format_all, format_statements
 
-        files |= format_all(pending)
+        files |= format_all(pending) if every else format_statements(pending)
     return files

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.generator.specs_at_random import HOSTILE, hostile, loaded, specs
 
 from restencil_generator.code import Call, Expression, Items, Lambda, Parameter, Table, literal, natural, string
-from restencil_generator.format import format_all, format_text
+from restencil_generator.format import format_all, format_statements, format_text
 from restencil_generator.layout import docstring, fits, head, import_names, signature, statement
 from restencil_generator.loading import load_spec
 from restencil_generator.pipeline import build
@@ -187,6 +187,22 @@ def test_any_spec_renders_to_code_that_needs_no_formatting(data: dict[str, Any])
             assert format_text(text) == text
 
 
+@settings(max_examples=10)
+@given(specs(), st.text("abcdefgh", min_size=70, max_size=90))
+def test_statements_are_formatted_as_their_files_are(data: dict[str, Any], word: str) -> None:
+    """Formatting the statements alone that hold a line which does not fit gives what black makes of the whole."""
+    for table in ("objects", "enums"):
+        data[table] = {
+            **data.get(table, {}),
+            f"{word.title()}{table}": {word: "string"} if table == "objects" else [word],
+        }
+    spec = loaded(data)
+    assume(spec is not None)
+    assert spec is not None
+    rendered = {module.path: Renderer().render(module) for module in plan(spec)}
+    assert format_statements(rendered) == format_all(rendered)
+
+
 def test_a_module_that_is_not_what_was_meant_is_noticed() -> None:
     """One statement, name or docstring more or less than in the plan is an error."""
     spec = load_spec(ROOT / "specs" / "blog.yaml").declaration
@@ -209,7 +225,7 @@ def test_a_module_that_is_not_what_was_meant_is_noticed() -> None:
 
 
 def test_only_what_does_not_fit_is_formatted() -> None:
-    """A line that no layout makes short enough sends its file through black; the manifest remembers the text before."""
+    """A line that no layout makes short enough sends its statement through black; the manifest remembers the text before."""
     long = "x" * 100
     data = {
         "restencil": 1,
