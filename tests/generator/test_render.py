@@ -225,7 +225,7 @@ def test_a_module_that_is_not_what_was_meant_is_noticed() -> None:
 
 
 def test_only_what_does_not_fit_is_formatted() -> None:
-    """A line that no layout makes short enough sends its statement through black; the manifest remembers the text before."""
+    """A line that no layout makes short enough sends its statement through black; the manifest has the text before."""
     long = "x" * 100
     data = {
         "restencil": 1,
