@@ -291,6 +291,7 @@ class Endpoints:
         if old.returns is not None or new.returns is not None:
             yield from self._types("returns", old.returns, new.returns)
         yield from self._answer(old, new)
+        yield from self._kept_apart(old, new)
         for key in ("process", "update"):
             for change in hook(key, getattr(old, key), getattr(new, key), "", None, None):
                 yield Keyed(change, key)
@@ -308,6 +309,16 @@ class Endpoints:
             place = change.old_place or change.new_place
             # What has a place of its own is the same wherever it is taken over.
             yield Keyed(change, "" if place is not None else key)
+
+    def _kept_apart(self, old: d.Endpoint, new: d.Endpoint) -> Iterator[Keyed]:
+        """A list that is kept under another name, since another one has, or had, the same arguments."""
+        before, now = (_list(one.schema) for one in (old, new))
+        if before is None or now is None or before.apart == now.apart:
+            return
+        same_place = (old.path, old.url_prefix) == (new.path, new.url_prefix)
+        if same_place and self.names.translated(before.of) == now.of:
+            texts = [f"kept apart as {one.apart}" if one.apart else "the list of its kind" for one in (before, now)]
+            yield _value("identity-arguments-changed", "schema", texts[0], texts[1], sub="apart")
 
     def _answer(self, old: d.Endpoint, new: d.Endpoint) -> Iterator[Keyed]:
         """Where an answer has its value, and what one without content is."""
@@ -461,6 +472,12 @@ def told_arguments(type: d.Type, wires: Mapping[str, str]) -> d.Type:
             return dataclasses.replace(type, of=cast("d.CollectionOf | d.AllOf", told_arguments(of, wires)))
         case _:
             return type
+
+
+def _list(schema: d.Type | None) -> d.CollectionOf | None:
+    """The first collection of a schema."""
+    parts = () if schema is None or isinstance(schema, d.AdderOf) else d.parts(schema)
+    return next((part for part in parts if isinstance(part, d.CollectionOf)), None)
 
 
 def _envelope(name: str) -> Callable[[Any], Any]:

@@ -58,6 +58,7 @@ SILENT: Final[Mapping[str, Mapping[str, str]]] = {
         "name": "it is the key in the resource, which is compared",
         "python": _DERIVED,
         "standard": _DERIVED,
+        "params": "the path says which there are, and each is compared",
         "extends": "what is taken over is compared",
         "written": _WHERE,
         "collection": _DERIVED,
@@ -86,6 +87,10 @@ SILENT: Final[Mapping[str, Mapping[str, str]]] = {
     },
     "ObjectType": {"name": "equal members make equal types"},
     "UnionOf": {"wire": "it is told with the attribute"},
-    "Path": {"parameters": _DERIVED},
+    "PageOf": {"of": "its list is compared"},
+    "OneOf": {"attribute": "its name in JSON is compared"},
+    "AdderOf": {"how": "the member is compared", "of": "its list is compared"},
+    "Path": {"parameters": _DERIVED, "text": "its parts are compared"},
+    "Auth": {"short": "the scheme of the short form is called token in both forms"},
 }
 """By class and part, why it is not compared."""

@@ -1,7 +1,8 @@
 """Edits of one spec, each with the changes that it makes: its rule, and the node that it is told of.
 
-An edit replaces texts of `before.yaml`, or of `wide.yaml`, which has the words that the language got later. The tests ask `compare` for what it found, and then ask the world: a type
-checker whether code written against the old package still passes, and a store whether it still reads.
+An edit replaces texts of `before.yaml`, or of `wide.yaml`, which has the words that the language got later.
+The tests ask `compare` for what it found, and then ask the world: a type checker whether code written against the old
+package still passes, and a store whether it still reads.
 """
 
 from __future__ import annotations
@@ -421,9 +422,21 @@ WIDE: Final = (
     edit("plan: {type: string,", "plan: {type: string?,", to="argument-optional plan"),
     edit("wire: X-Plan", "wire: X-Level", to="argument-wire-changed plan"),
     edit("2024-06", "2025-01", to="argument-default-changed api_version"),
-    edit("  plan: {type: string, wire: X-Plan}\n", "", "search_params:\n  api", "search_params:\n  plan: string\n  api", to="argument-wire-changed plan"),
+    edit(
+        "  plan: {type: string, wire: X-Plan}\n",
+        "",
+        "search_params:\n  api",
+        "search_params:\n  plan: string\n  api",
+        to="argument-wire-changed plan",
+    ),
     # ------------------------------------------------------------------------------------------------------------ auth
-    edit("    key: {header: X-Key, env: WIDE_KEY}\n", "", ", [key, app]]", ", app]", to="auth-scheme-removed auth.key\nauth-use-changed auth.use"),
+    edit(
+        "    key: {header: X-Key, env: WIDE_KEY}\n",
+        "",
+        ", [key, app]]",
+        ", app]",
+        to="auth-scheme-removed auth.key\nauth-use-changed auth.use",
+    ),
     edit("    key: {", "    other: {basic: true}\n    key: {", to="auth-scheme-added auth.other"),
     edit("    key: {", "    code: {", "[key, app]", "[code, app]", to="auth-scheme-removed auth.key"),
     edit("X-Key", "X-Other", to="auth-scheme-changed auth.key.name"),
@@ -437,11 +450,25 @@ WIDE: Final = (
     edit("[machine, token, [key, app]]", "[token, machine, [key, app]]", to="auth-use-changed auth.use"),
     edit("[machine, token, [key, app]]", "[machine, token, [key, app], none]", to="auth-use-changed auth.use"),
     edit(", auth: none", ", auth: key", to="auth-use-changed resources.payments.drop.auth"),
-    # ------------------------------------------------------------------------------------------------------ unions, marks
-    edit("{one_of: [Card, Bank, string]}", "{one_of: [Card, Bank]}", to="union-alternative-removed entities.Payment.source"),
-    edit("{one_of: [Card, Bank, string]}", "{one_of: [Card, Bank, string, integer]}", to="union-alternative-added entities.Payment.source"),
-    edit("{enum: [open, settled, void]}", "{enum: [open, settled]}", to="enum-value-removed entities.Payment.state.void"),
-    edit("{enum: [open, settled, void]}", "{enum: [open, settled, void, lost]}", to="enum-value-added entities.Payment.state.lost"),
+    # --------------------------------------------------------------------------------------------------- unions, marks
+    edit(
+        "{one_of: [Card, Bank, string]}",
+        "{one_of: [Card, Bank]}",
+        to="union-alternative-removed entities.Payment.source",
+    ),
+    edit(
+        "{one_of: [Card, Bank, string]}",
+        "{one_of: [Card, Bank, string, integer]}",
+        to="union-alternative-added entities.Payment.source",
+    ),
+    edit(
+        "{enum: [open, settled, void]}", "{enum: [open, settled]}", to="enum-value-removed entities.Payment.state.void"
+    ),
+    edit(
+        "{enum: [open, settled, void]}",
+        "{enum: [open, settled, void, lost]}",
+        to="enum-value-added entities.Payment.state.lost",
+    ),
     edit("attribute: type, values", "attribute: kind, values", to="union-attribute-changed entities.Payment.target"),
     edit("{u: User, t: Team}", "{user: User, t: Team}", to="union-attribute-changed entities.Payment.target"),
     edit("{const: card}", "{const: visa}", to="field-type-changed objects.Card.kind"),
@@ -451,25 +478,81 @@ WIDE: Final = (
     edit("pin: {type: string?, write_only: true}", "pin: string?", to="field-added entities.User.pin"),
     edit("format: unix", "format: unix_ms", to="field-format-changed entities.User.born"),
     edit("{type: string, param: owner}", "string", to="pk-changed entities.Repo.owner"),
-    edit("pk: meta.uid", "pk: text", "field: meta.uid", "field: text", to="pk-changed entities.Note.pk\nidentity-arguments-changed resources.notes.uid"),
+    edit(
+        "pk: meta.uid",
+        "pk: text",
+        "field: meta.uid",
+        "field: text",
+        to="pk-changed entities.Note.pk\nidentity-arguments-changed resources.notes.uid",
+    ),
     edit("    pk_optional: true\n", "", to="answers-changed entities.Payment.pk_optional"),
-    edit("    pk: []\n    fields: {dark", "    fields: {id: integer, dark", to="pk-changed entities.Settings.pk\nfield-added entities.Settings.id"),
+    edit(
+        "    pk: []\n    fields: {dark",
+        "    fields: {id: integer, dark",
+        to="pk-changed entities.Settings.pk\nfield-added entities.Settings.id",
+    ),
     edit("    pk: []\n", "    pk: []\n    persist: 2\n", to="persist-changed entities.Settings.persist"),
     # ------------------------------------------------------------------------------------------------- bodies, answers
-    edit("application/x-pay+json", "application/pay+json", to="body-format-changed resources.payments.pay.request.content_type"),
-    edit(", optional: true}\n        schema: Payment", "}\n        schema: Payment", to="body-required resources.payments.pay.body"),
-    edit("side_effect: false, request: {in_key: true}", "side_effect: false", to="argument-left-key resources.payments.look.body"),
-    edit("body: {amount: integer, source: {one_of: [string, integer]}}", "body: {amount: integer, source: string}", to="argument-type-narrowed resources.payments.pay.body.source"),
-    edit("body: {text: string}, schema: [Payment]", "body: text, schema: [Payment]", to="body-member-type-changed resources.payments.look.body"),
+    edit(
+        "application/x-pay+json",
+        "application/pay+json",
+        to="body-format-changed resources.payments.pay.request.content_type",
+    ),
+    edit(
+        "in_key: true}, body: {text: string}",
+        "in_key: true, optional: true}, body: {text: string}",
+        to="body-optional resources.payments.look.body",
+    ),
+    edit(
+        "request: {in_key: true}, body: {text",
+        "request: {in_key: true, optional: true}, body: {text",
+        to="body-optional resources.payments.look.body",
+    ),
+    edit(
+        ", optional: true}\n        schema: Payment",
+        "}\n        schema: Payment",
+        to="body-required resources.payments.pay.body",
+    ),
+    edit(
+        "side_effect: false, request: {in_key: true}",
+        "side_effect: false",
+        to="argument-left-key resources.payments.look.body",
+    ),
+    edit(
+        "body: {amount: integer, source: {one_of: [string, integer]}}",
+        "body: {amount: integer, source: string}",
+        to="argument-type-narrowed resources.payments.pay.body.source",
+    ),
+    edit(
+        "body: {text: string}, schema: [Payment]",
+        "body: text, schema: [Payment]",
+        to="body-member-type-changed resources.payments.look.body",
+    ),
     edit("body: {why: string}, schema: null", "schema: null", to="body-removed resources.payments.drop.body"),
     edit("response: {envelope: data}\n", "response: {envelope: item}\n", to="envelope-changed response.envelope"),
-    edit("response: {envelope: data}\n", "response: {envelope: data, list_envelope: items}\n", to="envelope-changed response.list_envelope"),
-    edit("schema: Payment\n        expires: [self]", "schema: Payment\n        response: {ignore: true}\n        expires: [self]", to="answers-changed resources.payments.pay.response.ignore"),
-    edit("schema: Payment\n        expires: [self]", "schema: Payment\n        response: {empty: none}\n        expires: [self]", to="freshness-changed resources.payments.pay.response.empty"),
+    edit(
+        "response: {envelope: data}\n",
+        "response: {envelope: data, list_envelope: items}\n",
+        to="envelope-changed response.list_envelope",
+    ),
+    edit(
+        "schema: Payment\n        expires: [self]",
+        "schema: Payment\n        response: {ignore: true}\n        expires: [self]",
+        to="answers-changed resources.payments.pay.response.ignore",
+    ),
+    edit(
+        "schema: Payment\n        expires: [self]",
+        "schema: Payment\n        response: {empty: none}\n        expires: [self]",
+        to="freshness-changed resources.payments.pay.response.empty",
+    ),
     edit("expires: [self]", "expires: [self, get_list]", to="freshness-changed resources.payments.pay.expires"),
     edit("schema: integer, search", "schema: integer?, search", to="result-optional resources.payments.count"),
     edit("schema: integer, search", "schema: string, search", to="result-changed resources.payments.count"),
-    edit("by: {type: {one_of: [string, integer]}, optional: true}", "by: {type: integer, optional: true}", to="argument-type-narrowed resources.payments.count.by"),
+    edit(
+        "by: {type: {one_of: [string, integer]}, optional: true}",
+        "by: {type: integer, optional: true}",
+        to="argument-type-narrowed resources.payments.count.by",
+    ),
     edit("style: deep", "style: brackets", to="argument-style-changed resources.search.all.order"),
     edit("push, update, move]", "push, update]", to="list-member-removed resources.repos.get_list.move"),
     edit("push, update, move]", "push, update, move, remove]", to="list-member-added resources.repos.get_list.remove"),
