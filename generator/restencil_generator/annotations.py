@@ -23,9 +23,19 @@ def annotation(type: d.Type, scope: Scope) -> str:
     return " | ".join(_read(type, scope))
 
 
-def body_annotation(type: d.Type, scope: Scope, *, nested: bool = False) -> str:
-    """The type of what a body takes: TypedDicts for entities and objects; inside others also instances."""
+def body_annotation(type: d.Type, scope: Scope, *, nested: bool = False, partial: bool = False) -> str:
+    """The type of what a body takes: TypedDicts for entities and objects; inside others also instances.
+
+    A `partial` body of an entity may lack what others must hold.
+    """
+    if partial and (names := [*d.entities_in(type)]) and isinstance(type, d.EntityRef | d.UnionOf):
+        return " | ".join(dict.fromkeys(_partial(name, scope) for name in names))
     return " | ".join(_sent(type, scope, nested))
+
+
+def _partial(name: str, scope: Scope) -> str:
+    body = scope.spec.entities[name].partial_body_name
+    return scope.sibling(scope.homes.entities[name], body) if body else body_annotation(d.EntityRef(name), scope)
 
 
 def field_annotation(field: d.Field, scope: Scope) -> str:

@@ -66,11 +66,19 @@ ScalarName: TypeAlias = Literal[
 ]
 
 
+Format: TypeAlias = Literal["rfc3339", "unix", "unix_ms", "rfc2822"]
+"""How datetimes look in JSON and in URLs; the first is the usual one."""
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class Scalar:
-    """A type that is one word. `bytes` stands only in multipart bodies (a file) and for `content: bytes`."""
+    """A type that is one word. `bytes` stands only in multipart bodies (a file) and for `content: bytes`.
+
+    `format` is how a datetime looks in JSON and in URLs, None for RFC 3339.
+    """
 
     name: ScalarName
+    format: Format | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -301,6 +309,19 @@ def parts(type: Type) -> Iterator[Type]:
             pass
 
 
+def formatted(type: Type, format: Format | None) -> Type:
+    """A type whose datetimes look as a format says."""
+    match type:
+        case Scalar("datetime"):
+            return dataclasses.replace(type, format=format)
+        case Optional(item) | ListOf(item) | ValuesOf(item):
+            return dataclasses.replace(type, item=formatted(item, format))
+        case OneOf(alternatives):
+            return dataclasses.replace(type, alternatives=tuple(formatted(one, format) for one in alternatives))
+        case _:
+            return type
+
+
 def entities_in(type: Type) -> Iterator[str]:
     """The names of the entities in a type, those of unions included."""
     for part in parts(type):
@@ -317,10 +338,6 @@ Style: TypeAlias = Literal["comma", "space", "pipe", "repeat", "brackets", "deep
 
 LIST_STYLES: Final[tuple[Style, ...]] = ("comma", "space", "pipe", "repeat", "brackets", "deep", "json")
 OBJECT_STYLES: Final[tuple[Style, ...]] = ("brackets", "deep", "form", "json")
-
-
-Format: TypeAlias = Literal["rfc3339", "unix", "unix_ms", "rfc2822"]
-"""How datetimes look in JSON and in URLs; the first is the usual one."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

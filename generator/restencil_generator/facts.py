@@ -45,8 +45,9 @@ def facts(type: d.Type) -> Facts:
     match type:
         case d.Optional(item):
             return dataclasses.replace(facts(item), optional=True, zero=None)
-        case d.Scalar(name):
-            return _SCALAR_FACTS[name]
+        case d.Scalar(name, format):
+            found = _SCALAR_FACTS[name]
+            return found if format is None else dataclasses.replace(found, bare=type)
         case d.Const(value):
             return Facts(type, False, "scalar", zero=value, one_text=True)
         case d.OneOf(alternatives):
@@ -147,6 +148,11 @@ def fields_in(objects: Mapping[str, d.Object], type: d.Type) -> tuple[d.Field, .
             return members
         case _:
             return ()
+
+
+def python_path(objects: Mapping[str, d.Object], fields: Iterable[d.Field], dotted: str) -> str:
+    """A dotted name under Python names; as it is written where it names nothing."""
+    return ".".join(field.python for field in path_to(objects, fields, dotted)) or dotted
 
 
 def dotted_names(objects: Mapping[str, d.Object], fields: Iterable[d.Field], *, depth: int = 3) -> Iterator[str]:

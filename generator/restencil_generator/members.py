@@ -336,7 +336,7 @@ class _Resource:
             return self.scope.builtin("bytes")
         if body.type is None:
             return self.scope.typing("Any")
-        text = body_annotation(body.type, self.scope)
+        text = body_annotation(body.type, self.scope, partial=body.partial)
         return self.scope.dict_of(text) if sent_body(endpoint) != body else text
 
     def _returns(self, endpoint: d.Endpoint) -> str:

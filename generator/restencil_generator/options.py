@@ -130,6 +130,7 @@ def endpoint_options(endpoint: d.Endpoint, resource: d.Resource, objects: Mappin
     found["optimistic"] = any(one.optimistic for one in family) or None
     found["path_params"] = _path_params(endpoint.params, resource.params) or None
     found |= _search_options(endpoint, objects)
+    found["formats"] = {field.python: field.format for field in _keywords(endpoint) if field.format} or None
     found["wire"] = {field.python: field.wire for field in _keywords(endpoint) if field.python != field.wire} or None
     found["deprecated"] = resource.deprecated if endpoint.deprecated is None else endpoint.deprecated
     return found
@@ -258,7 +259,7 @@ def body_value(body: d.Body | None) -> Body:
     kind = body.type
     while isinstance(kind, d.ListOf):
         kind = kind.item
-    if not isinstance(kind, d.EntityRef | d.ObjectRef | d.UnionOf | d.ValuesOf | d.ObjectType):
+    if not isinstance(kind, d.EntityRef | d.ObjectRef | d.UnionOf | d.OneOf | d.ValuesOf | d.ObjectType):
         return d.MISSING
     return d.MISSING if runtime_form(kind) == NOTHING else Names(runtime_form(kind))
 
@@ -291,7 +292,7 @@ def _implied(schema: d.Type | None) -> d.Type | None:
     match schema:
         case d.AdderOf(d.CollectionOf(of)) | d.CollectionOf(of):
             return _items(of)
-        case d.ListOf() | d.UnionOf():
+        case d.ListOf() | d.UnionOf() | d.OneOf():
             return _items(schema)
         case d.Optional(of) | d.PageOf(of):
             return _implied(of)
@@ -302,7 +303,7 @@ def _implied(schema: d.Type | None) -> d.Type | None:
 def _items(type: d.Type) -> d.Type | None:
     while isinstance(type, d.ListOf | d.Optional):
         type = type.item
-    return type if isinstance(type, d.EntityRef | d.UnionOf | d.ObjectType | d.ValuesOf) else None
+    return type if isinstance(type, d.EntityRef | d.UnionOf | d.OneOf | d.ObjectType | d.ValuesOf) else None
 
 
 def _only_entity(type: d.Type | None) -> d.EntityRef | None:

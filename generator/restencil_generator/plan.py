@@ -34,8 +34,10 @@ from restencil_generator.credentials import auth_of
 from restencil_generator.defaults import default
 from restencil_generator.docstrings import note_of, partial_body, place_of, share_of, type_docs, with_deprecation
 from restencil_generator.errors import BASE, CLASSES, shapes
+from restencil_generator.facts import python_path
 from restencil_generator.failure import Failure
 from restencil_generator.members import ResourceClass, body_types, plan_resource, result_types
+from restencil_generator.names import python_name
 from restencil_generator.options import error_table, sibling_module
 from restencil_generator.package import HEADER
 from restencil_generator.schemas import schema_of
@@ -253,8 +255,9 @@ class _Plan:
         scope = self._scope(OBJECTS, (), [found for found, _ in inner], objects=objects)
         records: list[RecordClass] = []
         for one in objects:
-            fields = tuple(self._field(field, scope, None) for field in one.fields)
-            records.append(RecordClass(one.name, (scope.restencil("Record"),), (), "", fields))
+            fields = tuple(self._field(field, scope, None) for field in one.fields if not field.write_only)
+            keywords = tuple(self._only_sent(one.fields, scope))
+            records.append(RecordClass(one.name, (scope.restencil("Record"),), keywords, "", fields))
             scope.defined.add(one.name)
         typed_dicts = [self._typed_dict(found, scope, doc) for found, doc in inner]
         typed_dicts += [self._body_dict(one.body_name, one.name, one.fields, scope) for one in objects if one.body_name]
@@ -454,15 +457,18 @@ class _Plan:
         keywords: list[tuple[str, Expression]] = []
         if _states_key(entity, self.spec):
             keywords.append(("key", string(entity.key)))
-        pk = [field.python for name in entity.pk if (field := entity.field(name)) is not None]
-        if pk and _states_pk(entity, parent):
+        pk = [python_path(self.spec.objects, entity.all_fields, name) for name in entity.pk]
+        if (pk or entity.pk_is_list) and _states_pk(entity, parent):
             keywords.append(("pk", items(list(map(string, pk))) if entity.pk_is_list else string(pk[0])))
         if entity.indexes != (parent.indexes if parent else ()):
             indexes = [field.python for name in entity.indexes if (field := entity.field(name)) is not None]
             keywords.append(("indexes", Items(tuple(map(string, indexes)), brackets="()")))
         if entity.abstract:
             keywords.append(("abstract", "True"))
-        fields = tuple(self._field(field, scope, entity) for field in entity.fields)
+        if entity.pk_optional and not (parent and parent.pk_optional):
+            keywords.append(("pk_optional", "True"))
+        keywords += self._only_sent(entity.fields, scope)
+        fields = tuple(self._field(field, scope, entity) for field in entity.fields if not field.write_only)
         validator = None
         if entity.validate is not None and entity.validate != (parent.validate if parent else None):
             answer = f"{scope.builtin('str')} | None"
@@ -487,6 +493,10 @@ class _Plan:
                 options.append((name, scope.hook(reference)))
         if field.sends_key:
             options.append(("send", string("pk")))
+        if field.format is not None:
+            options.append(("format", string(field.format)))
+        if field.param:
+            options.append(("param", string(python_name(field.param, "parameter"))))
         given = self._default(field, scope)
         if given is None:
             value: Expression = Call(scope.restencil("field"), (), (*options, ("required", "True")))
@@ -496,6 +506,26 @@ class _Plan:
         else:
             value = given
         return RecordField(field.python, kind, value, note_of(field))
+
+    def _only_sent(self, fields: Iterable[d.Field], scope: Scope) -> list[tuple[str, Expression]]:
+        """The class keyword for the fields that only bodies hold."""
+        found: list[tuple[str, Expression]] = []
+        for field in fields:
+            if field.write_only:
+                options: list[tuple[str, Expression]] = []
+                schema = schema_of(field.type, scope) if field.encode is None and field.format is None else None
+                if schema is not None:
+                    options.append(("schema", schema))
+                if field.wire != field.python:
+                    options.append(("wire", string(field.wire)))
+                if field.encode is not None:
+                    options.append(("encode", scope.hook(field.encode)))
+                if field.sends_key:
+                    options.append(("send", string("pk")))
+                if field.format is not None:
+                    options.append(("format", string(field.format)))
+                found.append((string(field.python), Call(scope.restencil("field"), (), tuple(options))))
+        return [("write_only", Table(tuple(found)))] if found else []
 
     def _default(self, field: d.Field, scope: Scope) -> Expression | None:
         """The default of a field, None where it is required."""
@@ -511,13 +541,28 @@ class _Plan:
             found += [self._typed_dict(one, scope, doc) for one, doc in _inner_types(entity.name, entity.fields)]
             if entity.body_name:
                 found.append(self._body_dict(entity.body_name, entity.name, entity.all_fields, scope))
+            if entity.partial_body_name:
+                name = entity.partial_body_name
+                found.append(self._body_dict(name, entity.name, entity.all_fields, scope, partial=True))
         return found
 
-    def _body_dict(self, name: str, of: str, fields: Iterable[d.Field], scope: Scope) -> TypedDictClass:
-        """The TypedDict of an entity's or object's fields in a body: none is required, read-only ones are left out."""
-        members = tuple((field.python, field_annotation(field, scope)) for field in fields if not field.read_only)
-        doc = f"What can be sent of `{of}`: any of these."
-        return TypedDictClass(name, (scope.typing("TypedDict"),), (("total", "False"),), doc, members)
+    def _body_dict(
+        self, name: str, of: str, fields: Iterable[d.Field], scope: Scope, *, partial: bool = False
+    ) -> TypedDictClass:
+        """The TypedDict of an entity's or object's fields in a body: what must be there is required, unless `partial`
+        says otherwise; read-only ones are left out.
+        """
+        members: list[tuple[str, str]] = []
+        must: list[str] = []
+        for field in fields:
+            if field.is_sent:
+                text = field_annotation(field, scope)
+                if field.must and not partial:
+                    must.append(field.python)
+                    text = f"{scope.typing('Required')}[{text}]"
+                members.append((field.python, text))
+        doc = f"What can be sent of `{of}`: {'any of these' if not must else 'these, of which some must be there'}."
+        return TypedDictClass(name, (scope.typing("TypedDict"),), (("total", "False"),), doc, tuple(members))
 
     def _typed_dict(
         self, type: d.ObjectType, scope: Scope, doc: str, *, body: bool = False, partial: bool = False

@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from typing import Final
 
 from restencil_generator import declaration as d
-from restencil_generator.annotations import scalar
+from restencil_generator.annotations import annotation, scalar
 from restencil_generator.code import Call, Expression, Lambda, Table, items, literal, pair, string
 from restencil_generator.facts import facts
-from restencil_generator.scope import OBJECTS, Scope
+from restencil_generator.scope import ENUMS, Scope
 
 NOTHING: Final = d.Scalar("any")
 """The form in which there is nothing to look for."""
@@ -86,10 +86,11 @@ def _wire(fields: Iterable[d.Field]) -> tuple[tuple[str, Expression], ...]:
 def _written(type: d.Type, scope: Scope, entity: d.Entity | None) -> Expression:
     """The schema of a type in its form at run time."""
     match type:
-        case d.Scalar():
-            return Call(scope.schema("codec"), (scalar(type, scope),))
+        case d.Scalar(_, format):
+            keywords = () if format is None else (("format", string(format)),)
+            return Call(scope.schema("codec"), (scalar(type, scope),), keywords)
         case d.ObjectRef(name):
-            return scope.sibling(OBJECTS, name, real=True)
+            return scope.object_lazily(name)
         case d.EntityRef(name):
             return scope.lazily(name)
         case d.ListOf(of):
@@ -100,6 +101,8 @@ def _written(type: d.Type, scope: Scope, entity: d.Entity | None) -> Expression:
             return _object(members, scope, entity)
         case d.UnionOf():
             return Call(scope.schema("Union"), _choice(type, scope))
+        case d.OneOf():
+            return _one_of(type, scope)
         case d.CollectionOf():
             return _collection(type, scope, entity)
         case d.AdderOf(of, how):
@@ -107,6 +110,52 @@ def _written(type: d.Type, scope: Scope, entity: d.Entity | None) -> Expression:
             return dataclasses.replace(_collection(dataclasses.replace(of, follow=False), scope, None), after=f".{how}")
         case _:
             return _derived(type, scope)
+
+
+def _one_of(type: d.OneOf, scope: Scope) -> Call:
+    arguments: list[Expression] = [items([_alternative(one, scope) for one in type.alternatives])]
+    if type.attribute:
+        arguments.append(string(type.wire))
+    if type.values:
+        table = tuple(
+            (literal(choice.value), _alternative(_named(choice.entity, scope), scope)) for choice in type.values
+        )
+        arguments.append(Table(table))
+    return Call(scope.schema("OneOf"), tuple(arguments))
+
+
+def _named(name: str, scope: Scope) -> d.Type:
+    return d.EntityRef(name) if name in scope.spec.entities else d.ObjectRef(name)
+
+
+def _alternative(type: d.Type, scope: Scope) -> Expression:
+    """One of several types as the runtime takes it: classes, constants, and schemas of what holds others."""
+    match type:
+        case d.Scalar(_, None):
+            return scalar(type, scope)
+        case d.Const() | d.InlineEnum():
+            return annotation(type, scope)
+        case d.EnumRef(name):
+            return scope.sibling(ENUMS, name, real=True)
+        case d.ObjectType(members):
+            return _object_alternative(members, scope)
+        case d.ListOf() | d.ValuesOf():
+            found = schema_of(type, scope)
+            return scope.builtin("list" if isinstance(type, d.ListOf) else "dict") if found is None else found
+        case _:
+            return _written(type, scope, None)
+
+
+def _object_alternative(members: tuple[d.Field, ...], scope: Scope) -> Call:
+    table = Table(tuple((string(member.python), _inner(member.type, scope, None)) for member in members))
+    keywords = [*_wire(members)]
+    fixed = tuple((string(one.python), literal(one.type.value)) for one in members if isinstance(one.type, d.Const))
+    required = [one.python for one in members if not isinstance(one.type, d.Optional | d.Const)]
+    if required:
+        keywords.append(("required", items(list(map(string, required)))))
+    if fixed:
+        keywords.append(("constants", Table(fixed)))
+    return Call(scope.schema("Object"), (table,), tuple(keywords))
 
 
 def _derived(type: d.Type, scope: Scope) -> Call:

@@ -179,6 +179,13 @@ class Scope:
         plain = name in self.defined and name not in self._members
         return name if plain else Call(self.schema("Lazy"), (Lambda(name),))
 
+    def object_lazily(self, name: str) -> Expression:
+        """The class of an object where a schema is wanted: itself, or beside it where it may be defined below."""
+        if self.module != OBJECTS:
+            return self.sibling(OBJECTS, name, real=True)
+        plain = name in self.defined and name not in self._members
+        return name if plain else Call(self.schema("Lazy"), (Lambda(name),))
+
 
 STANDARD: Final = ("builtins", "collections.abc", "datetime", "decimal", "importlib", "typing", "uuid", "warnings")
 

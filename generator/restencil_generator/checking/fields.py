@@ -115,6 +115,8 @@ def _described(types: Types, node: MappingNode, base: d.Field, context: Context)
         types.report("field-both-ways", message, given.key("type"), "keep one of them")
     if "format" in given:
         _check_format(types, type, given, context)
+        if given["format"] != "rfc3339":
+            type = d.formatted(type, given["format"])
     told = {key: given[key] for key in _TOLD if key in rows(context.position)}
     if told.get("style") is not None:
         check_style(types, type, told["style"], given.node("style") or node, context.what)

@@ -17,8 +17,9 @@ from ..base.lazy import inspect, json
 from ..base.package import check_reference, find
 from ..base.steps import Outcome, Steps, drive, drive_async, is_awaitable
 from ..base.transport import AwaitingTransport, BlockingTransport
-from ..base.values import described
+from ..base.values import described, is_items
 from ..cache.request import PAGE, Request, Rules
+from ..schema.codec import format_codec
 from ..schema.collection import find_collection
 from ..schema.notation import check_shorthand
 from ..schema.record import to_wire
@@ -115,6 +116,7 @@ class Endpoint(Generic[P, R]):
     """The default that the signature of a list gives the parameter of the page."""
     retries: Any
     wire: Mapping[str, str] | None
+    formats: Mapping[str, str] | None
     body_format: str | None
     path_params: Mapping[str, str] | None
     search_styles: Mapping[str, str] | None
@@ -351,6 +353,8 @@ class Endpoint(Generic[P, R]):
         given = {**self._defaults, **kwargs} if self._defaults else kwargs
         if self.search_types is not None:
             given = self._with_names(given, self.search_types)
+        if self.formats is not None:
+            given = _formatted(given, self.formats)
         params, body = _wire_params(given, self.wire), given.get("body")
         if self.has_body:
             return self._bound_body((params, body))
@@ -519,6 +523,17 @@ def _wire_params(given: Mapping[str, Any], wire: Mapping[str, str] | None) -> di
         elif value is not None:
             params[name] = to_wire(value)
     return params
+
+
+def _formatted(given: Mapping[str, Any], formats: Mapping[str, str]) -> dict[str, Any]:
+    """The keywords of a call with their datetimes in the formats that they have in a URL."""
+    found = dict(given)
+    for name, format in formats.items():
+        value = found.get(name)
+        encode = format_codec(format).encode
+        if value is not None:
+            found[name] = [encode(item) for item in value] if is_items(value) else encode(value)
+    return found
 
 
 def text_from(endpoint: Endpoint[..., Any], hook: str, value: Any) -> str:

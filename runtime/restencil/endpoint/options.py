@@ -10,7 +10,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from ..base.durations import milliseconds, timeout_of
-from ..base.values import described, is_sequence
+from ..base.values import described, is_mapping, is_sequence
+from ..schema.codec import FORMATS
 from .error_types import check_error_classes, check_errors
 from .path import check_path_params
 from .styles import check_styles
@@ -110,6 +111,14 @@ def _names(name: str, value: Any, endpoint: Any) -> None:
         raise TypeError(f"{name} of endpoint {endpoint.label} is {value!r:.80}; expected a list or tuple of names")
 
 
+def _formats(name: str, value: Any, endpoint: Any) -> None:
+    if not is_mapping(value) or not {*value.values()} <= {*FORMATS}:
+        raise ValueError(
+            f"{name} of endpoint {endpoint.name!r} is {value!r:.80}; expected a mapping from keywords to "
+            f"{', '.join(FORMATS)}"
+        )
+
+
 _VALUE: Final = Option()
 _HOOK: Final = Option("hook")
 _HTTP_HOOK: Final = Option("hook", http=True)
@@ -165,6 +174,7 @@ OPTIONS: Final[Mapping[str, Option]] = {
     "signal": _VALUE,
     "timeout": Option(check=_timeout),
     "wire": _VALUE,
+    "formats": Option(check=_formats),
     "body": Option(default=ANY),
     "send_body": _VALUE,
     "wrap": Option(check=_path, http=True),

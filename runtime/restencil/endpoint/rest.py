@@ -87,6 +87,7 @@ class RestEndpoint(Endpoint[P, R]):
     | `path_params` | parameters of the path that are more than a text: `{"ids": "list", "path": "slashes"}` |
     | `search_styles` | how lists and objects stand in the search string: `{"tags": "repeat", "filter": "deep"}` |
     | `search_types` | record classes or `schema.Object` that name the members of objects in the search string |
+    | `formats` | how datetimes of keywords look in the URL: `{"since": "unix"}`, `"unix_ms"` or `"rfc2822"` |
     | `wire` | keyword names that are other names in the URL, as `{"order_by": "orderBy"}` |
 
     The methods below may be overridden in a subclass or given as options; `get_request_init`, `get_headers`,

@@ -20,9 +20,16 @@ T = TypeVar("T")
 class Conversion(Schema):
     """A plain callable that turns a stored value into what is handed out, never called on None."""
 
-    def __init__(self, convert: Callable[[Any], Any], encode: Callable[[Any], Any] = encode_any) -> None:
+    def __init__(
+        self, convert: Callable[[Any], Any], encode: Callable[[Any], Any] = encode_any, model: Any = None
+    ) -> None:
         self.convert = convert
         self.encode = encode
+        self._model = model
+
+    @property
+    def wire_model(self) -> Any:
+        return self._model
 
     def normalize(self, value: Any, parent: Any, key: str | None, writer: Writer) -> Any:
         return value
@@ -106,7 +113,7 @@ def notation(raw: Any) -> Schema | None:
 @notation.register
 def _record_class(raw: RecordMeta) -> Schema:
     cls = raw.__model__.cls
-    return Conversion(cls.from_js, lambda value: to_wire(value, cls))
+    return Conversion(cls.from_js, lambda value: to_wire(value, cls), cls)
 
 
 _shorthands: Final[WeakValueDictionary[int, Schema]] = WeakValueDictionary()
