@@ -169,6 +169,10 @@ def copy_in(value: Any) -> Any:
     """A deep copy of what a user handed in: containers are copied, everything else is kept."""
     kind = kind_of(value)
     if kind is dict or (kind is not list and isinstance(value, MAPPING)):
+        # Benchmark: set_response of a tree. Most dicts hold scalars alone; of tuples the collector may know nothing.
+        if kind is dict and not holds_containers(value) and tuple not in map(type, value.values()):
+            scalars: dict[Any, Any] = value.copy()
+            return scalars
         members: dict[Any, Any] = {}
         for key, item in value.items():
             members[key] = item if type(item) in SCALARS else copy_in(item)

@@ -15,7 +15,7 @@ from ..base.values import INVALID, SCALARS, UNDEFINED, ReadOnlyList, Sentinel, r
 from ..schema.protocol import CollectionNode, EntityNode, Schema, definitions
 from ..schema.stored import is_partial, record_of
 from .memo import Composed, Memo, Node, args_text, linked
-from .tables import EMPTY, WHOLE, Cell, State
+from .tables import WHOLE, Cell, State
 
 
 class _Restart(Exception):
@@ -105,10 +105,6 @@ class Denormalization:
         if isinstance(schema, CollectionNode):
             return own.home(schema.table_key, schema.identity()).get(stored) if type(stored) is str else None
         return own.results.get((slot, schema))
-
-    def ready(self, table: str) -> Mapping[str, Any]:
-        """What lies in a table, where this read may hand instances out as they lie there."""
-        return EMPTY
 
     def _abandon(self) -> None:
         """Forgets what this read built: some of it was built with an instance that will never be complete."""

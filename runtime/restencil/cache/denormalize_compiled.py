@@ -62,10 +62,6 @@ class CompiledDenormalization(Denormalization):
                     raise
         return super().read(schema, stored, slot)
 
-    def ready(self, table: str) -> Mapping[str, Any]:
-        """What lies in a table, where this read may hand instances out as they lie there."""
-        return self.tables.get(table, EMPTY)
-
     def visit(self, schema: Schema | None, stored: Any) -> Any:
         """The object for one stored value."""
         if schema is None:
@@ -118,9 +114,12 @@ class CompiledDenormalization(Denormalization):
             return super()._instance(schema, pk, record, place, node)
         return fill(self, pk, record, place, node)
 
-    def looked_at(self, model: EntityModel) -> None:
-        """A record was looked at for what cannot be handed out as it is; perhaps no other one has to be."""
-        shape = self.state.shape(model.key, 1)
+    def look_at(self, model: EntityModel, count: int) -> None:
+        """So many records are to be looked at for what cannot be handed out as it is; perhaps none has to be.
+
+        To know that of all records costs as much as to look at each of them twice.
+        """
+        shape = self.state.shape(model.key, count // 2)
         if shape is not None:
             related = {relation.in_json for relation in model.relations}
             self.fits[model] = shape.containers <= related and shape.names.isdisjoint(model.banned)
@@ -337,6 +336,9 @@ class _Statements:
         source.put(f"{home} = reader.memo.home({model.key!r}, {cls})")
         build = source.variable("build")
         source.put(f"{build} = {schema}.builder or compile_entity({schema})")
+        itself = source.name(model, "model")
+        with source.block(f"if {itself} not in reader.fits and len({value}) >= {_MANY}:"):
+            source.put(f"reader.look_at({itself}, len({value}))")
         with source.block(f"for {entry} in {value}:"):
             with source.block(f"if type({entry}) is str:"):
                 source.put(f"{built} = {home}.get({entry})")
@@ -425,8 +427,7 @@ class _Statements:
         renames = source.name(model.to_python, "names")
         name = f"{renames}.get(name, name)" if model.to_python else "name"
         everything = f"{{{name}: {each} else read_only(entry) for name, entry in record.items()}}"
-        source.put(f"fits = reader.fits.get({itself})")
-        with source.block("if fits:"):
+        with source.block(f"if reader.fits.get({itself}):"):
             if model.to_python:
                 source.put(f"members = {{{name}: entry for name, entry in record.items()}}")
             else:
@@ -437,8 +438,6 @@ class _Statements:
         with source.block("else:"):
             source.put(f"members = {everything}")
             self._decode(model, itself)
-        with source.block("if fits is None:"):
-            source.put(f"reader.looked_at({itself})")
 
     def _decode(self, model: EntityModel, itself: str) -> None:
         source = self.source

@@ -304,10 +304,13 @@ class List(ItemHolder):
     def echo(self, value: Any, echo: Echo) -> Any:
         if not isinstance(value, (list, Mapping)):
             return value
-        item = self.item
-        if isinstance(item, EntitySchema):
-            return ReadOnlyList(item.echo_each(items_of(value), echo))
-        found = (echo.item(item, entry) for entry in items_of(value))
+        item, entries = self.item, list(items_of(value))
+        if type(item) is EntitySchema and (pks := item.pks_of(entries)) is not None:
+            # As a read of the list, unless the store holds one of them no more.
+            shown = echo.reader.visit(self, pks)
+            if len(shown) == len(pks):
+                return shown
+        found = (echo.item(item, entry) for entry in entries)
         return ReadOnlyList([entry for entry in found if entry is not UNDEFINED])
 
     @property

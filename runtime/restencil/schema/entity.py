@@ -333,25 +333,17 @@ class EntitySchema(EntityNode):
         found = UNDEFINED if pk is None else echo.reader.read(self, pk)
         return self.built_from(value, echo) if found is UNDEFINED or found is INVALID else found
 
-    def echo_each(self, values: Iterable[Any], echo: Echo) -> list[Any]:
-        """The echo of each item of a list; most lie in the table as they are handed out."""
-        model, cls = self.model, self.cls
-        name = model.pk_name if model.process is None else None
-        ready: Mapping[str, Any] = {} if name is None else echo.reader.ready(model.key)
-        found: list[Any] = []
-        for value in values:
-            if name is not None and ready and is_dict(value):
-                pk = value.get(name)
-                if type(pk) is int:
-                    pk = str(pk)
-                instance = ready.get(pk) if type(pk) is str else None
-                if type(instance) is cls:
-                    found.append(instance)
-                    continue
-            instance = echo.item(self, value)
-            if instance is not UNDEFINED:
-                found.append(instance)
-        return found
+    def pks_of(self, values: Iterable[Any]) -> list[str] | None:
+        """The primary keys of items of a response that plainly have one each; None where one has to be asked."""
+        name = self.model.pk_name if self.model.process is None else None
+        if name is None:
+            return None
+        try:
+            pks = [value[name] for value in values]
+        except (KeyError, TypeError, IndexError):
+            return None
+        kinds = set(map(type, pks))
+        return pks if kinds == {str} else [*map(str, pks)] if kinds == {int} else None
 
     def built_from(self, value: Mapping[str, Any] | Record, echo: Echo) -> Any:
         """The entity as the response shows it, for one that the store does not hold."""

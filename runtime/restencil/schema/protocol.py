@@ -137,10 +137,6 @@ class Reader(Protocol):
         """The objects for the items of a list; missing and unusable ones are left out, `None` stays."""
         ...
 
-    def ready(self, table: str) -> Mapping[str, Any]:
-        """What lies in a table, where this read may hand instances out as they lie there."""
-        ...
-
     def entity(self, schema: EntityNode, pk: Any) -> Any:
         """The instance for a primary key; `UNDEFINED` for a missing one and `INVALID` for an unusable one."""
         ...
