@@ -107,9 +107,9 @@ class Job:
             self.run()
 
 
-def python_worker(script: str, name: str = "restencil", python: str = sys.executable) -> Worker:
+def python_worker(script: str, name: str = "restencil", *arguments: str, python: str = sys.executable) -> Worker:
     """A worker of this folder, run by this interpreter."""
-    return Worker(name, [python, str(PLACES / script)], cwd=PLACES)
+    return Worker(name, [python, str(PLACES / script), *arguments], cwd=PLACES)
 
 
 @dataclass(frozen=True, slots=True)

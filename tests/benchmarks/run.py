@@ -1,6 +1,6 @@
 """`make bench`: runs the tables, prints ratios with median and quartiles, and writes `results.md` beside this file.
 
-    run.py [store] [calls] [client] [generator] [import] [memory] [--quick] [--out FILE]
+    run.py [front] [store] [calls] [client] [generator] [import] [memory] [--quick] [--out FILE]
 
 Without names all tables run. With some of them alone, the others keep what `results.md` says of them.
 """
@@ -29,6 +29,12 @@ Measured by `make bench`; lower is better, and a ratio below 1 means that resten
 take batches of 40 ms in turn; a ratio is the median over pairs of neighbouring batches, with its quartiles. A goal that
 lies between the quartiles is not decided.
 """
+
+
+def _front(rounds: int, quick: bool) -> Table:
+    import front_table
+
+    return front_table.table(rounds, NodePeers())
 
 
 def _store(rounds: int, quick: bool) -> Table:
@@ -68,6 +74,7 @@ def _memory(rounds: int, quick: bool) -> Table:
 
 
 TABLES: Final[dict[str, Callable[[int, bool], Table]]] = {
+    "front": _front,
     "store": _store,
     "calls": _calls,
     "client": _client,
@@ -105,7 +112,7 @@ def _sections(out: Path) -> dict[str, str]:
 
 
 def _written(report: dict[str, str]) -> str:
-    titles = ["Store", "Calls", "Client", "Generator", "Import", "Memory"]
+    titles = ["Front door", "Store", "Calls", "Client", "Generator", "Import", "Memory"]
     return "\n".join([HEAD, _machine(), *(report[title] for title in titles if title in report)])
 
 

@@ -8,6 +8,7 @@ from typing import Any, Final, TypeAlias
 from ..base.code import Source
 from ..base.errors import ConversionError
 from ..base.values import INVALID, SCALARS, UNDEFINED, ReadOnlyDict, ReadOnlyList, kind_of, read_only
+from ..schema.codec import UNCHANGING
 from ..schema.collection import Collection
 from ..schema.containers import Choice, List, Object, Union, Values
 from ..schema.derived import Query
@@ -261,8 +262,8 @@ class _Statements:
                 self._list(schema, value, node, sink)
             elif isinstance(schema, Object):
                 self._object(schema, value, node, sink)
-            else:
-                self.source.put(sink.format(self._out("reader.visit", self.source.name(schema, "schema"), value)))
+            elif isinstance(schema, EntitySchema):
+                self._entity(schema, value, node, sink)
             self._inside.pop()
         elif schema is None:
             self.source.put(sink.format(f"{value} if type({value}) in SCALARS else read_only({value})"))
@@ -358,6 +359,36 @@ class _Statements:
                 source.put(f"{out}.append({found})")
         source.put(f"{out} = ReadOnlyList({out})")
 
+    def _entity(self, schema: EntitySchema, value: str, node: str, sink: str) -> None:
+        """The object for one primary key; where it has been built already it is only linked."""
+        source, model = self.source, schema.model
+        name, found = source.name(schema, "schema"), source.variable("found")
+        cls = source.name(model.cls, "cls")
+        if model.direct:
+            with source.block(f"if type({value}) is str:"):
+                source.put(f"{found} = reader.tables.get({model.key!r}, EMPTY).get({value})")
+                with source.block(f"if type({found}) is not {cls}:"):
+                    source.put(f"{found} = {self._out('reader.entity', name, value)}")
+                with source.block(f"elif {node} is not None:"):
+                    source.put(f"reader.memo.link_cell({model.key!r}, {value}, {node})")
+            with source.block("else:"):
+                source.put(f"{found} = {self._out('reader.visit', name, value)}")
+            source.put(sink.format(found))
+            return
+        home, built = source.variable("home"), source.variable("built")
+        with source.block(f"if type({value}) is str:"):
+            source.put(f"{home} = reader.memo.home({model.key!r}, {cls})")
+            source.put(f"{built} = {home}.get({value})")
+            with source.block(f"if {built} is not None:"):
+                with source.block(f"if {node} is not None and {built}.parents is not {node}:"):
+                    source.put(f"{built}.parents = linked({built}.parents, {node})")
+                source.put(f"{found} = {built}.value")
+            with source.block("else:"):
+                source.put(f"{found} = {self._out('reader.entity', name, value)}")
+        with source.block("else:"):
+            source.put(f"{found} = {self._out('reader.visit', name, value)}")
+        source.put(sink.format(found))
+
     def _object(self, schema: Object, value: str, node: str, sink: str) -> None:
         source = self.source
         out = source.variable("out")
@@ -449,7 +480,14 @@ class _Statements:
             source.put(f"{entry} = members.get({name!r})")
             with source.block(f"if {entry} is not None:"):
                 conversion = source.name(codec, "codec")
-                source.put(f"members[{name!r}] = {itself}.decode({name!r}, {conversion}, {entry}, pk)")
+                otherwise = f"members[{name!r}] = {itself}.decode({name!r}, {conversion}, {entry}, pk)"
+                if codec.decode not in UNCHANGING:
+                    source.put(otherwise)
+                    continue
+                with source.block("try:"):
+                    source.put(f"members[{name!r}] = {source.name(codec.decode, 'decode')}({entry})")
+                with source.block("except Exception:"):
+                    source.put(otherwise)
 
     def _relation(self, relation: Relation, model: EntityModel) -> None:
         source = self.source

@@ -148,13 +148,18 @@ class Memo:
             found = self.unlinked[table] = []
         return found
 
-    def _link(self, table: str) -> None:
+    def _link(self, table: str, changed: set[str] | None = None) -> list[Node]:
+        """Links what waits, but for those that were built with one of the changed cells: these are returned."""
+        dead: list[Node] = []
         waiting = self.unlinked.pop(table, ())
         for node, pks in zip(waiting[::2], waiting[1::2], strict=True):
-            if node.alive:
+            if node.alive and changed is not None and _meets(changed, pks):
+                dead.append(node)
+            elif node.alive:
                 for pk in pks:
                     if type(pk) is str:
                         self.link_cell(table, pk, node)
+        return dead
 
     def link_table(self, table: str, node: Node) -> None:
         """The node was built with the list of all that the table holds."""
@@ -165,7 +170,8 @@ class Memo:
         dead: list[Node] = []
         if self.unlinked and not fresh:
             for table in {table for table, _ in cells}:
-                self._link(table)
+                if table in self.unlinked:
+                    dead += self._link(table, {pk for other, pk in cells if other == table})
         for table, pk in cells:
             readers = self._readers.get(table)
             if readers is not None:
@@ -231,6 +237,13 @@ class Memo:
                 seen[id(node)] = node
                 _extend(found, node.parents)
         return [node.slot for node in seen.values()]
+
+
+def _meets(changed: set[str], pks: list[Any]) -> bool:
+    try:
+        return not changed.isdisjoint(pks)
+    except TypeError:  # not all of them are primary keys
+        return any(type(pk) is str and pk in changed for pk in pks)
 
 
 def _lives(found: Node | list[Node]) -> bool:

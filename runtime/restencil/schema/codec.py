@@ -25,12 +25,15 @@ class Codec(NamedTuple):
 
 def _utc(moment: datetime.datetime) -> datetime.datetime:
     # Naive text is read as UTC: two servers' clocks must never compare by accident.
-    return moment if moment.tzinfo else moment.replace(tzinfo=datetime.UTC)
+    return moment if moment.tzinfo is not None else moment.replace(tzinfo=datetime.UTC)
 
 
 def decode_datetime(value: Any) -> datetime.datetime:
     """An RFC 3339 text is a datetime with its offset kept; naive text is UTC. Raises ValueError, TypeError."""
-    return value if isinstance(value, datetime.datetime) else _utc(datetime.datetime.fromisoformat(value))
+    if type(value) is not str and isinstance(value, datetime.datetime):
+        return value
+    moment = datetime.datetime.fromisoformat(value)
+    return moment if moment.tzinfo is not None else _utc(moment)
 
 
 sending: Final[ContextVar[str | None]] = ContextVar("restencil_body_of", default=None)
@@ -171,6 +174,10 @@ def decode_uuid(value: Any) -> uuid.UUID:
 
 def _encode_uuid(value: Any) -> Any:
     return str(value) if isinstance(value, uuid.UUID) else value
+
+
+UNCHANGING: Final = frozenset({decode_datetime, decode_date, decode_time, decode_decimal, decode_uuid})
+"""What they give cannot be changed, so it need not be made read-only."""
 
 
 def encode_any(value: Any) -> Any:

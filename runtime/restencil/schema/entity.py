@@ -333,17 +333,12 @@ class EntitySchema(EntityNode):
         found = UNDEFINED if pk is None else echo.reader.read(self, pk)
         return self.built_from(value, echo) if found is UNDEFINED or found is INVALID else found
 
-    def pks_of(self, values: Iterable[Any]) -> list[str] | None:
+    def pks_of(self, values: list[Any]) -> list[str] | None:
         """The primary keys of items of a response that plainly have one each; None where one has to be asked."""
         name = self.model.pk_name if self.model.process is None else None
         if name is None:
             return None
-        try:
-            pks = [value[name] for value in values]
-        except (KeyError, TypeError, IndexError):
-            return None
-        kinds = set(map(type, pks))
-        return pks if kinds == {str} else [*map(str, pks)] if kinds == {int} else None
+        return many_pks(values, name) or None
 
     def built_from(self, value: Mapping[str, Any] | Record, echo: Echo) -> Any:
         """The entity as the response shows it, for one that the store does not hold."""
@@ -760,6 +755,20 @@ def usable_pk(value: Any) -> str | None:
     """
     text = _pk_text(value)
     return None if text in UNUSABLE else text
+
+
+def many_pks(values: list[Any], name: str) -> list[str]:
+    """The primary keys of objects that all have one in the member of this name; none where one has to be asked."""
+    try:
+        pks = [value[name] for value in values]
+    except (KeyError, TypeError, IndexError):
+        return []
+    kinds = set(map(type, pks))
+    if set(map(type, values)) != {dict}:
+        return []
+    if kinds == {int}:
+        return [*map(str, pks)]
+    return pks if kinds == {str} and "".join(pks).isascii() and UNUSABLE.isdisjoint(pks) else []
 
 
 def _pk_text(value: Any) -> str | None:

@@ -85,6 +85,38 @@ function stored(count) {
   return { controller, reduce, state };
 }
 
+const instant = (value) => new Date(value);
+
+class Event extends CoreEntity {
+  id = "";
+  name = "";
+  starts_at = new Date(0);
+  ends_at = new Date(0);
+  static schema = { starts_at: instant, ends_at: instant };
+  pk() {
+    return `${this.id}`;
+  }
+  static get key() {
+    return "Event";
+  }
+}
+
+const getEvent = new Endpoint(async () => {}, { schema: Event, key: ({ id }) => `GET /events/${id}`, name: "event" });
+const getEvents = new Endpoint(async () => {}, {
+  schema: new coreSchema.Collection([Event]),
+  key: () => "GET /events",
+  name: "events",
+});
+const getProjects = new Endpoint(async () => {}, { schema: theirs.all, key: () => "GET /projects", name: "projects" });
+
+function events(count) {
+  const controller = new Controller({});
+  const reduce = createReducer(controller);
+  const moment = "2026-05-06T07:08:09Z";
+  const response = Array.from({ length: count }, (_, id) => ({ id, name: "Event", starts_at: moment, ends_at: moment }));
+  return { reduce, state: reduce(initialState, createSet(getEvents, { args: [{}], response })) };
+}
+
 function keys(count) {
   const controller = new Controller({});
   const reduce = createReducer(controller);
@@ -180,6 +212,27 @@ const jobs = {
     return timed(() => {
       const response = item(500, `changed ${turn++}`);
       now = reduce(now, createSet(getItem, { args: [{ id: 500 }], response }));
+    });
+  },
+  "set response": ({ file }) => {
+    const response = JSON.parse(readFileSync(file, "utf8"));
+    const reduce = createReducer(new Controller({}));
+    return timed(() => reduce(initialState, createSet(getProjects, { args: [], response })));
+  },
+  "singles with datetimes": ({ count }) => {
+    const { state } = events(count);
+    const pks = Object.keys(state.entities.Event);
+    return timed(() => {
+      for (const pk of pks) {
+        core.denormalizeCached(pk, Event, state.entities, {}, new core.WeakEntityMap(), []);
+      }
+    });
+  },
+  "cached with datetimes": ({ count }) => {
+    const { state } = events(count);
+    return timed(() => {
+      const controller = new Controller({});
+      for (let id = 0; id < count; id++) controller.getResponse(getEvent, { id }, state);
     });
   },
   "push": ({ count }) => {

@@ -1,0 +1,107 @@
+"""The front table: what users call, beside what they would use instead."""
+
+from __future__ import annotations
+
+import statistics
+from contextlib import ExitStack
+from typing import Any, Final
+
+from front_shapes import SHAPES
+from measure import Table, Worker, in_turns, python_worker, seconds
+from node import NodePeers
+from shapes import input_file
+
+PYDANTIC: Final = "httpx + pydantic"
+
+GOALS: Final[dict[str, tuple[float, float]]] = {
+    "fresh": (1.0, 0.85),
+    "looked at": (1.0, 0.85),
+    "again": (0.75, 0.6),
+    "changed": (0.85, 0.85),
+}
+"""By job: the goal with the standard library's `json`, and with `[fast]`."""
+
+
+def table(rounds: int, peers: NodePeers) -> Table:
+    """Runs all rows."""
+    made = Table(
+        "Front door",
+        "What users call, over a client whose transport answers from memory, each answer new; beside what they would "
+        "use instead. `json` is the standard library's, `[fast]` the extra. A row says how long a user waits from the "
+        "call to typed objects, and what it costs to have the cache in between.",
+    )
+    file = str(input_file("projects.json"))
+    with ExitStack() as stack:
+        ours = {
+            "json": stack.enter_context(python_worker("front_worker.py", "restencil, json", "--standard")),
+            "[fast]": stack.enter_context(python_worker("front_worker.py", "restencil, [fast]")),
+        }
+        theirs = stack.enter_context(python_worker("front_peer.py", "pydantic"))
+        for shape, title in SHAPES.items():
+            _shape(made, shape, title, ours, theirs, rounds, file)
+        node = peers.worker("store.mjs")
+        if node is None:
+            made.notes.append(peers.absent)
+        else:
+            _data_client(made, ours["[fast]"], stack.enter_context(node), rounds, file)
+    return made
+
+
+def _shape(
+    made: Table, shape: str, title: str, ours: dict[str, Worker], theirs: Worker, rounds: int, file: str
+) -> None:
+    fetched = {"shape": shape, "file": file}
+    rows: list[tuple[str, str, dict[str, Any], str, dict[str, Any]]] = [
+        (f"fetch of {title}, into a fresh store", "fresh", fetched, "fetch", {**fetched, "share": 1}),
+        ("the same, every object looked at", "looked at", fetched, "looked at", {**fetched, "share": 1}),
+        ("fetched again, nothing changed", "again", fetched, "fetch", {**fetched, "share": 0}),
+        (
+            "fetched again, 1 % of the records changed, and the list read",
+            "changed",
+            {**fetched, "share": 0.01},
+            "looked at",
+            {**fetched, "share": 0.01},
+        ),
+        (
+            "fetched again, all of them changed, and the list read",
+            "changed",
+            {**fetched, "share": 1},
+            "looked at",
+            {**fetched, "share": 1},
+        ),
+    ]
+    for work, job, mine, other, its in rows:
+        jobs = {name: worker.job(job, **mine) for name, worker in ours.items()}
+        peer = theirs.job(other, **its)
+        times = in_turns([*(one.run for one in jobs.values()), peer.run], rounds)
+        goals = (None, None) if mine.get("share") == 1 else GOALS[job]
+        for name, goal, spent in zip(jobs, goals, times, strict=False):
+            made.ratio(f"{work}; {name}", goal, spent, times[-1], PYDANTIC)
+    mine_too = ours["[fast]"].job("set_response", **fetched)
+    times = in_turns([mine_too.run, theirs.job("validate", **fetched).run], rounds)
+    made.ratio("`set_response` of its data into a fresh store", 1.0, *times, "pydantic model_validate")
+    plain = in_turns([theirs.job("plain", **fetched).run], rounds)[0]
+    made.notes.append(f"{title}: `client.get(url).json()` takes {seconds(statistics.median(plain))}")
+    for worker in (*ours.values(), theirs):
+        worker.forget()
+
+
+def _data_client(made: Table, ours: Worker, node: Worker, rounds: int, file: str) -> None:
+    for work, goal, mine, its, given in (
+        (
+            "`set_response` of 0.5 MB into a fresh store",
+            1.5,
+            "set_response",
+            "set response",
+            {"file": file},
+        ),
+        ("500 single entities with datetimes, cold, each with a new memo", 1.0, "singles with datetimes", None, None),
+        ("`cached()` of 500 small entities with datetimes, cold", 1.5, "cached with datetimes", None, None),
+    ):
+        parameters = {"shape": "nested", **given} if given is not None else {"count": 500}
+        times = in_turns(
+            [ours.job(mine, **parameters).run, node.job(its or mine, **(given or {"count": 500})).run], rounds
+        )
+        made.ratio(work, goal, *times, "data-client core 0.10")
+        ours.forget()
+        node.forget()

@@ -1,0 +1,216 @@
+"""The jobs of the front table on restencil's side: calls that users make, with answers that are new in each turn.
+
+Started with `--standard` it reads JSON with the standard library alone.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+import httpx
+from serve import Run, in_fresh, serve, timed
+
+if "--standard" in sys.argv:
+    sys.modules["orjson"] = None  # type: ignore[assignment]  # as where it is not installed
+
+from front_shapes import answers, tree
+from store_worker import Project
+
+from restencil import Controller, Entity, RestEndpoint, Store
+from restencil.cache.denormalize_compiled import reader_of
+from restencil.cache.memo import Memo
+from restencil.schema import Collection, Lazy
+from restencil.schema.notation import schema_of
+
+PREFIX = "https://api.test"
+
+
+class Product(Entity, key="Product"):
+    id: int = 0
+    name: str = ""
+    sku: str = ""
+    price: float = 0.0
+    stock: int = 0
+    active: bool = False
+    note: str | None = None
+    kind: str = ""
+
+
+class Customer(Entity, key="Customer"):
+    id: int = 0
+    name: str = ""
+    since: datetime | None = None
+
+
+class Ware(Entity, key="Ware"):
+    id: int = 0
+    name: str = ""
+    since: datetime | None = None
+
+
+class Order(Entity, key="Order", schema={"customer": Customer, "product": Ware}):
+    id: int = 0
+    name: str = ""
+    state: str = ""
+    total: Decimal = Decimal(0)
+    created_at: datetime | None = None
+    updated_at: datetime | None = None
+    customer: Customer
+    product: Ware
+
+
+class Part(Entity, key="Part", schema={"parts": [Lazy(lambda: Part)]}):
+    id: str = ""
+    name: str = ""
+    weight: float = 0.0
+    tags: list[str] = []
+    parts: list[Part] = []
+
+
+class Event(Entity, key="Event"):
+    id: int = 0
+    name: str = ""
+    starts_at: datetime | None = None
+    ends_at: datetime | None = None
+
+
+_SCHEMAS: dict[str, Any] = {
+    "nested": {"project": [Project]},
+    "flat": Collection([Product]),
+    "page": {"results": Collection([Order])},
+    "deep": Part,
+}
+_ENDPOINTS: dict[str, RestEndpoint[..., Any]] = {
+    shape: RestEndpoint(url_prefix=PREFIX, path=f"/{shape}", schema=schema, name=shape)
+    for shape, schema in _SCHEMAS.items()
+}
+
+
+def client(shape: str, changed: float, file: str) -> httpx.Client:
+    """A client over a transport that answers from memory."""
+    bodies = answers(shape, changed, file)
+
+    class Memory(httpx.BaseTransport):
+        def handle_request(self, request: httpx.Request) -> httpx.Response:
+            return httpx.Response(200, headers={"content-type": "application/json"}, content=next(bodies))
+
+    return httpx.Client(transport=Memory())
+
+
+def look_nested(value: Any) -> Iterator[Any]:
+    for project in value["project"]:
+        yield project.name
+        for build in project.buildTypes["buildType"]:
+            yield build.name
+
+
+def look_flat(value: Any) -> Iterator[Any]:
+    for product in value:
+        yield product.name
+
+
+def look_page(value: Any) -> Iterator[Any]:
+    for order in value["results"]:
+        yield order.name
+        yield order.created_at
+        yield order.customer.since
+        yield order.product.since
+
+
+def look_deep(value: Any) -> Iterator[Any]:
+    yield value.name
+    for part in value.parts:
+        yield from look_deep(part)
+
+
+_LOOKS: dict[str, Callable[[Any], Iterator[Any]]] = {
+    "nested": look_nested,
+    "flat": look_flat,
+    "page": look_page,
+    "deep": look_deep,
+}
+
+
+def _see(shape: str, value: Any) -> None:
+    for _ in _LOOKS[shape](value):
+        pass
+
+
+def fresh(shape: str, file: str) -> Run:
+    ours, endpoint = client(shape, 1, file), _ENDPOINTS[shape]
+    return timed(lambda: Controller(Store(), client=ours).fetch(endpoint))
+
+
+def looked(shape: str, file: str) -> Run:
+    ours, endpoint = client(shape, 1, file), _ENDPOINTS[shape]
+    return timed(lambda: _see(shape, Controller(Store(), client=ours).fetch(endpoint)))
+
+
+def again(shape: str, file: str) -> Run:
+    controller, endpoint = Controller(Store(), client=client(shape, 0, file)), _ENDPOINTS[shape]
+    return timed(lambda: controller.fetch(endpoint))
+
+
+def changed(shape: str, share: float, file: str) -> Run:
+    controller, endpoint = Controller(Store(), client=client(shape, share, file)), _ENDPOINTS[shape]
+
+    def turn() -> None:
+        controller.fetch(endpoint)
+        _see(shape, controller.cached(endpoint))
+
+    return timed(turn)
+
+
+def set_response(shape: str, file: str) -> Run:
+    data, endpoint = tree(shape, file), _ENDPOINTS[shape]
+    return timed(lambda: Controller(Store()).set_response(endpoint, data))
+
+
+_event: RestEndpoint[..., Any] = RestEndpoint(path="/events/:id", schema=Event, name="event")
+_events: RestEndpoint[..., Any] = RestEndpoint(path="/events", schema=Collection([Event]), name="events")
+
+
+def _held(count: int) -> Controller:
+    controller = Controller(Store())
+    moment = "2026-05-06T07:08:09Z"
+    made = [{"id": number, "name": "Event", "starts_at": moment, "ends_at": moment} for number in range(count)]
+    controller.set_response(_events, made, {})
+    return controller
+
+
+def singles(count: int) -> Run:
+    tables = _held(count).store._contents.base  # the row is over insides
+    pks = list(tables.entities["Event"])
+    schema = schema_of(Event)
+
+    def turn() -> None:
+        for pk in pks:
+            reader_of(tables, (), Memo()).read(schema, pk, pk)
+
+    return timed(turn)
+
+
+def cached(count: int) -> Run:
+    def fresh() -> Callable[[int], object]:
+        controller = _held(count)
+        return lambda _: [controller.cached(_event, id=number) for number in range(count)]
+
+    return in_fresh(fresh, 1)
+
+
+if __name__ == "__main__":
+    serve(
+        {
+            "fresh": fresh,
+            "looked at": looked,
+            "again": again,
+            "changed": changed,
+            "set_response": set_response,
+            "singles with datetimes": singles,
+            "cached with datetimes": cached,
+        }
+    )
