@@ -18,6 +18,7 @@ __all__ = [
     "datetime",
     "decimal",
     "email_utils",
+    "hashlib",
     "inspect",
     "json",
     "linecache",
@@ -75,6 +76,7 @@ if TYPE_CHECKING:
     import datetime
     import decimal
     import email.utils as email_utils
+    import hashlib
     import inspect
     import json
     import linecache
@@ -92,6 +94,7 @@ else:
     datetime = LazyModule("datetime")
     decimal = LazyModule("decimal")
     email_utils = LazyModule("email.utils")
+    hashlib = LazyModule("hashlib")
     inspect = LazyModule("inspect")
     json = LazyModule("json")
     linecache = LazyModule("linecache")

@@ -43,6 +43,10 @@ class Receiver(Protocol):
     transport: Any
     answer: Any
 
+    def recognizes(self, content: bytes, /) -> bool:
+        """Whether this body was answered before, and nothing of what it brought has changed since."""
+        ...
+
 
 receiver: Final[ContextVar[Receiver | None]] = ContextVar("restencil_receiver", default=None)
 """Who is told of the answers of its transport, while the steps of its request are taken."""

@@ -255,6 +255,15 @@ class Presumed(dict[str, Any]):
     """What was sent, in the place of an answer without content: the record is presumed to be like that now."""
 
 
+class Repeated:
+    """In the place of an answer whose body is, byte for byte, that of the one that the store has everything of."""
+
+    __slots__ = ("content",)
+
+    def __init__(self, content: bytes) -> None:
+        self.content = content
+
+
 def with_article(noun: str) -> str:
     """A noun behind its article, by its first letter: `a User`, `an Article`."""
     return f"{'an' if noun[:1] in 'aeioAEIO' else 'a'} {noun}"

@@ -47,7 +47,7 @@ class SetResponse(_OfRequest):
 
     `resets` is the store's count when its fetch started; `error_expires_at` (ms) is when the error expires that is
     recorded where the response does not fit its schema. The value of a response by hand that is not `wanted` is made
-    only where a fetch may wait for it, or where making it may fail.
+    only where a fetch may wait for it, or where making it may fail. `mark` tells it from other answers under its key.
     """
 
     request: Request
@@ -57,6 +57,7 @@ class SetResponse(_OfRequest):
     resets: int | None = None
     error_expires_at: float | None = None
     wanted: bool = True
+    mark: bytes | None = None
 
 
 class SetError(_OfRequest):
@@ -66,6 +67,19 @@ class SetError(_OfRequest):
     error: BaseException
     meta: Meta
     fetch_id: int | None = None
+    resets: int | None = None
+
+
+class Renew(_OfRequest):
+    """A fetch was answered as before, and the store has everything of it still: only its times are newer.
+
+    `mark` tells the answer. It gives the value of the fetch, or `UNDEFINED` where something did change.
+    """
+
+    request: Request
+    mark: bytes
+    meta: Meta
+    fetch_id: int
     resets: int | None = None
 
 
@@ -128,6 +142,7 @@ class Collect(Struct):
 Action: TypeAlias = (
     Fetch
     | SetResponse
+    | Renew
     | SetError
     | Set
     | Invalidate

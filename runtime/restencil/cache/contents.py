@@ -21,6 +21,7 @@ from .memo import Memo
 from .optimistic import OptimisticUpdates, Respond, tokens_of
 from .overlaps import Arrival, Overlaps
 from .tables import EMPTY, Cell, Change, KeyMeta, Stamp, State, Tables
+from .witness import Witness
 
 if TYPE_CHECKING:
     from .actions import Fetch
@@ -68,6 +69,10 @@ class Effects:
     """What it brings that is in doubt, because another request did overlap."""
     failure: Exception | None = None
     """What it raises instead."""
+    marked: tuple[bytes, str] | None = None
+    """What tells an answer from others under a key, where it would change nothing if it came once more."""
+    shown: Request | None = None
+    """The request whose value the action gives, as a read finds it once all that is done."""
 
 
 class Contents:
@@ -106,6 +111,8 @@ class Contents:
         self.memo = memo
         """What was built for reads."""
         self.optimistic = optimistic
+        self.witnesses: dict[str, Witness] = {}
+        """By key: what is here of its last answer, where the same one would change nothing."""
 
     def next_id(self) -> int:
         """An id that was never given before."""
@@ -191,6 +198,9 @@ class Contents:
             effects.is_told = True
         if effects.change is not None:
             self._write(effects.change)
+            if effects.marked is not None:
+                mark, key = effects.marked
+                self.witnesses[key] = Witness(mark, key, effects.change, self.base)
             if self.overlaps.doubtful or effects.doubtful:
                 self.overlaps.settled(effects.change, effects.doubtful)
             if effects.arrival is not None:
@@ -258,6 +268,7 @@ class Contents:
         for key, meta in keys.items():
             if drops_results:
                 base.results.pop(key, None)
+                self.witnesses.pop(key, None)
             base.put_meta(key, meta)
         if drops_results:
             over = self.retention.named(keys)
@@ -279,6 +290,9 @@ class Contents:
         for key in keys:
             base.results.pop(key, None)
             base.key_metas.pop(key, None)
+            self.witnesses.pop(key, None)
+        for key in [key for key, witness in self.witnesses.items() if witness.is_of(tables)]:
+            del self.witnesses[key]  # nothing that was let go of is held
         self.retention.removed(gone, keys, base)
         if gone or keys:
             debug(STORE, "%d entities and %d results let go of", len(gone), len(keys))

@@ -48,6 +48,7 @@ from .reading import INFINITE
 from .request import own_args
 from .snapshot import Snapshot
 from .tables import Change, KeyMeta, Stamp, Tables
+from .witness import may_repeat
 
 if TYPE_CHECKING:
     from ..schema.protocol import Schema
@@ -124,6 +125,27 @@ def set_response(lookup: Lookup, action: actions.SetResponse) -> Effects:
         effects.echoed = request, writer, writer.response
     if action.fetch_id is not None and contents.overlaps.matters(action.fetch_id, is_change=request.rules.side_effect):
         _overlap(contents, action, action.fetch_id, effects, writer.change)
+    elif action.mark is not None and may_repeat(
+        request.rules, writer.change, writer.change.results.get(key, UNDEFINED)
+    ):
+        effects.marked = action.mark, key
+    return effects
+
+
+def renew(lookup: Lookup, action: actions.Renew) -> Effects:
+    """What the store has of the answer before is as fresh as this one, as long as nothing of it changed since."""
+    contents, request = lookup.contents, action.request
+    effects = Effects()
+    effects.is_told = False
+    effects.value = UNDEFINED
+    witness = contents.witnesses.get(request.key)
+    is_current = action.resets is None or action.resets == contents.resets
+    if witness is None or witness.mark != action.mark or not is_current:
+        return effects
+    if not contents.overlaps.matters(action.fetch_id, is_change=False):
+        effects.change = witness.renewed(request.key, contents.base, action.meta)
+    if effects.change is not None:
+        effects.is_told, effects.shown = True, request
     return effects
 
 
@@ -280,6 +302,7 @@ def collect(lookup: Lookup, action: actions.Collect) -> Effects:
 REDUCERS: Final[Mapping[type, Callable[[Lookup, Any], Effects]]] = {
     actions.Fetch: fetch,
     actions.SetResponse: set_response,
+    actions.Renew: renew,
     actions.SetError: set_error,
     actions.Set: set_value,
     actions.Invalidate: invalidate,
@@ -438,6 +461,18 @@ def echo(lookup: Lookup, request: Request, writer: Normalization, response: Any)
     reader = reader_of(view, request.args, contents.memo)
     with contents.hooks:
         value = Echo(writer, reader).visit(schema, response)
+    return None if isinstance(value, Sentinel) else value
+
+
+def shown(lookup: Lookup, request: Request) -> Any:
+    """The value of a fetch that was answered as before: what the store has of it."""
+    contents, schema = lookup.contents, request.rules.schema
+    contents.refresh()
+    result = contents.base.result(request.key)
+    if schema is None:
+        return result
+    with contents.hooks:
+        value = reader_of(contents.view, request.args, contents.memo).visit(schema, result)
     return None if isinstance(value, Sentinel) else value
 
 

@@ -187,6 +187,12 @@ class Store:
                 view.get(table, pk) is INVALID or (members is not None and pk not in members) for table, pk in items
             )
 
+    def is_witnessed(self, key: str, mark: bytes) -> bool:
+        """Whether all is here still that this answer brought under the key."""
+        with self.lock:
+            witness = self._contents.witnesses.get(key)
+            return witness is not None and witness.mark == mark and witness.holds(key, self._contents.base)
+
     def dependents(self, table: str, pk: str) -> list[Any]:
         """What is built from an entity now, nearest first (for explanations)."""
         with self.lock:
@@ -234,6 +240,8 @@ class Store:
                 if effects.failure is not None:
                     raise effects.failure
                 done = True
+                if effects.shown is not None:
+                    return reduce.shown(self._lookup, effects.shown)
                 if effects.echoed is None:
                     return effects.value
                 return reduce.echo(self._lookup, *effects.echoed)

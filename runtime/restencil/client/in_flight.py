@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
-from ..base.lazy import asyncio, logger
+from ..base.lazy import asyncio, hashlib, logger
 from ..base.logs import reason_of
 from .promise import Promise
 
@@ -21,6 +21,11 @@ if TYPE_CHECKING:
 
 class Sender(Protocol):
     """Who sends requests and writes their responses to the store: a network manager."""
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether no other manager sees the responses pass."""
+        ...
 
     def send(self, in_flight: InFlight, transport: BlockingTransport, /) -> Any:
         """The request from its first byte until its response is in the store, blocking; the value of the fetch."""
@@ -56,6 +61,7 @@ class InFlight(Promise[Any]):
         "fetch_id",
         "fetched_at",
         "identity",
+        "mark",
         "mutation",
         "request",
         "resets",
@@ -92,6 +98,8 @@ class InFlight(Promise[Any]):
         self.answer: Any = None
         """The HTTP answer that came last through the transport, for all who wait; None as long as there is none."""
         self.attempts = 1
+        self.mark: bytes | None = None
+        """What tells the answer from others under its key, where that was asked."""
 
     def joinable(self, *, blocking: bool) -> bool:
         """Another fetch of the same identity may wait for this one, blocking its thread or as a task."""
@@ -108,6 +116,17 @@ class InFlight(Promise[Any]):
         with self.store.lock:
             self.forget()
             return super().settle(value, error)
+
+    def recognizes(self, content: bytes, /) -> bool:
+        """Whether this body was answered before, and nothing of what it brought has changed since."""
+        store, rules = self.store, self.request.rules
+        is_read = not (self.mutation or rules.has_body) and self.endpoint.plan.key_is_address
+        if not is_read or not self.sender.is_alone or store.in_flight.by_id.get(self.fetch_id) is not self:
+            return False
+        told = hashlib.sha256(self.identity[1].encode())
+        told.update(content)
+        self.mark = told.digest()
+        return store.is_witnessed(self.request.key, self.mark)
 
     def forget(self) -> None:
         """No one joins this request any more, whatever becomes of it."""

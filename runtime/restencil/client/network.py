@@ -10,10 +10,12 @@ from weakref import WeakSet
 from ..base.bodies import BodyStart, say_not_repeated
 from ..base.durations import milliseconds
 from ..base.errors import AbortError, NetworkError, ResetError, RestencilError
+from ..base.json_text import decode_json
 from ..base.lazy import asyncio, logger, logging, uuid
 from ..base.logs import RETRY
 from ..base.steps import drive, drive_async, in_use, receiver
-from ..cache.actions import Fetch, Meta, Reset, SetError, SetResponse
+from ..base.values import UNDEFINED, Repeated
+from ..cache.actions import Fetch, Meta, Renew, Reset, SetError, SetResponse
 from ..http.cancellation import cancellable
 from .in_flight import InFlight
 from .manager import Manager, Next, core_of, serves_one
@@ -177,6 +179,11 @@ class NetworkManager(Manager):
         finally:
             receiver.set(None)  # its task would hold it, and it its task
 
+    @property
+    def is_alone(self) -> bool:
+        """Whether no other manager sees the responses pass."""
+        return self._attached().is_direct
+
     def abandon(self, in_flight: InFlight, /) -> None:
         """The request is not wanted any more: it fails as if it had been aborted at this moment."""
         if not in_flight.done:
@@ -258,22 +265,30 @@ class NetworkManager(Manager):
         request, store, core = in_flight.request, in_flight.store, self._attached()
         date = store.clock()
         meta = Meta(in_flight.fetched_at, date, date + self.data_length(request))
-        action = SetResponse(
-            request,
-            response,
-            meta,
-            in_flight.fetch_id,
-            in_flight.resets,
-            date + self.error_length(request),
-        )
         settled = in_flight.done
         request.answer = in_flight.answer  # of which messages tell
         try:
-            if settled or not core.is_direct:
-                value = core.dispatch(action)
-                return in_flight.result() if settled else value
-            # As the action would go through the managers, none of which has anything to do with it.
-            value = store.apply(action)
+            value: Any = UNDEFINED
+            if type(response) is Repeated:
+                if not settled and in_flight.mark is not None:
+                    value = store.apply(Renew(request, in_flight.mark, meta, in_flight.fetch_id, in_flight.resets))
+                if value is UNDEFINED:
+                    response = decode_json(response.content)
+            if value is UNDEFINED:
+                action = SetResponse(
+                    request,
+                    response,
+                    meta,
+                    in_flight.fetch_id,
+                    in_flight.resets,
+                    date + self.error_length(request),
+                    mark=in_flight.mark,
+                )
+                if settled or not core.is_direct:
+                    value = core.dispatch(action)
+                    return in_flight.result() if settled else value
+                # As the action would go through the managers, none of which has anything to do with it.
+                value = store.apply(action)
         except BaseException as error:
             if not isinstance(error, RestencilError):  # it may not have come to the store
                 self._dispatch_error(in_flight, AbortError("the request was cancelled"))
