@@ -50,7 +50,7 @@ def table(rounds: int, peers: NodePeers) -> Table:
 def _shape(
     made: Table, shape: str, title: str, ours: dict[str, Worker], theirs: Worker, rounds: int, file: str
 ) -> None:
-    fetched = {"shape": shape, "file": file}
+    fetched: dict[str, Any] = {"shape": shape, "file": file}
     rows: list[tuple[str, str, dict[str, Any], str, dict[str, Any]]] = [
         (f"fetch of {title}, into a fresh store", "fresh", fetched, "fetch", {**fetched, "share": 1}),
         ("the same, every object looked at", "looked at", fetched, "looked at", {**fetched, "share": 1}),
@@ -79,7 +79,7 @@ def _shape(
             made.ratio(f"{work}; {name}", goal, spent, times[-1], PYDANTIC)
     mine_too = ours["[fast]"].job("set_response", **fetched)
     times = in_turns([mine_too.run, theirs.job("validate", **fetched).run], rounds)
-    made.ratio("`set_response` of its data into a fresh store", 1.0, *times, "pydantic model_validate")
+    made.ratio("`set_response` of its data into a fresh store", 1.0, times[0], times[1], "pydantic model_validate")
     plain = in_turns([theirs.job("plain", **fetched).run], rounds)[0]
     made.notes.append(f"{title}: `client.get(url).json()` takes {seconds(statistics.median(plain))}")
     for worker in (*ours.values(), theirs):
@@ -87,7 +87,7 @@ def _shape(
 
 
 def _data_client(made: Table, ours: Worker, node: Worker, rounds: int, file: str) -> None:
-    for work, goal, mine, its, given in (
+    rows: tuple[tuple[str, float, str, str | None, dict[str, Any] | None], ...] = (
         (
             "`set_response` of 0.5 MB into a fresh store",
             1.5,
@@ -97,11 +97,11 @@ def _data_client(made: Table, ours: Worker, node: Worker, rounds: int, file: str
         ),
         ("500 single entities with datetimes, cold, each with a new memo", 1.0, "singles with datetimes", None, None),
         ("`cached()` of 500 small entities with datetimes, cold", 1.5, "cached with datetimes", None, None),
-    ):
-        parameters = {"shape": "nested", **given} if given is not None else {"count": 500}
-        times = in_turns(
-            [ours.job(mine, **parameters).run, node.job(its or mine, **(given or {"count": 500})).run], rounds
-        )
-        made.ratio(work, goal, *times, "data-client core 0.10")
+    )
+    for work, goal, mine, its, given in rows:
+        parameters: dict[str, Any] = {"shape": "nested", **given} if given is not None else {"count": 500}
+        peer = node.job(its or mine, **(parameters if given is None else given))
+        times = in_turns([ours.job(mine, **parameters).run, peer.run], rounds)
+        made.ratio(work, goal, times[0], times[1], "data-client core 0.10")
         ours.forget()
         node.forget()
