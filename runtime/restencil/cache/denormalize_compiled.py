@@ -91,6 +91,17 @@ class CompiledDenormalization(Denormalization):
             build = compile_entity(schema)
         return build(self, pk, stored, home, current)
 
+    def cyclic(self, schema: EntityNode, pk: str, record: Any, home: dict[str, Node], current: Node | None) -> Any:
+        """An entity that was not built yet and may lead back to itself; `current` is what it is built with."""
+        place = schema.cls, pk
+        if place in self._building:
+            return self.interpreted(schema, pk, current)
+        outside, self.current = self.current, current
+        try:
+            return self._build(schema, pk, record, home, place)
+        finally:
+            self.current = outside
+
     def interpreted(self, schema: EntityNode, pk: str, current: Node | None) -> Any:
         """The entity by the interpreter, which minds cycles and depth; `current` is what it is built with."""
         outside, self.current = self.current, current
@@ -179,7 +190,12 @@ def compile_entity(schema: EntitySchema) -> Builder:
         source = Source()
         source.name(schema, "schema")
         with source.block("def build(reader, pk, record, home, current):"):
-            source.put(f"return reader.interpreted({name}, pk, current)")
+            again = (
+                f"reader.cyclic({name}, pk, record, home, current)"
+                if fits
+                else f"reader.interpreted({name}, pk, current)"
+            )
+            source.put(f"return {again}")
     else:
         schema.ends = True
         with source.block("def build(reader, pk, record, home, current):"):

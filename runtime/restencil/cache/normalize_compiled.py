@@ -344,7 +344,12 @@ class _Statements:
     def _interpreted(self, schema: Schema, value: str, parent: str, key: str, sink: str) -> None:
         name = self.source.name(schema, "schema")
         operation = f"{name}.normalize({value}, {parent}, {key}, writer)"
-        if self._inside:
+        if self._inside and schema is self._inside[0]:
+            plain = f"type({value}) is dict or type({value}) is list"
+            operation = (
+                f"normalize({value}, {parent}, {key}, writer) if {plain} else visit({name}, {value}, {parent}, {key})"
+            )
+        elif self._inside:
             operation = f"visit({name}, {value}, {parent}, {key})"
         self.source.put(sink.format(operation))
 
@@ -479,6 +484,12 @@ class _Statements:
         self._collect(model, record, pk)
 
     def _collect(self, model: EntityModel, record: str, pk: str) -> None:
+        if len(self._inside) == 1 and _has_cycle(model):
+            itself = self.source.name(model, "model")
+            self.source.put(
+                f"pks, records = writer.collect({itself})", f"pks.append({pk})", f"records.append({record})"
+            )
+            return
         if len(self._inside) == 1:
             self.source.put(f"writer.arrived({self.source.name(model, 'model')}, {pk}, {record})")
             return
