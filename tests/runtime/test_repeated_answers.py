@@ -96,7 +96,7 @@ def test_the_same_answer_makes_what_is_stored_fresh_and_changes_no_object() -> N
     """A list that is answered as before is fresh again, and is the identical object, with the identical items."""
     clock, controller = client(Server())
     controller.fetch(Notes.get_list)
-    before = controller.cached(Notes.get_list)
+    before: Any = controller.cached(Notes.get_list)
     clock.advance(1_000_000)
     assert controller.get_response(Notes.get_list).needs_fetch
     value = controller.fetch(Notes.get_list)
@@ -138,9 +138,9 @@ def test_code_of_users_takes_part_in_each_answer() -> None:
         more: str = ""
 
         @classmethod
-        def process(cls, record: Any, *context: Any) -> Any:
-            calls.append(record["id"])
-            return dict(record)
+        def process(cls, input: Any, parent: Any, key: str | None, args: tuple[Any, ...]) -> dict[str, Any]:
+            calls.append(input["id"])
+            return dict(input)
 
     judged: Any = create_resource(url_prefix="http://mock", path="/notes/:id", schema=Judged)
     _, controller = client(Server())
