@@ -11,11 +11,13 @@ if TYPE_CHECKING:
     from . import schema
     from .base.abort import AbortController, AbortSignal
     from .base.bodies import Form, Multipart
+    from .base.calls import Token
     from .base.durations import Timeout
     from .base.errors import (
         AbortError,
         AbortOptimistic,
         AuthenticationError,
+        AuthError,
         BadRequestError,
         ConflictError,
         ConnectionFailedError,
@@ -53,6 +55,7 @@ if TYPE_CHECKING:
     from .client.logout import LogoutManager
     from .client.manager import Manager
     from .client.network import NetworkManager
+    from .client.oauth2 import OAuth2, Tokens
     from .client.retry import Retries, RetryBudget
     from .client.subscription import ConnectionListener, PollingSubscription, SubscriptionManager
     from .endpoint.bound import AsyncBoundEndpoint, AsyncBoundList, BoundEndpoint, BoundList
@@ -62,7 +65,8 @@ if TYPE_CHECKING:
     from .endpoint.resource import Resource, ResourceClass, create_resource, push_of, rest, rest_list
     from .endpoint.rest import ListEndpoint, RestEndpoint, RestGenerics, always_soft, soft_on_server_error
     from .endpoint.typing import Absent, Assigns, ControllerType, Has
-    from .http.auth import Api, Auth
+    from .http.auth import Api
+    from .http.schemes import Auth, Schemes
     from .http.streaming import StreamedResponse
     from .schema.classes import entity
     from .schema.entity import Entity, validate_required
@@ -82,6 +86,7 @@ __all__ = [
     "AsyncController",
     "AsyncLiveRead",
     "Auth",
+    "AuthError",
     "AuthenticationError",
     "BadRequestError",
     "BoundEndpoint",
@@ -112,6 +117,7 @@ __all__ = [
     "NetworkError",
     "NetworkManager",
     "NotFoundError",
+    "OAuth2",
     "Page",
     "ParseError",
     "PathTemplateError",
@@ -131,6 +137,7 @@ __all__ = [
     "Retries",
     "RetryBudget",
     "Scheduler",
+    "Schemes",
     "ServerError",
     "Snapshot",
     "StatusError",
@@ -140,6 +147,8 @@ __all__ = [
     "ThreadScheduler",
     "Timeout",
     "TimeoutExceededError",
+    "Token",
+    "Tokens",
     "UnexpectedContentError",
     "UnprocessableEntityError",
     "always_soft",
@@ -165,7 +174,11 @@ _MODULES: Final[dict[str, str]] = {
     "AbortController": "base.abort",
     "AbortSignal": "base.abort",
     "Api": "http.auth",
-    "Auth": "http.auth",
+    "Auth": "http.schemes",
+    "Schemes": "http.schemes",
+    "OAuth2": "client.oauth2",
+    "Tokens": "client.oauth2",
+    "Token": "base.calls",
     "AsyncBoundEndpoint": "endpoint.bound",
     "AsyncBoundList": "endpoint.bound",
     "BoundEndpoint": "endpoint.bound",
@@ -189,6 +202,7 @@ _MODULES: Final[dict[str, str]] = {
     "MissingParameterError": "base.errors",
     "NetworkError": "base.errors",
     "StatusError": "base.errors",
+    "AuthError": "base.errors",
     "AuthenticationError": "base.errors",
     "BadRequestError": "base.errors",
     "ConflictError": "base.errors",

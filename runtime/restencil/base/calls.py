@@ -6,10 +6,13 @@ import re
 from collections.abc import Awaitable, Callable, Collection
 from typing import Any, Final, Protocol, TypeAlias
 
-__all__ = ["CONDITIONS", "INERT_HEADERS", "RetryPolicy", "Token", "flaw_in", "refuse_header", "refuse_parameter"]
+__all__ = ["CONDITIONS", "INERT_HEADERS", "USE", "RetryPolicy", "Token", "flaw_in", "refuse_header", "refuse_parameter"]
 
 Token: TypeAlias = str | Callable[[], str | None] | Callable[[], Awaitable[str | None]]
 """A secret, or a function that gives it (None: there is none now); an async one with an AsyncController only."""
+
+USE: Final = "auth"
+"""The member of what is sent that says which schemes show who asks, where that is not what the API says."""
 
 INERT_HEADERS: Final = frozenset(
     {
@@ -83,9 +86,9 @@ def refuse_header(name: Any, value: Any, where: str, credentials: Collection[str
         raise ValueError(f"{name!r} among the {where} cannot be sent: its value, not shown here, has {flaw}; remove it")
 
 
-def refuse_parameter(name: Any, of: str, credential: str | None) -> None:
-    """Raises ValueError for a search parameter that says who asks; `credential` is its name, where there is one."""
-    if credential is not None and name == credential:
+def refuse_parameter(name: Any, of: str, credentials: Collection[str]) -> None:
+    """Raises ValueError for a search parameter that says who asks; `credentials` are the names of such."""
+    if name in credentials:
         raise ValueError(f"{name!r} in the query of {of} says who asks; give token=… in its place")
 
 

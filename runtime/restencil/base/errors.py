@@ -192,6 +192,13 @@ class TimeoutExceededError(ConnectionFailedError):
     """There was no answer in time; status 500."""
 
 
+class AuthError(NetworkError):
+    """There is no token to ask with: the token server refused, or did not answer, or not with a token.
+
+    `status` is that of its answer, 500 where there was none; `url` is its address.
+    """
+
+
 class ParseError(NetworkError):
     """The body of a JSON response is malformed or empty; status 400."""
 

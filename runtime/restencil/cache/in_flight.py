@@ -14,7 +14,7 @@ class RequestsInFlight:
     They stand in the store because a reset by any of its controllers ends them all. The store's lock guards them.
     """
 
-    __slots__ = ("by_id", "joinable", "mutations", "refreshes")
+    __slots__ = ("by_id", "joinable", "mutations", "refreshes", "tokens")
 
     def __init__(self) -> None:
         self.joinable: dict[Identity, Any] = {}
@@ -25,3 +25,5 @@ class RequestsInFlight:
         """The ids of those that may change something on the server."""
         self.refreshes: dict[Any, Any] = {}
         """Token refreshes under way, by what they refresh."""
+        self.tokens: Any = None
+        """What is known of tokens that are asked for, by what they are asked with; None as long as there are none."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, ParamSpec, Self, TypeAlias, TypeVar, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, Never, ParamSpec, Self, TypeAlias, TypeVar, overload
 
 from ..base.logs import read_environment
 from ..cache.actions import (
@@ -24,11 +24,12 @@ from ..cache.actions import (
     Unsubscribe,
 )
 from ..cache.request import Request
+from ..cache.store import Store
 from ..endpoint.bound import AsyncBoundEndpoint, AsyncBoundList, BoundEndpoint, BoundList
 from ..endpoint.typing import Awaiting, Blocking
 from ..http.agent import agent_of
-from ..http.auth import Api, Preparation
 from ..schema import find_collection
+from .arguments import preparation_of
 from .blocking import BlockingCore
 from .core import bind_args_of
 from .in_flight import response_of
@@ -42,13 +43,14 @@ if TYPE_CHECKING:
     from ..cache.explanation import Explanation
     from ..cache.reading import EndpointState, Reading
     from ..cache.snapshot import Snapshot
-    from ..cache.store import Store
     from ..endpoint.endpoint import Endpoint
     from ..endpoint.live import AsyncLiveRead, LiveRead
     from ..endpoint.runs import AsyncItems, Items
+    from ..http.auth import Api
     from .awaiting import AwaitingCore
     from .core import Core, Managers
     from .manager import Manager
+    from .oauth2 import OAuth2
     from .retry import Retries
 
     E = TypeVar("E")
@@ -360,7 +362,7 @@ class Controller(AnyController, Blocking):
         self,
         store: Store | None = None,
         *,
-        token: Token | None = None,
+        token: Token | OAuth2 | None = None,
         url_prefix: str | None = None,
         share: bool = False,
         client: BlockingClient | None = None,
@@ -371,12 +373,15 @@ class Controller(AnyController, Blocking):
         retries: int | Retries | None = None,
         timeout: Duration | Timeout | None = None,
         max_response_bytes: int | None = None,
+        **arguments: Never,
     ) -> None:
+        store = Store() if store is None else store
+        preparation = preparation_of(type(self), self._api, store, token, url_prefix, arguments, blocking=True)
         core = BlockingCore(
             store,
             managers,
             retries,
-            _preparation(type(self), self._api, token, url_prefix, blocking=True),
+            preparation,
             client=client,
             http=http,
             base_url=base_url,
@@ -525,7 +530,7 @@ class AsyncController(AnyController, Awaiting):
         self,
         store: Store | None = None,
         *,
-        token: Token | None = None,
+        token: Token | OAuth2 | None = None,
         url_prefix: str | None = None,
         share: bool = False,
         client: AwaitingClient | None = None,
@@ -536,15 +541,18 @@ class AsyncController(AnyController, Awaiting):
         retries: int | Retries | None = None,
         timeout: Duration | Timeout | None = None,
         max_response_bytes: int | None = None,
+        **arguments: Never,
     ) -> None:
         # Blocking code does without it, and without asyncio.
         from .awaiting import AwaitingCore
 
+        store = Store() if store is None else store
+        preparation = preparation_of(type(self), self._api, store, token, url_prefix, arguments, blocking=False)
         core = AwaitingCore(
             store,
             managers,
             retries,
-            _preparation(type(self), self._api, token, url_prefix, blocking=False),
+            preparation,
             client=client,
             http=http,
             base_url=base_url,
@@ -677,25 +685,6 @@ class AsyncController(AnyController, Awaiting):
         await self._core.wait_for(self._core.settling())
 
 
-def _preparation(
-    kind: type[AnyController], api: Api | None, token: Token | None, url_prefix: str | None, *, blocking: bool
-) -> Preparation | None:
-    """What each request of a client of one API goes through; TypeError for what the API has no use for."""
-    if api is None:
-        if token is not None or url_prefix is not None:
-            raise TypeError(f"{kind.__name__} has no API of its own: token and url_prefix belong to generated clients")
-        return None
-    if url_prefix is not None and "://" not in url_prefix:
-        raise ValueError(
-            f"url_prefix of {kind.__name__} is {url_prefix!r}, which has no scheme; write https://{url_prefix.lstrip('/')}"
-        )
-    if token is not None:
-        api.check_takes_token(kind.__name__)
-    if api.auth is None and url_prefix is None:
-        return None
-    return Preparation(api, token, url_prefix, blocking=blocking)
-
-
 def _remember_origin(core: Core, api: Api | None, *, share: bool) -> None:
     """Raises ValueError for a client that talks to another place than one that fills the same store."""
     origin = core.address("" if api is None else api.url_prefix)
@@ -724,10 +713,10 @@ def _undescribed(
 
     prefix = "" if api is None else api.url_prefix
     endpoint = form(UNDESCRIBED)
-    auth = None if api is None else api.auth
-    args = endpoint.bind_args((check_query(query, auth), body), {})
+    parameters, carriers = ((), ()) if api is None else (api.credential_parameters, api.credential_headers)
+    args = endpoint.bind_args((check_query(query, parameters), body), {})
     address = address_of(path, prefix, core.address(prefix))
-    one = told(endpoint, method, address, check_headers(headers, auth), timeout)
+    one = told(endpoint, method, address, check_headers(headers, carriers), timeout)
     if api is not None and api.error_classes is not None:
         one = one.extend(errors=api.errors, error_classes=api.error_classes)
     request: Request = one.request(args, located=True)

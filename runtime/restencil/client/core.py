@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, TypeAlias, cas
 from ..base.errors import AbortError, InvalidDataError, ResetError
 from ..base.lazy import logger
 from ..base.twins import twin_of
-from ..base.values import kind_of
+from ..base.values import is_mapping, kind_of
 from ..cache.actions import Action, Fetch, Meta
 from ..cache.reading import Decision, EndpointState
 from ..cache.store import Store
 from ..endpoint.resource import Resource
+from ..http.schemes import SHORT
 from .in_flight import Completion, InFlight
 from .logout import LogoutManager
 from .manager import Managed
@@ -22,7 +23,6 @@ from .network import NetworkManager
 from .subscription import SubscriptionManager
 
 if TYPE_CHECKING:
-    from ..base.calls import Token
     from ..base.scheduler import Handle
     from ..base.steps import Steps
     from ..cache.reading import Reading
@@ -180,9 +180,10 @@ class Core(ABC):
     def beside(self, store: Store, managers: tuple[Manager, ...], transport: Any) -> Core:
         """The core of a partition: as this one, with a store, managers and a transport of its own."""
 
-    def transport_with(self, token: Token, *, own_cookies: bool) -> Any:
-        """A transport for requests that carry this token, over the same connections."""
-        preparation = None if self.preparation is None else self.preparation.with_token(token)
+    def transport_with(self, token: Any, *, own_cookies: bool) -> Any:
+        """A transport for requests that carry this token (or these, by scheme), over the same connections."""
+        credentials = token if is_mapping(token) else {SHORT: token}
+        preparation = None if self.preparation is None else self.preparation.with_credentials(credentials)
         return self.transport.beside(preparation, own_cookies=own_cookies)
 
     def transport_of(self, in_flight: InFlight) -> Any:

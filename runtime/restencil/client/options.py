@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Collection, Hashable, Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 from ..base.calls import CONDITIONS, INERT_HEADERS, refuse_header, refuse_parameter
 from ..base.durations import timeout_of
 from ..base.lazy import json
 from ..base.values import described, is_mapping
+from ..http.schemes import SHORT, Schemes
 from ..schema.record import to_wire
+from .arguments import check_credential
 from .retry import Retries
 
 if TYPE_CHECKING:
@@ -21,7 +23,9 @@ _WHERE: Final = "headers of with_options"
 
 
 def _comparable(value: Any) -> Hashable:
-    """A value by which two of its kind can be told apart: itself, or which object it is."""
+    """A value by which two of its kind can be told apart: itself, or which object it is; of a dict its items."""
+    if is_mapping(value):
+        return tuple((name, _comparable(value[name])) for name in sorted(value, key=str))
     try:
         hash(value)
     except TypeError:
@@ -30,12 +34,12 @@ def _comparable(value: Any) -> Hashable:
 
 
 class Hidden:
-    """A secret that can be compared and is never shown."""
+    """A secret, or a dict of them, that can be compared and is never shown."""
 
     __slots__ = ("_compared", "value")
 
     def __init__(self, value: Any) -> None:
-        self.value = value
+        self.value = {**value} if is_mapping(value) else value  # a dict of the user's may change later
         self._compared = _comparable(value)
 
     def __eq__(self, other: object) -> bool:
@@ -159,7 +163,7 @@ def merged(
     if not isinstance(vary, bool):
         raise TypeError(f"vary of with_options is {described(vary)}; it is True or False")
     if token is not None:
-        _check_token(token, kind, api)
+        token = _checked_token(token, kind, api)
     return Options(
         _headers(base.headers, headers, api, vary=vary),
         _query(base.query, query, api, vary=vary),
@@ -184,8 +188,7 @@ def _headers(base: Mapping[str, Header], given: Any, api: Api | None, *, vary: b
         return base
     if not is_mapping(given):
         raise TypeError(f"headers of with_options is {described(given)}; expected a dict of names and texts")
-    carrier = None if api is None or api.auth is None else api.auth.carrier
-    credentials = ("cookie",) if carrier is None else ("cookie", carrier)
+    credentials = {"cookie", *(() if api is None else api.credential_headers)}
     inert = INERT_HEADERS | {name.lower() for name in (() if api is None else api.inert_headers)}
     found = dict(base)
     for name, value in given.items():
@@ -205,12 +208,12 @@ def _query(base: Mapping[str, Any], given: Any, api: Api | None, *, vary: bool) 
         return base
     if not is_mapping(given):
         raise TypeError(f"query of with_options is {described(given)}; expected a dict of names and values")
-    credential = None if api is None or api.auth is None else api.auth.parameter
+    credentials = () if api is None else api.credential_parameters
     found = dict(base)
     for name, value in cast("Mapping[Any, Any]", given).items():
         if not isinstance(name, str):
             raise TypeError(f"a name in the query of with_options is of type {type(name).__name__}; expected a text")
-        refuse_parameter(name, "with_options", credential)
+        refuse_parameter(name, "with_options", credentials)
         if value is None:
             found.pop(name, None)
         else:
@@ -228,20 +231,50 @@ def _retries(given: Any) -> int | RetryPolicy:
     return given
 
 
-def _check_token(token: Any, kind: str, api: Api | None) -> None:
+def own_token(api: Api | None, credentials: Mapping[str, Any]) -> Any:
+    """What a client was given, as `with_options` is given it; None for nothing."""
+    if not credentials or api is None:
+        return None
+    return credentials if isinstance(api.auth, Schemes) else credentials[SHORT]
+
+
+def _checked_token(token: Any, kind: str, api: Api | None) -> Any:
+    """A token, or a dict of tokens by scheme. Raises TypeError for what is none, or has no place to go."""
     if api is None:
         raise TypeError(f"{kind} has no API of its own: a token belongs to generated clients")
     api.check_takes_token(kind)
-    if is_mapping(token):
+    if not isinstance(api.auth, Schemes):
+        if is_mapping(token):
+            raise TypeError(
+                "token of with_options is a dict, which is for APIs with several auth schemes; that of "
+                f"{kind} has one: give the token itself"
+            )
+        if not isinstance(token, str) and not callable(token):
+            raise TypeError(
+                f"token of with_options is of type {type(token).__name__}; give a text (for basic auth "
+                "'user:password'), or a function that gives one"
+            )
+        return token
+    schemes = api.schemes
+    if not is_mapping(token):
         raise TypeError(
-            f"token of with_options is a dict, which is for APIs with several auth schemes; that of {kind} has one: "
-            "give the token itself"
+            f"token of with_options is of type {type(token).__name__}; {kind} has {named(schemes)}: give a dict, such "
+            f"as {{{next(iter(schemes))!r}: …}}"
         )
-    if not isinstance(token, str) and not callable(token):
-        raise TypeError(
-            f"token of with_options is of type {type(token).__name__}; give a text (for basic auth 'user:password'), "
-            "or a function that gives one"
-        )
+    if not token:
+        raise TypeError(f"token of with_options is an empty dict; {kind} has {named(schemes)}: name one of them")
+    for name, value in token.items():
+        if name not in schemes:
+            raise TypeError(f"token of with_options names {name!r}; {kind} has {named(schemes)}")
+        if value is None:
+            raise TypeError(f"{name!r} in token of with_options is None; leave it out")
+        check_credential(f"{name!r} in token of with_options", schemes[name], value)
+    return {**token}
+
+
+def named(schemes: Collection[str]) -> str:
+    """Names of schemes, in words."""
+    return f"the auth scheme{'s' if len(schemes) > 1 else ''} {', '.join(schemes)}"
 
 
 def _text(value: Any) -> str:

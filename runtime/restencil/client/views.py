@@ -20,7 +20,7 @@ from ..cache.family import Family
 from ..endpoint.bound import AnyBoundEndpoint
 from ..endpoint.calls import CallOptions
 from ..endpoint.typing import Binder
-from .options import NO_OPTIONS, Hidden, Options, merged
+from .options import NO_OPTIONS, Hidden, Options, merged, own_token
 
 if TYPE_CHECKING:
     from ..cache.store import Store
@@ -106,7 +106,7 @@ class Views:
             vary,
             kind=type(self._controller).__name__,
             api=self._api,
-            own_token=None if preparation is None else preparation.token,
+            own_token=None if preparation is None else own_token(self._api, preparation.credentials),
         )
         if options.key == NO_OPTIONS.key:
             return self._controller

@@ -147,6 +147,7 @@ class Endpoint(Generic[P, R]):
     errors: Mapping[Any, Any] | None
     """What the body of a refusal is: record classes, tuples of them, or Any, by `404`, `"4XX"` and `"default"`."""
     error_classes: str | None
+    auth: tuple[tuple[str, ...], ...] | None
     """The module that has the classes of this API's errors, called as those of restencil are."""
     get_optimistic_response: Any
     update: Any

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from ..base.answers import ERROR_TYPES, reported, told_by, without_secrets
 from ..base.bodies import Form, Multipart
+from ..base.calls import USE
 from ..base.charset import charset_of, undecodable
 from ..base.errors import ParseError, UnexpectedContentError
 from ..base.json_text import decode_json
@@ -63,6 +64,8 @@ class Lifecycle(Protocol):
     def content(self) -> str | None: ...
     @property
     def empty(self) -> str | None: ...
+    @property
+    def auth(self) -> Any: ...
     @property
     def siblings(self) -> Any: ...
     @property
@@ -207,6 +210,8 @@ def on_the_wire(endpoint: Lifecycle, init: Mapping[str, Any]) -> Mapping[str, An
     sent = {**init, "headers": headers}
     if endpoint.plan.error_types is not None:
         sent[ERROR_TYPES] = endpoint.plan.error_types
+    if endpoint.auth is not None:
+        sent[USE] = endpoint.auth
     if endpoint.method not in _READS and not endpoint.side_effect:
         sent["follow_as_get"] = _REWRITING
     elif endpoint.follow_see_other:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from ..base.durations import milliseconds, timeout_of
-from ..base.values import described, is_mapping, is_sequence
+from ..base.values import TUPLE, described, is_mapping, is_sequence
 from ..schema.codec import FORMATS
 from .error_types import check_error_classes, check_errors
 from .path import check_path_params
@@ -119,6 +119,18 @@ def _formats(name: str, value: Any, endpoint: Any) -> None:
         )
 
 
+def _auth(name: str, value: Any, endpoint: Any) -> None:
+    if not isinstance(value, TUPLE) or not all(map(_are_texts, value)):
+        raise TypeError(
+            f"{name} of endpoint {endpoint.label} is {value!r:.80}; expected alternatives, each a tuple of names of "
+            'schemes: (("token",), ("key", "app")), or ((),) for no credential'
+        )
+
+
+def _are_texts(value: Any) -> bool:
+    return isinstance(value, TUPLE) and all(isinstance(part, str) for part in value)
+
+
 _VALUE: Final = Option()
 _HOOK: Final = Option("hook")
 _HTTP_HOOK: Final = Option("hook", http=True)
@@ -185,6 +197,7 @@ OPTIONS: Final[Mapping[str, Option]] = {
     "path": Option("derived", http=True),
     "method": Option("derived", http=True),
     "url_prefix": Option("derived", default="", http=True),
+    "auth": Option(check=_auth, http=True),
     "request_init": Option("derived", default={}, http=True),
     "url": _HOOK,
     "path_params": Option(check=check_path_params, http=True),

@@ -88,6 +88,7 @@ class RestEndpoint(Endpoint[P, R]):
     | `search_styles` | how lists and objects stand in the search string: `{"tags": "repeat", "filter": "deep"}` |
     | `search_types` | record classes or `schema.Object` that name the members of objects in the search string |
     | `formats` | how datetimes of keywords look in the URL: `{"since": "unix"}`, `"unix_ms"` or `"rfc2822"` |
+    | `auth` | the schemes that requests use, as alternatives: `(("token",), ("key", "app"))`; `((),)` for none |
     | `wire` | keyword names that are other names in the URL, as `{"order_by": "orderBy"}` |
 
     The methods below may be overridden in a subclass or given as options; `get_request_init`, `get_headers`,

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING, Any, Final
 
 from ..base.calls import refuse_header, refuse_parameter
 from ..base.transport import has_scheme, joined, origin_of, origin_text
@@ -16,20 +16,6 @@ if TYPE_CHECKING:
     from ..base.durations import Duration, Timeout
 
 _METHOD: Final = re.compile(r"[A-Za-z]+(-[A-Za-z]+)*").fullmatch
-
-
-class Credential(Protocol):
-    """How the API is told who asks, as far as requests of one's own must know."""
-
-    @property
-    def carrier(self) -> str | None:
-        """The header that it is in, in lower case; None where it is in the URL."""
-        ...
-
-    @property
-    def parameter(self) -> str | None:
-        """The search parameter that it is in; None where it is in a header."""
-        ...
 
 
 class Undescribed(RestEndpoint[..., Any]):
@@ -92,24 +78,29 @@ def told(
     return endpoint.extend(method=method, place=address, request_init=init, **options)
 
 
-def check_headers(headers: Any, auth: Credential | None) -> Mapping[str, str | None]:
-    """The headers of a request. Raises TypeError or ValueError for what cannot be set; a value is never shown."""
+def check_headers(headers: Any, credentials: Collection[str]) -> Mapping[str, str | None]:
+    """The headers of a request; `credentials` are the names, in lower case, of those that say who asks.
+
+    Raises TypeError or ValueError for what cannot be set; a value is never shown.
+    """
     if headers is None:
         return {}
     if not is_mapping(headers):
         raise TypeError(f"headers of a request is {described(headers)}; expected a dict of names and texts")
-    carrier = None if auth is None else auth.carrier
     for name, value in headers.items():
-        refuse_header(name, value, "headers of a request", () if carrier is None else (carrier,), has_body=True)
+        refuse_header(name, value, "headers of a request", credentials, has_body=True)
     return headers
 
 
-def check_query(query: Any, auth: Credential | None) -> Mapping[str, Any]:
-    """The search parameters of a request. Raises TypeError for what is no mapping, ValueError for the credential."""
+def check_query(query: Any, credentials: Collection[str]) -> Mapping[str, Any]:
+    """The search parameters of a request; `credentials` are the names of those that say who asks.
+
+    Raises TypeError for what is no mapping, ValueError for a credential.
+    """
     if query is None:
         return {}
     if not is_mapping(query):
         raise TypeError(f"the query of a request is {described(query)}; expected a mapping of search parameters")
     for name in query:
-        refuse_parameter(name, "a request", None if auth is None else auth.parameter)
+        refuse_parameter(name, "a request", credentials)
     return query

@@ -1,92 +1,35 @@
 """What a generated client knows of its API: where it is, and how a request shows who sends it.
 
-The secret stands in no spec and in no generated file: the client takes it as `token=`, or reads it from an environment
-variable. It is read anew for every request, added just before the request is sent, and shows in no key, log or error.
+Credentials stand in no spec and in no generated file: the client takes them as arguments, or reads them from the
+environment. They are read anew for every request, added just before the request is sent, and show in no key, log or
+error.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable, Mapping
-from typing import Any, Literal, NamedTuple, TypeAlias
+from collections.abc import Callable, Collection, Mapping
+from typing import Any, Final, Literal, NamedTuple, Protocol, TypeAlias
 
+from ..base.answers import url_of
+from ..base.bodies import BodyStart, say_not_repeated
 from ..base.calls import Token
-from ..base.lazy import base64, inspect, logger, urls
+from ..base.errors import StatusError
+from ..base.lazy import inspect, logger
+from ..base.steps import Steps
 from ..base.struct import Struct
-from ..base.transport import joined, public_url
+from ..base.transport import joined, origin_of, public_url
+from .schemes import SHORT, Auth, Prepared, Schemes, Use, check_use
 
-__all__ = ["Api", "Auth", "Preparation", "Token"]
+__all__ = ["Api", "Auth", "Preparation", "Schemes", "Token"]
 
-Prepared: TypeAlias = tuple[str, dict[str, str]]
-
-
-class Auth(Struct):
-    """How a token travels. Made by one of the class methods; `env` names the environment variable that may hold it."""
-
-    kind: Literal["header", "bearer", "basic", "cookie", "query"]
-    name: str = ""
-    env: str | None = None
-
-    @classmethod
-    def header(cls, name: str, *, env: str | None = None) -> Auth:
-        """The token is the value of this header."""
-        return cls("header", name, env)
-
-    @classmethod
-    def bearer(cls, *, env: str | None = None) -> Auth:
-        """`Authorization: Bearer TOKEN`."""
-        return cls("bearer", "Authorization", env)
-
-    @classmethod
-    def basic(cls, *, env: str | None = None) -> Auth:
-        """`Authorization: Basic …`; the token is `user:password`."""
-        return cls("basic", "Authorization", env)
-
-    @classmethod
-    def cookie(cls, name: str, *, env: str | None = None) -> Auth:
-        """The token is sent as a cookie of this name."""
-        return cls("cookie", name, env)
-
-    @classmethod
-    def query(cls, name: str, *, env: str | None = None) -> Auth:
-        """The token is sent as a search parameter of this name; it is part of no key and of no error."""
-        return cls("query", name, env)
-
-    @property
-    def carrier(self) -> str | None:
-        """The header that the token is in, in lower case; None where it is in the URL."""
-        if self.kind == "query":
-            return None
-        return "cookie" if self.kind == "cookie" else self.name.lower()
-
-    @property
-    def parameter(self) -> str | None:
-        """The search parameter that the token is in; None where it is in a header."""
-        return self.name if self.kind == "query" else None
-
-    def apply(self, token: str, url: str, headers: dict[str, str]) -> Prepared:
-        """The URL and headers of a request that carries the token."""
-        if self.kind == "query":
-            joint = "&" if "?" in url else "?"
-            return f"{url}{joint}{urls.quote(self.name, safe='')}={urls.quote(token, safe='')}", headers
-        if self.kind == "cookie":
-            present = next((name for name in headers if name.lower() == "cookie"), None)
-            crumb = f"{self.name}={token}"
-            if present is None:
-                return url, {**headers, "Cookie": crumb}
-            return url, {**headers, present: f"{headers[present]}; {crumb}"}
-        if self.kind == "bearer":
-            value = f"Bearer {token}"
-        elif self.kind == "basic":
-            value = "Basic " + base64.b64encode(token.encode()).decode("ascii")
-        else:
-            value = token
-        kept = {name: text for name, text in headers.items() if name.lower() != self.name.lower()}
-        return url, {**kept, self.name: value}
+_UNAUTHORIZED: Final = 401
 
 
 class Api(Struct):
     """The API that a generated client speaks to: `url_prefix` of its spec, its `auth`, and how requests name who asks.
+
+    `auth` is one `Auth`, whose credential is the client's `token`, or `Schemes`, each with an argument of its own.
 
     `name` and `version` are what the `User-Agent` begins with; without a name it is that of the generated package.
     `user_agent` replaces all of it, False leaves the HTTP library's own.
@@ -99,7 +42,7 @@ class Api(Struct):
     """
 
     url_prefix: str = ""
-    auth: Auth | None = None
+    auth: Auth | Schemes | None = None
     name: str = ""
     version: str | None = None
     user_agent: str | Literal[False] | None = None
@@ -108,10 +51,52 @@ class Api(Struct):
     errors: Mapping[Any, Any] | None = None
     error_classes: str | None = None
 
+    @property
+    def schemes(self) -> Mapping[str, Auth]:
+        """Its schemes by name; that of an API which names none is called `token`."""
+        if isinstance(self.auth, Schemes):
+            return self.auth.schemes
+        return {} if self.auth is None else {SHORT: self.auth}
+
+    @property
+    def use(self) -> Use:
+        """What requests show whose endpoint says nothing else."""
+        return self.auth.use if isinstance(self.auth, Schemes) else ((SHORT,),)
+
+    @property
+    def credential_headers(self) -> Collection[str]:
+        """The headers, in lower case, that say who asks."""
+        return {scheme.carrier for scheme in self.schemes.values() if scheme.carrier is not None}
+
+    @property
+    def credential_parameters(self) -> Collection[str]:
+        """The search parameters that say who asks."""
+        return {scheme.parameter for scheme in self.schemes.values() if scheme.parameter is not None}
+
     def check_takes_token(self, client: str) -> None:
         """Raises TypeError where a token has no place to go; `client` is the class that was given one."""
         if self.auth is None:
             raise TypeError(f"the API of {client} declares no auth, so a token has no place to go")
+
+
+class TokenSource(Protocol):
+    """Who gives the tokens of one scheme, and renews them."""
+
+    def token(self) -> Steps:
+        """Steps: a token to send now, asked for where there is none; None where there is nothing to ask with."""
+        ...
+
+    def is_there(self) -> bool:
+        """Whether there is a token, or something to ask for one with, as far as that is known without waiting."""
+        ...
+
+    def refuse(self, token: str) -> bool:
+        """The server refused this token, so it is sent no more; False where no other one can be had."""
+        ...
+
+
+TokensOf: TypeAlias = Callable[[str, Auth, Any], TokenSource]
+"""Finds who gives the tokens of a scheme, by its name, for what the client was given for it."""
 
 
 class Unsigned(NamedTuple):
@@ -122,45 +107,93 @@ class Unsigned(NamedTuple):
     lacking: str
 
 
-class Preparation:
-    """Gives each request of a client its token, and the place where the client was told to look for the API.
+class Renewable(NamedTuple):
+    """A request as it goes out with tokens that can be renewed: `sent` pairs them with who gave them."""
 
-    Called with (url, headers) just before a request is sent; gives both as they go out, or an awaitable of them where
-    the token comes from a coroutine function. The first request without a token is told in the log.
+    url: str
+    headers: dict[str, str]
+    sent: tuple[tuple[TokenSource, str], ...]
+
+
+Ready: TypeAlias = Prepared | Unsigned | Renewable
+
+
+class Preparation:
+    """Gives each request of a client its credentials, and the place where the client was told to look for the API.
+
+    `of(url, headers, use)` gives both as they go out, or the steps that do. The first request without a credential that
+    should have one is told in the log. `credentials` are what the client was given, by the names of the schemes: a
+    secret, a function that gives it, or what `tokens_of` knows how to use. With `instead`, those were given to a view:
+    requests use no alternative without one of them, and none of theirs is taken from the environment.
     """
 
-    __slots__ = ("_api", "_blocking", "_of_call", "_url_prefix", "_warned", "token")
+    __slots__ = (
+        "_api",
+        "_instead",
+        "_only",
+        "_schemes",
+        "_sources",
+        "_tokens_of",
+        "_url_prefix",
+        "_use",
+        "_warned",
+        "credentials",
+    )
 
-    def __init__(self, api: Api, token: Token | None, url_prefix: str | None, *, blocking: bool) -> None:
+    def __init__(
+        self,
+        api: Api,
+        credentials: Mapping[str, Any],
+        url_prefix: str | None,
+        *,
+        tokens_of: TokensOf,
+        instead: Collection[str] = (),
+    ) -> None:
         self._api = api
-        self.token = token
-        """What the client was given: the secret, or a function that gives it."""
-        self._of_call = False
+        self.credentials = credentials
         self._url_prefix = url_prefix
-        self._blocking = blocking
+        self._tokens_of = tokens_of
+        self._instead = frozenset(instead)
         self._warned = False
+        self._schemes = api.schemes
+        self._use = api.use
+        self._sources = {
+            name: tokens_of(name, scheme, credentials.get(name))
+            for name, scheme in self._schemes.items()
+            if scheme.kind == "oauth2"
+        }
+        #: The only scheme of an API that names none: its requests take no steps, "fetch through the cache".
+        self._only: Auth | None = api.auth if isinstance(api.auth, Auth) and api.auth.kind != "oauth2" else None
 
-    def __call__(self, url: str, headers: dict[str, str]) -> Prepared | Unsigned | Awaitable[Prepared | Unsigned]:
+    def of(self, url: str, headers: dict[str, str], use: Use | None = None) -> Ready | Steps:
+        """The request as it goes out; or steps that say so, where something may have to be waited for.
+
+        `use` are the alternatives of an endpoint that has its own.
+        """
         url = self.locate(url)
-        if self._api.auth is None:
-            return url, headers
-        token: Any = self.token() if callable(self.token) else self.token
-        if not inspect.isawaitable(token):
-            return self._signed(token, url, headers)
-        if not self._blocking:
-            return self._signed_later(token, url, headers)
-        if inspect.iscoroutine(token):
-            token.close()
-        raise TypeError(
-            "the token function of this client returned an awaitable; the synchronous client cannot await it, "
-            "give a plain function or use the asynchronous client"
-        )
+        only = self._only
+        if only is None or use is not None:
+            if self._api.auth is None:
+                return url, headers
+            if use is not None:
+                check_use(use, self._schemes, f"auth of the endpoint at {public_url(url).partition('?')[0]}")
+            return self._signing(url, headers, self._use if use is None else use)
+        token: Any = self.credentials.get(SHORT)
+        if callable(token):
+            token = token()
+            if inspect.isawaitable(token):
+                return self._signed_later(token, only, url, headers)
+        return self._signed(token, only, url, headers)
 
-    def with_token(self, token: Token) -> Preparation:
-        """A preparation with another token, in whose place none from the environment is taken."""
-        other = Preparation(self._api, token, self._url_prefix, blocking=self._blocking)
-        other._of_call = True
-        return other
+    def with_credentials(self, credentials: Mapping[str, Any]) -> Preparation:
+        """A preparation for a view that was given these."""
+        return Preparation(
+            self._api,
+            {**self.credentials, **credentials},
+            self._url_prefix,
+            tokens_of=self._tokens_of,
+            instead=credentials,
+        )
 
     def locate(self, url: str) -> str:
         """The URL with the client's own prefix in place of the spec's; other URLs stay as they are."""
@@ -175,38 +208,185 @@ class Preparation:
             return joined(given, rest)
         return url
 
-    async def _signed_later(
-        self, token: Awaitable[str | None], url: str, headers: dict[str, str]
-    ) -> Prepared | Unsigned:
-        return self._signed(await token, url, headers)
+    # one scheme
 
-    def _signed(self, token: str | None, url: str, headers: dict[str, str]) -> Prepared | Unsigned:
-        auth = self._api.auth
-        if auth is None:
-            return url, headers
-        if not token and auth.env is not None and not self._of_call:
-            token = os.environ.get(auth.env)
+    def _signed_later(self, token: Any, only: Auth, url: str, headers: dict[str, str]) -> Steps:
+        return self._signed((yield _Awaited(token)), only, url, headers)
+
+    def _signed(self, token: Any, only: Auth, url: str, headers: dict[str, str]) -> Ready:
+        token = token or self._from_environment(SHORT, only)
         if not token:
-            lacking = self._lacking(auth)
-            if not self._warned:
-                self._warned = True
-                logger.warning("%s: %s (said once)", public_url(url).partition("?")[0], lacking)
-            return Unsigned(url, headers, lacking)
-        _check_text(token)
-        return auth.apply(token, url, headers)
+            return self._unsigned(url, headers, self._use)
+        _check_text(token, "token")
+        return only.apply(token, url, headers)
 
-    def _lacking(self, auth: Auth) -> str:
-        text = f"the request went out without the credential that its API asks for ({auth.kind}): "
-        text += "its token function gave none" if callable(self.token) else "give the client its token=…"
-        return text if auth.env is None or self._of_call else f"{text}, or set the environment variable {auth.env}"
+    # several
+
+    def _signing(self, url: str, headers: dict[str, str], use: Use) -> Steps:
+        """Steps: the request with the credentials of the first alternative that has all of them."""
+        schemes = self._schemes
+        for names in use:
+            if not names:
+                return url, headers
+            if self._instead and self._instead.isdisjoint(names):
+                continue
+            secrets = yield from self._secrets(names)
+            if secrets is None:
+                continue
+            sent = tuple((self._sources[name], secrets[name]) for name in names if name in self._sources)
+            for name in names:
+                url, headers = schemes[name].apply(secrets[name], url, headers)
+            return Renewable(url, headers, sent) if sent else (url, headers)
+        return self._unsigned(url, headers, use)
+
+    def _secrets(self, names: tuple[str, ...]) -> Steps:
+        """Steps: the credentials of these schemes; None where one has none. Tokens are asked for when all are there."""
+        found: dict[str, str] = {}
+        for name in names:
+            source = self._sources.get(name)
+            if source is not None:
+                if not source.is_there():
+                    return None
+                continue
+            secret: Any = self.credentials.get(name)
+            if callable(secret):
+                secret = secret()
+                if inspect.isawaitable(secret):
+                    secret = yield _Awaited(secret)
+            secret = secret or self._from_environment(name, self._schemes[name])
+            if not secret:
+                return None
+            _check_text(secret, name)
+            found[name] = secret
+        for name in names:
+            if name in self._sources:
+                token = yield from self._sources[name].token()
+                if token is None:
+                    return None
+                found[name] = token
+        return found
+
+    def _from_environment(self, name: str, scheme: Auth) -> str | None:
+        if scheme.env is None or name in self._instead:
+            return None
+        return os.environ.get(scheme.env)
+
+    # none
+
+    def _unsigned(self, url: str, headers: dict[str, str], use: Use) -> Unsigned:
+        lacking = self._lacking(use)
+        if not self._warned:
+            self._warned = True
+            logger.warning("%s: %s (said once)", public_url(url).partition("?")[0], lacking)
+        return Unsigned(url, headers, lacking)
+
+    def _lacking(self, use: Use) -> str:
+        text = "the request went out without the credential that its API asks for"
+        if isinstance(self._api.auth, Auth):
+            auth = self._api.auth
+            text += f" ({auth.kind}): "
+            text += (
+                "its token function gave none"
+                if callable(self.credentials.get(SHORT))
+                else "give the client its token=…"
+            )
+            hidden = auth.env is None or SHORT in self._instead
+            return text if hidden else f"{text}, or set the environment variable {auth.env}"
+        text += f" ({', or '.join(' and '.join(names) for names in use if names)}): "
+        if self._instead:
+            return f"{text}the token of with_options, {', '.join(sorted(self._instead))}, gives none of it"
+        first = [name for name in use[0] if not callable(self.credentials.get(name))]
+        text += f"give the client {' and '.join(f'{name}=…' for name in first)}" if first else "its functions gave none"
+        variables = [text for names in use for name in names for text in _variables(self._schemes[name])]
+        if not variables:
+            return text
+        return f"{text}, or set the environment variable{'s' if len(variables) > 1 else ''} {', '.join(variables)}"
 
 
-def _check_text(token: Any) -> None:
-    """Raises TypeError or ValueError for a token that is no text, without showing it."""
+class _Awaited:
+    """A step: what a function that gives a credential returned is awaited."""
+
+    __slots__ = ("_value",)
+
+    def __init__(self, value: Any) -> None:
+        self._value = value
+
+    def take(self, transport: object) -> Any:
+        if inspect.iscoroutine(self._value):
+            self._value.close()
+        raise TypeError(
+            "the token function of this client returned an awaitable; the synchronous client cannot await it, "
+            "give a plain function or use the asynchronous client"
+        )
+
+    async def take_async(self, transport: object) -> Any:
+        return await self._value
+
+
+class _Sent:
+    """A step: a request is sent as it was prepared."""
+
+    __slots__ = ("_prepared", "_send")
+
+    def __init__(self, send: Callable[[Ready], Any], prepared: Ready) -> None:
+        self._send = send
+        self._prepared = prepared
+
+    def take(self, transport: object) -> Any:
+        return self._send(self._prepared)
+
+    async def take_async(self, transport: object) -> Any:
+        return await self._send(self._prepared)
+
+
+def renewing(
+    prepared: Renewable, body: Any, send: Callable[[Ready], Any], prepare: Callable[[], Ready | Steps]
+) -> Steps:
+    """Steps: the response to a request that has tokens; after a 401 it is sent once more, with new ones.
+
+    Raises what sending raises, and AuthError where there is no new token.
+    """
+    start = BodyStart(body)
+    refusal: StatusError
+    try:
+        return (yield _Sent(send, prepared))
+    except StatusError as error:
+        if error.status != _UNAUTHORIZED or not _is_at_home(error):
+            raise
+        renewable = [source.refuse(token) for source, token in prepared.sent]  # all of them are told
+        if not all(renewable):
+            raise
+        obstacle = start.rewind()
+        if obstacle is not None:
+            say_not_repeated(error, obstacle)
+            raise
+        refusal = error
+    again = prepare()
+    ready: Ready = again if isinstance(again, tuple) else (yield from again)
+    if not isinstance(ready, Renewable):
+        raise refusal
+    return (yield _Sent(send, ready))
+
+
+def _is_at_home(error: StatusError) -> bool:
+    """Whether a refusal came from where the request went: a redirect to another origin takes no credential along."""
+    response: Any = error.response
+    return origin_of(str(response.url)) == origin_of(url_of(response))
+
+
+def _variables(scheme: Auth) -> list[str]:
+    if scheme.server is not None:
+        return [variable for _, variable in scheme.server.env]
+    return [] if scheme.env is None else [scheme.env]
+
+
+def _check_text(token: Any, name: str) -> None:
+    """Raises TypeError or ValueError for a credential that is no text, without showing it."""
+    what = "the token of this client" if name == SHORT else f"the credential {name!r} of this client"
     if not isinstance(token, str):
         raise TypeError(
-            f"the token of this client is of type {type(token).__name__}; give a text (for basic auth "
+            f"{what} is of type {type(token).__name__}; give a text (for basic auth "
             "'user:password'), or a function that gives one"
         )
     if any("\ud800" <= character <= "\udfff" for character in token):
-        raise ValueError("the token of this client, not shown here, has a lone surrogate; decode it as UTF-8")
+        raise ValueError(f"{what}, not shown here, has a lone surrogate; decode it as UTF-8")

@@ -13,7 +13,7 @@ from ..base.errors import NetworkError
 from ..base.transport import ImpliedHeader, has_scheme, joined, public_url
 from .adapter import guard_of, merged_headers
 from .agent import Agent
-from .auth import Unsigned
+from .auth import Ready, Unsigned
 from .library import AnyClient, Library, RawHeaders, RawRequest, RawResponse
 from .limits import Guard
 from .redaction import check_values, watch_loggers
@@ -32,13 +32,15 @@ class Order:
     """What is to be sent, and how; `timeout` is in milliseconds or a Timeout, `sender` the one that carries it out.
 
     `public` is the URL for messages, `shown` the same where it is another one than `url`, else None. `lacking` says
-    that it goes without the credential that its API asks for. `request` is the first one that was made of it.
+    that it goes without the credential that its API asks for. `request` is the first one that was made of it. One that
+    goes `apart` takes nothing along that the client adds by itself: it leads to someone else than the API.
     """
 
     __slots__ = (
         "_began",
         "_credential_hider",
         "_ended",
+        "apart",
         "deadline",
         "headers",
         "init",
@@ -72,6 +74,7 @@ class Order:
         self.timeout = timeout
         self.stream = stream
         self.lacking = ""
+        self.apart = False
         self.request: RawRequest | None = None
         self._began = time.perf_counter()
         self._ended: float | None = None
@@ -177,7 +180,7 @@ class Sender:
         self,
         url: str,
         init: Mapping[str, Any],
-        prepared: tuple[str, Headers] | Unsigned | None,
+        prepared: Ready | None,
         timeout: float | Timeout | None,
         stream: bool,
     ) -> Order:

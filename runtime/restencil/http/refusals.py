@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ..base.answers import ERROR_TYPES, ORDER, method_of, said_by, told_by, url_of
 from ..base.bodies import not_repeated
-from ..base.durations import limit_of
+from ..base.durations import limit_of, whole_of
 from ..base.errors import (
     ConnectionFailedError,
     EndlessRedirectError,
@@ -75,9 +75,11 @@ def _about(order: Order) -> dict[str, Any]:
 def _limit_of(order: Order, error: BaseException) -> float | None:
     """The milliseconds that the step had which took too long: those of the order, else those of the client."""
     step = overdue_step(error)
-    given = None if step is None else limit_of(order.timeout, step)
-    if given is not None or order.request is None:
-        return given
+    if step is None:
+        return None
+    whole = None if order.timeout is None else whole_of(order.timeout)
+    if order.request is None or (whole is not None and order.elapsed >= whole):
+        return limit_of(order.timeout, step)
     limits: Any = order.request.extensions.get("timeout", {})
     seconds: float | None = limits.get(step)
     return None if seconds is None else seconds * 1000

@@ -23,7 +23,7 @@ from .adapter import (
 )
 from .bodies import request_with
 from .cancellation import current_cancellation
-from .credentials import CREDENTIALS, give_cookies, keep_cookies, kept_elsewhere, watch_jar
+from .credentials import CREDENTIALS, give_cookies, keep_cookies, kept_elsewhere, redirect_headers, watch_jar
 from .disclosure import disclose, disclose_failure
 from .limits import read, read_async
 from .order import Sender
@@ -58,20 +58,31 @@ def _first_request(client: AnyClient, order: Order) -> RawRequest:
         library,
         client,
         str(init.get("method") or "GET").upper(),
-        with_client_params(client, url),
+        url if order.apart else with_client_params(client, url),
         order.sender.headers(client, order.headers, url.host_header),
         init.get("body"),
         request_extensions(client, order.timeout),
     )
-    give_cookies(client, order, request, at_home=True)
+    if order.apart:
+        redirect_headers(library, request, order.headers, same_origin=False)
+        request.headers.update(order.headers)
+    else:
+        give_cookies(client, order, request, at_home=True)
     order.request = request
     return request
+
+
+def _auth_of(client: AnyClient, order: Order) -> Any:
+    """The `auth` of the first request of an order: that of the client, unless it goes to someone else."""
+    library = order.sender.library
+    return library.no_auth if order.apart else auth_of(library, client, order.url, order.guard)
 
 
 def _is_settled(response: RawResponse, order: Order) -> bool:
     """True for a response of which nothing is to be followed, handed on unread, or refused."""
     response.extensions[ORDER] = order
-    keep_cookies(order, response)
+    if not order.apart:
+        keep_cookies(order, response)
     if log.isEnabledFor(logging.DEBUG):
         method, headers = order.init.get("method"), redacted(response.request.headers)
         log.debug(_SENT, method, order.public, response.status_code, order.elapsed, headers)
@@ -153,7 +164,7 @@ class SyncSender(Sender):
                 elsewhere = kept_elsewhere.set(True)
             hidden = shown_url.set(order.shown or "")
             request = _first_request(client, order)
-            response = send(client, request, auth_of(self.library, client, order.url, order.guard))
+            response = send(client, request, _auth_of(client, order))
             if _is_settled(response, order):
                 order.guard(response)
                 read(response)
@@ -259,7 +270,7 @@ class AsyncSender(Sender):
     async def _answer(
         self, client: AsyncClient, order: Order, request: RawRequest, transport: TracedTransport
     ) -> RawResponse:
-        response = await send_async(client, request, auth_of(self.library, client, order.url, order.guard))
+        response = await send_async(client, request, _auth_of(client, order))
         if _is_settled(response, order):
             order.guard(response)
             return await read_async(response)

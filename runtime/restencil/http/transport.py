@@ -12,8 +12,9 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from copy import copy
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar, cast
 
+from ..base.calls import USE
 from ..base.durations import Timeout, timeout_of
-from ..base.steps import Outcome
+from ..base.steps import Outcome, Steps, drive, drive_async
 from ..base.transport import (
     AwaitingClient,
     BlockingClient,
@@ -25,6 +26,7 @@ from ..base.transport import (
 )
 from .abort import SIGNAL_EXTENSION, AbortableRequest, unless_aborted
 from .agent import NOBODY, Agent
+from .auth import Preparation, Renewable, renewing
 from .cancellation import TracedTransport
 
 if TYPE_CHECKING:
@@ -33,14 +35,15 @@ if TYPE_CHECKING:
     from ..base.abort import AbortSignal
     from ..base.durations import Duration
     from ..base.scheduler import Scheduler
-    from .auth import Unsigned
+    from .auth import Ready
     from .library import AsyncClient, Client, Library, RawResponse
     from .order import Sender
     from .sending import AsyncSender, SyncSender
     from .streaming import StreamedResponse
 
 Headers: TypeAlias = dict[str, str]
-Prepare: TypeAlias = Callable[[str, Headers], Any]
+Prepare: TypeAlias = Preparation | Callable[[str, Headers], Any]
+"""What gives the URL and the headers of a request as they go out; a coroutine function of asyncio alone."""
 
 S = TypeVar("S", bound="Sender")
 
@@ -131,6 +134,32 @@ class _HttpTransport(Transport):
         made.request_id = self.request_id
         return made
 
+    def _prepared(self, url: str, init: Mapping[str, Any]) -> Ready | Steps:
+        """The request as it goes out, or the steps that say so."""
+        prepare = self._prepare
+        if isinstance(prepare, Preparation):
+            return prepare.of(url, _headers(init), init.get(USE))
+        return _outcome(Outcome(public_url(url), "prepare", cast("Any", prepare)(url, _headers(init))))
+
+    def _repeating(
+        self,
+        url: str,
+        init: Mapping[str, Any],
+        prepared: Renewable,
+        timeout: float | Timeout | None,
+        stream: bool,
+    ) -> Steps:
+        """Steps: the response to a request, which is sent once more where its token was renewed after a 401."""
+
+        def send(ready: Ready) -> Any:
+            return self._send(url, init, ready, timeout, stream)
+
+        return renewing(prepared, init.get("body"), send, lambda: self._prepared(url, init))
+
+    def _send(self, url: str, init: Mapping[str, Any], prepared: Any, timeout: Any, stream: bool) -> Any:
+        """The response to a request that is ready to go out, or an awaitable of it."""
+        raise NotImplementedError
+
     def _limit(self, init: Mapping[str, Any], timeout: float | Timeout | None) -> float | Timeout | None:
         """The timeout of a request: its own, that of the endpoint, or that of the transport."""
         own: Any = init.get("timeout")
@@ -176,6 +205,10 @@ def library_for(http: str | None) -> Library:
 
 def _headers(init: Mapping[str, Any]) -> Headers:
     return dict(init.get("headers") or ())
+
+
+def _outcome(prepared: Outcome) -> Steps:
+    return (yield prepared)
 
 
 class SyncTransport(_HttpTransport, BlockingTransport):
@@ -238,16 +271,33 @@ class SyncTransport(_HttpTransport, BlockingTransport):
         signal = cast("AbortSignal | None", init.get("signal"))
         if signal is not None:
             signal.raise_if_aborted()
-        prepared: tuple[str, Headers] | Unsigned | None = None
-        if self._prepare is not None:
-            prepared = Outcome(public_url(url), "prepare", self._prepare(url, _headers(init))).take(self)
+        if self._prepare is None:
+            return self._send(url, init, None, timeout, stream)
+        prepared = self._prepared(url, init)
+        if not isinstance(prepared, tuple):
+            prepared = cast("Ready", drive(prepared, self))
+        if type(prepared) is not Renewable:
+            return self._send(url, init, prepared, timeout, stream)
+        return cast("RawResponse", drive(self._repeating(url, init, prepared, timeout, stream), self))
+
+    def _send(
+        self, url: str, init: Mapping[str, Any], prepared: Ready | None, timeout: float | Timeout | None, stream: bool
+    ) -> RawResponse:
         sender = self._sender or self._sending()
         order = sender.order(url, init, prepared, self._limit(init, timeout), stream)
+        signal = cast("AbortSignal | None", init.get("signal"))
         if signal is None:
             return sender.carry_out(order, self)
         response = AbortableRequest(lambda: sender.carry_out(order, self), signal, self._scheduler).wait()
         response.extensions[SIGNAL_EXTENSION] = signal
         return response
+
+    def send_apart(self, url: str, init: Mapping[str, Any], timeout: float | Timeout) -> RawResponse:
+        """The response to a request to someone else than the API: through the client, without anything of its own."""
+        sender = self._sender or self._sending()
+        order = sender.order(url, init, None, timeout, stream=False)
+        order.apart = True
+        return sender.carry_out(order, self)
 
     def close(self) -> None:
         """Closes the client if it was opened here; the next request opens another one."""
@@ -316,24 +366,36 @@ class AsyncTransport(_HttpTransport, TracedTransport):
         signal = cast("AbortSignal | None", init.get("signal"))
         if signal is not None:
             signal.raise_if_aborted()
-        if signal is not None or self._prepare is not None:
-            return self._send_prepared(url, init, timeout, stream, signal)
-        sender = self._sender or self._sending()
-        return sender.carry_out(sender.order(url, init, None, self._limit(init, timeout), stream), self)
+        if self._prepare is None:
+            return self._send(url, init, None, timeout, stream)
+        return self._send_prepared(url, init, timeout, stream)
 
     async def _send_prepared(
-        self, url: str, init: Mapping[str, Any], limit: float | Timeout | None, stream: bool, signal: AbortSignal | None
+        self, url: str, init: Mapping[str, Any], limit: float | Timeout | None, stream: bool
     ) -> RawResponse:
-        prepared: tuple[str, Headers] | Unsigned | None = None
-        if self._prepare is not None:
-            prepared = await Outcome(public_url(url), "prepare", self._prepare(url, _headers(init))).take_async(self)
+        prepared = self._prepared(url, init)
+        if not isinstance(prepared, tuple):
+            prepared = cast("Ready", await drive_async(prepared, self))
+        if type(prepared) is not Renewable:
+            return await self._send(url, init, prepared, limit, stream)
+        return cast("RawResponse", await drive_async(self._repeating(url, init, prepared, limit, stream), self))
+
+    def _send(
+        self, url: str, init: Mapping[str, Any], prepared: Ready | None, timeout: float | Timeout | None, stream: bool
+    ) -> Coroutine[Any, Any, RawResponse]:
         sender = self._sender or self._sending()
-        sending = sender.carry_out(sender.order(url, init, prepared, self._limit(init, limit), stream), self)
-        if signal is None:
-            return await sending
-        response = await unless_aborted(sending, signal)
-        response.extensions[SIGNAL_EXTENSION] = signal
-        return response
+        sending = sender.carry_out(sender.order(url, init, prepared, self._limit(init, timeout), stream), self)
+        signal = cast("AbortSignal | None", init.get("signal"))
+        return sending if signal is None else _unless_aborted(sending, signal)
+
+    def send_apart(
+        self, url: str, init: Mapping[str, Any], timeout: float | Timeout
+    ) -> Coroutine[Any, Any, RawResponse]:
+        """The response to a request to someone else than the API: through the client, without anything of its own."""
+        sender = self._sender or self._sending()
+        order = sender.order(url, init, None, timeout, stream=False)
+        order.apart = True
+        return sender.carry_out(order, self)
 
     async def aclose(self) -> None:
         """Closes the client if it was opened here; the next request opens another one."""
@@ -345,6 +407,12 @@ class AsyncTransport(_HttpTransport, TracedTransport):
 
     async def __aexit__(self, *exc: object) -> None:
         await self.aclose()
+
+
+async def _unless_aborted(sending: Coroutine[Any, Any, RawResponse], signal: AbortSignal) -> RawResponse:
+    response = await unless_aborted(sending, signal)
+    response.extensions[SIGNAL_EXTENSION] = signal
+    return response
 
 
 def transport_for(client: object) -> SyncTransport | AsyncTransport:

@@ -1,0 +1,114 @@
+"""What a client of one API was given for it: credentials, and the place where it is."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any, Final
+
+from ..http.auth import Preparation
+from ..http.schemes import SHORT, Schemes
+
+if TYPE_CHECKING:
+    from ..cache.store import Store
+    from ..http.auth import Api, TokenSource
+    from ..http.schemes import Auth
+
+ARGUMENTS: Final = (
+    "store",
+    "token",
+    "url_prefix",
+    "share",
+    "client",
+    "http",
+    "user_agent",
+    "base_url",
+    "managers",
+    "retries",
+    "timeout",
+    "max_response_bytes",
+)
+"""What every client takes."""
+
+
+def preparation_of(
+    kind: type[Any],
+    api: Api | None,
+    store: Store,
+    token: Any,
+    url_prefix: str | None,
+    arguments: Mapping[str, Any],
+    *,
+    blocking: bool,
+) -> Preparation | None:
+    """What each request of a client of one API goes through; TypeError for what the API has no use for.
+
+    `arguments` are those beside what every client takes: credentials, by the names of the schemes.
+    """
+    name = kind.__name__
+    if api is None:
+        _refuse(name, arguments, ())
+        if token is not None or url_prefix is not None:
+            raise TypeError(f"{name} has no API of its own: token and url_prefix belong to generated clients")
+        return None
+    if url_prefix is not None and "://" not in url_prefix:
+        raise ValueError(
+            f"url_prefix of {name} is {url_prefix!r}, which has no scheme; write https://{url_prefix.lstrip('/')}"
+        )
+    credentials = _credentials(name, api, token, arguments)
+    if api.auth is None and url_prefix is None:
+        return None
+
+    def tokens_of(scheme: str, auth: Auth, given: Any) -> TokenSource:
+        from .oauth2 import LedgerOf, ledger_of
+
+        return LedgerOf(ledger_of(store, auth, given), blocking=blocking)
+
+    return Preparation(api, credentials, url_prefix, tokens_of=tokens_of)
+
+
+def _credentials(name: str, api: Api, token: Any, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """What was given, by the names of the schemes. Raises TypeError for what no scheme has a use for."""
+    given = {**arguments} if token is None else {SHORT: token, **arguments}
+    if token is not None:
+        api.check_takes_token(name)
+    names: tuple[str, ...] = tuple(api.schemes) if isinstance(api.auth, Schemes) else ()
+    if token is not None and isinstance(api.auth, Schemes) and SHORT not in names:
+        raise TypeError(f"{name} takes no token: its credentials are {', '.join(f'{one}=…' for one in names)}")
+    _refuse(name, arguments, names)
+    found = {scheme: value for scheme, value in given.items() if value is not None}
+    for scheme, value in found.items():
+        auth = api.schemes[scheme]
+        if isinstance(api.auth, Schemes) or auth.kind == "oauth2":
+            check_credential(f"{scheme} of {name}", auth, value)
+        if auth.deprecated is not None:
+            reason = f": {auth.deprecated}" if auth.deprecated else ""
+            warnings.warn(f"{scheme} of {name} is deprecated{reason}", DeprecationWarning, stacklevel=4)
+    return found
+
+
+def check_credential(what: str, auth: Auth, value: Any) -> None:
+    """Raises TypeError for what is no credential of a scheme; its value is never shown."""
+    if auth.kind == "oauth2":
+        from .oauth2 import OAuth2
+
+        if not isinstance(value, OAuth2):
+            raise TypeError(
+                f"{what} is of type {type(value).__name__}; give a restencil.OAuth2(client_id=…, client_secret=…), or, "
+                "for a token that is there, restencil.OAuth2(access_token=…)"
+            )
+    elif not isinstance(value, str) and (not callable(value) or isinstance(value, type)):
+        raise TypeError(
+            f"{what} is of type {type(value).__name__}; give a text (for basic auth 'user:password'), or a function "
+            "that gives one"
+        )
+
+
+def _refuse(name: str, arguments: Mapping[str, Any], known: tuple[str, ...]) -> None:
+    unknown = next((argument for argument in arguments if argument not in known), None)
+    if unknown is None:
+        return
+    near = get_close_matches(unknown, (*known, *ARGUMENTS), n=1)
+    hint = f"did you mean {near[0]!r}?" if near else f"it takes {', '.join(dict.fromkeys((*ARGUMENTS, *known)))}"
+    raise TypeError(f"{name} has no argument {unknown!r}; {hint}")

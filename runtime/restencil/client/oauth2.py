@@ -1,0 +1,422 @@
+"""Tokens that are asked for: once for all who wait, before they end and after the server refused one.
+
+What is known of the tokens of one scheme is a `Ledger`. The controllers of a store that were given the same credentials
+have one in common, and so have all clients that were given the same `OAuth2`.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Awaitable, Callable, Hashable
+from contextlib import suppress
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from weakref import WeakSet, WeakValueDictionary
+
+from ..base.errors import AbortError, AuthError
+from ..base.lazy import asyncio, datetime, inspect, logger
+from ..base.steps import Outcome, Steps, drive, drive_async
+from ..base.struct import Struct
+from ..base.values import described
+from ..http.cancellation import cancellable
+from ..http.token_request import Credentials, Granted, TokenRequest
+from .promise import Promise, WaitFor
+
+if TYPE_CHECKING:
+    from ..base.calls import Token
+    from ..base.transport import AwaitingTransport, BlockingTransport
+    from ..cache.store import Store
+    from ..http.schemes import Auth, TokenServer
+
+MARGIN: Final = 30_000
+"""So many milliseconds before its end a token is renewed; one that holds for less, at half its time."""
+
+_NAMES: Final = ("client_id", "client_secret", "refresh_token", "access_token")
+
+
+class Tokens(Struct):
+    """What a token server gave, for `on_renewed`: what another `OAuth2` goes on with. Its repr shows no secret.
+
+    `expires_at` is in milliseconds, as the store's clock counts; None where the server did not say.
+    """
+
+    access_token: str
+    refresh_token: str | None = None
+    expires_at: float | None = None
+
+    def __repr__(self) -> str:
+        return f"Tokens(expires_at={self.expires_at!r}, …)"
+
+
+OnRenewed: TypeAlias = Callable[[Tokens], object] | Callable[[Tokens], Awaitable[object]]
+"""What is called with new tokens; a coroutine function for asyncio alone."""
+
+
+class OAuth2:
+    """What a client has to ask for tokens with, where its API has a scheme of the kind `oauth2`.
+
+        Shop(machine=OAuth2(client_id="shop", client_secret=read_secret, on_renewed=save))
+
+    Each secret is a text or a function that gives it, called when a token is asked for (an async one with an async
+    client only); where none is given, the environment variables that the spec names are read.
+
+    client_id, client_secret   what the token server knows the client by
+    refresh_token              for the grant of that name; a new one that the server gives takes its place
+    access_token, expires_at   a token to begin with, and when it ends: a datetime, or milliseconds since 1970 as the
+                               store's clock counts; None: it is sent until the server refuses it
+    on_renewed                 called with the new `Tokens`, for instance to keep them; what it raises is logged
+
+    Clients that are given the same object renew once for all of them. Raises TypeError for what is neither text nor
+    function. Its repr shows no secret.
+    """
+
+    __slots__ = ("_ledgers", "access_token", "client_id", "client_secret", "expires_at", "on_renewed", "refresh_token")
+
+    def __init__(
+        self,
+        *,
+        client_id: Token | None = None,
+        client_secret: Token | None = None,
+        refresh_token: Token | None = None,
+        access_token: Token | None = None,
+        expires_at: float | datetime.datetime | None = None,
+        on_renewed: OnRenewed | None = None,
+    ) -> None:
+        for name, value in zip(_NAMES, (client_id, client_secret, refresh_token, access_token), strict=True):
+            if value is not None and not isinstance(value, str) and not callable(value):
+                raise TypeError(
+                    f"{name} of OAuth2 is of type {type(value).__name__}; give a text, or a function that gives one"
+                )
+        if on_renewed is not None and not callable(on_renewed):
+            raise TypeError(f"on_renewed of OAuth2 is {described(on_renewed)}; give a function that takes the tokens")
+        self.client_id = client_id
+        self.client_secret = client_secret
+        self.refresh_token = refresh_token
+        self.access_token = access_token
+        self.expires_at = _moment(expires_at)
+        self.on_renewed = on_renewed
+        self._ledgers: dict[Hashable, Ledger] = {}
+
+    def __repr__(self) -> str:
+        given = [name for name in _NAMES if getattr(self, name) is not None]
+        return f"OAuth2({', '.join(f'{name}=…' for name in given)})"
+
+    def __reduce__(self) -> Any:
+        raise TypeError("an OAuth2 holds secrets, so it is not pickled or copied")
+
+    def ledger(self, store: Store, server: TokenServer) -> Ledger:
+        """Who keeps the tokens that clients get with it from a token server."""
+        with _lock:
+            known = self._ledgers.get(server)
+            if known is None:
+                known = self._ledgers[server] = _of_store(store, server, self, self._parts())
+            return known
+
+    def _parts(self) -> Hashable:
+        """What two of them have alike that give the same tokens."""
+        parts = (*(getattr(self, name) for name in _NAMES), self.expires_at, self.on_renewed)
+        try:
+            hash(parts)
+        except TypeError:
+            return id(self)
+        return parts
+
+
+def _moment(value: Any) -> float | None:
+    """A moment in milliseconds. Raises TypeError for what is none, ValueError for a datetime without a zone."""
+    if value is None or (isinstance(value, int | float) and not isinstance(value, bool)):
+        return value
+    if isinstance(value, datetime.datetime):
+        if value.tzinfo is None:
+            raise ValueError("expires_at of OAuth2 has no time zone; give an aware datetime, or milliseconds")
+        return value.timestamp() * 1000
+    raise TypeError(f"expires_at of OAuth2 is {described(value)}; give a datetime, or milliseconds since 1970")
+
+
+_NOTHING: Final = OAuth2()
+
+
+class _Renewal(Promise[str]):
+    """A token that is being asked for; AbortError where whoever asked was interrupted, so that another one has to."""
+
+    __slots__ = ()
+
+    def __init__(self, store: Store, *, blocking: bool) -> None:
+        super().__init__(store)
+        self.own(blocking=blocking)
+
+
+_asking: Final[ContextVar[frozenset[Ledger]]] = ContextVar("restencil_asking", default=frozenset())
+"""The ledgers for which a function that gives a secret is running here."""
+
+
+class Ledger:
+    """What is known of the tokens of one scheme, for all who send them. The store's lock guards it."""
+
+    def __init__(self, store: Store, server: TokenServer, given: OAuth2 | None) -> None:
+        self._store = store
+        self._server = server
+        self._given = _NOTHING if given is None else given
+        self._token: str | None = None
+        self._due: float | None = None
+        """When the token is to be renewed, by the store's clock; None: when the server refuses it."""
+        self._rotated: str | None = None
+        """The refresh token that the server gave last."""
+        self._is_new = True
+        """No token was sent yet: the one that was given is the first."""
+        self._renewal: _Renewal | None = None
+        _ledgers.add(self)
+
+    # what the preparation of a request asks
+
+    def is_there(self) -> bool:
+        """Whether there is a token, or something to ask for one with, without calling functions."""
+        return self._token is not None or self._can_renew() or self._source("access_token") is not None
+
+    def token(self, *, blocking: bool) -> Steps:
+        """Steps: a token to send now. None where there is none and nothing to ask with; AuthError where asking failed.
+
+        One request is sent for all who wait, in whatever threads and tasks.
+        """
+        store = self._store
+        while True:
+            with store.lock:
+                present, renewal = self._present(), self._renewal
+            if present is not None:
+                return present
+            if renewal is not None:
+                if self in _asking.get() or (blocking and renewal.owned_here):
+                    raise self._in_circle()
+                with suppress(AbortError):  # it was interrupted, or its event loop has ended: look again
+                    return (yield WaitFor(renewal))
+                self._forget(renewal)
+                continue
+            first = (yield from self._value("access_token")) if self._is_new else None
+            credentials = yield from self._credentials()
+            if credentials is None:
+                return first  # past its end, perhaps: the server will say
+            with store.lock:
+                if first is not None and self._is_new:
+                    self._token, self._due, self._is_new = first, _due(self._given.expires_at, store.now()), False
+                if self._present() is not None or self._renewal is not None:
+                    continue
+                mine = self._renewal = _Renewal(store, blocking=blocking)
+            return (yield _Renewing(self, mine, credentials))
+
+    def refuse(self, token: str) -> bool:
+        """The server refused this token, so it is sent no more; False where no other one can be had."""
+        if not self._can_renew():
+            return False
+        with self._store.lock:
+            if self._token == token:
+                self._token = self._due = None
+        return True
+
+    # what is there
+
+    def _present(self) -> str | None:
+        """The token, where it can be sent now."""
+        due = self._due
+        return self._token if due is None or self._store.now() < due else None
+
+    def _can_renew(self) -> bool:
+        """Whether there is something to ask with, as far as that is known without calling functions."""
+        needed = _needed(self._server)
+        return all(self._rotated is not None or self._source(name) is not None for name in needed)
+
+    def _source(self, name: str) -> Any:
+        given = getattr(self._given, name)
+        if given is not None:
+            return given
+        variable = dict(self._server.env).get(name)
+        return None if variable is None else os.environ.get(variable) or None
+
+    def _value(self, name: str) -> Steps:
+        """Steps: one of the secrets; None where there is none."""
+        found = self._source(name)
+        if callable(found):
+            outer = _asking.get()
+            if self in outer:
+                raise self._in_circle()
+            _asking.set(outer | {self})
+            try:
+                found = found()
+                if inspect.isawaitable(found):
+                    found = yield Outcome("OAuth2", name, found)
+            finally:
+                _asking.set(outer)
+            if found is not None and not isinstance(found, str):
+                raise TypeError(f"the function {name} of OAuth2 gave {type(found).__name__}; it gives a text, or None")
+        return found or None
+
+    def _in_circle(self) -> RuntimeError:
+        return RuntimeError(
+            f"a token from {self._server.url.partition('?')[0]} is being asked for by whoever needs it here: a "
+            "function that gives a secret must not ask the API that the secret is for"
+        )
+
+    def _credentials(self) -> Steps:
+        """Steps: what a token can be asked for with; None where something is lacking."""
+        found: dict[str, str | None] = {}
+        for name in _NAMES[:3]:
+            if name == "refresh_token" and self._server.grant != name:
+                found[name] = None
+            elif name == "refresh_token" and self._rotated is not None:
+                found[name] = self._rotated
+            else:
+                found[name] = yield from self._value(name)
+        lacks = any(found[name] is None for name in _needed(self._server))
+        return None if lacks else Credentials(**found)
+
+    # renewing
+
+    def _settled(self, renewal: _Renewal, granted: Granted, credentials: Credentials) -> Tokens:
+        """The tokens are those that the server gave, and all who wait go on."""
+        store = self._store
+        with store.lock:
+            now = store.now()
+            ends = None if granted.expires_in is None else now + granted.expires_in * 1000
+            self._token, self._due, self._is_new = granted.access_token, _due(ends, now), False
+            if granted.refresh_token is not None and self._server.grant == "refresh_token":
+                self._rotated = granted.refresh_token
+            self._renewal = None
+            tokens = Tokens(granted.access_token, self._rotated or credentials.refresh_token, ends)
+        renewal.settle(granted.access_token)
+        return tokens
+
+    def failed(self, renewal: _Renewal, error: BaseException) -> None:
+        """There are no tokens: who waits gets the error, or looks again where this one was only interrupted."""
+        self._forget(renewal)
+        is_end = isinstance(error, Exception) and not isinstance(error, AbortError)
+        renewal.settle(error=error if is_end else AbortError("the request for a token was interrupted"))
+
+    def _forget(self, renewal: _Renewal) -> None:
+        with self._store.lock:
+            if self._renewal is renewal:
+                self._renewal = None
+
+    def steps(self, renewal: _Renewal, credentials: Credentials) -> Steps:
+        """Steps: asks the token server, and tells all who wait; gives the token."""
+        try:
+            granted: Granted = yield TokenRequest(self._server, credentials)
+            tokens = self._settled(renewal, granted, credentials)
+        except BaseException as error:
+            self.failed(renewal, error)
+            if isinstance(error, AuthError):
+                renewal.told(error)  # those who wait are raised twins of it
+            raise
+        told = self._given.on_renewed
+        if told is not None:
+            try:
+                done: Any = told(tokens)
+                if inspect.isawaitable(done):
+                    yield Outcome("OAuth2", "on_renewed", done)
+            except Exception:
+                logger.exception("on_renewed of OAuth2 failed; the new token is used all the same")
+        return granted.access_token
+
+    def forked(self) -> None:
+        """This is a forked process: what other threads were asking for stays with the parent."""
+        renewal = self._renewal
+        if renewal is not None and not renewal.owned_here:
+            self._renewal = None
+
+
+def _needed(server: TokenServer) -> tuple[str, ...]:
+    return ("refresh_token",) if server.grant == "refresh_token" else ("client_id", "client_secret")
+
+
+def _due(ends: float | None, now: float) -> float | None:
+    """When a token that ends then is to be renewed."""
+    return None if ends is None else ends - min(MARGIN, max(0.0, ends - now) / 2)
+
+
+class _Renewing:
+    """A step: asks the token server for all who wait; in asyncio as a task, which goes on where its caller leaves.
+
+    An answer that nobody waits for any more may hold the only refresh token that still counts.
+    """
+
+    __slots__ = ("_credentials", "_ledger", "_renewal")
+
+    def __init__(self, ledger: Ledger, renewal: _Renewal, credentials: Credentials) -> None:
+        self._ledger = ledger
+        self._renewal = renewal
+        self._credentials = credentials
+
+    def take(self, transport: BlockingTransport) -> Any:
+        return drive(self._ledger.steps(self._renewal, self._credentials), transport)
+
+    async def take_async(self, transport: AwaitingTransport) -> Any:
+        task = asyncio.get_running_loop().create_task(self._run(transport))
+        _tasks.add(task)
+        task.add_done_callback(self._ended)
+        return await asyncio.shield(task)
+
+    def _ended(self, task: Any) -> None:
+        _tasks.discard(task)
+        if task.cancelled():
+            self._ledger.failed(self._renewal, AbortError())  # it may not have come to its first step
+        else:
+            task.exception()  # those who wait were told
+
+    async def _run(self, transport: AwaitingTransport) -> Any:
+        cancellable()
+        return await drive_async(self._ledger.steps(self._renewal, self._credentials), transport)
+
+
+class LedgerOf:
+    """Who gives the tokens of a scheme to the requests of one client."""
+
+    __slots__ = ("_blocking", "_ledger")
+
+    def __init__(self, ledger: Ledger, *, blocking: bool) -> None:
+        self._ledger = ledger
+        self._blocking = blocking
+
+    def is_there(self) -> bool:
+        """Whether there is a token, or something to ask for one with."""
+        return self._ledger.is_there()
+
+    def token(self) -> Steps:
+        """Steps: a token to send now."""
+        return self._ledger.token(blocking=self._blocking)
+
+    def refuse(self, token: str) -> bool:
+        """The server refused this token."""
+        return self._ledger.refuse(token)
+
+
+def ledger_of(store: Store, scheme: Auth, given: OAuth2 | None) -> Ledger:
+    """The ledger of a scheme for what a client of this store was given: one that others have already, or a new one."""
+    server = scheme.server
+    assert server is not None
+    if given is not None:
+        return given.ledger(store, server)
+    with _lock:
+        return _of_store(store, server, None, None)
+
+
+def _of_store(store: Store, server: TokenServer, given: OAuth2 | None, parts: Hashable) -> Ledger:
+    ledgers: WeakValueDictionary[Hashable, Ledger] = store.in_flight.tokens or WeakValueDictionary()
+    store.in_flight.tokens = ledgers
+    known = ledgers.get((server, parts))
+    if known is None:
+        known = ledgers[(server, parts)] = Ledger(store, server, given)
+    return known
+
+
+_lock: Final = threading.Lock()
+_ledgers: Final[WeakSet[Ledger]] = WeakSet()
+_tasks: Final[set[Any]] = set()
+"""Tasks that ask for tokens: a loop holds its tasks weakly."""
+
+
+def _after_fork() -> None:
+    for ledger in list(_ledgers):
+        ledger.forked()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

@@ -1,0 +1,171 @@
+"""How a request shows who asks: the schemes of an API, and what each adds to a request."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final, Literal, TypeAlias
+
+from ..base.lazy import base64, urls
+from ..base.struct import Struct
+
+Prepared: TypeAlias = tuple[str, dict[str, str]]
+
+Use: TypeAlias = tuple[tuple[str, ...], ...]
+"""Names of schemes: alternatives, of which the first counts whose schemes all have a credential; `()` is none."""
+
+SHORT: Final = "token"
+"""The name of the only scheme of an API that names none."""
+
+_LOOPBACK: Final = re.compile(r"localhost|127(\.[0-9]{1,3}){3}|::1").fullmatch
+
+
+class TokenServer(Struct):
+    """Where tokens are asked for, and with what; two that are equal give the same tokens for the same credentials.
+
+    `params` pairs names with texts, and `env` credentials with environment variables, both sorted by name.
+    """
+
+    url: str
+    grant: Literal["client_credentials", "refresh_token"] = "client_credentials"
+    scopes: tuple[str, ...] = ()
+    client_auth: Literal["basic", "body"] = "basic"
+    params: tuple[tuple[str, str], ...] = ()
+    env: tuple[tuple[str, str], ...] = ()
+
+
+class Auth(Struct):
+    """How a credential travels. Made by one of the class methods.
+
+    `env` names the environment variable that may hold it, and `prefix` stands before it in a header or cookie.
+    `deprecated` says that it is no longer to be used, or why.
+    """
+
+    kind: Literal["header", "bearer", "basic", "cookie", "query", "oauth2"]
+    name: str = ""
+    env: str | None = None
+    prefix: str = ""
+    deprecated: str | None = None
+    server: TokenServer | None = None
+
+    @classmethod
+    def header(cls, name: str, *, prefix: str = "", env: str | None = None, deprecated: str | None = None) -> Auth:
+        """The credential is the value of this header."""
+        return cls("header", name, env, prefix, deprecated)
+
+    @classmethod
+    def bearer(cls, *, env: str | None = None, deprecated: str | None = None) -> Auth:
+        """`Authorization: Bearer TOKEN`."""
+        return cls("bearer", "Authorization", env, "", deprecated)
+
+    @classmethod
+    def basic(cls, *, env: str | None = None, deprecated: str | None = None) -> Auth:
+        """`Authorization: Basic …`; the credential is `user:password`."""
+        return cls("basic", "Authorization", env, "", deprecated)
+
+    @classmethod
+    def cookie(cls, name: str, *, prefix: str = "", env: str | None = None, deprecated: str | None = None) -> Auth:
+        """The credential is sent as a cookie of this name."""
+        return cls("cookie", name, env, prefix, deprecated)
+
+    @classmethod
+    def query(cls, name: str, *, env: str | None = None, deprecated: str | None = None) -> Auth:
+        """The credential is sent as a search parameter of this name; it is part of no key and of no error."""
+        return cls("query", name, env, "", deprecated)
+
+    @classmethod
+    def oauth2(
+        cls,
+        token_url: str,
+        *,
+        grant: Literal["client_credentials", "refresh_token"] = "client_credentials",
+        scopes: tuple[str, ...] = (),
+        client_auth: Literal["basic", "body"] = "basic",
+        params: Mapping[str, str] | None = None,
+        env: Mapping[str, str] | None = None,
+        deprecated: str | None = None,
+    ) -> Auth:
+        """Tokens are asked for at `token_url`, and sent as `Authorization: Bearer TOKEN`.
+
+        `client_auth` says how the client shows itself there: by basic authentication, or in the body. `params` are sent
+        along. `env` names the environment variables of `client_id`, `client_secret`, `refresh_token` and
+        `access_token`. Raises ValueError for a URL that is neither https nor on this machine.
+        """
+        _check_url(token_url)
+        server = TokenServer(token_url, grant, tuple(scopes), client_auth, _pairs(params or {}), _pairs(env or {}))
+        return cls("oauth2", "Authorization", None, "", deprecated, server)
+
+    @property
+    def carrier(self) -> str | None:
+        """The header that the credential is in, in lower case; None where it is in the URL."""
+        if self.kind == "query":
+            return None
+        return "cookie" if self.kind == "cookie" else self.name.lower()
+
+    @property
+    def parameter(self) -> str | None:
+        """The search parameter that the credential is in; None where it is in a header."""
+        return self.name if self.kind == "query" else None
+
+    def apply(self, token: str, url: str, headers: dict[str, str]) -> Prepared:
+        """The URL and headers of a request that carries the token."""
+        if self.kind == "query":
+            joint = "&" if "?" in url else "?"
+            return f"{url}{joint}{urls.quote(self.name, safe='')}={urls.quote(token, safe='')}", headers
+        if self.kind == "cookie":
+            present = next((name for name in headers if name.lower() == "cookie"), None)
+            crumb = f"{self.name}={self.prefix}{token}"
+            if present is None:
+                return url, {**headers, "Cookie": crumb}
+            return url, {**headers, present: f"{headers[present]}; {crumb}"}
+        if self.kind in ("bearer", "oauth2"):
+            value = f"Bearer {token}"
+        elif self.kind == "basic":
+            value = "Basic " + base64.b64encode(token.encode()).decode("ascii")
+        else:
+            value = f"{self.prefix}{token}"
+        kept = {name: text for name, text in headers.items() if name.lower() != self.name.lower()}
+        return url, {**kept, self.name: value}
+
+
+class Schemes(Struct):
+    """The ways of an API to show who asks, by name, and which of them requests use.
+
+        Schemes({"token": Auth.bearer(), "key": Auth.header("X-Key"), "app": Auth.header("X-App")},
+                use=(("token",), ("key", "app")))
+
+    `use` has alternatives in order: the first one counts whose schemes all have a credential, given to the client or in
+    the environment; `()` as the last one sends none. Without it each scheme is an alternative. Raises ValueError for
+    a name that is none of the schemes'.
+    """
+
+    schemes: Mapping[str, Auth]
+    use: Use
+
+    def __init__(self, schemes: Mapping[str, Auth], *, use: Use | None = None) -> None:
+        chosen = tuple((name,) for name in schemes) if use is None else tuple(map(tuple, use))
+        super().__init__(dict(schemes), chosen)
+        check_use(chosen, self.schemes, "use of Schemes")
+
+
+def check_use(use: Any, schemes: Mapping[str, Auth], what: str) -> None:
+    """Raises ValueError for alternatives that name a scheme which the API has not."""
+    for names in use:
+        for name in names:
+            if name not in schemes:
+                raise ValueError(f"{what} names the scheme {name!r}; the API has {', '.join(schemes) or 'none'}")
+
+
+def _check_url(url: str) -> None:
+    parts = urls.urlsplit(url)
+    is_safe = parts.scheme == "https" or (parts.scheme == "http" and _LOOPBACK(parts.hostname or "") is not None)
+    if is_safe and parts.hostname and "@" not in parts.netloc:
+        return
+    raise ValueError(
+        f"token_url is {urls.urlunsplit(parts._replace(netloc=parts.netloc.rpartition('@')[2]))!r}, and secrets are "
+        "sent there: it begins with https://, or is on this machine, and has no user name"
+    )
+
+
+def _pairs(texts: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    return tuple(sorted(texts.items()))
