@@ -9,12 +9,13 @@ Everything but click is imported by the command that needs it, so that `--help` 
 
 from __future__ import annotations
 
+import contextlib
 import enum
 import functools
 import os
 import sys
 import traceback
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from restencil_generator.compare import Difference
     from restencil_generator.config import Project
     from restencil_generator.diff.rules import Class, Column
+    from restencil_generator.openapi.importing import Job
     from restencil_generator.problems import Problem, Sources
     from restencil_generator.project import Made
     from restencil_generator.report import Format
@@ -172,14 +174,23 @@ class _Console:
         """Prints unified diffs; beside stdout where that is a document."""
         from restencil_generator.compare import diff
 
-        colours = {"+": "green", "-": "red", "@": "cyan"}
         for difference in differences:
-            text = diff(difference, directory)
-            if self.prints_documents:
-                click.echo(text, err=True, nl=False)
-                continue
-            for line in text.splitlines():
-                self.say(self.style(line, colours[line[0]]) if line[:1] in colours else line)
+            self.unified(diff(difference, directory))
+
+    def unified(self, text: str) -> None:
+        """Prints a unified diff; beside stdout where that is a document."""
+        colours = {"+": "green", "-": "red", "@": "cyan"}
+        if self.prints_documents:
+            click.echo(text, err=True, nl=False)
+            return
+        for line in text.splitlines():
+            self.say(self.style(line, colours[line[0]]) if line[:1] in colours else line)
+
+    def remarks(self, problems: Sequence[Problem]) -> None:
+        """Prints what is told beside a result, one line each: the first of them, and how many more there are."""
+        from restencil_generator.report import brief
+
+        click.echo(brief(problems, color=_colours(sys.stderr)), nl=False, err=True, color=_colours(sys.stderr))
 
     def up_to_date(self, made: Made) -> None:
         """Prints that a package is what its spec gives."""
@@ -195,6 +206,17 @@ class _Console:
         elif self._progress_shown:
             sys.stderr.write("\r" + " " * 60 + "\r")
         sys.stderr.flush()
+
+    @contextlib.contextmanager
+    def steps(self) -> Generator[Callable[[str], None]]:
+        """Gives what says which step begins. What takes longer than a second shows them, on stderr.
+
+        On a terminal they stand in one line, which goes in the end; elsewhere each has a line of its own.
+        """
+        from restencil_generator.progress import steps
+
+        with steps(sys.stderr) as step:
+            yield step
 
     def style(self, text: str, colour: str) -> str:
         """A text of a result in a colour, where colours are shown."""
@@ -271,11 +293,11 @@ def cli() -> None:
     """
 
 
-def _command(summary: str, *options: _Option) -> Callable[[_Function], click.Command]:
+def _command(summary: str, *options: _Option, name: str | None = None) -> Callable[[_Function], click.Command]:
     """Makes a function the command of its name. It is called with the console and the values of its options."""
 
     def decorate(function: _Function) -> click.Command:
-        return cli.command(short_help=summary)(
+        return cli.command(name, short_help=summary)(
             _all(options)(click.make_pass_decorator(_Console, ensure=True)(function))
         )
 
@@ -346,6 +368,19 @@ _format = click.option(
     callback=_set_format,
     help="How findings are printed.",
 )
+
+
+def _format_of(*forms: str) -> _Option:
+    """The option for a command whose results have other forms."""
+    return click.option(
+        "--format",
+        type=click.Choice(forms),
+        default=forms[0],
+        show_default=True,
+        expose_value=False,
+        callback=_set_format,
+        help="How results are printed.",
+    )
 
 
 def _need(what: str, extra: str, *modules: str) -> None:
@@ -597,6 +632,96 @@ def diff(
     outcome = judge(compare(before, after), settings, only or ("callers", "wire", "cache"))
     console.say(render(outcome, console.form, color=_colours(sys.stdout), verbose=verbose), end="")
     return NO if outcome.fails(fail_on or settings.fail_on) else YES
+
+
+@_command(
+    "A spec from an OpenAPI document.",
+    click.argument("source", metavar="[SOURCE|NAME]", required=False),
+    _config,
+    click.option(
+        "--out",
+        metavar="FILE|DIR|-",
+        help="Where the spec goes; - is stdout. Default: <package>.yaml.",
+    ),
+    click.option("--package", metavar="NAME", help="The package. Default: the title of the document."),
+    click.option(
+        "--include",
+        multiple=True,
+        metavar="'GET,POST /repos/**'",
+        help="Operations by method (optional) and path: * is one segment, ** any number.",
+    ),
+    click.option("--exclude", multiple=True, metavar="PATTERN", help="What is left out of them."),
+    click.option("--tag", "tags", multiple=True, metavar="NAME", help="Operations with one of these tags."),
+    click.option("--overlay", "overlays", multiple=True, type=_PATH, metavar="FILE", help="Applied before, in order."),
+    click.option("--root", type=_PATH, metavar="DIR", help="The folder of the files that `$ref` may reach."),
+    click.option(
+        "--assume-required/--assume-optional",
+        "required",
+        default=None,
+        help="What properties are that the document says nothing of.",
+    ),
+    click.option("--ours", multiple=True, metavar="NODE", help="Settle a conflict: keep what the spec says. * is all."),
+    click.option("--theirs", multiple=True, metavar="NODE", help="Settle a conflict: take what the document says."),
+    click.option("--again", is_flag=True, help="Import although nothing changed."),
+    click.option("--diff", is_flag=True, help="Print what would change as a unified diff; write nothing."),
+    _format_of("text", "json"),
+    name="import",
+)
+def import_(
+    console: _Console, source: str | None, config: Path | None, out: str | None, diff: bool, **given: Any
+) -> Exit:
+    """Write a spec from an OpenAPI document (2.0 to 3.2, JSON or YAML): a file, an address, or - for stdin.
+
+    A NAME is that of [tool.restencil.import.<package>] in pyproject.toml; without any, all of these are imported.
+
+    \b
+    Examples:
+      restencil import openapi.json
+      restencil import https://shop.example/openapi.json --package shop --out specs/shop.yaml
+      restencil import api.yaml --include 'GET /orders/**' --tag orders --out -
+    """
+    _need("what imports need", "import", "ruamel", "jsonpath_rfc9535")
+    from restencil_generator.openapi import importing
+
+    jobs = importing.jobs(source, config, out, given)
+    if out == "-" and console.prints_documents:
+        raise click.UsageError("--out - prints the spec, and --format json the summary: both want stdout")
+    if len(jobs) > 1 and (out is not None or given["package"]):
+        raise click.UsageError(f"--out and --package are those of one import, and {len(jobs)} are configured: name one")
+    found = [_import(console, job, stdout=out == "-", diff=diff) for job in jobs]
+    if console.prints_documents:
+        _print_imports(console, found, several=len(jobs) > 1)
+    return YES
+
+
+def _import(console: _Console, job: Job, *, stdout: bool, diff: bool) -> dict[str, Any]:
+    """Carries out one import, and gives what `--format json` says of it."""
+    from restencil_generator.openapi import importing
+
+    with console.steps() as step:
+        same = None if stdout or diff else importing.unchanged(job)
+        imported = importing.prepare(job, step) if same is None else None
+    if imported is None:
+        assert same is not None
+        if not console.prints_documents:
+            console.note(f"{same}: nothing changed in {job.source}")
+        return {"file": same.as_posix(), "source": job.source, "unchanged": True}
+    if stdout:
+        console.say(imported.text, end="")
+    elif diff:
+        console.unified(importing.diff(imported))
+    else:
+        importing.publish(imported, job)
+    if not console.prints_documents:
+        console.note(imported.summary().rstrip("\n"))
+        console.remarks(imported.findings)
+    return imported.data()
+
+
+def _print_imports(console: _Console, found: Sequence[Mapping[str, Any]], *, several: bool) -> None:
+    import json
+
+    console.say(json.dumps(list(found) if several else found[0], indent=2))
 
 
 @_command("The JSON Schema of the spec language.")

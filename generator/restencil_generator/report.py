@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, Literal, TypeAlias
 from urllib.parse import quote
 
 from restencil_generator.codes import CODES
-from restencil_generator.problems import LIMIT, Place, Problem, Selection, Sources, select, visible
+from restencil_generator.problems import LIMIT, Place, Problem, Selection, Sources, in_order, select, visible
 
 Format: TypeAlias = Literal["text", "json", "github", "sarif"]
 
@@ -47,6 +48,22 @@ def summary(problems: Iterable[Problem]) -> str:
     for problem in problems:
         counts[problem.severity] += 1
     return ", ".join(f"{count} {word}{'' if count == 1 else 's'}" for word, count in counts.items() if count)
+
+
+def brief(problems: Iterable[Problem], *, color: bool = False, limit: int = LIMIT) -> str:
+    """Problems in order, one line each without excerpts, the first `limit` of them; the others are counted by code."""
+    ordered = in_order(problems)
+    lines: list[str] = []
+    for problem in ordered[:limit]:
+        label = f"{problem.severity}[{problem.code}]"
+        if color:
+            label = f"{_COLORS[problem.severity]}{label}{_PLAIN}"
+        hint = f" ({visible(problem.hint)})" if problem.hint else ""
+        lines.append(f"{where(problem.place)}: {label}: {visible(problem.message)}{hint}")
+    rest = Counter(problem.code for problem in ordered[limit:])
+    if rest:
+        lines.append("not shown: " + ", ".join(f"{count} {code}" for code, count in sorted(rest.items())))
+    return "".join(f"{line}\n" for line in lines)
 
 
 # ----------------------------------------------------------------------------------------------------------------- text

@@ -20,6 +20,7 @@ ONE_FILE = {
     "jinja2": "generator/restencil_generator/render.py",
     "black": "generator/restencil_generator/format.py",
     "click": "generator/restencil_generator/cli.py",
+    "jsonpath_rfc9535": "generator/restencil_generator/openapi/json_path.py",
 }
 """The packages of others that one file alone names, for types too: whoever replaces one has one file to change."""
 

@@ -7,7 +7,6 @@ that is an address reaches its own origin, and never a file. Each file is read o
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import os
 import sys
 from pathlib import Path
@@ -32,11 +31,10 @@ class Refused:
 
 @dataclasses.dataclass(slots=True)
 class File:
-    """A file that was read. `name` is how messages show it, `digest` the SHA-256 of its bytes, in hex."""
+    """A file that was read. `name` is how messages show it."""
 
     name: str
     text: Text
-    digest: str
     value: Any
     """What is read of it: its content, with overlays applied."""
 
@@ -133,7 +131,7 @@ class Files:
 
     def _enter(self, key: str, name: str, content: bytes) -> File:
         text = read_text(content, name)
-        file = File(name, text, hashlib.sha256(content).hexdigest(), text.value)
+        file = File(name, text, text.value)
         self._by_key[key] = file
         self._keys[name] = key
         return file

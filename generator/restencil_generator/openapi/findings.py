@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from restencil_generator.openapi.document import Finding, Where
+from restencil_generator.openapi.document import Where
 from restencil_generator.openapi.files import Files
 from restencil_generator.openapi.overlays import Overlaid
 from restencil_generator.openapi.text import Text, places
@@ -31,12 +31,6 @@ class Places:
             where: found.get(origin.file, {}).get(origin.pointer.partition("&")[0], Place(origin.file))
             for where, origin in origins.items()
         }
-
-    def problems(self, findings: Iterable[Finding]) -> list[Problem]:
-        """Findings as problems, each with its place."""
-        every = list(findings)
-        found = self.find({finding.where for finding in every})
-        return [Problem(one.code, one.message, found[one.where], one.hint, severity=one.severity) for one in every]
 
     def sources(self, problems: Iterable[Problem]) -> Mapping[str, Source]:
         """The texts of the files that problems stand in, for excerpts."""

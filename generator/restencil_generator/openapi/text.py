@@ -9,6 +9,7 @@ from __future__ import annotations
 import bisect
 import codecs
 import dataclasses
+import hashlib
 import json
 import math
 import re
@@ -38,13 +39,14 @@ _BREAK: Final = {"json": re.compile(r"\r\n|[\r\n]"), "yaml": LINE_BREAK}
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Text:
-    """A text that was parsed. `oddities` are `(code, pointer, message)`."""
+    """A text that was parsed. `oddities` are `(code, pointer, message)`, `digest` is the SHA-256 of its bytes."""
 
     file: str
     text: str
     form: Form
     value: Any
     oddities: tuple[tuple[str, str, str], ...] = ()
+    digest: str = ""
 
     @property
     def source(self) -> Source:
@@ -61,7 +63,11 @@ class Unreadable(Failure):
 
 def read_text(content: bytes, file: str) -> Text:
     """What these bytes hold, JSON or YAML, which the text itself tells. Raises `Unreadable` with file and line."""
-    text = _decoded(content, file)
+    read = _parsed(_decoded(content, file), file)
+    return dataclasses.replace(read, digest=hashlib.sha256(content).hexdigest())
+
+
+def _parsed(text: str, file: str) -> Text:
     begin = text.lstrip()[:1]
     if not begin:
         raise Unreadable(f"{file}: is empty; an OpenAPI document was expected")

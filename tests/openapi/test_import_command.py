@@ -1,0 +1,342 @@
+"""`restencil import`: what is asked for, what is written, and what is said."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.openapi.documents import OK, document, swagger
+from tests.runtime.servers import Reply, Server
+
+from restencil_generator.cli import run
+
+ITEM = {"type": "object", "required": ["id"], "properties": {"id": {"type": "integer"}, "name": {"type": "string"}}}
+ONE = {"200": {"description": "", "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Order"}}}}}
+LIST = {"type": "array", "items": {"$ref": "#/components/schemas/Order"}}
+MANY = {"200": {"description": "", "content": {"application/json": {"schema": LIST}}}}
+ID = [{"name": "id", "in": "path", "required": True, "schema": {"type": "integer"}}]
+
+
+def shop(**more: Any) -> dict[str, Any]:
+    paths = {
+        "/orders": {"get": {"tags": ["orders"], "responses": MANY}},
+        "/orders/{id}": {"get": {"tags": ["orders"], "parameters": ID, "responses": ONE}},
+        "/status": {"get": {"tags": ["other"], "operationId": "getStatus", "responses": OK}},
+    }
+    return {**document(paths, {"Order": ITEM}), "info": {"title": "Shop API v2", "version": "1"}, **more}
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each test runs in a folder of its own that holds a document."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("GITHUB_ACTIONS", raising=False)
+    Path("openapi.json").write_text(json.dumps(shop()))
+
+
+def there() -> list[str]:
+    return sorted(path.as_posix() for path in Path().rglob("*") if path.is_file() and path.name != "openapi.json")
+
+
+# ------------------------------------------------------------------------------------------------------ what is written
+
+
+def test_a_document_becomes_a_spec(capsys: pytest.CaptureFixture[str]) -> None:
+    """It is named after the title, passes lint, and its summary is on stderr."""
+    assert run(["import", "openapi.json"]) == 0
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert shown.err.startswith("shop.yaml from openapi.json (OpenAPI 3.1.0, Shop API v2 1)\n  3 of 3 operations")
+    assert there() == [".imported/shop.json", ".imported/shop.yaml", "shop.yaml"]
+    assert Path("shop.yaml").read_bytes() == Path(".imported/shop.yaml").read_bytes()
+    assert run(["lint", "shop.yaml"]) in (0, 1)
+
+
+def test_the_second_time_nothing_is_written(capsys: pytest.CaptureFixture[str]) -> None:
+    """An unchanged source writes nothing, whatever was edited; `--again` imports all the same."""
+    assert run(["import", "openapi.json"]) == 0
+    before = {name: os.stat(name).st_mtime_ns for name in there()}
+    assert run(["import", "openapi.json"]) == 0
+    assert "nothing changed" in capsys.readouterr().err
+    assert run(["import", "openapi.json", "--again"]) == 0
+    assert {name: os.stat(name).st_mtime_ns for name in there()} == before
+
+
+@pytest.mark.parametrize("out", ["specs/mine.yaml", "mine.yaml"])
+def test_out_and_package(out: str) -> None:
+    """`--out` names the file, `--package` the package."""
+    assert run(["import", "openapi.json", "--out", out, "--package", "mine"]) == 0
+    assert "package: mine" in Path(out).read_text()
+    assert (Path(out).parent / ".imported/mine.json").is_file()
+
+
+def test_stdout_keeps_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    """`--out -` prints the spec, and nothing is kept."""
+    assert run(["import", "openapi.json", "--out", "-"]) == 0
+    shown = capsys.readouterr()
+    assert shown.out.startswith("# Imported by restencil from openapi.json.")
+    assert "3 of 3 operations" in shown.err
+    assert there() == []
+
+
+def test_diff_writes_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    """`--diff` shows what would be written."""
+    assert run(["import", "openapi.json", "--diff"]) == 0
+    assert "+package: shop\n" in capsys.readouterr().out
+    assert there() == []
+
+
+def test_a_summary_as_data(capsys: pytest.CaptureFixture[str]) -> None:
+    """`--format json` is one document on stdout, with the places of findings."""
+    Path("openapi.json").write_text(json.dumps(shop(servers=[{"url": "/v1"}]), indent=1))
+    assert run(["import", "openapi.json", "--format", "json"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert {"file", "source", "version", "operations", "pks", "left_out", "checks", "findings"} <= set(data)
+    assert data["operations"]["found"] == data["operations"]["covered"] == 3
+    (finding,) = data["findings"]
+    assert (finding["code"], finding["file"], finding["line"]) == ("server-relative", "openapi.json", 9)
+
+
+def test_findings_are_told_with_their_lines(capsys: pytest.CaptureFixture[str]) -> None:
+    """The first fifty are shown, the rest is counted per code."""
+    bad = {f"e{number:02}": {"type": "potato"} for number in range(60)}
+    schemas = {"Order": {**ITEM, "properties": {**ITEM["properties"], **bad}}}  # type: ignore[dict-item]  # JSON
+    Path("openapi.json").write_text(json.dumps(shop(components={"schemas": schemas}), indent=1))
+    assert run(["import", "openapi.json"]) == 0
+    lines = capsys.readouterr().err.splitlines()
+    told = [line for line in lines if "warning[type-unknown]" in line]
+    assert len(told) == 50
+    place, message = told[0].split(": ", 1)
+    at = int(place.split(":")[1])
+    assert Path("openapi.json").read_text().splitlines()[at - 1].strip().startswith('"type": "potato"')
+    assert message == "warning[type-unknown]: the type 'potato' is none of JSON Schema; read as any"
+    assert lines[-1] == "not shown: 10 type-unknown"
+
+
+# ------------------------------------------------------------------------------------------------------- what is chosen
+
+
+@pytest.mark.parametrize(
+    ("options", "kept"),
+    [
+        (["--include", "GET /orders/**"], ["/orders", "/orders/:id"]),
+        (["--include", "/orders/*"], ["/orders/:id"]),
+        (["--include", "/orders/{id}"], ["/orders/:id"]),
+        (["--include", "get,post /**", "--exclude", "/orders/**"], ["/status"]),
+        (["--exclude", "GET /status"], ["/orders", "/orders/:id"]),
+        (["--tag", "other"], ["/status"]),
+        (["--tag", "other", "--tag", "orders"], ["/orders", "/orders/:id", "/status"]),
+    ],
+)
+def test_operations_are_chosen(options: list[str], kept: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """By method and path, and by tag; what no chosen operation needs is left out."""
+    assert run(["import", "openapi.json", "--out", "-", *options]) == 0
+    spec, said = capsys.readouterr()
+    count = len(kept)
+    assert f"{count} of {count} operations" in said
+    assert ("Order" in spec) == any("orders" in path for path in kept)
+    assert ("/status" in spec) == ("/status" in kept)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--include", "GET /x/**"], "nothing matches --include 'GET /x/**' (2 paths begin with /orders)"),
+        (["--include", "POST /orders"], "nothing matches --include 'POST /orders' (2 paths begin with /orders)"),
+        (["--include", "orders"], "--include 'orders' is no pattern"),
+        (["--exclude", "/**"], "nothing is left of 3 operations after --include, --exclude and --tag"),
+        (["--tag", "no"], "nothing has the tag 'no' of --tag (there are 'orders' and 'other')"),
+        (["--root", "nowhere"], "nowhere: is no folder; --root names the folder of the files that `$ref` may reach"),
+        (["--overlay", "nowhere.yaml"], "nowhere.yaml: cannot be read: No such file or directory"),
+        (["--out", "-", "--format", "json"], "both want stdout"),
+    ],
+)
+def test_what_cannot_be_done_is_told(options: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Exit code 2, and nothing is written."""
+    assert run(["import", "openapi.json", *options]) == 2
+    assert said in capsys.readouterr().err
+    assert there() == []
+
+
+def test_what_is_excluded_and_not_there_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    """A pattern of `--exclude` that matches nothing is a warning."""
+    assert run(["import", "openapi.json", "--exclude", "/gone/**"]) == 0
+    assert "warning[exclude-unused]: nothing matches --exclude '/gone/**'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("title", "package"),
+    [
+        ("Shop API v2", "shop"), ("The Shop Service", "the_shop"), ("shop-rest-api 1.2.1", "shop"),
+        ("Keycloak Admin REST API", "keycloak_admin"),
+    ],
+)  # fmt: skip
+def test_the_title_gives_the_package(title: str, package: str) -> None:
+    """In snake_case, without `api`, `rest`, `service` and versions."""
+    Path("openapi.json").write_text(json.dumps(shop(info={"title": title, "version": "1"})))
+    assert run(["import", "openapi.json"]) == 0
+    assert Path(f"{package}.yaml").is_file()
+
+
+@pytest.mark.parametrize("title", ["REST API v1", "", "2.0"])
+def test_a_title_that_gives_no_package(title: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Exit code 2, which asks for the name."""
+    Path("openapi.json").write_text(json.dumps(shop(info={"title": title})))
+    assert run(["import", "openapi.json"]) == 2
+    assert "gives no name for the package; give one by --package NAME" in capsys.readouterr().err
+
+
+def test_what_is_not_said_to_be_required() -> None:
+    """A document that says nothing of it: fields are certain; `--assume-optional` turns that round."""
+    schemas = {"Order": {**ITEM, "required": 1}}
+    Path("openapi.json").write_text(json.dumps(shop(components={"schemas": schemas})))
+    assert run(["import", "openapi.json"]) == 0
+    assert "name: string\n" in Path("shop.yaml").read_text()
+    assert run(["import", "openapi.json", "--assume-optional", "--theirs", "*"]) == 0
+    assert "name: string?\n" in Path("shop.yaml").read_text()
+
+
+# ------------------------------------------------------------------------------------------------------------ bad input
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("", "openapi.json: is empty"),
+        ("<html>", "openapi.json:1:1: no JSON and no YAML: it looks like HTML"),
+        ('{"a": [}', "openapi.json:1:8: no JSON and no YAML: "),
+        ('{"info": {}, "item": []}', "openapi.json: not OpenAPI: it has neither 'openapi' nor 'swagger'"),
+        ("asyncapi: '2.6.0'", "openapi.json is an AsyncAPI 2.6 document; restencil imports OpenAPI"),
+        ("a: &a [*a]", "openapi.json:1:8: the alias *a stands inside of what it means"),
+    ],
+)
+def test_bad_input_is_told_and_nothing_is_written(content: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Not a document, an empty one, HTML, what is no OpenAPI: a message with file and line, exit code 2."""
+    Path("openapi.json").write_text(content)
+    assert run(["import", "openapi.json"]) == 2
+    assert said in capsys.readouterr().err
+    assert there() == []
+
+
+def test_a_source_that_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:
+    """Exit code 2, with its name."""
+    assert run(["import", "nowhere.json"]) == 2
+    assert "nowhere.json: cannot be read: No such file or directory" in capsys.readouterr().err
+
+
+def test_a_spec_that_was_not_imported_is_left_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    """Exit code 2 says how it is taken over; `--ours '*'` keeps it, `--theirs '*'` replaces it."""
+    Path("shop.yaml").write_text("mine")
+    assert run(["import", "openapi.json"]) == 2
+    said = "shop.yaml was not imported: there is no .imported/shop.yaml (--ours '*' keeps it, --theirs '*' replaces it)"
+    assert said in capsys.readouterr().err
+    assert (Path("shop.yaml").read_text(), there()) == ("mine", ["shop.yaml"])
+
+
+# -------------------------------------------------------------------------------------------------------- configuration
+
+
+def configure(text: str) -> None:
+    Path("pyproject.toml").write_text(f"[tool.restencil]\n{text}\n")
+
+
+def test_imports_come_from_the_configuration(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By name, or all; paths are relative to the file of the configuration."""
+    configure(
+        '[tool.restencil.import.shop]\nsource = "openapi.json"\nout = "specs/shop.yaml"\ntags = ["orders"]\n'
+        '[tool.restencil.import.status]\nsource = "openapi.json"\ninclude = ["/status"]\nrequired = false'
+    )
+    Path("deep").mkdir()
+    monkeypatch.chdir("deep")
+    assert run(["import", "status"]) == 0
+    assert Path("../status.yaml").is_file()
+    assert not Path("../specs").exists()
+    assert run(["import"]) == 0
+    assert "/orders" in Path("../specs/shop.yaml").read_text()
+    assert "/status" not in Path("../specs/shop.yaml").read_text()
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('[tool.restencil.import.shop]\nsuorce = "a"', "unknown key `suorce` in [tool.restencil.import.shop]"),
+        ("[tool.restencil.import.shop]", "[tool.restencil.import.shop] needs `source`"),
+        ("[tool.restencil.import.shop]\nsource = 1", "`source` in [tool.restencil.import.shop] must be a text"),
+        (
+            '[tool.restencil.import.shop]\nsource = "a"\ntags = "b"',
+            "`tags` in [tool.restencil.import.shop] must be a list",
+        ),
+        (
+            '[tool.restencil.import.shop]\nsource = "a"\nsplit = 1',
+            "`split` in [tool.restencil.import.shop] must be true",
+        ),
+        ('import = "a"', "`import` in [tool.restencil] must hold tables"),
+        ("", "nothing to import: name a document"),
+    ],
+)
+def test_a_configuration_that_is_not_understood(text: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Exit code 2 and a message that names the key."""
+    configure(text)
+    assert run(["import"]) == 2
+    assert said in capsys.readouterr().err
+
+
+# ------------------------------------------------------------------------------------------------------------ addresses
+
+
+def test_an_address_is_imported(capsys: pytest.CaptureFixture[str]) -> None:
+    """With the files beside it; what is relative is seen from it."""
+    answers = {
+        "/api/openapi.json": shop(
+            servers=[{"url": "v1"}], components={"schemas": {"Order": {"$ref": "more.json#/Order"}}}
+        ),
+        "/api/more.json": {"Order": ITEM},
+    }
+    with Server(lambda request: Reply(body=json.dumps(answers[request.target]).encode())) as server:
+        assert run(["import", f"{server.url}/api/openapi.json"]) == 0
+        assert f"url_prefix: {server.url}/api/v1" in Path("shop.yaml").read_text()
+        assert [request.target for request in server.arrived] == list(answers)
+        assert run(["import", f"{server.url}/api/openapi.json"]) == 0
+        assert "nothing changed" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("reply", "said"),
+    [
+        (Reply(404), "/openapi.json: 404"),
+        (Reply(500), "/openapi.json: 500"),
+        (Reply(body=b"<!doctype html>"), "openapi.json:1:1: no JSON and no YAML: it looks like HTML"),
+        (Reply(302, headers={"Location": "http://127.0.0.1:1/x"}), "which is another origin"),
+        (Reply(302, headers={"Location": "file:///etc/passwd"}), "is no address that can be asked"),
+        (Reply(302, headers={"Location": "/openapi.json"}), "is redirected more than 10 times"),
+        (Reply(body=b"x" * 50_000_001), "more than 50 MB"),
+    ],
+)
+def test_what_is_behind_an_address_is_no_document(reply: Reply, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Exit code 2 with the address, and nothing is written."""
+    with Server(lambda request: reply) as server:
+        assert run(["import", f"{server.url}/openapi.json"]) == 2
+    assert said in capsys.readouterr().err
+    assert there() == []
+
+
+def test_no_other_origin_is_asked(capsys: pytest.CaptureFixture[str]) -> None:
+    """References to another origin are any, and a file of this machine is none of an address."""
+    with Server() as other:
+        schemas = {"Order": {**ITEM, "properties": {"a": {"$ref": f"{other.url}/a.json"}, "id": {"type": "integer"},
+                                                    "b": {"$ref": "file:///etc/hosts.json"}}}}  # fmt: skip
+        with Server(lambda request: Reply(body=json.dumps(shop(components={"schemas": schemas})).encode())) as server:
+            assert run(["import", f"{server.url}/openapi.json"]) == 0
+        assert other.arrived == []
+    assert capsys.readouterr().err.count("warning[ref-remote]") == 2
+
+
+def test_swagger_is_imported_too() -> None:
+    """From a file, in one go."""
+    tree = swagger({"/orders": {"get": {"responses": {"200": {"description": "", "schema": {"type": "string"}}}}}})
+    Path("openapi.json").write_text(json.dumps(tree))
+    assert run(["import", "openapi.json"]) == 0
+    assert "url_prefix: https://shop.example" in Path("shop.yaml").read_text()
