@@ -66,7 +66,7 @@ class Endpoints:
         if METHODS[name] != call.method:
             values["method"] = call.method
         wanted = list_path(template(resource.route, self.ground.path_names[resource]))
-        path = self.ground.path(resource, call, collection=None)
+        path = self.ground.path(resource, call)
         if name in ("get_list", "push") and path != wanted:
             values["path"] = path
         if name == "get_list":
@@ -121,7 +121,7 @@ class Endpoints:
         if call.method != "GET":
             values["method"] = call.method
         collection = None if own.stream else self.lists.held(resource, call)
-        names = self.ground.names_of(resource, call, collection=collection)
+        names = self.ground.names_of(resource, call, None if collection is None else collection[1])
         values["path"] = template(call.route, names, operation.query)
         params: dict[str, Value] = {}
         inherited = self.ground.path_names.get(resource, {})
@@ -145,7 +145,7 @@ class Endpoints:
             values["body"] = None
         self._answer(resource, endpoint, own, collection)
         if collection is not None and call.method == "GET":
-            self.lists.pages(endpoint, queries, python, "")
+            self.lists.pages(resource, endpoint, queries, python, "")
             values.pop("collection", None)
         self._reads(resource, endpoint)
         if own.expires and "side_effect" not in values:

@@ -21,6 +21,13 @@ class EntityTable:
         for entity in self.ground.found.entities:
             if entity.name and not entity.choices:
                 found[entity.name] = self._entity(entity)
+        # Where an entity stands is known when all others are written.
+        for entity in self.ground.found.entities:
+            if entity.name in found and self._pk_optional(entity):
+                values = found[entity.name]
+                assert isinstance(values, dict)
+                fields = values.pop("fields")
+                found[entity.name] = {**values, "pk_optional": True, "fields": fields}
         return found
 
     def _entity(self, entity: Entity) -> dict[str, Value]:
@@ -33,8 +40,6 @@ class EntityTable:
         pk = [name for name, _ in key]
         if pk != ["id"]:
             values["pk"] = [] if not pk else pk[0] if len(pk) == 1 else list(pk)
-        if self._pk_optional(entity):
-            values["pk_optional"] = True
         self._entity_comment(entity, path, pk)
         fields: dict[str, Value] = {}
         for name, part in key:

@@ -134,8 +134,11 @@ class Ground:
                     known = self.param_type(entity, part.parameter)
         return self.parameters.path_param(found, known, extras)
 
-    def names_of(self, resource: Resource, call: Call, collection: object) -> dict[int, str]:
-        """The names of the parameters of an endpoint's path: those of its resource as far as the paths are the same."""
+    def names_of(self, resource: Resource, call: Call, listed: Entity | None) -> dict[int, str]:
+        """The names of the parameters of an endpoint's path: those of its resource as far as the paths are the same.
+
+        Where it answers with a list, none is called like a field of what is listed, which would tell what is in it.
+        """
         fixed: dict[int, str] = {}
         own = resource.route
         if own is not None:
@@ -143,16 +146,16 @@ class Ground:
                 same = call.route.texts[: index + 1] == own.texts[: index + 1]
                 if not same or index >= len(call.route.parameters):
                     continue
-                last = index == len(own.parameters) - 1 and resource.kind == "item"
-                fixed[index] = owner_name(call.route, index) if last and collection is not None else name
+                misleads = listed is not None and name in self.entities[listed].values()
+                fixed[index] = owner_name(call.route, index) if misleads else name
         if len(set(fixed.values())) < len(fixed):
             fixed = {}
         clashing = self.query_names([call])
         fixed = {index: name for index, name in fixed.items() if name not in clashing}
         return parameter_names(call.route, fixed, clashing)
 
-    def path(self, resource: Resource, call: Call, collection: object) -> str:
-        return template(call.route, self.names_of(resource, call, collection), call.operation.query)
+    def path(self, resource: Resource, call: Call) -> str:
+        return template(call.route, self.names_of(resource, call, None), call.operation.query)
 
     def resource_schema(self, resource: Resource) -> Value:
         assert resource.entity is not None

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
+from typing import Final
 
+from restencil_generator.language import FORMS
 from restencil_generator.openapi.answers import Many
 from restencil_generator.openapi.document import Part
 from restencil_generator.openapi.ground import Endpoint, Ground
@@ -15,6 +17,9 @@ from restencil_generator.openapi.resources import Call, Entity, Resource
 from restencil_generator.openapi.shapes import Member
 from restencil_generator.openapi.tree import Value
 from restencil_generator.openapi.words import pascal_case, snake_case
+
+FORM_WORDS: Final = frozenset((*FORMS, "enum", "one_of", "const"))
+"""Members that make a mapping something else than an object."""
 
 
 class Lists:
@@ -59,9 +64,11 @@ class Lists:
             endpoint.values["schema"] = self._around(resource, endpoint, many, held)
             endpoint.one = ""
         pk = self.ground.key_fields(entity)
-        self.pages(endpoint, queries, names, pk[0][0] if len(pk) == 1 and not entity.choices else "")
+        self.pages(resource, endpoint, queries, names, pk[0][0] if len(pk) == 1 and not entity.choices else "")
 
-    def pages(self, endpoint: Endpoint, queries: list[Query], names: Mapping[str, str], pk: str) -> None:
+    def pages(
+        self, resource: Resource, endpoint: Endpoint, queries: list[Query], names: Mapping[str, str], pk: str
+    ) -> None:
         operation = endpoint.call.operation
         schemas = {query.wire: self.ground.shapes.of(query.part) for query in queries}
         pages = pages_of(operation, self.ground.shapes, endpoint.call.answer, schemas, pk)
@@ -83,9 +90,17 @@ class Lists:
                     params[names[pages.field]] = kept
                 if not params:
                     del endpoint.values["search_params"]
+        comment = pages.comment
+        if not pages.field:
+            # The language asks for a parameter; where none names a page, what the server says of the next one counts.
+            taken = {*names.values(), *self.ground.names_of(resource, endpoint.call, None).values()}
+            endpoint.values["pagination_field"] = next(
+                name for name in ("page", "cursor", "next_page") if name not in taken
+            )
+            comment = f"{comment}; check: no parameter names a page".removeprefix("; ")
         endpoint.values["pagination"] = dict(pages.pagination)
-        if pages.comment:
-            endpoint.comments[("pagination",)] = pages.comment
+        if comment:
+            endpoint.comments[("pagination",)] = comment
 
     def _plain_page(self, written: Value, name: str, wire: str) -> Value:
         """What has to be written of the parameter that names a page: nothing, where its name alone says it."""
@@ -95,9 +110,10 @@ class Lists:
         """An answer with a list in it: its members, with what is held in the list's place."""
         call = endpoint.call
         assert call.answer is not None
-        return self._wrapped(
-            call.answer, many.path, held, self.ground.owner(resource, endpoint.name), self.ground.scope(call)
-        )
+        owner, scope = self.ground.owner(resource, endpoint.name), self.ground.scope(call)
+        form = self._wrapped(call.answer, many.path, held, owner, scope)
+        members = form.get("object") if isinstance(form, dict) and len(form) == 1 else None
+        return members if isinstance(members, dict) and not FORM_WORDS & set(members) else form
 
     def _wrapped(self, part: Part, path: tuple[str, ...], held: Value, owner: str, scope: frozenset[str]) -> Value:
         if not path:
@@ -124,14 +140,12 @@ class Lists:
             else:
                 members[name] = value
                 optional.append(name)
-        if wires or optional or held is not None:
-            form: dict[str, Value] = {"object": members}
-            if wires:
-                form["wire"] = wires
-            if optional:
-                form["optional"] = optional
-            return form
-        return members
+        form: dict[str, Value] = {"object": members}
+        if wires:
+            form["wire"] = wires
+        if optional:
+            form["optional"] = optional
+        return form
 
     def held(self, resource: Resource, call: Call) -> tuple[Many, Entity] | None:
         """The list of entities that a reading call answers with."""

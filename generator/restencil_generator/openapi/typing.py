@@ -391,7 +391,7 @@ class Types:
                 self._finding_of_circle(member, table, wire)
                 optional = True
             constant = self.constant(member) if told_apart else None
-            must = sent and not optional
+            must = sent and member.required and not optional
             found[name] = self.field(wire, name, member, typed, optional=optional, must=must, constant=constant)
             if check and table:
                 self.checks["objects", table, name] = check
