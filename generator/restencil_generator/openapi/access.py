@@ -70,8 +70,9 @@ class Access:
                 safe = flow.token_url.startswith("https://") or _LOOPBACK.match(flow.token_url)
                 if flow.kind == "clientCredentials" and safe:
                     oauth2: dict[str, Value] = {"token_url": flow.token_url, "grant": "client_credentials"}
-                    if flow.scopes:
-                        oauth2["scopes"] = list(flow.scopes)
+                    wanted = self._scopes(scheme.name)
+                    if scopes := [scope for scope in flow.scopes if scope in wanted] or list(flow.scopes):
+                        oauth2["scopes"] = list[Value](scopes)
                     return {"oauth2": oauth2}
             return {"bearer": True}
         if scheme.type == "openIdConnect":
@@ -80,6 +81,11 @@ class Access:
         message = f"the scheme '{scheme.name}' signs requests ({signs}); use an `endpoint: python:`"
         self.document.findings.append(Finding("auth-not-carried", message, scheme.where))
         return None
+
+    def _scopes(self, scheme: str) -> set[str]:
+        """The scopes that the document and its operations ask for."""
+        asked = [self.document.security, *(operation.security or () for operation in self.document.operations)]
+        return {scope for each in asked for requirement in each for scope in requirement.get(scheme, ())}
 
     def auth(self) -> tuple[Value, str]:
         """What is written at the top, and its comment; null where nothing is."""

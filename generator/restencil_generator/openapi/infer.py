@@ -12,7 +12,7 @@ from typing import Final
 
 from restencil_generator.openapi import shared
 from restencil_generator.openapi.access import servers_of
-from restencil_generator.openapi.document import Document, Operation
+from restencil_generator.openapi.document import Document, Finding, Operation, Where
 from restencil_generator.openapi.endpoints import Endpoints
 from restencil_generator.openapi.entities import EntityTable
 from restencil_generator.openapi.ground import Endpoint, Ground
@@ -92,7 +92,30 @@ class _Writer:
         top["options"] = {"retries": 2}
         tree.value = {key: value for key, value in top.items() if value not in (None, {}, "")}
         self._tables(entities, resources)
+        self._notes()
         return Inferred(tree, self.ground.found, self.ground.operations, self._counts())
+
+    def _notes(self) -> None:
+        """What is said of guesses, where there is an operation to show."""
+        document, resources = self.ground.document, self.ground.resources
+        for resource in resources:
+            entity = resource.entity
+            if entity is None or entity.key.rule not in (6, 8) or not resource.members:
+                continue
+            names = [name for name, _ in self.ground.key_fields(entity)]
+            if entity.key.rule == 6:
+                code, how = "pk-guessed", f"guessed: '{names[-1]}'"
+            else:
+                code, how = "pk-from-path", f"that of its path: {', '.join(repr(name) for name in names)}"
+            message = f"the primary key of {resource.name} is {how} (set `pk`, and delete the comment)"
+            where = next(iter(resource.members.values())).operation.where
+            document.findings.append(Finding(code, message, where, "note"))
+        if document.operations and all(resource.kind == "group" for resource in resources):
+            message = (
+                f"this API calls procedures: its {len(document.operations)} operations are endpoints of "
+                f"{len(resources)} groups"
+            )
+            document.findings.append(Finding("no-resources", message, Where(document.source, ""), "note"))
 
     def _streams(self) -> None:
         """An answer that is JSON or an event stream is two endpoints."""
@@ -204,9 +227,7 @@ class _Writer:
                 f"{name}_header" if name in CLIENT_NAMES else name: value for name, value in headers.items()
             }
         if self.ground.parameters.client_queries:
-            top["search_params"] = self.ground.parameters.search_params(
-                self.ground.parameters.client_queries.values(), headers
-            )[0]
+            top["search_params"] = self.ground.parameters.client_search_params(headers)
         return top
 
     def _needs_and_bodies(self) -> None:

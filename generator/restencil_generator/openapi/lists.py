@@ -84,10 +84,8 @@ class Lists:
         if pages.field:
             endpoint.values["pagination_field"] = names[pages.field]
             params = endpoint.values.get("search_params")
-            if isinstance(params, dict):
-                kept = self._plain_page(params.pop(names[pages.field]), names[pages.field], pages.field)
-                if kept is not None:
-                    params[names[pages.field]] = kept
+            if isinstance(params, dict) and self.ground.types.wire_of(names[pages.field], pages.field) is None:
+                del params[names[pages.field]]  # its name alone says it
                 if not params:
                     del endpoint.values["search_params"]
         comment = pages.comment
@@ -101,10 +99,6 @@ class Lists:
         endpoint.values["pagination"] = dict(pages.pagination)
         if comment:
             endpoint.comments[("pagination",)] = comment
-
-    def _plain_page(self, written: Value, name: str, wire: str) -> Value:
-        """What has to be written of the parameter that names a page: nothing, where its name alone says it."""
-        return written if self.ground.types.wire_of(name, wire) is not None else None
 
     def _around(self, resource: Resource, endpoint: Endpoint, many: Many, held: Value) -> Value:
         """An answer with a list in it: its members, with what is held in the list's place."""

@@ -26,19 +26,22 @@ class TypeNames:
         """Takes names that others of the package have."""
         self.taken.update(names)
 
-    def claim(self, identity: str, *candidates: str) -> str:
-        """The first name that is free, with those of the bodies that are made of it; else one that ends in `Data`."""
+    def claim(self, identity: str, *candidates: str, sent: bool = True) -> str:
+        """The first name that is free, else one that ends in `Data`.
+
+        What is `sent` has types of bodies as well, whose names have to be free too.
+        """
         known = self.given.get(identity)
         for name in (known, *candidates) if known else candidates:
-            if self._take(name):
+            if self._take(name, sent):
                 return name
         name = candidates[-1]
-        while not self._take(name):
+        while not self._take(name, sent):
             name += "Data"
         return name
 
-    def _take(self, name: str) -> bool:
-        names = (name, f"{name}Body", f"{name}PartialBody")
+    def _take(self, name: str, sent: bool) -> bool:
+        names = (name, f"{name}Body", f"{name}PartialBody") if sent else (name,)
         if any(each in self.taken for each in names):
             return False
         self.taken.update(names)
@@ -57,16 +60,21 @@ def type_names(name: str) -> list[str]:
 
 
 def member_names(wires: Iterable[str], use: python.Use = "member") -> dict[str, str]:
-    """A Python name for each name in JSON, all different also with what Python adds to keywords."""
+    """A Python name for each name in JSON, all different also with what Python adds to keywords.
+
+    What is a name of Python as it stands keeps it; others give way.
+    """
+    listed = list(dict.fromkeys(wires))
+    plain = [wire for wire in listed if snake_case(wire) == wire]
     found: dict[str, str] = {}
     taken: set[str] = set()
-    for wire in wires:
+    for wire in (*plain, *(wire for wire in listed if snake_case(wire) != wire)):
         for name in _candidates(wire):
             if python.python_name(name, use) not in taken:
                 taken.add(python.python_name(name, use))
                 found[wire] = name
                 break
-    return found
+    return {wire: found[wire] for wire in listed}
 
 
 def _candidates(wire: str) -> Iterable[str]:

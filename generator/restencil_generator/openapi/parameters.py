@@ -13,7 +13,7 @@ from restencil_generator.openapi.pages import CURSORS, OFFSETS, PAGES, SIZES
 from restencil_generator.openapi.plain import is_list
 from restencil_generator.openapi.shapes import Shapes
 from restencil_generator.openapi.tree import Value
-from restencil_generator.openapi.typing import Typed, Types, declared
+from restencil_generator.openapi.typing import Typed, Types, declared, fits
 from restencil_generator.openapi.words import snake_case
 
 DROPPED: Final = frozenset(
@@ -189,8 +189,18 @@ class Parameters:
             names[wire] = name
         return {names[query.wire]: self.search_param(query, names[query.wire]) for query in listed}, names
 
-    def search_param(self, query: Query, name: str) -> Value:
-        """What is written of one query parameter."""
+    def client_search_params(self, taken: Iterable[str]) -> dict[str, Value]:
+        """What is written of query parameters that are arguments of the client.
+
+        They are sent with every request, so what the server takes for granted is their default here.
+        """
+        names = self.search_params(self.client_queries.values(), taken)[1]
+        return {
+            names[wire]: self.search_param(query, names[wire], told=True) for wire, query in self.client_queries.items()
+        }
+
+    def search_param(self, query: Query, name: str, *, told: bool = False) -> Value:
+        """What is written of one query parameter. With `told` the server's default is that of the parameter."""
         schema = self.shapes.of(query.part)
         typed = self.search_type(query, name)
         extras: dict[str, Value] = {}
@@ -202,6 +212,9 @@ class Parameters:
             extras["style"] = style
         if (spelled := self.types.wire_of(name, query.wire)) is not None:
             extras["wire"] = spelled
+        if told and isinstance(schema.default, str | int) and fits(schema.default, typed.value, self.types.enums):
+            extras["default"] = schema.default
+            schema = dataclasses.replace(schema, default=None)
         text = described(query.description or schema.description, schema)
         if text:
             extras["description"] = text

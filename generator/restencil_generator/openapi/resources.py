@@ -393,9 +393,7 @@ class _Finder:
         result = call.operation.result
         if name == "delete":
             self._use(resource, name, call)
-            if (result.content is not None and not self._answers(resource, call) and not self._says_little(call)) or (
-                result.content is not None and call.answer is None
-            ):
+            if result.content is not None and not self._answers(resource, call) and self._misleads(resource, call):
                 resource.ignored.add(name)
             return
         if result.content is None or self._answers(resource, call):
@@ -405,6 +403,17 @@ class _Finder:
             resource.ignored.add(name)
         else:
             self._own(resource, call, ("self",), check="check: its answer is not the entity")
+
+    def _misleads(self, resource: Resource, call: Call) -> bool:
+        """Whether an answer of a delete could be taken for an entity: a text is a key, and so is what is called so."""
+        if call.answer is None or resource.envelope:
+            return True
+        schema = self.shapes.of(call.answer)
+        if schema.type in ("string", "integer", "number"):
+            return True
+        assert resource.entity is not None
+        wires = resource.entity.key.wires
+        return any(wire in schema.properties for wire in wires) or schema.type == "one_of"
 
     def _says_little(self, call: Call) -> bool:
         """Whether an answer such as `{"ok": true}` says nothing that could be an entity."""
@@ -563,7 +572,7 @@ def _group(call: Call) -> tuple[str, str]:
     if tags:
         return f"the tag {tags[0]}", snake_case(tags[0])
     literals = [part for part in call.route.literals if snake_case(part, "")]
-    return (f"the path /{literals[0]}", snake_case(literals[0])) if literals else ("the rest", "")
+    return (f"the path /{literals[0]}", snake_case(literals[0].partition(":")[0])) if literals else ("the rest", "")
 
 
 def all_calls(resource: Resource) -> Iterable[Call]:

@@ -266,9 +266,12 @@ class Types:
         entities = [each for each in found if each.entity]
         if len(entities) == 1 and all(each.entity or each.value in IDS for each in found):
             return dataclasses.replace(entities[0], nullable=nullable)
+        unions = [each for each in found if _is_form(each.value, "union")]
+        if len(unions) == 1 and all(each is unions[0] or each.value in IDS for each in found):
+            return dataclasses.replace(unions[0], nullable=nullable)
         if len(found) == 1:
             return dataclasses.replace(found[0], nullable=nullable)
-        if any(_is_form(each.value, "union") for each in found):
+        if unions:
             return Typed("any", nullable)
         return Typed({"one_of": [self.item(each) for each in found]}, nullable)
 
@@ -304,7 +307,7 @@ class Types:
                 values = _enum_values(schema)
                 name = next(
                     (each for each in type_names(schema.name)[:1] if self.enums.get(each) == values), None
-                ) or self.names.claim(_identity(schema.at), *type_names(schema.name))
+                ) or self.names.claim(_identity(schema.at), *type_names(schema.name), sent=False)
                 self._named[schema.at] = name
                 self.enums[name] = values
                 self.origins["enums", name] = _origin(schema)
@@ -320,7 +323,7 @@ class Types:
         for name, values in self.enums.items():
             if self.origins.get(("enums", name), Origin("")).identity == identity and values == _enum_values(schema):
                 return name
-        name = self.names.claim(identity, pascal_case(key[0]), owner)
+        name = self.names.claim(identity, pascal_case(key[0]), owner, sent=False)
         self.enums[name] = _enum_values(schema)
         self.origins["enums", name] = Origin(identity, schema.where.pointer, schema.where.file)
         return name
@@ -332,7 +335,8 @@ class Types:
             return self._named[schema.at]
         if not schema.name:
             return self._inline(schema, owner)
-        name = self.names.claim(_identity(schema.at), *type_names(schema.name), owner)
+        sent = schema.at in self.survey.sent
+        name = self.names.claim(_identity(schema.at), *type_names(schema.name), sent=sent)
         self._named[schema.at] = name
         self.objects[name] = {}
         self.origins["objects", name] = _origin(schema)
@@ -355,7 +359,7 @@ class Types:
             if self.objects.get(candidate) == fields:
                 self._named[schema.at] = candidate
                 return candidate
-        name = self.names.claim(_identity(schema.at), owner)
+        name = self.names.claim(_identity(schema.at), owner, sent=schema.at in self.survey.sent)
         self._named[schema.at] = name
         self.objects[name] = fields
         self.origins["objects", name] = _origin(schema)
@@ -443,7 +447,7 @@ class Types:
         extras: dict[str, Value] = {}
         if (spelled := self.wire_of(name, wire)) is not None:
             extras["wire"] = spelled
-        if schema.default is not None and _fits(schema.default, typed.value, self.enums):
+        if schema.default is not None and fits(schema.default, typed.value, self.enums):
             extras["default"] = schema.default
         if text := self.description(member.parts[0], schema, wire):
             extras["description"] = text
@@ -554,7 +558,7 @@ def _is_form(value: Value, word: str) -> bool:
     return isinstance(value, dict) and word in value
 
 
-def _fits(default: object, typed: Value, enums: Mapping[str, Value]) -> bool:
+def fits(default: object, typed: Value, enums: Mapping[str, Value]) -> bool:
     """Whether a default fits a type; only scalars have one that is worth its place."""
     if isinstance(typed, dict):
         listed = typed.get("enum")

@@ -81,6 +81,7 @@ def snake_case(name: str, default: str = "value") -> str:
     text = unicodedata.normalize("NFKC", name)
     if text[:1] in "+-" and text[1:2].isdigit():
         text = f"{'plus' if text[0] == '+' else 'minus'} {text[1:]}"
+    text = text.replace("OAuth", "Oauth")
     text = _PLURAL_ACRONYM.sub(lambda match: match[1].capitalize() + "s", text)
     text = _BREAK.sub("_", _BOUNDARY.sub("_", text)).strip("_").lower()
     if not text.isascii():
