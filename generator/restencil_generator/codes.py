@@ -149,6 +149,12 @@ IMPORTED: Final = {
     "server-relative": "A server has an address of its own.",
     "overlay-unused": "The target of an overlay's action matches something.",
     "exclude-unused": "What is excluded is there.",
+    "pk-guessed": "A primary key is more than a guess.",
+    "pk-from-path": "Records have a primary key of their own.",
+    "name-changed": "The name of a resource is no member of every client.",
+    "auth-not-carried": "A security scheme has a form in the language.",
+    "no-resources": "An API has resources.",
+    "import-mistake": "What an import writes passes the check.",
 }
 """What `restencil import` says about a document that it reads."""
 
