@@ -103,12 +103,12 @@ TEXTS = {
 @pytest.mark.parametrize(
     ("form", "found"),
     [
-        ("json", {"/a": (1, 2, 5), "/a/b/1": (1, 17, 18), "/a/b/1/c": (1, 18, 21), "/a/x~1y~0": (2, 2, 8)}),
-        ("yaml", {"/a": (1, 1, 2), "/a/b/1": (4, 5, 6), "/a/b/1/c": (4, 5, 6), "/a/x~1y~0": (5, 3, 7)}),
+        ("json", {"/a": (1, 2, 5), "/a/b/1": (1, 17, 18), "/a/b/1/c": (1, 23, 27), "/a/x~1y~0": (2, 10, 16)}),
+        ("yaml", {"/a": (1, 1, 2), "/a/b/1": (4, 5, 6), "/a/b/1/c": (4, 8, 9), "/a/x~1y~0": (5, 9, 10)}),
     ],
 )
 def test_pointers_lead_to_lines(form: str, found: dict[str, tuple[int, int, int]]) -> None:
-    """A key, or the item of a list; what is not there is at the nearest part above."""
+    """A scalar, the key of a container, or the item of a list; what is not there is at the nearest part above."""
     read = read_text(TEXTS[form].encode(), "f")
     shown = {key: (at.line, at.column, at.end_column) for key, at in places(read, [*found, "/a/no", ""]).items()}
     assert shown == {**found, "/a/no": found["/a"], "": (1, 1, 2)}
@@ -120,20 +120,22 @@ _VALUES = st.recursive(
 )
 
 
-def paths_of(value: Any, path: tuple[str | int, ...] = ()) -> list[tuple[str | int, ...]]:
+def parts_of(value: Any, path: tuple[str | int, ...] = ()) -> list[tuple[tuple[str | int, ...], Any]]:
     items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    return [path, *(each for key, inner in items for each in paths_of(inner, (*path, key)))]
+    return [(path, value), *(each for key, inner in items for each in parts_of(inner, (*path, key)))]
 
 
 @given(_VALUES, st.sampled_from([None, 2]))
 @settings(max_examples=60)
 def test_every_part_of_a_json_text_is_found(tree: Any, indent: int | None) -> None:
-    """The text at a place is the key that the pointer ends in."""
+    """The text at a place is the scalar, or the key that the pointer ends in."""
     text = json.dumps({"root": tree}, indent=indent)
     read = read_text(text.encode(), "f")
     lines = text.split("\n")
-    for path in paths_of({"root": tree})[1:]:
+    for path, inner in parts_of({"root": tree})[1:]:
         at = places(read, [pointer(path)])[pointer(path)]
-        if isinstance(path[-1], str):
-            shown = lines[at.line - 1][at.column - 1 : at.end_column - 1]
-            assert json.loads(shown) == json.loads(json.dumps(path[-1]))
+        shown = lines[at.line - 1][at.column - 1 : at.end_column - 1]
+        if not isinstance(inner, dict | list):
+            assert json.loads(shown) == inner
+        elif isinstance(path[-1], str):
+            assert json.loads(shown) == path[-1]

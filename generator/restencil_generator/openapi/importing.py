@@ -31,7 +31,7 @@ from restencil_generator.problems import Place, Problem, Sources, quoted
 Step: TypeAlias = Callable[[str], None]
 """Called with what is done next."""
 
-_NO_NAME: Final = re.compile(r"(?:api|apis|rest|restful|service|services|[vn]?\d+[a-z]?\d*|openapi|swagger)\Z")
+_NO_NAME: Final = re.compile(r"(?:api|rest|service|[vn]?\d+[a-z]?\d*)\Z")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -374,7 +374,8 @@ _Span: TypeAlias = tuple[int, int]
 
 
 def places(read: Text, pointers: Iterable[str]) -> dict[str, Place]:
-    """Where in a text the pointers lead: to a key, or to an item of a list; at least to the nearest part above."""
+    """Where in a text the pointers lead: to a scalar, to the key of an object or list, or to an item of a list; at
+    least to the nearest part above."""
     asked = dict.fromkeys(pointers)
     wanted: _Wanted = {}
     for pointer in asked:
@@ -418,8 +419,8 @@ def _json_places(read: Text, wanted: _Wanted) -> dict[str, Place]:
                 at = decoder.raw_decode(text, at)[1]
             else:
                 below = f"{pointer}/{token(key)}"
-                found[below] = (start, end)
-                at = value(at, inner, below)
+                begin, at = at, value(at, inner, below)
+                found[below] = (start, end) if text[begin] in "{[" else (begin, at)
             at = space(at)
             if text[at] == ",":
                 at = space(at + 1)
@@ -480,7 +481,8 @@ class _Seeker:
         inner = wanted.get(key)
         below = f"{pointer}/{token(key)}"
         if inner is not None:
-            start, end = begin.start_mark, begin.end_mark
+            shown = event if type(event).__name__ == "ScalarEvent" else begin
+            start, end = shown.start_mark, shown.end_mark
             last = end.column if end.line == start.line and end.column > start.column else start.column + 1
             self.found[below] = Place(self.file, start.line + 1, start.column + 1, start.line + 1, last + 1)
         return inner or {}, below
