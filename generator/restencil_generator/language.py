@@ -749,7 +749,13 @@ PLACES: Final[Mapping[str, Place]] = {
         """
         params: {id: {type: uuid, description: Which one.}}
         """,
-        rules=(OneOrMore(("type", "const", "field"), "add 'type: …'"), _CONST_ALONE),
+        rules=(
+            OneOrMore(("type", "const", "field"), "add 'type: …'"),
+            _CONST_ALONE,
+            Excludes(
+                "slashes", ("field",), "key-not-here", "{owner} has 'slashes', so it is no field: it takes no {key}"
+            ),
+        ),
         family="field",
         instead={"optional": "write ':name?' in the path", "required": "write ':name' in the path"},
     ),

@@ -13,6 +13,7 @@ from typing import Final, TypeAlias
 from restencil_generator import declaration as d
 from restencil_generator.code import Call, Expression, Table, integer, pair, string
 from restencil_generator.facts import facts
+from restencil_generator.names import python_name
 from restencil_generator.schemas import NOTHING, body_model, holds_schema, runtime_form, schema_of
 from restencil_generator.scope import OBJECTS, Scope
 
@@ -171,6 +172,8 @@ def _path_params(own: Iterable[d.Field], of_resource: Iterable[d.Field]) -> Opti
 
 
 def _path_kind(field: d.Field) -> str:
+    if field.of and field.of != field.name:
+        return ".".join(python_name(part, "field") for part in field.of.split("."))
     return "slashes" if field.slashes else "list" if facts(field.type).shape == "list" else ""
 
 

@@ -129,7 +129,8 @@ class Lookup:
             state, schema = self.contents.view, request.rules.schema
             if schema is None or state.result(request.key) is not UNDEFINED:
                 return None
-            found = schema.query_key(request.args, Denormalization(state, request.args))
+            args = request.rules.told_args(request.args)
+            found = schema.query_key(args, Denormalization(state, args))
             return _unanswered(state, request, schema, found)
 
     def paths(self, request: Request) -> set[Cell]:
@@ -137,7 +138,7 @@ class Lookup:
         with self.lock:
             self.contents.refresh()
             state = self.contents.view
-            schema, args = request.rules.schema, request.args
+            schema, args = request.rules.schema, request.rules.told_args(request.args)
             stored = state.result(request.key)
             if schema is None:
                 return set()
@@ -266,7 +267,7 @@ class Lookup:
         retention, key = self.contents.retention, request.key
         is_complete = True
         if stored is UNDEFINED:
-            stored = schema.query_key(request.args, reader)
+            stored = schema.query_key(request.rules.told_args(request.args), reader)
             if _unanswered(reader.state, request, schema, stored) is not None:
                 stored = UNDEFINED
             is_complete = _is_complete(stored)

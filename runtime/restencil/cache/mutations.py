@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ..base.errors import ProcessingError
 from ..base.lazy import logger
-from ..base.values import INVALID, SCALARS, UNDEFINED, Presumed, is_dict, is_list, is_mapping, text_of
+from ..base.values import INVALID, SCALARS, UNDEFINED, Presumed, is_dict, is_list, is_mapping, scalar_text, text_of
 from ..schema.collection import Adder, identity_of_text
 from ..schema.containers import Choice, Union
-from ..schema.entity import EntitySchema, usable_pk
+from ..schema.derived import Invalidate
+from ..schema.entity import EntitySchema, usable_pk, value_at
 from ..schema.notation import schema_of
 from ..schema.stored import record_of
 from .request import own_args
@@ -52,7 +53,7 @@ def delete(schema: Deletion, response: Any, request: Request, writer: Normalizat
         _named(schema.item, response, params, writer)
         or _named(schema.item, params, params, writer)
         or _known(schema.item, request, writer)
-        or _looked_up(schema, request, params, writer)
+        or _looked_up(schema, request, _own_params(request), writer)
     )
     if not found:
         logger.info("%s: it is not known which entity was deleted; the lists under its path turn stale", request.key)
@@ -99,14 +100,16 @@ def _gone(name: Any, schema: EntitySchema, pk: str | None) -> list[Gone]:
 def _held(item: Choice, pk_of: Callable[[EntitySchema], str | None], writer: Normalization) -> list[Gone]:
     """In each table that holds it, what a primary key of unknown type names."""
     found: list[Gone] = []
-    for name, schema in _entities(item):
+    for name, schema in entities_of(item):
         pk = pk_of(schema)
         if pk is not None and writer.is_stored(schema.table_key, pk):
             found.append(Gone(name, schema, pk))
     return found
 
 
-def _entities(item: Schema | None) -> Iterator[tuple[Any, EntitySchema]]:
+def entities_of(item: Schema | None) -> Iterator[tuple[Any, EntitySchema]]:
+    """The entities that a schema of one entity is about, each with its name where there are several."""
+    item = item.item if isinstance(item, Invalidate) else item
     item = item.choice if isinstance(item, Union) else item
     pairs = item.mapping.items() if isinstance(item, Choice) else ((None, item),)
     return ((name, schema) for name, schema in pairs if isinstance(schema, EntitySchema))
@@ -130,26 +133,28 @@ def _known(item: Schema | None, request: Request, writer: Normalization) -> list
     key = None if siblings is None else siblings.item_key(request.args)
     stored = UNDEFINED if key is None else writer.below.result(key)
     name, pk = (stored.get("schema"), stored.get("id")) if is_dict(stored) else (None, stored)
-    return [Gone(name, schema, pk) for other, schema in _entities(item) if other == name and isinstance(pk, str)]
+    return [Gone(name, schema, pk) for other, schema in entities_of(item) if other == name and isinstance(pk, str)]
 
 
 def _looked_up(deletion: Deletion, request: Request, params: Mapping[str, Any], writer: Normalization) -> list[Gone]:
     """The only entity whose fields have the values of the path's parameters, each of which has to name one."""
     siblings = request.rules.siblings
     names = list(params) if siblings is None else [name for name in siblings.path_names if params.get(name) is not None]
+    dotted = request.rules.fields_told or {}
     found: list[Gone] = []
-    for name, schema in _entities(deletion.item):
+    for name, schema in entities_of(deletion.item):
         model = schema.model
         fields = {field.in_json for field in model.fields.values()}
-        wanted = [(model.to_json.get(param, param), text_of(params[param])) for param in names]
-        if not wanted or not fields.issuperset(field for field, _ in wanted):
+        wanted = [(model.wire_path(dotted.get(param, param)), text_of(params[param])) for param in names]
+        if not wanted or not fields.issuperset(path[0] for path, _ in wanted):
             continue
         for pk in list(writer.below.pks(schema.table_key)):
             stored = writer.below.get(schema.table_key, pk)
             if stored is UNDEFINED or stored is INVALID:
                 continue
             record = record_of(stored)
-            if all(record.get(field) is not None and text_of(record[field]) == text for field, text in wanted):
+            values = [(value_at(record, path), text) for path, text in wanted]
+            if all(value is not None and scalar_text(value) == text for value, text in values):
                 found.append(Gone(name, schema, pk))
     return found if len(found) == 1 else []
 
@@ -178,7 +183,7 @@ def completed(presumed: Presumed, request: Request, writer: Normalization) -> di
     Where the answer is to replace the record, what was not sent and may be absent is gone: were it kept, a later answer
     that does not have it either would leave it there for good.
     """
-    for _, schema in _entities(_entity_of(request.rules.schema)):
+    for _, schema in entities_of(_entity_of(request.rules.schema)):
         told = usable_pk(schema.model.pk(presumed, None, None, request.args))
         pks = [gone.pk for gone in _known(schema, request, writer)] if told is None else [told]
         records = (writer.record_before(schema.table_key, pk) for pk in pks)
@@ -265,7 +270,7 @@ def _expire_record(request: Request, item: Schema | None, writer: Normalization)
 
 def _expire_lists(item: Schema | None, writer: Normalization, test: Callable[[Listing], bool]) -> None:
     """Lists of these entities, and pages of them, that the test accepts turn stale."""
-    listings = (listing for _, schema in _entities(item) for listing in writer.below.listings(schema.table_key))
+    listings = (listing for _, schema in entities_of(item) for listing in writer.below.listings(schema.table_key))
     keys = {listing.key for listing in listings if test(listing)}
     _expire(writer, keys.__contains__)
 
@@ -282,6 +287,11 @@ def _expire(writer: Normalization, test: Callable[[str], bool]) -> None:
 
 
 def _params(request: Request) -> Mapping[str, Any]:
+    return request.rules.told(_own_params(request))
+
+
+def _own_params(request: Request) -> Mapping[str, Any]:
+    """The URL parameters under their own names."""
     args = own_args(request.args)
     first = args[0] if args else None
     return first if is_mapping(first) and not (len(args) == 1 and request.rules.has_body) else {}

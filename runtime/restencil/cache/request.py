@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Protocol, Self, TypeAlias
 
 from ..base.answers import status_line
 from ..base.transport import public_url
+from ..base.values import is_mapping
+from ..schema.entity import told
 from ..schema.notation import schema_of
 
 if TYPE_CHECKING:
@@ -149,8 +151,11 @@ class Rules:
         siblings: Siblings | None = None,
         expires: Iterable[str] = (),
         raw_returns: Any = None,
+        fields_told: Mapping[str, str] | None = None,
     ) -> None:
         self.raw_schema = raw_schema
+        self.fields_told = fields_told or None
+        """The fields, dotted where they stand in objects, that path parameters of other names are."""
         self.method = method
         """That of HTTP, for messages."""
         self.side_effect = side_effect
@@ -197,6 +202,17 @@ class Rules:
             telling = None if self.path_names is None else self.path_names | model.telling
             found = self._demands[model] = needed, telling
         return found
+
+    def told(self, params: Mapping[str, Any]) -> Mapping[str, Any]:
+        """URL parameters as a record tells them: under the names of the fields that they are."""
+        return params if self.fields_told is None else told(params, self.fields_told, self.schema)
+
+    def told_args(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Bound arguments whose URL parameters are those that a record tells."""
+        if self.fields_told is None or not args or not is_mapping(args[0]) or (len(args) == 1 and self.has_body):
+            return args
+        found = (self.told(args[0]), *args[1:])
+        return Arguments(found, self.told_args(args.own)) if isinstance(args, Arguments) else found
 
     @cached_property
     def returns(self) -> Schema | None:

@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..base.errors import AbortOptimistic
-from ..base.values import INVALID, Sentinel
+from ..base.values import INVALID, Sentinel, is_dict
 from ..schema.notation import schema_of
 from ..schema.protocol import EntityNode
 from ..schema.stored import record_of
 from .aside import Aside, past
 from .denormalize import Denormalization
 from .memo import Memo
+from .mutations import entities_of
 from .reading import inactive
 
 if TYPE_CHECKING:
@@ -58,6 +59,14 @@ class Snapshot:
             pk = node.query_key(args, self._reader(args))
             stored = self._state.get(node.table_key, pk) if isinstance(pk, str) else INVALID
         return None if isinstance(stored, Sentinel) else record_of(stored)
+
+    def held(self, schema: Any, key: str, /) -> Mapping[str, Any] | None:
+        """The record of the entity that is stored as result under a key; None where that is none."""
+        stored = self._state.result(key)
+        name, pk = (stored.get("schema"), stored.get("id")) if is_dict(stored) else (None, stored)
+        nodes = (node for other, node in entities_of(schema_of(schema)) if other == name)
+        found = next((self._state.get(node.table_key, pk) for node in nodes if isinstance(pk, str)), INVALID)
+        return None if isinstance(found, Sentinel) else record_of(found)
 
     def get_response(self, endpoint: Asker, /, *args: Any, **kwargs: Any) -> Reading:
         """What a read of the endpoint finds in this state."""

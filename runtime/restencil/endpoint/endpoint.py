@@ -36,6 +36,7 @@ from .options import (
     refuse_reserved,
     side_effect_of,
 )
+from .path import fields_of
 from .plan import Plan
 from .typing import P, R, is_binder
 
@@ -287,6 +288,7 @@ class Endpoint(Generic[P, R]):
             needs=self.needs or (),
             path_names=self.path_names,
             validate=self.validate,
+            fields_told=fields_of(self.path_params),
         )
 
     def request(self, args: tuple[Any, ...], *, located: bool = False) -> Request:

@@ -325,6 +325,12 @@ def kinds_of(path_params: Any) -> tuple[tuple[str, str], ...]:
     return tuple(sorted((name, kind) for name, kind in given.items() if isinstance(kind, str) and kind in _KINDS))
 
 
+def fields_of(path_params: Any) -> dict[str, str]:
+    """The (dotted) fields that the option `path_params` says parameters are."""
+    given: Mapping[str, Any] = path_params if is_mapping(path_params) else {}
+    return {name: kind for name, kind in given.items() if isinstance(kind, str) and kind not in _KINDS}
+
+
 def encode_value(value: Any, name: str, template: str) -> str:
     """A parameter's text, percent-encoded. Raises TypeError for containers and ValueError for unsafe text."""
     text = scalar_text(value)

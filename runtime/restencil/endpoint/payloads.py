@@ -9,7 +9,9 @@ from ..base.answers import url_of
 from ..base.lazy import urls
 from ..base.values import Presumed, is_mapping, is_sequence
 from ..cache.request import own_args
-from ..schema.entity import entity_model
+from ..schema.derived import Invalidate
+from ..schema.entity import EntitySchema, entity_model
+from ..schema.notation import schema_of
 from ..schema.record import Record, to_wire
 
 if TYPE_CHECKING:
@@ -25,21 +27,57 @@ def url_params(endpoint: Endpoint[..., Any], args: tuple[Any, ...]) -> Any:
     return {} if not params or (len(args) == 1 and endpoint.has_body) else params
 
 
+def _told(endpoint: Endpoint[..., Any], args: tuple[Any, ...]) -> Any:
+    """The URL parameters under the names of the fields that they are."""
+    params = url_params(endpoint, args)
+    return endpoint.rules.told(params) if is_mapping(params) else params
+
+
 def _body(endpoint: Endpoint[..., Any], args: tuple[Any, ...]) -> Any:
     return args[-1] if args and endpoint.has_body else None
 
 
 def _as_record(endpoint: Endpoint[..., Any], args: tuple[Any, ...]) -> Mapping[str, Any]:
     """URL parameters as members of a record: those of the path have Python names, the fields may not."""
-    return cast("Mapping[str, Any]", to_wire(url_params(endpoint, args), entity_model(endpoint.schema)))
+    return cast("Mapping[str, Any]", to_wire(_told(endpoint, args), entity_model(endpoint.schema)))
 
 
 def _merged(endpoint: Endpoint[..., Any], snapshot: Any, *args: Any) -> Any:
     """The parameters with the body over them."""
     params, body = _as_record(endpoint, args), _body(endpoint, args)
     if is_sequence(body):
-        return [{**params, **item} for item in body]
-    return {**params, **body} if is_mapping(body) else {**params}
+        return [_over(params, item) for item in body]
+    record = _over(params, body)
+    node = schema_of(endpoint.schema)
+    if snapshot is None or not isinstance(node, EntitySchema) or node.lenient_pk(record, args) is not None:
+        return record
+    if _item_key(endpoint, args) is None:
+        return record  # it leads to no `get`, so there is nothing to look for
+    known = _held(endpoint, snapshot, args)
+    if known is None:
+        raise snapshot.abort
+    return {**{name: known[name] for name in node.model.pk_names if name in known}, **record}
+
+
+def _over(params: Mapping[str, Any], body: Any) -> dict[str, Any]:
+    """A body laid over the parameters; of an object that both know in part, both parts."""
+    if not is_mapping(body):
+        return {**params}
+    both = (name for name in params if name in body and is_mapping(params[name]) and is_mapping(body[name]))
+    return {**params, **body, **{name: {**params[name], **body[name]} for name in both}}
+
+
+def _item_key(endpoint: Endpoint[..., Any], args: tuple[Any, ...]) -> str | None:
+    """The key of `get` under the same path arguments; None where there is none."""
+    key: str | None = None if endpoint.siblings is None else endpoint.siblings.item_key(args)
+    return key
+
+
+def _held(endpoint: Endpoint[..., Any], snapshot: Any, args: tuple[Any, ...]) -> Mapping[str, Any] | None:
+    """The record that is held as result of `get` under the same path arguments; None where there is none."""
+    key = _item_key(endpoint, args)
+    held: Callable[..., Mapping[str, Any] | None] | None = getattr(snapshot, "held", None)  # users' doubles have none
+    return None if key is None or held is None else held(endpoint.schema, key)
 
 
 def _entries(endpoint: Endpoint[..., Any], snapshot: Any, *args: Any) -> Any:
@@ -49,19 +87,28 @@ def _entries(endpoint: Endpoint[..., Any], snapshot: Any, *args: Any) -> Any:
 
 def _patched(endpoint: Endpoint[..., Any], snapshot: Any, *args: Any) -> Any:
     """What the store has, with parameters and body over it. Raises AbortOptimistic where it has nothing."""
-    body = _body(endpoint, args)
-    current = snapshot.get(endpoint.schema, url_params(endpoint, args))
-    if current is None:
-        raise snapshot.abort
+    params = _told(endpoint, args)
+    current = snapshot.get(endpoint.schema, params)
     # Instances of the library have their record; those of other classes have their own defaults in its place.
-    record = None if isinstance(current, Record) else snapshot.record(endpoint.schema, url_params(endpoint, args))
-    known = to_wire(current) if record is None else record
-    return {**_as_record(endpoint, args), **known, **(body if is_mapping(body) else {})}
+    if current is None:
+        known = _held(endpoint, snapshot, args)
+    else:
+        record = None if isinstance(current, Record) else snapshot.record(endpoint.schema, params)
+        known = to_wire(current) if record is None else record
+    if known is None:
+        raise snapshot.abort
+    return _over({**_as_record(endpoint, args), **known}, _body(endpoint, args))
 
 
 def _params(endpoint: Endpoint[..., Any], snapshot: Any, *args: Any) -> Any:
-    """The parameters alone."""
-    return url_params(endpoint, args)
+    """The parameters alone. Raises AbortOptimistic where they name nothing that is known."""
+    params = _told(endpoint, args)
+    node = schema_of(endpoint.schema)
+    item = node.item if isinstance(node, Invalidate) else None
+    names_one = not isinstance(item, EntitySchema) or item.lenient_pk(params, args) is not None
+    if not names_one and _item_key(endpoint, args) is not None and _held(endpoint, snapshot, args) is None:
+        raise snapshot.abort
+    return params
 
 
 def presumed(endpoint: Any, args: tuple[Any, ...], response: Any) -> Presumed | None:

@@ -84,7 +84,7 @@ class RestEndpoint(Endpoint[P, R]):
     | `expires` | what turns stale after success: `self`, members, `resource.member`, resources of the client |
     | `errors` | what the body of a refusal is, by status: `{404: Missing, "4XX": Problem, "default": Problem}` |
     | `error_classes` | the module of the package's own error classes, each called as that of `restencil` |
-    | `path_params` | parameters of the path that are more than a text: `{"ids": "list", "path": "slashes"}` |
+    | `path_params` | what parameters of the path are: `{"ids": "list", "path": "slashes", "name": "metadata.name"}` |
     | `search_styles` | how lists and objects stand in the search string: `{"tags": "repeat", "filter": "deep"}` |
     | `search_types` | record classes or `schema.Object` that name the members of objects in the search string |
     | `formats` | how datetimes of keywords look in the URL: `{"since": "unix"}`, `"unix_ms"` or `"rfc2822"` |

@@ -398,6 +398,38 @@ def _completing(model: EntityModel, process: Callable[..., Any] | None) -> Calla
     return completed
 
 
+def told(params: Mapping[str, Any], fields: Mapping[str, str], schema: Schema | None) -> Mapping[str, Any]:
+    """URL parameters as a record tells them: those that are fields of another name, or inside of objects, are there.
+
+    `fields` are the (dotted) names of the fields by parameter; `schema` leads to the entity whose they are.
+    """
+    model = _first_model(schema) if any(name in params for name in fields) else None
+    if model is None:
+        return params
+    found: dict[str, Any] = {name: value for name, value in params.items() if name not in fields}
+    for name, dotted in fields.items():
+        if name in params:
+            *above, last = model.wire_path(dotted)
+            inside = found
+            for part in above:
+                inside = inside.setdefault(part, {})
+            inside[last] = params[name]
+    return found
+
+
+def _first_model(schema: Schema | None) -> EntityModel | None:
+    """The model of an entity that a schema leads to, of the outermost one."""
+    waiting: list[Schema | None] = [schema]
+    seen: set[int] = set()
+    for one in waiting:
+        if isinstance(one, EntitySchema):
+            return one.model
+        if one is not None and id(one) not in seen:
+            seen.add(id(one))
+            waiting += one.children()
+    return None
+
+
 def _shown(record: Mapping[str, Any]) -> Mapping[str, Any]:
     """A record for hooks to look at: what is stored is never edited in place."""
     return MappingProxyType(record) if isinstance(record, dict) else record
@@ -525,6 +557,11 @@ class EntityModel(Model):
             names = None if inner is None else inner.kinds.get(part)
             schema = None
         return tuple(path)
+
+    @property
+    def pk_names(self) -> tuple[str, ...]:
+        """The names in JSON of the members of a record that hold its primary key."""
+        return tuple(self.to_json.get(name, name) for name in self.pk_fields)
 
     def typed_value(self, name: str, value: Any) -> Any:
         """A path parameter as the value of a field by its name in JSON: a whole number where the field holds one."""

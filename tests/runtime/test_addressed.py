@@ -1,0 +1,146 @@
+"""Which entity a path means: by fields of other names, inside of objects, or by what `get` has answered."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from tests.libraries import httpx
+
+from restencil import AbortOptimistic, AsyncController, Controller, Entity, Record, create_resource, field
+
+
+class Meta(Record):
+    uid: str = ""
+    name: str = field(default="", wire="Name")
+
+
+class Pod(Entity, pk="metadata.name"):
+    metadata: Meta | None = None
+    phase: str = ""
+
+
+class Repo(Entity):
+    id: int = 0
+    owner: str = ""
+    title: str = ""
+
+
+Pods: Any = create_resource(
+    path="/pods/:pod", schema=Pod, path_params={"pod": "metadata.name"}, optimistic=True, strict=True
+)
+Repos: Any = create_resource(path="/repos/:owner/:slug", schema=Repo, optimistic=True, strict=True)
+
+
+class Server:
+    """Has two pods and two repositories; changes are answered by nothing where `silent`."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+        self.silent = False
+
+    def answer(self, request: httpx.Request) -> httpx.Response:
+        path = request.url.path
+        self.asked.append(f"{request.method} {path}")
+        if request.method == "DELETE" or (self.silent and request.method != "GET"):
+            return httpx.Response(204)
+        sent = json.loads(request.content) if request.content else {}
+        pods = [{"metadata": {"uid": f"u{name}", "Name": name}, "phase": "up"} for name in ("a", "b")]
+        if path == "/pods":
+            return httpx.Response(200, json=pods)
+        if path.startswith("/pods/"):
+            found = next(pod for pod in pods if path.endswith(f"/{pod['metadata']['Name']}"))  # type: ignore[index]
+            return httpx.Response(200, json={**found, **sent})
+        repo = {"id": 7, "owner": "ada", "title": "old"}
+        return httpx.Response(200, json={**repo, **sent})
+
+
+@pytest.fixture
+def server() -> Server:
+    return Server()
+
+
+@pytest.fixture
+def controller(server: Server) -> Iterator[Controller]:
+    client = httpx.Client(transport=httpx.MockTransport(server.answer), base_url="https://api.example")
+    with Controller(client=client) as made:
+        yield made
+
+
+def test_a_parameter_may_be_a_field_inside_of_an_object(server: Server, controller: Controller) -> None:
+    """What a list brought answers `get` by the field that the parameter is, without a request."""
+    pods = Pods(controller)
+    listed = pods.get_list()
+    assert pods.get(pod="b") is listed[1]
+    assert server.asked == ["GET /pods"]
+
+
+def test_so_it_is_for_asyncio(server: Server) -> None:
+    """The same in the other world."""
+
+    async def run() -> None:
+        client = httpx.AsyncClient(transport=httpx.MockTransport(server.answer), base_url="https://api.example")
+        async with AsyncController(client=client) as controller:
+            pods = Pods(controller)
+            listed = await pods.get_list()
+            assert await pods.get(pod="b") is listed[1]
+            await pods.delete(pod="b")
+            assert [pod.metadata.name for pod in await pods.get_list()] == ["a"]
+
+    asyncio.run(run())
+    assert server.asked == ["GET /pods", "DELETE /pods/b"]
+
+
+def test_a_delete_means_the_entity_of_that_field(controller: Controller) -> None:
+    """An answer without content removes what the parameter names; its value is the entity as it was known."""
+    pods = Pods(controller)
+    listed = pods.get_list()
+    assert pods.delete(pod="b") == listed[1]
+    assert [pod.metadata.name for pod in pods.get_list()] == ["a"]
+
+
+def test_an_optimistic_change_is_one_of_that_entity(controller: Controller) -> None:
+    """What is known of the object that holds the key stays."""
+    pods = Pods(controller)
+    pods.get_list()
+    respond = Pods.partial_update.get_optimistic_response
+    changed = respond(controller.store.snapshot(), {"pod": "b"}, {"phase": "down"})
+    assert changed == {"metadata": {"uid": "ub", "Name": "b"}, "phase": "down"}
+    renamed = respond(controller.store.snapshot(), {"pod": "b"}, {"metadata": {"uid": "x"}})
+    assert renamed["metadata"] == {"uid": "x", "Name": "b"}
+
+
+def test_the_result_of_get_tells_which_entity_a_path_means(server: Server, controller: Controller) -> None:
+    """Where neither path nor answer has the key, it is the one that `get` gave for the same path arguments."""
+    repos = Repos(controller)
+    repo = repos.get(owner="ada", slug="tool")
+    snapshot = controller.store.snapshot()
+    patched = Repos.partial_update.get_optimistic_response(snapshot, {"owner": "ada", "slug": "tool"}, {"title": "new"})
+    assert patched["id"] == 7
+    assert patched["title"] == "new"
+    put = Repos.update.get_optimistic_response(snapshot, {"owner": "ada", "slug": "tool"}, {"title": "new"})
+    assert put == {"id": 7, "owner": "ada", "slug": "tool", "title": "new"}
+    assert repos.delete(owner="ada", slug="tool") == repo
+    assert controller.store.state["entities"]["Repo"]["7"] is not repo
+
+
+@pytest.mark.parametrize("member", ["partial_update", "update", "delete"])
+def test_where_get_was_never_asked_nothing_is_shown_before_the_answer(controller: Controller, member: str) -> None:
+    """An optimistic change of an entity that is not known applies nothing, and is no error."""
+    endpoint = getattr(Repos, member)
+    args: tuple[Any, ...] = ({"owner": "ada", "slug": "tool"}, *([] if member == "delete" else [{"title": "x"}]))
+    with pytest.raises(AbortOptimistic):
+        endpoint.get_optimistic_response(controller.store.snapshot(), *args)
+
+
+def test_an_empty_answer_is_merged_into_the_entity_that_get_gave(server: Server, controller: Controller) -> None:
+    """`empty="merge"`: what was sent is laid over it, and `get` asks again."""
+    repos = Repos(controller)
+    repos.get(owner="ada", slug="tool")
+    server.silent = True
+    merging = Repos.partial_update.extend(empty="merge")
+    changed = controller.bind(merging)(owner="ada", slug="tool", body={"title": "new"})
+    assert (changed.id, changed.title) == (7, "new")
