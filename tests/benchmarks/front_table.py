@@ -3,13 +3,37 @@
 from __future__ import annotations
 
 import statistics
+import sys
 from contextlib import ExitStack
 from typing import Any, Final
 
+import front_package
 from front_shapes import SHAPES
-from measure import Table, Worker, in_turns, python_worker, seconds
+from measure import PLACES, Table, Worker, in_turns, python_worker, seconds
 from node import NodePeers
+from processes import PythonPeers, run
 from shapes import input_file
+
+_COLD_OURS: Final = """
+import sys
+sys.path.insert(0, {path!r})
+import httpx
+from ours import Ours
+order = {{"id": 1, "name": "a", "state": "open", "total": "1", "created_at": "2026-01-01T00:00:00Z",
+         "updated_at": "2026-01-01T00:00:00Z", "customer": 1, "product": 1}}
+transport = httpx.MockTransport(lambda request: httpx.Response(200, json=order))
+with Ours(client=httpx.Client(transport=transport)) as client:
+    assert client.orders.get(id=1).created_at.year == 2026
+"""
+
+_COLD_OPENAI: Final = """
+import httpx
+from openai import OpenAI
+model = {"id": "a", "object": "model", "created": 1, "owned_by": "b"}
+transport = httpx.MockTransport(lambda request: httpx.Response(200, json=model))
+with OpenAI(api_key="none", http_client=httpx.Client(transport=transport)) as client:
+    assert client.models.retrieve("a").created == 1
+"""
 
 PYDANTIC: Final = "httpx + pydantic"
 
@@ -39,6 +63,7 @@ def table(rounds: int, peers: NodePeers) -> Table:
         theirs = stack.enter_context(python_worker("front_peer.py", "pydantic"))
         for shape, title in SHAPES.items():
             _shape(made, shape, title, ours, theirs, rounds, file)
+        _generated(made, ours["[fast]"], stack, rounds)
         node = peers.worker("store.mjs")
         if node is None:
             made.notes.append(peers.absent)
@@ -84,6 +109,30 @@ def _shape(
     made.notes.append(f"{title}: `client.get(url).json()` takes {seconds(statistics.median(plain))}")
     for worker in (*ours.values(), theirs):
         worker.forget()
+
+
+def _generated(made: Table, ours: Worker, stack: ExitStack, rounds: int) -> None:
+    python = PythonPeers()
+    if python.absent:
+        made.notes.append(python.absent)
+        return
+    mine = ours.job("page", share=1, folder=str(front_package.ours()))
+    command = [python.command("python"), str(PLACES / "peers" / "orders.py"), str(front_package.theirs(python))]
+    peer = stack.enter_context(Worker("openapi-python-client", command, cwd=PLACES)).job("page", share=1)
+    times = in_turns([mine.run, peer.run], rounds)
+    made.ratio("a page of 50 typed items by a generated client", 0.8, times[0], times[1], "openapi-python-client")
+    ours.forget()
+    _cold(made, python, rounds)
+
+
+def _cold(made: Table, python: PythonPeers, rounds: int) -> None:
+    """Whole processes: from the start of Python to the first typed answer."""
+    ours = [sys.executable, "-c", _COLD_OURS.format(path=str(front_package.FOLDER))]
+    theirs = [python.command("python"), "-c", _COLD_OPENAI]
+    for command in (ours, theirs):
+        run(command)
+    times = in_turns([lambda: run(ours).seconds, lambda: run(theirs).seconds], max(7, rounds // 2))
+    made.ratio("import of a generated package and first typed read, cold process", 0.25, times[0], times[1], "openai")
 
 
 def _data_client(made: Table, ours: Worker, node: Worker, rounds: int, file: str) -> None:

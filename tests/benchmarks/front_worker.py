@@ -5,6 +5,7 @@ Started with `--standard` it reads JSON with the standard library alone.
 
 from __future__ import annotations
 
+import importlib
 import sys
 from collections.abc import Callable, Iterator
 from datetime import datetime
@@ -170,6 +171,13 @@ def set_response(shape: str, file: str) -> Run:
     return timed(lambda: Controller(Store()).set_response(endpoint, data))
 
 
+def page(share: float, folder: str) -> Run:
+    """A page by the generated client."""
+    sys.path.insert(0, folder)
+    ours = importlib.import_module("ours").Ours(client=client("page", share, ""))
+    return timed(ours.orders.get_list.fetch)
+
+
 _event: RestEndpoint[..., Any] = RestEndpoint(path="/events/:id", schema=Event, name="event")
 _events: RestEndpoint[..., Any] = RestEndpoint(path="/events", schema=Collection([Event]), name="events")
 
@@ -210,6 +218,7 @@ if __name__ == "__main__":
             "again": again,
             "changed": changed,
             "set_response": set_response,
+            "page": page,
             "singles with datetimes": singles,
             "cached with datetimes": cached,
         }

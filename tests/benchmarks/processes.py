@@ -18,6 +18,7 @@ PEERS: Final = (
     "clientele==2.3.1",
     "cicerone==0.3.0",
     "datamodel-code-generator==0.89.0",
+    "openai==3.54.0",
 )
 
 

@@ -11,6 +11,7 @@ from ..base.transport import public_url
 from ..base.values import is_mapping
 from ..schema.entity import told
 from ..schema.notation import schema_of
+from ..schema.protocol import definitions
 
 if TYPE_CHECKING:
     from ..schema.entity import EntityModel
@@ -184,12 +185,20 @@ class Rules:
         self.path_names = path_names
         self.validate = validate
         """What becomes of answers that do not fit what is declared; None: what the store says."""
+        self._repeats: tuple[int, bool] | None = None
         self._demands: dict[EntityModel, tuple[frozenset[str], frozenset[str] | None]] = {}
 
     @cached_property
     def schema(self) -> Schema | None:
         """The schema that `raw_schema` stands for, looked up at first use."""
         return schema_of(self.raw_schema)
+
+    def repeats(self, judge: Callable[[Schema | None], bool]) -> bool:
+        """What is judged of the schema, asked once as long as no schema is redefined."""
+        found = self._repeats
+        if found is None or found[0] != definitions.count:
+            found = self._repeats = definitions.count, judge(self.schema)
+        return found[1]
 
     def demands(self, model: EntityModel) -> tuple[frozenset[str], frozenset[str] | None]:
         """What an entity that came with other responses has to fulfil to answer a request without asking.

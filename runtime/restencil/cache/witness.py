@@ -85,13 +85,17 @@ def may_repeat(rules: Rules, change: Change, result: Any) -> bool:
         return False
     if result is UNDEFINED or change.metas or change.listed or change.extended or change.growing:
         return False
-    if sum(map(len, change.entities.values())) > _CELLS or not _repeats(rules.schema, set()):
+    if sum(map(len, change.entities.values())) > _CELLS or not rules.repeats(repeats):
         return False
     return not any(stored is INVALID for written in change.entities.values() for stored in written.values())
 
 
-def _repeats(schema: Schema | None, seen: set[int]) -> bool:
+def repeats(schema: Schema | None) -> bool:
     """Whether a value is always taken apart alike, by the library's own code alone."""
+    return _repeats(schema, set())
+
+
+def _repeats(schema: Schema | None, seen: set[int]) -> bool:
     if schema is None or id(schema) in seen:
         return True
     seen.add(id(schema))
