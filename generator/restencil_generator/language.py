@@ -27,6 +27,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import re
 from collections.abc import Mapping
 from typing import Any, Final, get_args
 
@@ -98,6 +99,8 @@ HTTP_WORD: Final = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 HEADER_VALUE: Final = r"[\t\x20-\x7e]*"
 SECRET_HEADERS: Final = ("authorization", "cookie", "proxy-authorization")
 """Headers that carry nothing but secrets, which never stand in a spec."""
+
+_PARTING: Final = re.compile("accept(-language)?|.*(tenant|account|organi[sz]ation|version).*", re.IGNORECASE)
 
 ERROR_STATUS: Final = "[45][0-9][0-9]|[45]XX|default"
 """A key of `errors`."""
@@ -184,6 +187,12 @@ _PAGED: Final = (
     "name a search parameter with 'wire: {name}': search_params: "
     "{{{suggested}: {{type: integer?, wire: {name}}}}}, pagination_field: {suggested}"
 )
+
+
+def parts_entities(header: str) -> bool:
+    """Whether it depends on a header of this name what entities say, where nobody says otherwise."""
+    return _PARTING.fullmatch(header) is not None
+
 
 # ---------------------------------------------------------------------------------------------------------------- types
 

@@ -299,6 +299,7 @@ class _Resource:
         if endpoint.pagination_field is not None and isinstance(endpoint.schema, d.PageOf):
             fields.append((endpoint.pagination_field, True))
         fields += [(field, field.required) for field in endpoint.search_params]
+        fields += [(param.field, param.field.required) for param in endpoint.header_params]
         seen: set[str] = set()
         for field, needed in fields:
             if field.python in seen:
@@ -367,7 +368,8 @@ def _said(given: Options, before: Body) -> Body:
 
 
 def _same_signature(one: d.Endpoint, other: d.Endpoint) -> bool:
-    return (one.params, one.search_params, one.body) == (other.params, other.search_params, other.body)
+    mine, theirs = ((each.params, each.search_params, each.header_params, each.body) for each in (one, other))
+    return mine == theirs
 
 
 def _in_order(endpoints: Iterable[d.Endpoint]) -> list[d.Endpoint]:

@@ -13,6 +13,7 @@ from typing import Final, TypeAlias
 from restencil_generator import declaration as d
 from restencil_generator.code import Call, Expression, Table, integer, pair, string
 from restencil_generator.facts import facts
+from restencil_generator.language import parts_entities
 from restencil_generator.names import python_name
 from restencil_generator.schemas import NOTHING, body_model, holds_schema, runtime_form, schema_of
 from restencil_generator.scope import OBJECTS, Scope
@@ -60,10 +61,19 @@ class Errors:
     by_status: tuple[tuple[str, d.Shape], ...]
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class HeaderParams:
+    """Headers that are keywords of a call, by their names in Python."""
+
+    by_keyword: tuple[tuple[str, d.HeaderParam], ...]
+
+
 Named: TypeAlias = "Runtime | HandWritten | Member | Sibling | d.Reference"
 """What is written as a name; a reference is to a function, which is looked up at its first call."""
 
-Value: TypeAlias = "None | bool | int | str | tuple[Value, ...] | Mapping[str, Value] | d.Type | Named | Names | Errors"
+Value: TypeAlias = (
+    "None | bool | int | str | tuple[Value, ...] | Mapping[str, Value] | d.Type | Named | Names | Errors | HeaderParams"
+)
 """What an option is set to; a type stands for its schema."""
 
 Options: TypeAlias = "dict[str, Value]"
@@ -89,6 +99,8 @@ def shared_options(resource: d.Resource) -> Options:
         found = {"path": resource.path.text, "schema": schema_value(resource.schema)}
     found |= _given_alike(resource) | _body_format(resource.body)
     found["path_params"] = _path_params((), resource.params) or None
+    found["header_params"] = _header_params(resource.header_params)
+    found["without"] = resource.without or None
     return found | {"optimistic": resource.optimistic or None, "deprecated": resource.deprecated}
 
 
@@ -130,6 +142,10 @@ def endpoint_options(endpoint: d.Endpoint, resource: d.Resource, objects: Mappin
     found["needs"] = endpoint.needs or None
     found["optimistic"] = any(one.optimistic for one in family) or None
     found["path_params"] = _path_params(endpoint.params, resource.params) or None
+    found["header_params"] = _header_params(endpoint.header_params)
+    found["without"] = endpoint.without or None
+    told = {field.python: field.deprecated for field in endpoint.params if field.deprecated is not None}
+    found["deprecated_params"] = told or None
     found |= _search_options(endpoint, objects)
     found["formats"] = {field.python: field.format for field in _keywords(endpoint) if field.format} or None
     found["wire"] = {field.python: field.wire for field in _keywords(endpoint) if field.python != field.wire} or None
@@ -162,6 +178,38 @@ def _given_alike(owner: d.Resource | d.Endpoint) -> Options:
 def _body_format(body: d.Body | None) -> Options:
     kind = "json" if body is None else body.kind
     return {"body_format": None if kind in ("json", "any") else kind}
+
+
+def _header_params(params: Iterable[d.HeaderParam]) -> HeaderParams | None:
+    """What the runtime has to know of headers that are keywords, and no more, so that equal ones are equal."""
+    bare = d.Field("", "", "", NOTHING)
+    known = tuple(
+        (
+            param.field.python,
+            dataclasses.replace(
+                param, field=dataclasses.replace(bare, wire=param.field.wire, deprecated=param.field.deprecated)
+            ),
+        )
+        for param in params
+    )
+    return HeaderParams(known) if known else None
+
+
+def header_param(param: d.HeaderParam, scope: Scope) -> Call:
+    """A header that is a keyword, with what does not follow from its name."""
+    parts = parts_entities(param.field.wire)
+    options: list[tuple[str, Expression]] = []
+    if param.in_key is (param.secret or param.partition):
+        options.append(("in_key", str(param.in_key)))
+    if param.partition is not (parts and not (param.in_key and options)):
+        options.append(("partition", str(param.partition)))
+    if param.secret:
+        options.append(("secret", "True"))
+    if param.auto is not None:
+        options.append(("auto", string(param.auto)))
+    if param.field.deprecated is not None:
+        options.append(("deprecated", string(param.field.deprecated)))
+    return Call(scope.restencil("HeaderParam"), (string(param.field.wire),), tuple(options))
 
 
 def _path_params(own: Iterable[d.Field], of_resource: Iterable[d.Field]) -> Options:
@@ -346,6 +394,8 @@ def _code(value: Value, scope: Scope) -> Expression:
         return pair([_code(part, scope) for part in value])
     if isinstance(value, Mapping):
         return Table(tuple((string(name), _code(part, scope)) for name, part in value.items()))
+    if isinstance(value, HeaderParams):
+        return Table(tuple((string(name), header_param(param, scope)) for name, param in value.by_keyword))
     if isinstance(value, Errors):
         return error_table(dict(value.by_status), scope)
     if isinstance(value, Runtime | HandWritten | Member | Sibling | d.Reference):

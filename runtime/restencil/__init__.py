@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from . import schema
     from .base.abort import AbortController, AbortSignal
+    from .base.arguments import HeaderParam
     from .base.bodies import Form, Multipart
     from .base.calls import Token
     from .base.durations import Timeout
@@ -104,6 +105,7 @@ __all__ = [
     "Form",
     "GCPolicy",
     "Has",
+    "HeaderParam",
     "HookScopeError",
     "ImmortalGCPolicy",
     "InvalidDataError",
@@ -173,6 +175,7 @@ __all__ = [
 _MODULES: Final[dict[str, str]] = {
     "AbortController": "base.abort",
     "AbortSignal": "base.abort",
+    "HeaderParam": "base.arguments",
     "Api": "http.auth",
     "Auth": "http.schemes",
     "Schemes": "http.schemes",

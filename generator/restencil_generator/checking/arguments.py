@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from restencil_generator import declaration as d
 from restencil_generator.checking.fields import is_described, read_fields
 from restencil_generator.facts import facts
-from restencil_generator.language import SECRET_HEADERS, URL
+from restencil_generator.language import SECRET_HEADERS, URL, parts_entities
 from restencil_generator.names import CLIENT_ARGUMENTS
 from restencil_generator.problems import Place, Related, quoted
 from restencil_generator.reading import Given
@@ -18,9 +18,6 @@ from restencil_generator.tree import MappingNode, Node, ScalarNode, is_null
 
 if TYPE_CHECKING:
     from restencil_generator.checking.types import Types
-
-_PARTING: Final = re.compile("tenant|account|organi[sz]ation|version", re.IGNORECASE)
-"""Names of headers on which it depends what entities say; beside them `Accept` and `Accept-Language`."""
 
 _VARIABLE: Final = re.compile(r"\{([^{}]*)\}")
 _HAS_SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://").match
@@ -84,7 +81,7 @@ def _header_param(types: Types, field: d.Field, node: Node, what: str) -> d.Head
         message = f"{who} is secret, so it cannot be part of a key"
         types.report("secret-in-key", message, given["in_key"], "remove 'in_key'")
     if partition is None:
-        partition = in_key is not True and _parts_entities(field)
+        partition = in_key is not True and parts_entities(field.wire)
     if in_key is None:
         in_key = not (secret or partition)
     auto = "auto" in given
@@ -99,11 +96,6 @@ def _header_param(types: Types, field: d.Field, node: Node, what: str) -> d.Head
 def _flag(node: Node | None) -> bool | None:
     value = node.value if isinstance(node, ScalarNode) else None
     return value if isinstance(value, bool) else None
-
-
-def _parts_entities(field: d.Field) -> bool:
-    lower = field.wire.lower()
-    return lower in ("accept", "accept-language") or _PARTING.search(lower) is not None
 
 
 # ----------------------------------------------------------------------------------------------------------- the client

@@ -410,7 +410,7 @@ class Family:
             needs=() if side_effect else self._needs(own, base, schema),
             errors=laid_over(base.errors, own.settings.errors),
             header_params=own.headers.over(base.header_params),
-            without=self.resource.client.taken_back(own.headers, base.without),
+            without=self._without(own, path, base),
             search_style=styles.laid_over(base.search_style, own.settings.styles),
             auth=nearest_auth(base.auth, own.settings.auth),
             response=self.said.response(own, base, schema, self.root, meant=meant),
@@ -499,12 +499,24 @@ class Family:
             found[known.bare] = None
         return d.AnyOf(tuple(found)) if len(found) > 1 else next(iter(found), ANY_TEXT)
 
-    def _search_params(self, own: Written, path: d.Path, base: d.Endpoint) -> tuple[d.Field, ...]:
+    def _without(self, own: Written, path: d.Path, base: d.Endpoint) -> tuple[str, ...]:
+        """What the client gives all requests, and not those of this endpoint: what it has itself, or takes back."""
+        client = self.resource.client
+        back = client.taken_back(own.headers, base.without)
+        names = {parameter.name for parameter in path.parameters}
+        names |= {field.wire for field in self._search_params(own, path, base, quietly=True)}
+        literal = "".join(part.text if isinstance(part, d.PathText) else "x" for part in path.parts).partition("?")[2]
+        names |= {pair.partition("=")[0] for pair in literal.split("&")}
+        return tuple(sorted({*back, *(field.wire for field in client.search_params if field.wire in names)}))
+
+    def _search_params(
+        self, own: Written, path: d.Path, base: d.Endpoint, *, quietly: bool = False
+    ) -> tuple[d.Field, ...]:
         in_path = {parameter.name for parameter in path.parameters}
         if "search_params" not in own.given:
             return tuple(field for field in base.search_params if field.wire not in in_path)
         for field in own.search_params:
-            if field.wire in in_path:
+            if field.wire in in_path and not quietly:
                 message = f"the search parameter {quoted(field.name)} of {own.what} is already a parameter of its path"
                 self.types.report("parameter-clash", message, field.place, "rename or remove it")
         return own.search_params

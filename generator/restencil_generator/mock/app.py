@@ -131,6 +131,7 @@ class _Api:
             message = f"{path} answers {allowed}, not {request.method}"
             raise Refusal(HTTPStatus.METHOD_NOT_ALLOWED, message, headers={"Allow": allowed})
         endpoint = found.route.endpoint
+        self._check_headers(request, endpoint)
         self._check_length(request)
         sent = (
             parse(endpoint.body, request.headers.get("content-type", ""), await self._read(request))
@@ -149,6 +150,15 @@ class _Api:
         planned = self.failures.status_of(endpoint)
         if planned is not None:
             raise Refusal(planned, f"{phrase(planned)}, as --fail asks")
+
+    def _check_headers(self, request: Request, endpoint: Endpoint) -> None:
+        """Refuses a call without a header that it, or its client, has to give."""
+        own = {param.field.wire.lower() for param in endpoint.header_params}
+        replaced = own | {name.lower() for name in (*endpoint.without, *endpoint.headers)}
+        of_client = [param for param in self._spec.header_params if param.field.wire.lower() not in replaced]
+        for param in (*endpoint.header_params, *of_client):
+            if param.field.required and param.field.wire not in request.headers:
+                raise Refusal(HTTPStatus.BAD_REQUEST, f"the header {param.field.wire} is missing, and has to be given")
 
     def _check_length(self, request: Request) -> None:
         """Refuses a body that says itself that it is too large, before a byte of it is read."""

@@ -6,6 +6,8 @@ import re
 from collections.abc import Awaitable, Callable, Collection
 from typing import Any, Final, Protocol, TypeAlias
 
+from .arguments import ArgumentText
+
 __all__ = ["CONDITIONS", "INERT_HEADERS", "USE", "RetryPolicy", "Token", "flaw_in", "refuse_header", "refuse_parameter"]
 
 Token: TypeAlias = str | Callable[[], str | None] | Callable[[], Awaitable[str | None]]
@@ -94,6 +96,8 @@ def refuse_parameter(name: Any, of: str, credentials: Collection[str]) -> None:
 
 def flaw_in(value: str) -> str | None:
     """What a text has that the value of a header cannot have; None where it can be sent."""
+    if isinstance(value, ArgumentText):
+        return None  # it was looked at when it was given
     if not value.isascii():
         return "a character outside ASCII"
     if not value.replace("\t", " ").isprintable():

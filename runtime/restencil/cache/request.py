@@ -44,6 +44,10 @@ class Arguments(tuple[Any, ...]):
         made.own = own
         return made
 
+    def replaced(self, args: tuple[Any, ...]) -> Arguments:
+        """Other arguments, of which the same ones are the call's own."""
+        return Arguments(args, self.own)
+
 
 def own_args(args: tuple[Any, ...]) -> tuple[Any, ...]:
     """Bound arguments without what a view added: that says how something is asked for, and nothing of what it is."""
@@ -61,6 +65,11 @@ class Asker(Protocol):
     @property
     def call_options(self) -> Marked | None:
         """What a view says of each of its calls; None where there is no view."""
+        ...
+
+    @property
+    def header_arguments(self) -> Mapping[str, str] | None:
+        """The headers that this call gives, by name."""
         ...
 
     def bind_args(self, args: tuple[Any, ...], kwargs: dict[str, Any], /) -> tuple[Any, ...]:

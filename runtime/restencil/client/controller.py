@@ -26,6 +26,7 @@ from ..cache.actions import (
 from ..cache.request import Request
 from ..cache.store import Store
 from ..endpoint.bound import AsyncBoundEndpoint, AsyncBoundList, BoundEndpoint, BoundList
+from ..endpoint.parted import has_partitions, parted
 from ..endpoint.typing import Awaiting, Blocking
 from ..http.agent import agent_of
 from ..schema import find_collection
@@ -413,7 +414,7 @@ class Controller(AnyController, Blocking):
         `controller.bind(Articles.get)(id=1)` is `controller.read(Articles.get, id=1)`.
         """
         form = BoundList if _is_list(endpoint) else BoundEndpoint
-        return form(self, endpoint)
+        return (parted(form) if has_partitions(endpoint) else form)(self, endpoint)
 
     def fetch(self, endpoint: Endpoint[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
         """Asks the network, writes the response to the store, and returns it in its own shape.
@@ -585,7 +586,7 @@ class AsyncController(AnyController, Awaiting):
         `await controller.bind(Articles.get)(id=1)` is `await controller.read(Articles.get, id=1)`.
         """
         form = AsyncBoundList if _is_list(endpoint) else AsyncBoundEndpoint
-        return form(self, endpoint)
+        return (parted(form) if has_partitions(endpoint) else form)(self, endpoint)
 
     async def fetch(self, endpoint: Endpoint[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
         """Asks the network, writes the response to the store, and returns it in its own shape.

@@ -227,7 +227,7 @@ class Core(ABC):
         store.check_hook("fetch")
         endpoint: Any = request.endpoint
         options: CallOptions | None = endpoint.call_options
-        if options is not None and options.core is not self:
+        if options is not None and options.core is not self and options.core is not None:
             raise RuntimeError(
                 f"endpoint {request.endpoint.name!r} is that of a view of another client, whose answers do not belong "
                 "here; take it from the resource"

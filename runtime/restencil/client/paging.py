@@ -15,6 +15,7 @@ from ..base.steps import is_awaitable
 from ..base.transport import has_scheme, origin_of, origin_text, public_url
 from ..base.values import described, kind_of, same_json
 from ..cache.reading import Decision
+from ..endpoint.headers import HeaderedArguments, headed
 from ..endpoint.runs import AsyncItems, AsyncPageRun, Items, PageRun
 from ..schema import Collection, Object, Schema, find_collection, schema_of
 from ..schema.collection import identity_text
@@ -139,6 +140,8 @@ class Pages:
     def __init__(
         self, core: Core, endpoint: Endpoint[..., Any], args: tuple[Any, ...], *, asks_always: bool = False
     ) -> None:
+        if isinstance(args, HeaderedArguments):
+            endpoint, args = headed(endpoint, args), args.plain
         self._core = core
         self._asks_always = asks_always
         """The first page is fetched too, whatever the store has."""

@@ -125,8 +125,10 @@ class Retries:
 
 
 def repeatable(endpoint: Endpoint[..., Any]) -> bool:
-    """A read, or a mutation with an idempotent method."""
-    return not endpoint.side_effect or getattr(endpoint, "method", None) in IDEMPOTENT_METHODS
+    """A read, a mutation with an idempotent method, or one with a key of its own by which servers know it again."""
+    if not endpoint.side_effect or getattr(endpoint, "method", None) in IDEMPOTENT_METHODS:
+        return True
+    return any(param.auto is not None for param in (endpoint.header_params or {}).values())
 
 
 def _asked(error: BaseException, now: float) -> float | None:

@@ -33,7 +33,7 @@ class CallOptions:
 
     def __init__(
         self,
-        core: object,
+        core: object | None,
         *,
         headers: Mapping[str, tuple[str, str | None]],
         query: Mapping[str, Any],
@@ -67,7 +67,7 @@ class CallOptions:
         init: Mapping[str, Any] | None = getattr(whole, "request_init", None)
         if init is not None and (self.headers or (self.timeout is not None and "timeout" in init)):
             told["request_init"] = self._init(init)
-        made = _copied(whole, rules=rules, _derived={}, _options={**whole._options, **told}, plain=whole, **told)
+        made = copied(whole, rules=rules, _derived={}, _options={**whole._options, **told}, plain=whole, **told)
         if self.query or self.quiet:
             self._add_query(made, whole, is_http=init is not None)
         for name, value in told.items():
@@ -79,7 +79,7 @@ class CallOptions:
         """The part of the URL of a call that says what is meant, and not only how it is asked for."""
         if not self.quiet:
             return url
-        found: str = _copied(endpoint, call_options=None).request_url(args)
+        found: str = copied(endpoint, call_options=None).request_url(args)
         return found
 
     def _init(self, init: Mapping[str, Any]) -> dict[str, Any]:
@@ -100,7 +100,8 @@ class CallOptions:
             made.__dict__["bind_args"] = partial(_bound, plain, self.query)
 
 
-def _copied(endpoint: Any, **members: Any) -> Any:
+def copied(endpoint: Any, **members: Any) -> Any:
+    """An endpoint that is as another one but for these members; nothing is derived anew."""
     made: Any = object.__new__(endpoint.__class__)
     made.__dict__.update(endpoint.__dict__, **members)
     return made
@@ -128,4 +129,5 @@ def _bound(plain: Any, query: Mapping[str, Any], args: tuple[Any, ...], kwargs: 
         params, rest = (own[0], own[1:]) if own else ({}, ())
     if params is not None and not is_mapping(params):
         return own
-    return Arguments(({**query, **(params or {})}, *rest), own)
+    told = ({**query, **(params or {})}, *rest)
+    return own.replaced(told) if isinstance(own, Arguments) else Arguments(told, own)

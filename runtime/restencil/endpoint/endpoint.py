@@ -17,14 +17,16 @@ from ..base.lazy import inspect, json
 from ..base.package import check_reference, find
 from ..base.steps import Outcome, Steps, drive, drive_async, is_awaitable
 from ..base.transport import AwaitingTransport, BlockingTransport
-from ..base.values import described, is_items
+from ..base.values import described, is_items, is_mapping
 from ..cache.request import PAGE, Request, Rules
 from ..schema.codec import format_codec
 from ..schema.collection import find_collection
 from ..schema.notation import check_shorthand
 from ..schema.record import to_wire
 from .bodies import model_of
+from .calls import copied
 from .direct import transport_for
+from .headers import HeaderedArguments, bind_headers, headed, key_suffix, split
 from .lists import is_page_of, page_request
 from .options import (
     HOOKS,
@@ -44,6 +46,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from ..base.abort import AbortSignal
+    from ..base.arguments import HeaderParam
     from ..base.durations import Timeout
     from .bound import AsyncBoundEndpoint, BoundEndpoint
     from .calls import CallOptions
@@ -120,6 +123,12 @@ class Endpoint(Generic[P, R]):
     formats: Mapping[str, str] | None
     body_format: str | None
     path_params: Mapping[str, str] | None
+    header_params: Mapping[str, HeaderParam] | None
+    """Keywords of calls that are sent as headers."""
+    without: Sequence[str] | None
+    """Headers and search parameters of the client that are not sent with it."""
+    deprecated_params: Mapping[str, str] | None
+    """Parameters that are no longer to be given, with the reason, which may be empty."""
     search_styles: Mapping[str, str] | None
     search_types: Mapping[str, Any] | None
     optimistic: bool | None
@@ -156,6 +165,8 @@ class Endpoint(Generic[P, R]):
 
     call_options: CallOptions | None = None
     """What a view says of each of its calls; None where there is no view."""
+    header_arguments: Mapping[str, str] | None = None
+    """The headers that a call gives, where this is the endpoint as that call makes it."""
     plain: Endpoint[..., Any] | None = None
     """The endpoint of which this is what a view calls."""
     plan: Plan
@@ -165,6 +176,8 @@ class Endpoint(Generic[P, R]):
     _derived: dict[str, Any]
     _defaults: dict[str, Any]
     _keywords: frozenset[str] | None
+    _is_told: bool
+    """Whether there is more to binding arguments than their names and defaults."""
     _unset: ClassVar[dict[str, Any]] = UNSET
 
     def __init__(self, fetch_function: Callable[..., Any] | None = None, /, **options: Any) -> None:
@@ -204,12 +217,18 @@ class Endpoint(Generic[P, R]):
                 members[name] = _option_with_keywords(self, name, options[name])
             else:
                 members.pop(name, None)
+        if "key" not in members and self.header_params is not None and _has_library_key(type(self)):
+            members["key"] = _key_with_headers(self, self.header_params)
         if self.remove_cursor is not None:
             members["key"] = _key_of_list(self, self.remove_cursor)
         for name in HOOKS:
             if name in options and options[name] is None and not (name == "key" and self.remove_cursor is not None):
                 members.pop(name, None)
         members["side_effect"] = side_effect_of(type(self), given, None if base is None else base.side_effect)
+        members["_is_told"] = any(
+            told is not None for told in (self.deprecated, self.deprecated_params, self.header_params)
+        )
+        members.pop("_bare", None)
         members["plan"] = Plan()
         self._resolve_name(options, base)
         check_shorthand(self.schema)
@@ -263,6 +282,11 @@ class Endpoint(Generic[P, R]):
         return bool(is_list) and not self.side_effect and find_collection(self.schema) is not None
 
     @functools.cached_property
+    def _asks_apart(self) -> bool:
+        """Whether its requests may be others than those of the arguments."""
+        return self._gives_pages or self.header_params is not None
+
+    @functools.cached_property
     def rules(self) -> Rules:
         """What the cache is told of all requests of this endpoint."""
         return Rules(
@@ -297,8 +321,12 @@ class Endpoint(Generic[P, R]):
         `None` as the only argument of an endpoint without a body wants nothing: that request is inactive. A page has a
         place of its own beside its list, also where the list of a package is asked for it.
         """
-        if self._gives_pages and args and is_page_of(self, args[0]):
-            return page_request(self, args, located=located)
+        if self._asks_apart and args:
+            if isinstance(args, HeaderedArguments):
+                made: Request = headed(self, args).request(args.plain, located=located)
+                return made
+            if self._gives_pages and is_page_of(self, args[0]):
+                return page_request(self, args, located=located)
         if self.remove_cursor is not None and (located or args != (None,)):
             key, url = self.address(args)
             place = url if self.call_options is None else self.call_options.place(self, args, url)
@@ -344,8 +372,10 @@ class Endpoint(Generic[P, R]):
                     break
             else:
                 return ({**kwargs},)
-        if self.deprecated is not None:
-            _warn_deprecated(self.name, self.deprecated)
+        if self._is_told:
+            _warn(self, args, kwargs)
+            if self.header_params is not None:
+                return _bound_apart(self, self.header_params, args, kwargs)
         if not kwargs and (args or not self._defaults):
             return self._bound_body(args) if args and self.has_body else args
         if args:
@@ -354,22 +384,14 @@ class Endpoint(Generic[P, R]):
                 "use keywords alone, or a dict of parameters (and a body)"
             )
         given = {**self._defaults, **kwargs} if self._defaults else kwargs
-        if self.search_types is not None:
-            given = self._with_names(given, self.search_types)
-        if self.formats is not None:
-            given = _formatted(given, self.formats)
+        if self.search_types is not None or self.formats is not None:
+            given = _formatted(_with_names(given, self.wire or {}, self.search_types or {}), self.formats or {})
         params, body = _wire_params(given, self.wire), given.get("body")
         if self.has_body:
             return self._bound_body((params, body))
         if body is not None:
             raise TypeError(f"endpoint {self.name!r} takes no body; a parameter called body needs the positional form")
         return (params,)
-
-    def _with_names(self, given: Mapping[str, Any], types: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Keywords in which the members of objects that go into the search string have their names in JSON."""
-        wire = self.wire or {}
-        models = {name: types[wire.get(name, name)] for name in given if wire.get(name, name) in types}
-        return {**given, **{name: to_wire(given[name], model_of(kind, None)) for name, kind in models.items()}}
 
     def _bound_body(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
         """The arguments with the body, which is the last one, in wire form."""
@@ -423,6 +445,9 @@ class Endpoint(Generic[P, R]):
         With an asynchronous client as `client` it returns an awaitable; without a client it opens one for this call.
         """
         bound = self.bind_args(args, kwargs)
+        asked: Endpoint[P, R] = self
+        if self._is_told and isinstance(bound, HeaderedArguments):
+            asked, bound = headed(self, bound, alone=True), bound.plain
         client = self.client
         # A transport over the user's own client is kept; one that serves this call alone is not.
         kept = self.__dict__.get("_direct")
@@ -433,12 +458,12 @@ class Endpoint(Generic[P, R]):
             if client is not None:
                 self.__dict__["_direct"] = client, transport
         if isinstance(transport, AwaitingTransport):
-            return self.perform_async(bound, transport)
+            return asked.perform_async(bound, transport)
         if client is not None:
-            return self.perform(bound, transport)
+            return asked.perform(bound, transport)
         with contextlib.ExitStack() as stack:
             stack.callback(transport.close)
-            value = self.perform(bound, transport)
+            value = asked.perform(bound, transport)
             if transport.handed_over:
                 stack.pop_all()  # a streamed response closes it
         return value
@@ -499,6 +524,47 @@ class Endpoint(Generic[P, R]):
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name}>"
+
+
+def _warn(endpoint: Endpoint[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
+    """Warns of an endpoint that is deprecated, and of parameters that are and are given."""
+    if endpoint.deprecated is not None:
+        _warn_deprecated(endpoint.name, endpoint.deprecated)
+    given: Mapping[str, Any] = args[0] if args and is_mapping(args[0]) else kwargs
+    told = dict(endpoint.deprecated_params or {})
+    for name, param in (endpoint.header_params or {}).items():
+        if param.deprecated is not None:
+            told[name] = param.deprecated
+    for name, reason in told.items():
+        if given.get(name) is not None:
+            _warn_deprecated(f"the parameter {name!r} of {endpoint.name}", reason)
+
+
+def _bound_apart(
+    endpoint: Endpoint[..., Any],
+    params: Mapping[str, HeaderParam],
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any],
+) -> tuple[Any, ...]:
+    """Bound arguments of a call that may give headers, which are no part of URL or body."""
+    defaults: dict[str, Any] = endpoint._defaults  # pyright: ignore[reportPrivateUsage] - of this module
+    bare = endpoint.__dict__.get("_bare")
+    if bare is None:
+        kept = {name: value for name, value in defaults.items() if name not in params}
+        told = {"header_params": None, "deprecated": None, "deprecated_params": None, "_is_told": False}
+        bare = endpoint.__dict__["_bare"] = copied(endpoint, **told, _defaults=kept)
+    args, rest, given = split(params, args, kwargs)
+    made = {name: value for name, value in defaults.items() if name in params and not args}
+    values = {**made, **given}
+    if endpoint.formats is not None:
+        values = _formatted(values, endpoint.formats)
+    return bind_headers(endpoint, bare.bind_args(args, rest), values)
+
+
+def _with_names(given: Mapping[str, Any], wire: Mapping[str, str], types: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Keywords in which the members of objects that go into the search string have their names in JSON."""
+    models = {name: types[wire.get(name, name)] for name in given if wire.get(name, name) in types}
+    return {**given, **{name: to_wire(given[name], model_of(kind, None)) for name, kind in models.items()}}
 
 
 def _shown_signature(endpoint: Endpoint[..., Any]) -> inspect.Signature:
@@ -570,6 +636,26 @@ def _total_of(pagination: Any) -> tuple[str, ...]:
     """Where a response says how many items there are in all, as the option `pagination` has it."""
     total: Any = cast("Mapping[str, Any]", pagination).get("total") if isinstance(pagination, Mapping) else None
     return tuple(total.split(".")) if isinstance(total, str) and total else ()
+
+
+def _has_library_key(kind: type[Any]) -> bool:
+    """Whether a class leaves it to the library how keys are made."""
+    return str(kind.key.__module__).partition(".")[0] == __name__.partition(".")[0]
+
+
+def _key_with_headers(endpoint: Any, params: Mapping[str, HeaderParam]) -> Callable[..., str]:
+    """The key of a reading endpoint of whose headers some are part of it."""
+    own: Callable[..., str] = cast(Any, type(endpoint)).key.__get__(endpoint)
+
+    def key(*args: Any, **kwargs: Any) -> str:
+        bound = endpoint.bind_for("key", args, kwargs)
+        found = own(*bound)
+        if endpoint.side_effect or (len(bound) == 1 and endpoint.has_body):
+            return found
+        head, mark, body = found.partition(" body=")
+        return head + key_suffix(params, bound[0] if bound else None) + mark + body
+
+    return key
 
 
 def _key_of_list(endpoint: Any, remove_cursor: Callable[..., Any]) -> Callable[..., str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from ..base.arguments import check_header_params
 from ..base.durations import milliseconds, timeout_of
 from ..base.values import TUPLE, described, is_mapping, is_sequence
 from ..schema.codec import FORMATS
@@ -201,6 +202,9 @@ OPTIONS: Final[Mapping[str, Option]] = {
     "request_init": Option("derived", default={}, http=True),
     "url": _HOOK,
     "path_params": Option(check=check_path_params, http=True),
+    "header_params": Option(check=check_header_params, http=True),
+    "without": Option(check=_names, http=True),
+    "deprecated_params": _VALUE,
     "search_styles": Option(check=check_styles, http=True),
     "search_types": _VALUE,
     "search_to_string": _HTTP_HOOK,
@@ -240,6 +244,7 @@ RESERVED: Final = frozenset(
         "extend",
         "get_page",
         "has_body",
+        "header_arguments",
         "lasting_test",
         "move",
         "paginated",

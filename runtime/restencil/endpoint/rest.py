@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Final, Generic, NotRequired, TypedDict, c
 from ..base.steps import Steps, drive, drive_async
 from ..base.transport import AwaitingTransport, BlockingTransport
 from ..base.values import copy_in, described, is_mapping, kind_of
-from ..cache.request import PAGE
 from .bodies import body_digest, body_to_wire, is_wire_form, model_of
 from .direct import transport_of_call
 from .endpoint import Endpoint, text_from
@@ -85,6 +84,8 @@ class RestEndpoint(Endpoint[P, R]):
     | `errors` | what the body of a refusal is, by status: `{404: Missing, "4XX": Problem, "default": Problem}` |
     | `error_classes` | the module of the package's own error classes, each called as that of `restencil` |
     | `path_params` | what parameters of the path are: `{"ids": "list", "path": "slashes", "name": "metadata.name"}` |
+    | `header_params` | keywords that are headers: `{"scope": HeaderParam("X-Scope")}` |
+    | `without` | headers and search parameters of the client that are not sent |
     | `search_styles` | how lists and objects stand in the search string: `{"tags": "repeat", "filter": "deep"}` |
     | `search_types` | record classes or `schema.Object` that name the members of objects in the search string |
     | `formats` | how datetimes of keywords look in the URL: `{"since": "unix"}`, `"unix_ms"` or `"rfc2822"` |
@@ -103,6 +104,8 @@ class RestEndpoint(Endpoint[P, R]):
     request_init: Mapping[str, Any]
 
     _template: PathTemplate
+    _placed: frozenset[str]
+    """Parameters that do not go into the search string."""
     _has_body: bool
     _model: Any
 
@@ -136,6 +139,7 @@ class RestEndpoint(Endpoint[P, R]):
                 members["strict_shape"] = True
             if self.empty is None and self.side_effect:
                 members["empty"] = "none"
+        members["_placed"] = self._template.names.union(self.header_params or ())
         members["_has_body"] = self.body is not None and (
             bool(self.send_body) or (self.method not in ("GET", "DELETE") and self.method not in BODILESS)
         )
@@ -144,7 +148,7 @@ class RestEndpoint(Endpoint[P, R]):
             own |= {"key"}
             members["schema"] = searched_schema(self.schema, self.name)
         members["plan"] = Plan(
-            own if self.remove_cursor is None else own | {"key"},
+            own if self.remove_cursor is None and self.header_params is None else own | {"key"},
             streams=self.content == "stream",
             presumes=self.empty == "merge",
             opens=self.unwrap is not None or bool(self.ignore),
@@ -154,7 +158,7 @@ class RestEndpoint(Endpoint[P, R]):
                 if self.errors is None and self.error_classes is None
                 else ErrorTypes(self.errors, self.error_classes)
             ),
-            keywords_are_params=not (self.deprecated is not None or self._defaults or self.wire or self._has_body),
+            keywords_are_params=not (self._is_told or self._defaults or self.wire or self._has_body),
         )
         check_options(self, http=True)
         if self.content not in (None, "json") and has_schema(self.schema):
@@ -218,7 +222,7 @@ class RestEndpoint(Endpoint[P, R]):
         template = self._template
         prefix = self._template.place(self.url_prefix)
         url = prefix + (template.filler or template.fill)(params, prefix.rpartition("/")[2] if template.leads else "")
-        names = template.names
+        names = self._placed
         if len(params) != template.exact and not names.issuperset(params):
             search = {name: value for name, value in params.items() if name not in names}
             text = text_from(self, "search_to_string", self.search_to_string(search))
@@ -262,7 +266,6 @@ class RestEndpoint(Endpoint[P, R]):
     def test_key(self, key: str) -> bool:
         """True when the key is this endpoint's for some arguments."""
         start = f"{self.method} {self._template.place(self.url_prefix)}"
-        key = key.partition(PAGE)[0]
         if not key.startswith(start):
             return False
         rest = key[len(start) :].partition(" ")[0]

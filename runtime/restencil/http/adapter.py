@@ -117,7 +117,9 @@ def merged_headers(
         for name, value in default
         if name.lower().decode("latin-1") not in names
     ]
-    merged = library.Headers([*cast("list[tuple[Any, Any]]", defaults), *own.items()])
+    sent: list[tuple[Any, Any]] = [*defaults]
+    sent += [(name, value if value.isascii() else value.encode("latin-1")) for name, value in own.items()]
+    merged = library.Headers(sent)
     return merged if "host" in merged else library.Headers([(b"Host", host), *merged.raw])
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 from urllib.parse import quote, quote_plus, unquote_plus
 
+from ..base.arguments import ArgumentText
 from .redaction import SHOWN_HEADERS
 
 _SECRET_LENGTH: Final = 6
@@ -39,8 +40,13 @@ def credentials(sent: Mapping[str, str], prepared: Mapping[str, str], given: Map
     """The credentials among the headers that were sent: what is one by its name, and what preparing them added."""
     before = {name.lower(): value for name, value in given.items()}
     named = {name: value for name, value in sent.items() if _CREDENTIAL(name)}
-    added = {name: value for name, value in prepared.items() if before.get(name.lower()) != value}
-    return header_secrets({**named, **added})
+    added = {
+        name: value
+        for name, value in prepared.items()
+        if before.get(name.lower()) != value and not (isinstance(value, ArgumentText) and not value.secret)
+    }
+    told = {str(value) for value in prepared.values() if isinstance(value, ArgumentText) and value.secret}
+    return header_secrets({**named, **added}) | told
 
 
 def _parts(name: str, value: str) -> Iterator[str]:

@@ -1,0 +1,174 @@
+"""Header parameters: keywords of a call that are sent as headers.
+
+What a call gives is split from its arguments when they are bound. Those headers that are part of keys stay beside the
+other parameters, under their names in Python, where keys and identities of collections find them; all of them are
+written into a copy of the endpoint, as what a view says is, once a request is made of the arguments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from ..base.arguments import ArgumentText, HeaderParam, header_text
+from ..base.calls import CONDITIONS, INERT_HEADERS
+from ..base.lazy import urls
+from ..base.values import is_mapping
+from ..cache.request import Arguments
+from ..schema.record import to_wire
+from .calls import CallOptions, copied
+
+if TYPE_CHECKING:
+    from typing import Self
+
+_KEPT: Final = 256
+"""So many copies of an endpoint are kept, one for each set of headers."""
+
+
+class HeaderedArguments(Arguments):
+    """Bound arguments of a call that gives headers: `headers` by name. `made` are those that nobody gave."""
+
+    headers: Mapping[str, ArgumentText]
+    made: frozenset[str]
+    parting: tuple[str, ...]
+
+    def replaced(self, args: tuple[Any, ...]) -> Self:
+        """Other arguments, with the same headers."""
+        new = type(self)(args, self.own)
+        new.headers, new.made, new.parting = self.headers, self.made, self.parting
+        return new
+
+    @property
+    def plain(self) -> Arguments:
+        """The arguments without the headers that are sent."""
+        return Arguments(tuple(self), self.own)
+
+
+def bind_headers(endpoint: Any, own: tuple[Any, ...], given: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Bound arguments with the headers of a call; `given` are its values by the keyword, in any form.
+
+    Raises TypeError or ValueError for a value that no header can have.
+    """
+    headers: dict[str, ArgumentText] = {}
+    keyed: dict[str, str] = {}
+    made: set[str] = set()
+    parting: list[str] = []
+    params: Mapping[str, HeaderParam] = endpoint.header_params
+    for keyword, param in params.items():
+        value = given.get(keyword)
+        if value is None:
+            if param.auto is None:
+                continue
+            made.add(param.name)
+            headers[param.name] = ArgumentText(_made_uuid(), secret=param.secret)
+            continue
+        what = f"the header parameter {keyword!r} of endpoint {endpoint.name!r}"
+        text = headers[param.name] = header_text(to_wire(value), what, secret=param.secret)
+        if param.parts:
+            parting.append(keyword)
+        elif param.keyed:
+            keyed[keyword] = str(text)
+    if not headers or (len(own) == 1 and own[0] is None and not endpoint.has_body):
+        return own
+    new = HeaderedArguments(_with_keyed(own, keyed, has_body=endpoint.has_body) if keyed else own, own)
+    new.headers, new.made, new.parting = headers, frozenset(made), tuple(parting)
+    return new
+
+
+def _with_keyed(own: tuple[Any, ...], keyed: Mapping[str, str], *, has_body: bool) -> tuple[Any, ...]:
+    """Bound arguments with headers beside the parameters."""
+    only_body = has_body and len(own) == 1
+    params: Mapping[str, Any] = {} if only_body or not own else own[0] or {}
+    rest = own if only_body else own[1:]
+    return ({**keyed, **params}, *rest)
+
+
+def _made_uuid() -> str:
+    from uuid import uuid4
+
+    return str(uuid4())
+
+
+def split(params: Mapping[str, HeaderParam], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    """Positional and keyword arguments without headers, and the headers."""
+    if args and is_mapping(args[0]) and not params.keys().isdisjoint(args[0]):
+        first = args[0]
+        rest = {name: value for name, value in first.items() if name not in params}
+        return (rest, *args[1:]), kwargs, {name: first[name] for name in params if name in first}
+    if params.keys().isdisjoint(kwargs):
+        return args, kwargs, {}
+    rest = {name: value for name, value in kwargs.items() if name not in params}
+    return args, rest, {name: kwargs[name] for name in params if name in kwargs}
+
+
+def key_suffix(params: Mapping[str, HeaderParam], given: Any) -> str:
+    """What the key of a reading endpoint ends with: the headers that are part of it, sorted, after a space."""
+    if not is_mapping(given):
+        return ""
+    found = {
+        param.name.lower(): str(header_text(given[keyword], keyword))
+        for keyword, param in params.items()
+        if param.keyed and given.get(keyword) is not None
+    }
+    return f" {urls.urlencode(sorted(found.items()))}" if found else ""
+
+
+def headed(endpoint: Any, args: HeaderedArguments, *, alone: bool = False) -> Any:
+    """The endpoint as a call with these headers makes it; `alone`: without a store.
+
+    Raises RuntimeError for one of those that have a store of their own, where the call was not made through it.
+    """
+    if args.parting and not alone:
+        keyword = args.parting[0]
+        name = endpoint.header_params[keyword].name
+        raise RuntimeError(
+            f"the parameter {keyword!r} of endpoint {endpoint.name!r} has a store of its own for each value: call the "
+            f"endpoint on its resource (client.resource.member(…)), or give the header {name!r} to with_options"
+        )
+    kept = not args.made and not any(text.secret for text in args.headers.values())
+    place = ("headers", *args.headers.items())
+    derived: dict[Any, Any] = endpoint._derived
+    found = derived.get(place) if kept else None
+    if found is None:
+        found = _headed(endpoint, args)
+        if kept:
+            if len(derived) >= _KEPT:
+                derived.clear()
+            derived[place] = found
+    return found
+
+
+def _headed(endpoint: Any, args: HeaderedArguments) -> Any:
+    before: CallOptions | None = endpoint.call_options
+    lower = {name.lower() for name in args.headers}
+    init: Mapping[str, Any] = endpoint.request_init or {}
+    headers = {name: value for name, value in dict(init.get("headers") or {}).items() if name.lower() not in lower}
+    headers.update(args.headers)
+    told = {"request_init": {**init, "headers": headers}}
+    telling = tuple(
+        sorted(
+            (name.lower(), text)
+            for name, text in args.headers.items()
+            if name not in args.made and name.lower() not in INERT_HEADERS - CONDITIONS
+        )
+    )
+    options = CallOptions(
+        None if before is None else before.core,
+        headers={},
+        query={},
+        quiet={} if before is None else before.quiet,
+        timeout=None,
+        retries=None,
+        mark=(*(() if before is None else before.mark), telling) if telling else () if before is None else before.mark,
+        transport=None if before is None else before.transport,
+    )
+    return copied(
+        endpoint,
+        rules=endpoint.rules,
+        _derived={},
+        _options={**endpoint._options, **told},
+        plain=endpoint.plain or endpoint,
+        call_options=options,
+        header_arguments=args.headers,
+        **told,
+    )

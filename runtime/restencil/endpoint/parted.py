@@ -1,0 +1,93 @@
+"""Bound endpoints some of whose headers have a store of their own for each value: a call that gives one is a view's.
+
+What such a header changes is what entities say, so that nothing may be stored beside what was answered without it. The
+call goes on as that of the same endpoint in the view that has the header, which is the client's own for equal values.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from typing import Any, Final
+
+from ..base.arguments import HeaderParam, header_text
+from ..base.values import is_mapping
+from ..schema.record import to_wire
+
+_OPERATIONS: Final = (
+    "__call__",
+    "cached",
+    "expire",
+    "explain",
+    "fetch",
+    "fetch_if_stale",
+    "fetch_response",
+    "get_error",
+    "get_response",
+    "invalidate",
+    "iterate",
+    "key",
+    "live",
+    "pages",
+    "resolve",
+    "set_error",
+    "set_response",
+    "state",
+    "subscribe",
+    "unsubscribe",
+    "url",
+)
+_OWN_ARGUMENTS: Final = {"resolve": 2, "set_error": 1, "set_response": 1}
+"""How many arguments of an operation stand before those of the call."""
+
+
+def has_partitions(endpoint: Any) -> bool:
+    """Whether calls of an endpoint may have a store of their own."""
+    params: Mapping[str, HeaderParam] = getattr(endpoint, "header_params", None) or {}
+    return any(param.parts for param in params.values())
+
+
+@functools.cache
+def parted(form: type[Any]) -> type[Any]:
+    """The class of bound endpoints of this form whose calls go to the view that has their headers."""
+    members = {name: _routed(getattr(form, name), name) for name in _OPERATIONS if hasattr(form, name)}
+    return type(form.__name__, (form,), {**members, "__module__": form.__module__})
+
+
+def _routed(operation: Any, name: str) -> Any:
+    before = _OWN_ARGUMENTS.get(name, 0)
+
+    @functools.wraps(operation)
+    def call(self: Any, /, *args: Any, **kwargs: Any) -> Any:
+        own, rest = args[:before], args[before:]
+        headers = _parting(self.endpoint, rest, kwargs)
+        if not headers:
+            return operation(self, *args, **kwargs)
+        params: Mapping[str, HeaderParam] = self.endpoint.header_params
+        told = {params[keyword].name: text for keyword, text in headers.items()}
+        bound = self.controller.with_options(headers=told).bind(self.endpoint.plain or self.endpoint)
+        if rest and is_mapping(rest[0]):
+            rest = ({keyword: value for keyword, value in rest[0].items() if keyword not in headers}, *rest[1:])
+            return operation(bound, *own, *rest, **kwargs)
+        return operation(bound, *own, *rest, **{**kwargs, **dict.fromkeys(headers)})
+
+    return call
+
+
+def _parting(endpoint: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, str]:
+    """The headers of a call that have a store of their own, by keyword."""
+    params: Mapping[str, HeaderParam] = endpoint.header_params
+    given: Mapping[str, Any] = kwargs
+    if args:
+        given = args[0] if is_mapping(args[0]) else {}
+    else:
+        given = {**endpoint._defaults, **kwargs}
+    return {
+        keyword: header_text(
+            to_wire(given[keyword]),
+            f"the header parameter {keyword!r} of endpoint {endpoint.name!r}",
+            secret=param.secret,
+        )
+        for keyword, param in params.items()
+        if param.parts and given.get(keyword) is not None
+    }
