@@ -444,7 +444,8 @@ PLACES: Final[Mapping[str, Place]] = {
     "spec": Place(
         "A spec",
         "What an API serves, and the package that is made of it. A spec is one file, or a folder whose `*.yaml` and "
-        "`*.yml` files are merged: the four tables may be spread over them.",
+        "`*.yml` files are merged, those of its folders too: the four tables may be spread over them. Names that begin "
+        "with a dot are passed over.",
         """
         restencil: 1
         package: shop

@@ -7,6 +7,7 @@ can overflow the stack, and nothing is ever constructed from a tag: a spec can r
 from __future__ import annotations
 
 import dataclasses
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn
@@ -60,7 +61,9 @@ class Loaded:
 
 
 def load_spec(path: Path | str) -> Loaded:
-    """Loads a spec from a file, or from a folder whose `*.yaml` and `*.yml` files are merged.
+    """Loads a spec from a file, or from a folder whose `*.yaml` and `*.yml` files are merged, those of its folders too.
+
+    Names that begin with a dot are passed over.
 
     Never raises for what a file contains or for a file that cannot be read: those are problems.
     """
@@ -122,13 +125,17 @@ def _load(texts: Mapping[str, str], name: str, problems: list[Problem], files: t
 def _files(path: Path) -> list[Path]:
     if not path.is_dir():
         return [path]
-    # As patterns of a shell do, this leaves out hidden files: those of editors, for instance.
-    found = [
-        child
-        for child in path.iterdir()
-        if child.suffix in SUFFIXES and not child.name.startswith(".") and not child.is_dir()
-    ]
-    return sorted(found, key=lambda child: child.name)
+    found: list[Path] = []
+    for folder, names, files in os.walk(path, onerror=_raise):
+        # As patterns of a shell do, this leaves out hidden names: files of editors, what an import keeps.
+        names[:] = [name for name in names if not name.startswith(".")]
+        here = [Path(folder, name) for name in files if not name.startswith(".")]
+        found += [file for file in here if file.suffix in SUFFIXES]
+    return sorted(found, key=lambda file: file.relative_to(path).as_posix())
+
+
+def _raise(error: OSError) -> None:
+    raise error
 
 
 # Problems after which a file's tree is not the whole file.

@@ -421,6 +421,15 @@ def test_specs_and_out_come_from_the_configuration(monkeypatch: pytest.MonkeyPat
     assert Path("../../src/blog/posts.py").is_file()
 
 
+def test_patterns_pass_over_names_that_begin_with_a_dot() -> None:
+    """What an import keeps beside a spec is no spec."""
+    Path("specs/.imported").mkdir()
+    Path("specs/.imported/blog.yaml").write_text("no spec at all")
+    Path("specs/.blog.yaml").write_text("no spec at all")
+    configure('specs = ["specs/**/*.yaml", "specs/*.yaml"]\nout = "src"')
+    assert run(["generate"]) == 0
+
+
 def test_the_search_for_a_configuration_ends_at_a_repository(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -89,6 +89,26 @@ def test_files_of_a_folder_are_merged_sorted_by_name(tmp_path: Path) -> None:
     assert loaded.declaration.digest == digest(SMALL, tmp_path.name)
 
 
+def test_a_folder_is_read_with_the_folders_below_it(tmp_path: Path) -> None:
+    """Files are merged sorted by path; names that begin with a dot are passed over, those of folders too."""
+    head, tail = SMALL.split("resources:\n")
+    files = {
+        "spec.yaml": head,
+        "resources/items.yaml": "resources:\n" + tail,
+        ".imported/shop.yaml": SMALL,
+        "resources/.items.yaml": SMALL,
+        "resources/.old/items.yaml": SMALL,
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    loaded = load_spec(tmp_path)
+    assert loaded.problems == ()
+    assert [file.relative_to(tmp_path).as_posix() for file in loaded.files] == ["resources/items.yaml", "spec.yaml"]
+    assert loaded.declaration is not None
+    assert loaded.declaration.digest == digest(SMALL, tmp_path.name)
+
+
 def test_one_table_may_be_spread_over_files(tmp_path: Path) -> None:
     """Entities of several files are one table."""
     (tmp_path / "a.yaml").write_text(SMALL)
