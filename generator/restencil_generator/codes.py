@@ -155,6 +155,10 @@ IMPORTED: Final = {
     "auth-not-carried": "A security scheme has a form in the language.",
     "no-resources": "An API has resources.",
     "import-mistake": "What an import writes passes the check.",
+    "import-conflict": "What is changed upstream was not changed here in another way.",
+    "import-rename-lost": "What has another name here is still there upstream.",
+    "removed-upstream": "What was edited here is still there upstream.",
+    "removed-here": "What was removed here does not change upstream.",
 }
 """What `restencil import` says about a document that it reads."""
 

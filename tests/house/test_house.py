@@ -21,6 +21,7 @@ ONE_FILE = {
     "black": "generator/restencil_generator/format.py",
     "click": "generator/restencil_generator/cli.py",
     "jsonpath_rfc9535": "generator/restencil_generator/openapi/json_path.py",
+    "ruamel": "generator/restencil_generator/openapi/round_trip.py",
 }
 """The packages of others that one file alone names, for types too: whoever replaces one has one file to change."""
 
