@@ -748,6 +748,7 @@ def schema(console: _Console) -> Exit:
     click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True, help="0 takes a free port."),
     click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on."),
     click.option("--no-auth", is_flag=True, help="Ask for no credential where the spec has `auth`."),
+    click.option("--auth-server", is_flag=True, help="Give tokens at the path of each `token_url`, too."),
     click.option(
         "--max-body",
         type=click.IntRange(0),
@@ -769,6 +770,7 @@ def mock(
     port: int,
     host: str,
     no_auth: bool,
+    auth_server: bool,
     max_body: int,
     fail: Sequence[str],
 ) -> Exit:
@@ -799,6 +801,7 @@ def mock(
             host=host,
             port=port,
             auth=not no_auth,
+            auth_server=auth_server,
             max_body=max_body,
             fail=failures,
             announce=console.say,

@@ -23,13 +23,16 @@ def auth_of(auth: d.Auth, scope: Scope) -> Expression:
 def _scheme(scheme: d.Scheme, scope: Scope) -> Expression:
     maker = f"{scope.restencil('Auth')}.{scheme.kind}"
     keywords: list[tuple[str, Expression]] = []
+    last: list[tuple[str, Expression]] = []
+    if scheme.deprecated is not None:
+        last.append(("deprecated", string(scheme.deprecated)))
     if scheme.oauth2 is not None:
-        return Call(maker, (string(scheme.oauth2.token_url),), tuple(_told(scheme.oauth2)))
+        return Call(maker, (string(scheme.oauth2.token_url),), (*_told(scheme.oauth2), *last))
     if scheme.prefix:
         keywords.append(("prefix", string(scheme.prefix)))
     if scheme.env is not None:
         keywords.append(("env", string(scheme.env)))
-    return Call(maker, () if scheme.kind in _UNNAMED else (string(scheme.parameter),), tuple(keywords))
+    return Call(maker, () if scheme.kind in _UNNAMED else (string(scheme.parameter),), (*keywords, *last))
 
 
 def _told(oauth2: d.OAuth2) -> list[tuple[str, Expression]]:

@@ -21,6 +21,7 @@ from restencil_generator.code import (
     Call,
     Expression,
     Items,
+    Parameter,
     Table,
     comment,
     imported,
@@ -143,8 +144,20 @@ class ClientMember:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class ClientArguments:
+    """What a client takes whose spec has arguments of its own, for type checkers: those, and the `options` of all."""
+
+    store: str
+    own: tuple[Parameter, ...]
+    options: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class ClientClass:
-    """A client, or the resources that hang on each of them. `api` (or empty) is what its `_api` is set to."""
+    """A client, or the resources that hang on each of them. `api` (or empty) is what its `_api` is set to.
+
+    `arguments` is none where the client takes what all clients do.
+    """
 
     name: str
     bases: tuple[str, ...]
@@ -152,6 +165,7 @@ class ClientClass:
     api: str = ""
     members: tuple[ClientMember, ...] = ()
     keywords: tuple[tuple[str, Expression], ...] = ()
+    arguments: ClientArguments | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -324,13 +338,35 @@ class _Plan:
         clients = [host]
         for name, base in ((spec.client, "Controller"), (spec.async_client, "AsyncController")):
             world = scope.restencil(base)
-            clients.append(ClientClass(name, (f"{host.name}[{world}]", world), self._title(), "_API"))
+            options = "ClientOptions" if base == "Controller" else "AsyncClientOptions"
+            arguments = self._arguments(scope, options)
+            clients.append(
+                ClientClass(name, (f"{host.name}[{world}]", world), self._title(), "_API", arguments=arguments)
+            )
         api = Constant("_API", "", Call(scope.restencil("Api"), (), self._api(scope)))
         made = self._module(scope, "client.py.jinja", "The clients: one that waits, and one to be awaited.", [])
         names = sorted((spec.client, spec.async_client), key=natural)
+        has_arguments = any(client.arguments is not None for client in clients)
         return dataclasses.replace(
-            made, constants=(api,), clients=tuple(clients), exports=items([string(name) for name in names])
+            made,
+            constants=(api,),
+            clients=tuple(clients),
+            exports=items([string(name) for name in names]),
+            type_checking=scope.typing("TYPE_CHECKING") if has_arguments else made.type_checking,
+            imports=scope.imports(),
         )
+
+    def _arguments(self, scope: Scope, options: str) -> ClientArguments | None:
+        """The arguments that the clients of this spec have beside those of all; None where there are none."""
+        auth = self.spec.auth
+        own = [
+            Parameter(scheme.name, f"{scope.restencil('OAuth2' if scheme.oauth2 else 'Token')} | None", "None")
+            for scheme in (auth.schemes if auth is not None and not auth.short else ())
+        ]
+        if not own:
+            return None
+        unpacked = f"{scope.typing('Unpack')}[{scope.restencil(options)}]"
+        return ClientArguments(f"{scope.restencil('Store')} | None", tuple(own), unpacked)
 
     def package(self) -> Module:
         spec = self.spec

@@ -129,6 +129,9 @@ def _client(client: ClientClass) -> Outline:
     found = _doc(client.doc)
     if client.api:
         found.append(("name", "_api"))
+    if client.arguments is not None:
+        names = ("self", "store", *(argument.name for argument in client.arguments.own), "options")
+        found.append(("if", "typing.TYPE_CHECKING", ("def", "__init__", *names, "...")))
     for member in client.members:
         found.append(("field", member.name))
         if member.doc:
@@ -167,12 +170,15 @@ def _statement(node: ast.stmt) -> Outline:
         case ast.Assign([ast.Name(name)]):
             return "name", name
         case ast.FunctionDef(name):
-            arguments = [argument.arg for argument in (*node.args.args, *node.args.kwonlyargs)]
+            every = (*node.args.args, *node.args.kwonlyargs, *filter(None, [node.args.kwarg]))
+            arguments = [argument.arg for argument in every]
             doc = ast.get_docstring(node, clean=False)
             if name == "validate" and doc is not None:
                 return "def", name, *arguments, str(len(node.body) - 1)
             code = "; ".join(ast.unparse(inner) for inner in node.body[doc is not None :])
             return "def", name, *arguments, code, *([] if doc is None else [("doc", _words(doc))])
+        case ast.If(test, [ast.FunctionDef() as function], []):
+            return "if", ast.unparse(test), _statement(function)
         case ast.Pass():
             return ("pass",)
         case _:

@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from .cache.reading import EndpointState, ExpiryStatus
     from .cache.snapshot import Snapshot
     from .cache.store import Store
+    from .client.arguments import AsyncClientOptions, ClientOptions
     from .client.controller import AsyncController, Controller
     from .client.host import lazy_resource
     from .client.logout import LogoutManager
@@ -84,6 +85,7 @@ __all__ = [
     "Assigns",
     "AsyncBoundEndpoint",
     "AsyncBoundList",
+    "AsyncClientOptions",
     "AsyncController",
     "AsyncLiveRead",
     "Auth",
@@ -92,6 +94,7 @@ __all__ = [
     "BadRequestError",
     "BoundEndpoint",
     "BoundList",
+    "ClientOptions",
     "ConflictError",
     "ConnectionFailedError",
     "ConnectionListener",
@@ -186,6 +189,8 @@ _MODULES: Final[dict[str, str]] = {
     "AsyncBoundList": "endpoint.bound",
     "BoundEndpoint": "endpoint.bound",
     "BoundList": "endpoint.bound",
+    "AsyncClientOptions": "client.arguments",
+    "ClientOptions": "client.arguments",
     "AsyncController": "client.controller",
     "Controller": "client.controller",
     "EndpointState": "cache.reading",

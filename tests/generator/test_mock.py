@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from tests.libraries import httpx
 
+import restencil
 from restencil_generator import declaration as d
 from restencil_generator.declaration import PathText, Spec
 from restencil_generator.loading import load_spec, load_text
@@ -891,6 +892,48 @@ def test_any_alternative_with_all_its_credentials_will_do() -> None:
     assert api("POST", "/login").status_code == 204
     assert api("GET", "/open").status_code == 200
     assert api("GET", "/nowhere").status_code == 401
+
+
+def test_the_token_url_gives_tokens_where_that_is_asked_for() -> None:
+    """With `auth_server` its path answers as RFC 6749 says, to any credentials that are not empty."""
+    spec = parsed(SCHEMES)
+    assert Api(spec)("POST", "/token", data={"grant_type": "client_credentials"}).status_code == 401
+    api = Api(spec)
+    api._app = create_app(spec, auth_server=True)
+    shown = {"Authorization": "Basic YTpi"}
+    given = api("POST", "/token", data={"grant_type": "client_credentials"}, headers=shown)
+    assert given.json() == {"access_token": "token-1", "token_type": "Bearer", "expires_in": 3600}
+    refused = api("POST", "/token", data={"grant_type": "client_credentials"})
+    assert (refused.status_code, refused.json()) == (401, {"error": "invalid_client"})
+    odd = api("POST", "/token", data={"grant_type": "password"}, headers=shown)
+    assert (odd.status_code, odd.json()) == (400, {"error": "unsupported_grant_type"})
+    assert api("GET", "/token").status_code == 405
+    assert api("GET", "/items", headers={"Authorization": "Bearer token-1"}).status_code == 200
+
+
+def test_a_generated_client_asks_the_mock_for_its_token() -> None:
+    """The requests of a package show what the token server gave, and no other request needs one."""
+    import market
+
+    seen: list[tuple[str, str | None]] = []
+
+    spec = load_spec(Path(__file__).resolve().parents[2] / "specs" / "market.yaml").declaration
+    assert spec is not None
+
+    async def note(request: httpx.Request) -> None:
+        seen.append((request.url.path, request.headers.get("authorization")))
+
+    async def run() -> None:
+        own = httpx.AsyncClient(
+            transport=httpx.ASGITransport(create_app(spec, auth_server=True)), event_hooks={"request": [note]}
+        )
+        machine = restencil.OAuth2(client_id="a", client_secret="b")
+        async with own, market.AsyncMarket(machine=machine, url_prefix="http://mock.test", client=own) as client:
+            await client.sellers.get_list()
+            await client.sellers.get_list.fetch()
+
+    asyncio.run(run())
+    assert seen == [("/token", None), ("/sellers", "Bearer token-1"), ("/sellers", "Bearer token-1")]
 
 
 @pytest.mark.parametrize("credential", ["", "Bearer", "Bearer  ", "Basic x", "x"])

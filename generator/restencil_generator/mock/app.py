@@ -22,6 +22,7 @@ from restencil_generator.mock.failures import Failure, Failures, add_all, body, 
 from restencil_generator.mock.routes import Found, Routes
 from restencil_generator.mock.seed import seeded
 from restencil_generator.mock.sent import parse
+from restencil_generator.mock.token_server import TokenServers
 
 Log = Callable[[str], None]
 
@@ -32,12 +33,18 @@ _HOST: Final = re.compile(r"[A-Za-z0-9._~:\[\]-]+")
 
 
 def create_app(
-    *specs: Spec, auth: bool = True, log: Log | None = None, max_body: int = MAX_BODY, fail: Sequence[Failure] = ()
+    *specs: Spec,
+    auth: bool = True,
+    auth_server: bool = False,
+    log: Log | None = None,
+    max_body: int = MAX_BODY,
+    fail: Sequence[Failure] = (),
 ) -> ASGIApp:
     """An ASGI application that serves what the specs declare, with data of its own that starts anew with each call.
 
     One spec is served at the root, several each under the name of its package. With `auth`, requests need the
-    credential that the spec's `auth` names; any value that is not empty will do. `log` gets a line for each request:
+    credential that the spec's `auth` names; any value that is not empty will do. With `auth_server`, the paths of each
+    `token_url` give tokens. `log` gets a line for each request:
     method, path and status. A body of more than `max_body` bytes is refused, and not read to its end. `fail` are calls
     that are answered by an error, and not carried out.
 
@@ -49,7 +56,7 @@ def create_app(
         prefix = "" if len(specs) == 1 else f"/{spec.package}"
         if prefix in mounts:
             raise CannotServe(f"{spec.file}: another spec has the package '{spec.package}' too; serve them one by one")
-        mounts[prefix] = _Api(spec, prefix, auth=auth, max_body=max_body)
+        mounts[prefix] = _Api(spec, prefix, auth=auth, auth_server=auth_server, max_body=max_body)
     add_all(fail, [api.failures for api in mounts.values()])
     app = _Root(mounts, log)
     return CORSMiddleware(
@@ -93,17 +100,22 @@ class _Root:
 class _Api:
     """One spec with its routes and its data."""
 
-    def __init__(self, spec: Spec, prefix: str, *, auth: bool, max_body: int) -> None:
+    def __init__(self, spec: Spec, prefix: str, *, auth: bool, auth_server: bool, max_body: int) -> None:
         self._max_body = max_body
         self._spec = spec
         self._prefix = prefix
         self.failures = Failures(spec, prefix)
         self.title = spec.title or spec.package
         self._auth = spec.auth if auth else None
+        self._token_servers = TokenServers(spec.auth if auth_server else None)
         self._routes = Routes(spec)
         self._tables = seeded(spec)
 
     async def respond(self, request: Request, path: str) -> Response:
+        token_server = self._token_servers.at(path)
+        if token_server is not None:
+            reply = self._token_servers.reply(token_server, request, await self._read(request))
+            return _http(reply, request.method)
         query = parse_qsl(_query(request), keep_blank_values=True, errors="replace")
         given = query if self._auth is None else without_secrets(self._auth, query)
         found = self._routes.find(request.method, path, given)

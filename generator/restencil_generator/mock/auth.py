@@ -69,9 +69,9 @@ def _present(scheme: Scheme, request: Request, query: Mapping[str, str]) -> bool
         case "query":
             return bool(query.get(scheme.parameter))
         case "bearer" | "oauth2":
-            return _authorization(request) == "bearer"
+            return authorization(request) == "bearer"
         case "basic":
-            return _authorization(request) == "basic"
+            return authorization(request) == "basic"
 
 
 def _behind(value: str, prefix: str) -> bool:
@@ -79,7 +79,7 @@ def _behind(value: str, prefix: str) -> bool:
     return value.startswith(prefix) and bool(value[len(prefix) :].strip())
 
 
-def _authorization(request: Request) -> str:
+def authorization(request: Request) -> str:
     """The scheme of the Authorization header in lower case, empty where no usable credential follows it."""
     scheme, _, credential = request.headers.get("authorization", "").partition(" ")
     scheme, credential = scheme.lower(), credential.strip()

@@ -29,6 +29,7 @@ def serve(
     host: str = LOOPBACK,
     port: int = 8000,
     auth: bool = True,
+    auth_server: bool = False,
     max_body: int = MAX_BODY,
     fail: Sequence[Failure] = (),
     announce: Callable[[str], None],
@@ -36,15 +37,15 @@ def serve(
 ) -> None:
     """Serves the specs until SIGINT or SIGTERM; requests that are being answered then are finished.
 
-    A body of more than `max_body` bytes is refused. What is no HTTP is answered by 400 with the reason. `fail` are
-    calls that are answered by an error.
+    With `auth_server`, the paths of each `token_url` give tokens. A body of more than `max_body` bytes is refused. What
+    is no HTTP is answered by 400 with the reason. `fail` are calls that are answered by an error.
 
     Port 0 takes a free one. `announce` is called once, when connections are accepted, with `http://HOST:PORT`; `log`
     gets a line for each request.
 
     Raises `CannotServe` where the address cannot be bound, an example does not fit, or a failure names no endpoint.
     """
-    app = create_app(*specs, auth=auth, log=log, max_body=max_body, fail=fail)
+    app = create_app(*specs, auth=auth, auth_server=auth_server, log=log, max_body=max_body, fail=fail)
     config = uvicorn.Config(
         app,
         http=_Protocol,

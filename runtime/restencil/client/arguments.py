@@ -5,15 +5,44 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal, TypedDict
 
 from ..http.auth import Preparation
 from ..http.schemes import SHORT, Schemes
 
 if TYPE_CHECKING:
+    from ..base.durations import Duration, Timeout
+    from ..base.transport import AwaitingClient, BlockingClient
     from ..cache.store import Store
     from ..http.auth import Api, TokenSource
     from ..http.schemes import Auth
+    from .core import Managers
+    from .retry import Retries
+
+
+class _Options(TypedDict, total=False):
+    url_prefix: str | None
+    share: bool
+    http: Literal["httpx", "httpx2"] | None
+    user_agent: str | Literal[False] | None
+    base_url: str
+    managers: Managers | None
+    retries: int | Retries | None
+    timeout: Duration | Timeout | None
+    max_response_bytes: int | None
+
+
+class ClientOptions(_Options, total=False):
+    """What every generated client for blocking code takes beside its store and credentials, as `Controller` says it."""
+
+    client: BlockingClient | None
+
+
+class AsyncClientOptions(_Options, total=False):
+    """What every generated client for asyncio takes beside its store and credentials, as `AsyncController` says it."""
+
+    client: AwaitingClient | None
+
 
 ARGUMENTS: Final = (
     "store",

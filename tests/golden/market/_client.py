@@ -16,6 +16,22 @@ __all__ = ["AsyncMarket", "Market"]
 
 _API = restencil.Api(
     url_prefix="https://market.example/api",
+    auth=restencil.Schemes(
+        {
+            "app": restencil.Auth.header("X-App", prefix="App "),
+            "key": restencil.Auth.header("X-Api-Key", env="MARKET_KEY"),
+            "machine": restencil.Auth.oauth2(
+                "https://auth.market.example/token",
+                scopes=("offers", "sellers"),
+                client_auth="body",
+                params={"audience": "market"},
+                env={"client_id": "MARKET_ID", "client_secret": "MARKET_SECRET"},
+            ),
+            "session": restencil.Auth.cookie("session", deprecated="use token"),
+            "token": restencil.Auth.bearer(env="MARKET_TOKEN"),
+        },
+        use=(("machine",), ("token",), ("app", "key"), ("session",), ()),
+    ),
     version="1.2.0",
     request_id="X-Trace-Id",
     inert_headers=("X-Audit-Reason",),
@@ -42,8 +58,36 @@ class Market(_Resources[restencil.Controller], restencil.Controller):
 
     _api = _API
 
+    if typing.TYPE_CHECKING:
+
+        def __init__(
+            self,
+            store: restencil.Store | None = None,
+            *,
+            app: restencil.Token | None = None,
+            key: restencil.Token | None = None,
+            machine: restencil.OAuth2 | None = None,
+            session: restencil.Token | None = None,
+            token: restencil.Token | None = None,
+            **options: typing.Unpack[restencil.ClientOptions],
+        ) -> None: ...
+
 
 class AsyncMarket(_Resources[restencil.AsyncController], restencil.AsyncController):
     """Market API"""
 
     _api = _API
+
+    if typing.TYPE_CHECKING:
+
+        def __init__(
+            self,
+            store: restencil.Store | None = None,
+            *,
+            app: restencil.Token | None = None,
+            key: restencil.Token | None = None,
+            machine: restencil.OAuth2 | None = None,
+            session: restencil.Token | None = None,
+            token: restencil.Token | None = None,
+            **options: typing.Unpack[restencil.AsyncClientOptions],
+        ) -> None: ...
