@@ -2,6 +2,7 @@
 # make test      lint, types, tests, and `restencil check` on the packages that are checked in
 # make nightly   the tests that take minutes, examples that no one tried before, and all over both HTTP libraries
 # make bench     figures against peers
+# make corpus    every OpenAPI document of a folder through the whole, and the figures: make corpus DIR=../documents
 # make servers   servers that others wrote, for the tests in tests/servers; those written in Python come by themselves
 # make clean     removes all of it, the virtual environment too
 #
@@ -12,7 +13,7 @@ export PYTHON
 # pyright ships in its wheel; it need not look for a newer one.
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
-.PHONY: demo test lint types check tests nightly bench servers servers-python clean setup setup-demo
+.PHONY: demo test lint types check tests nightly bench corpus servers servers-python clean setup setup-demo
 .DEFAULT_GOAL := test
 
 setup:
@@ -48,6 +49,9 @@ nightly: setup servers
 
 bench: setup
 	$(PY) tests/benchmarks/run.py
+
+corpus: setup
+	PYTHONPATH=. $(PY) tests/openapi/corpus.py $(DIR)
 
 servers: setup
 	@.ci/servers python

@@ -332,8 +332,9 @@ def _parent_options(resource: d.Resource, name: str, endpoint: d.Endpoint) -> d.
     listing, dot, _ = name.rpartition(".")
     if dot:
         return next(parent for parent in resource.endpoints.values() if parent.python == listing).options
-    if endpoint.name == "create":
-        return resource.endpoints["get_list"].extenders["push"].options
+    listed = resource.endpoints.get("get_list")
+    if endpoint.name == "create" and endpoint.standard and listed is not None and "push" in listed.extenders:
+        return listed.extenders["push"].options
     base = resource.endpoints.get(endpoint.extends or "")
     return base.options if base is not None else resource.options
 

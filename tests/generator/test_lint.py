@@ -530,3 +530,12 @@ def test_code_is_imported_on_request_only(tmp_path: Path) -> None:
     assert sys.modules.get("shop_hooks") is before
     text = ITEM + "resources: {items: {path: '/i/:id', schema: Item, endpoint: 'python:nowhere:Base'}}\n"
     assert lint(loaded(text), import_hooks=False) == ()
+
+
+def test_an_endpoint_called_create_is_one_of_its_own() -> None:
+    """Without a list, or in a group, `create` inherits from its resource, and lint has nothing to look up."""
+    found = load_text(
+        "restencil: 1\npackage: shop\nurl_prefix: https://shop.example\nresources:\n"
+        "  calls:\n    endpoints:\n      create: {method: POST, path: /calls}\n"
+    )
+    assert lint(found) == ()
