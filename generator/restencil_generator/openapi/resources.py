@@ -10,12 +10,12 @@ import dataclasses
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, Literal, TypeAlias
 
-from restencil_generator.openapi.answers import ENVELOPES, LISTS, LISTS_LATER, Answers, Many, One, keyed_by_path
+from restencil_generator.openapi.answers import ENVELOPES, LISTS, LISTS_LATER, STATUS, Answers, Many, One, keyed_by_path
 from restencil_generator.openapi.document import Document, Operation, Part, Where
 from restencil_generator.openapi.keys import Key, KeyPart, Keys, Place
 from restencil_generator.openapi.routes import Route, is_below, route
 from restencil_generator.openapi.shapes import Record, Shapes, merged, overlap
-from restencil_generator.openapi.words import GLOBAL, singular, snake_case
+from restencil_generator.openapi.words import singular, snake_case
 
 Kind: TypeAlias = Literal["item", "singleton", "group"]
 
@@ -425,11 +425,9 @@ class _Finder:
             return schema.type in ("string", "boolean", "integer", "any")
         if not schema.properties:
             return True
-        scalars = all(self.shapes.is_scalar(part) for part in schema.properties.values())
-        return (
-            scalars
-            and len(schema.properties) <= 3
-            and not any(snake_case(name) in GLOBAL for name in schema.properties)
+        return all(
+            self.shapes.of(part).type == "boolean" or (snake_case(name) in STATUS and self.shapes.is_scalar(part))
+            for name, part in schema.properties.items()
         )
 
     def _own(self, resource: Resource, call: Call, expires: tuple[str, ...], check: str = "") -> None:

@@ -1,0 +1,813 @@
+"""The rules by which a document becomes resources, keys, entities, lists, types and names, one by one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.openapi.small import made, many, operation, record, ref, spec
+
+from restencil_generator.openapi.making import Made
+from restencil_generator.openapi.options import Options
+
+# ------------------------------------------------------------------------------------------------ paths to resources
+
+
+def whole(result: Made) -> Any:
+    """The spec that was made, as plain values."""
+    return result.tree.value
+
+
+def crud(path: str, item: str, schema: Any, **more: Any) -> dict[str, Any]:
+    """A list and an item of one schema."""
+    return {path: {"get": operation(many(schema))}, f"{path}/{{{item}}}": {"get": operation(schema), **more}}
+
+
+def test_an_item_with_a_key_is_a_resource() -> None:
+    """A path that ends in a parameter, whose GET answers one object with a key, is a resource."""
+    found = spec({"/users/{id}": {"get": operation(record("id", id="string"))}})
+    assert found["resources"] == {"users": {"path": "/users/:id", "schema": "User", "members": ["get"]}}
+
+
+def test_an_item_without_list_mutation_and_key_is_none() -> None:
+    """`/weather/{city}` without a list or a mutation is an endpoint."""
+    found = spec({"/weather/{city}": {"get": operation(record(degrees="number"))}})
+    assert found["resources"] == {
+        "weather": {"endpoints": {"weather": {"path": "/weather/:city", "schema": "WeatherWeather"}}}
+    }
+
+
+def test_an_item_that_only_changes_is_one_where_its_list_has_the_key() -> None:
+    """Without GET, an item with PUT, PATCH or DELETE is a resource where its list holds objects with the key."""
+    paths = {"/users": {"get": operation(many(ref("User")))}, "/users/{user_id}": {"delete": operation(status="204")}}
+    found = spec(paths, {"User": record("id", id="integer", name="string")})
+    assert found["resources"] == {"users": {"path": "/users/:id", "schema": "User", "members": ["get_list", "delete"]}}
+    scalars = {
+        "/tags": {"get": operation(many({"type": "string"}))},
+        "/tags/{tag}": {"delete": operation(status="204")},
+    }
+    assert "path" not in spec(scalars)["resources"]["tags"]
+
+
+def test_a_suffix_of_an_item_is_kept_by_its_list() -> None:
+    """The list of `/Accounts/{Sid}.json` is `/Accounts.json`."""
+    paths = {"/Accounts.json": {"get": operation(many(ref("A")))}, "/Accounts/{Sid}.json": {"get": operation(ref("A"))}}
+    found = spec(paths, {"A": record("sid", sid="string")})
+    resource = found["resources"]["accounts"]
+    assert resource["path"] == "/Accounts/:sid.json"
+    assert resource["endpoints"]["get_list"] == {"path": "/Accounts.json"}
+
+
+def test_reserved_characters_of_a_path_are_escaped() -> None:
+    """A colon is escaped, and so is a letter right after a parameter."""
+    found = spec(
+        {
+            "/jobs/{id}": {"get": operation(record("id", id="string"))},
+            "/jobs/{id}:cancel": {"post": operation()},
+            "/weeks/{week}_raw": {"get": operation({"type": "string"})},
+        }
+    )
+    assert found["resources"]["jobs"]["endpoints"]["cancel"]["path"] == "/jobs/:id\\:cancel"
+    assert found["resources"]["weeks"]["endpoints"]["raw"]["path"] == "/weeks/:week\\_raw"
+
+
+def test_the_last_parameter_takes_the_name_of_the_key() -> None:
+    """`/users/{user_id}` with the key `id` is `/users/:id`; a parent of that name gives way."""
+    schemas = {"User": record("id", id="string"), "Post": record("id", id="string")}
+    found = spec({**crud("/users", "id", ref("User")), **crud("/users/{id}/posts", "post_id", ref("Post"))}, schemas)
+    assert found["resources"]["users"]["path"] == "/users/:id"
+    assert found["resources"]["posts"]["path"] == "/users/:user_id/posts/:id"
+
+
+def test_what_is_addressed_by_something_else_keeps_its_parameter() -> None:
+    """`/issues/{index}` with the key `id` keeps `index`, and says that it is to be checked."""
+    result = made({"/repos/{repo}/issues/{index}": {"get": operation(record("id", id="integer", index="integer"))}})
+    assert whole(result)["resources"]["issues"]["path"] == "/repos/:repo/issues/:index"
+    assert "check: {index} does not look like one" in comment(result, "entities.Issue.fields.id")
+
+
+def test_a_thing_is_taken_for_its_id_where_both_have_one_type() -> None:
+    """`/pets/{pet}` with the key `id` is `/pets/:id` where both are of one type, which is to be checked."""
+    same = made({"/pets/{pet}": {"get": operation(record("id", id="string"))}})
+    assert whole(same)["resources"]["pets"]["path"] == "/pets/:id"
+    assert comment(same, "resources.pets.path") == "check: {pet} is taken for the id"
+    other = spec({"/pets/{pet}": {"get": operation(record("id", id="integer"))}})
+    assert other["resources"]["pets"]["path"] == "/pets/:pet"
+
+
+@pytest.mark.parametrize("path", ["/me", "/users/me"])
+def test_an_entity_of_a_resource_at_a_literal_is_a_singleton(path: str) -> None:
+    """`/me` answers with the entity of another resource, whose key it has."""
+    found = spec(
+        {**crud("/users", "id", ref("User")), path: {"get": operation(ref("User"))}},
+        {"User": record("id", id="string")},
+    )
+    assert found["resources"]["me"] == {"path": path, "singleton": True, "schema": "User", "members": ["get"]}
+
+
+def test_a_literal_that_changes_is_a_singleton() -> None:
+    """Its entity has the key `[]`, or the parameters of the path."""
+    answer = {"get": operation(ref("Setup")), "put": operation(ref("Setup"), body=ref("Setup"))}
+    found = spec(
+        {"/setup-of-all": answer, "/users/{user_id}/setup": dict(answer)}, {"Setup": record("dark", dark="boolean")}
+    )
+    assert found["resources"]["setup_of_all"]["singleton"] is True
+    assert found["entities"]["SetupData" if "SetupData" in found["entities"] else "Setup"]["pk"] == []
+
+
+def test_what_lies_below_is_an_endpoint_of_the_deepest_resource() -> None:
+    """Actions below an item and endpoints below a list are of that resource; lists of entities are collections."""
+    paths = {
+        **crud("/orders", "id", ref("Order")),
+        "/orders/{id}/pay": {"post": operation(record(done="boolean"))},
+        "/orders/stats": {"get": operation(many({"type": "string"}))},
+        "/customers/{id}": {"get": operation(ref("Customer"))},
+        "/customers/{id}/orders": {"get": operation(many(ref("Order")))},
+    }
+    found = spec(paths, {"Order": record("id", id="string"), "Customer": record("id", id="string")})["resources"]
+    assert found["orders"]["endpoints"]["pay"] == {
+        "method": "POST", "path": "/orders/:id/pay", "body": None, "schema": "OrderPay", "expires": ["self"],
+    }  # fmt: skip
+    assert found["orders"]["endpoints"]["stats"] == {"path": "/orders/stats", "schema": ["string"]}
+    assert found["customers"]["endpoints"]["orders"] == {
+        "path": "/customers/:customer_id/orders", "schema": {"collection": ["Order"]},
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("path", "tags", "group", "endpoint"),
+    [
+        ("/chat.postMessage", ["x"], "chat", "post_message"),
+        ("/ping", ["Health checks", "y"], "health_checks", "ping"),
+        ("/v1/ping/now", [], "ping", "now"),
+        ("/{x}", [], "small", "get"),
+    ],
+)
+def test_groups(path: str, tags: list[str], group: str, endpoint: str) -> None:
+    """What is of no resource is in a group: by the path before a dot, the first tag, the first literal, the package."""
+    found = spec({path: {"get": operation({"type": "string"}, tags=tags)}})["resources"]
+    assert list(found) == [group]
+    assert list(found[group]["endpoints"]) == [endpoint]
+
+
+def test_an_api_of_procedures_is_told() -> None:
+    """Where no resource is found, a note says so."""
+    result = made({"/a.b": {"get": operation()}, "/a.c": {"get": operation()}, "/d.e": {"get": operation()}})
+    assert [each.message for each in result.document.findings if each.code == "no-resources"] == [
+        "this API calls procedures: its 3 operations are endpoints of 2 groups"
+    ]
+
+
+# ------------------------------------------------------------------------------------------------------------ members
+
+
+ORDER = record("id", id="string", total="number")
+
+
+def members(**operations: Any) -> Any:
+    """The resource of a list and an item with more operations: on the list where they begin with `list_`."""
+    own = {name: each for name, each in operations.items() if not name.startswith("list_")}
+    listed = {name.removeprefix("list_"): each for name, each in operations.items() if name.startswith("list_")}
+    paths = crud("/orders", "id", ref("Order"), **own)
+    paths["/orders"] |= listed
+    return spec(paths, {"Order": ORDER, "Job": record("job", job="string", state="string")})["resources"]["orders"]
+
+
+def test_all_standard_members_are_not_written() -> None:
+    """`members` is written unless all that fit exist; `unshift` goes with `push`."""
+    body: Any = {"body": ref("Order")}
+    every = members(
+        list_post=operation(ref("Order"), **body), put=operation(ref("Order"), **body),
+        patch=operation(ref("Order"), **body), delete=operation(status="204"),
+    )  # fmt: skip
+    assert every == {"path": "/orders/:id", "schema": "Order"}
+    assert members(list_post=operation(ref("Order"), **body))["members"] == ["get", "get_list", "push", "unshift"]
+
+
+def test_a_change_that_answers_little_is_ignored() -> None:
+    """An answer like `{"ok": true}` to PUT or PATCH, or a text to DELETE, says nothing of the entity."""
+    ok, text = record(ok="boolean"), {"type": "string"}
+    found = members(put=operation(ok, body=ref("Order")), delete=operation(text))
+    assert found["endpoints"] == {"update": {"response": {"ignore": True}}, "delete": {"response": {"ignore": True}}}
+
+
+def test_post_on_an_item_without_patch_changes_it() -> None:
+    """A POST on an item that answers with the entity is `partial_update` where there is no PATCH."""
+    assert members(post=operation(ref("Order"), body=ref("Order")))["endpoints"] == {
+        "partial_update": {"method": "POST"}
+    }
+
+
+def test_other_answers_make_endpoints_of_ones_own() -> None:
+    """A change with another answer is an endpoint, after which item or list are stale; that is to be checked."""
+    found = members(
+        put=operation(ref("Job"), body=ref("Order"), operationId="replaceOrder"),
+        list_post=operation(ref("Job"), body=ref("Order"), operationId="createOrder"),
+    )["endpoints"]
+    assert found["replace"] == {
+        "method": "PUT", "path": "/orders/:id", "body": "Order", "schema": "Job", "expires": ["self"],
+    }  # fmt: skip
+    assert found["create"]["expires"] == ["get_list"]
+
+
+def test_a_post_that_reads_has_no_side_effect() -> None:
+    """Its name begins or ends with a word of reading, and it answers 200 with a schema."""
+    paths = {
+        "/search": {"post": operation(many({"type": "string"}), body=record(text="string"), operationId="searchAll")}
+    }
+    found = made(paths)
+    endpoint = whole(found)["resources"]["search"]["endpoints"]["search_all"]
+    assert (endpoint["side_effect"], endpoint["request"]) == (False, {"in_key": True})
+    assert comment(found, "resources.search.endpoints.search_all.side_effect").startswith("check: ")
+
+
+# --------------------------------------------------------------------------------------------------------- parameters
+
+
+def test_parameters_of_the_list_go_to_the_resource() -> None:
+    """Query parameters of a list are the resource's; a server's default goes to the description."""
+    limit = {"type": "integer", "default": 20, "maximum": 99}
+    paths = {
+        "/orders": {"get": operation(many(ORDER), query={"state": "string", "limit": limit})},
+        "/orders/{id}": {"get": operation(ORDER, query={"expand": "string"})},
+    }  # fmt: skip
+    found = spec(paths)["resources"]["orders"]
+    assert found["search_params"] == {
+        "state": "string?", "limit": {"type": "integer?", "description": "At most 99. The server's default: 20."},
+    }  # fmt: skip
+    assert found["collection"] == {"non_filter_arguments": ["limit"]}
+    assert found["endpoints"] == {"get": {"search_params": {"expand": "string?"}}}
+
+
+def test_headers() -> None:
+    """Some are dropped; idempotency keys are made; conditions and trace ids are in no key."""
+    names = ["Accept", "Authorization", "Idempotency-Key", "If-Match", "X-Request-Id", "X-Scope"]
+    parameters = [{"name": name, "in": "header", "schema": {"type": "string"}} for name in names]
+    found = spec({"/a": {"post": operation(parameters=parameters)}, "/b": {"get": operation()}})["resources"]
+    assert found["a"]["endpoints"]["a"]["header_params"] == {
+        "idempotency_key": {"type": "string?", "in_key": False, "auto": "uuid"},
+        "if_match": {"type": "string?", "in_key": False},
+        "x_request_id": {"type": "string?", "in_key": False},
+        "x_scope": "string?",
+    }
+
+
+def test_what_all_operations_ask_for_is_an_argument_of_the_client() -> None:
+    """Headers on nine in ten operations, and required query parameters likewise."""
+    tenant = {"name": "X-Tenant", "in": "header", "required": True, "schema": {"type": "string"}}
+    version = {"name": "api-version", "in": "query", "required": True, "schema": {"type": "string"}}
+    paths = {f"/{letter}": {"get": operation(parameters=[tenant, version])} for letter in "abcdefghi"}
+    found = spec({**paths, "/j": {"get": operation()}})
+    assert found["header_params"] == {"x_tenant": "string"}
+    assert found["search_params"] == {"api_version": "string"}
+    assert found["wire_names"] == "kebab-case"
+
+
+@pytest.mark.parametrize(
+    ("style", "explode", "written"),
+    [
+        ("form", True, "repeat"),
+        ("form", False, None),
+        ("spaceDelimited", False, "space"),
+        ("pipeDelimited", False, "pipe"),
+    ],
+)
+def test_styles_of_lists(style: str, explode: bool, written: str | None) -> None:
+    """The most frequent style of lists is `search_style`; commas are the default."""
+    tags = {"name": "tags", "in": "query", "style": style, "explode": explode, "schema": many({"type": "string"})}
+    assert spec({"/a": {"get": operation(parameters=[tags])}}).get("search_style") == written
+
+
+def test_brackets_and_pages_in_objects() -> None:
+    """A name that ends in `[]` has brackets; an object with a page in it is split."""
+    ids = {"name": "ids[]", "in": "query", "schema": many({"type": "integer"})}
+    page = {"name": "page", "in": "query", "style": "deepObject", "schema": record(number="integer", size="integer")}
+    paths = {"/a": {"get": operation(many(ORDER), parameters=[ids, page])}, "/a/{id}": {"get": operation(ORDER)}}
+    found = spec(paths)
+    assert found["search_style"] == "brackets"
+    assert found["resources"]["a"]["search_params"] == {
+        "ids": {"type": ["integer"], "optional": True},
+        "page_number": {"type": "integer?", "wire": "page[number]"},
+        "page_size": {"type": "integer?", "wire": "page[size]"},
+    }
+    assert found["resources"]["a"]["pagination_field"] == "page_number"
+
+
+# --------------------------------------------------------------------------------------------------------------- keys
+
+
+def comment(result: Made, node: str) -> str:
+    """The comment on a node."""
+    return result.tree.comments.get(tuple(node.split(".")), "")
+
+
+@pytest.mark.parametrize(
+    ("path", "schema", "pk", "said"),
+    [
+        ("/users/{userName}", record(id="string", user_name="string"), "user_name", "pk: named like {userName}"),
+        ("/a/{b}/users/{user}", record(user="string"), "user", "pk: named like {user}"),
+        ("/users/{user_id}", record(id="string", name="string"), "id", "pk: {user_id} without 'user'"),
+        ("/projects/{projectKey}", record(id="string", key="string"), "key", "pk: {projectKey} without 'project'"),
+        ("/users/{who}", record(id="string"), "id", "pk: the id; check: {who} does not look like one"),
+        ("/orders/{ref}", record(order_id="string"), "order_id", "pk: order_id of orders"),
+        ("/orders/{ref}", record(Invoice_id="string", x="string"), None, ""),
+        ("/things/{x}", record(slug="string", size="integer"), "slug", "check: pk guessed: slug"),
+    ],
+)
+def test_keys(path: str, schema: Any, pk: str | None, said: str) -> None:
+    """The first rule that finds a property gives the key, and says in a comment why."""
+    result = made({path: {"get": operation(schema), "delete": operation(status="204")}})
+    entity, values = next(iter(whole(result)["entities"].items()))
+    found = values.get("pk", "id")
+    if pk is None:
+        assert found == "ref"
+        return
+    assert found == pk
+    assert comment(result, f"entities.{entity}.{'pk' if pk != 'id' else 'fields.id'}") == said
+
+
+def test_what_counts_per_owner_has_a_scoped_key() -> None:
+    """Below a parent, a name that is no id counts per parent; the parent's parameter is a field."""
+    result = made(
+        {"/repos/{owner}/{repo}/issues/{number}": {"get": operation(record(number="integer", title="string"))}}
+    )
+    entity = whole(result)["entities"]["Issue"]
+    assert entity["pk"] == ["owner", "repo", "number"]
+    assert entity["fields"]["owner"] == {"type": "string", "param": "owner"}
+    assert comment(result, "entities.Issue.pk") == "pk: counts per {owner}, {repo}"
+
+
+def test_keys_inside_of_metadata() -> None:
+    """Kubernetes: the key is in `metadata`, after what is called like the parents."""
+    meta = record("name", "namespace", name="string", namespace="string", uid="string")
+    path = "/api/v1/namespaces/{namespace}/pods/{name}"
+    result = made(
+        {path: {"get": operation(ref("io.k8s.Pod"))}},
+        {"io.k8s.Pod": record("metadata", metadata=ref("io.k8s.ObjectMeta"), spec={}), "io.k8s.ObjectMeta": meta},
+    )
+    entity = whole(result)["entities"]["Pod"]
+    assert entity["pk"] == ["metadata.namespace", "metadata.name"]
+    assert comment(result, "entities.Pod.pk") == "pk: metadata.namespace, metadata.name"
+    resource = whole(result)["resources"]["pods"]
+    assert resource["params"] == {"name": {"field": "metadata.name"}}
+
+
+def test_a_key_from_the_path() -> None:
+    """Where nothing tells records apart, but they change, the path's parameters do."""
+    result = made(
+        {"/flags/{env}/{flag}": {"get": operation(record(on="boolean")), "put": operation(record(on="boolean"))}}
+    )
+    (entity,) = whole(result)["entities"].values()
+    assert entity["pk"] == ["env", "flag"]
+    assert [each.code for each in result.document.findings] == ["pk-from-path"]
+
+
+def test_two_resources_share_an_entity_where_their_keys_are_one() -> None:
+    """With another key the second has an entity of its own, called like the resource."""
+    schemas = {"User": record("id", "name", id="string", name="string")}
+    get = {"get": operation(ref("User"))}
+    same = spec({"/users/{id}": get, "/members/{id}": {"get": operation(ref("User"))}}, schemas)
+    assert list(same["entities"]) == ["User"]
+    other = spec({"/admins/{id}": get, "/by_name/{name}": {"get": operation(ref("User"))}}, schemas)
+    assert {name: each.get("pk", "id") for name, each in other["entities"].items()} == {
+        "User": "id",
+        "ByNameData": "name",
+    }
+
+
+# ------------------------------------------------------------------------------------------- entities and envelopes
+
+
+@pytest.mark.parametrize(
+    ("answer", "envelope"),
+    [
+        (record(data=ref("Order")), "data"),
+        (record(order=ref("Order"), ok="boolean"), "order"),
+        (record(response=record(result=ref("Order")), status="integer"), "response.result"),
+        (record(contacts=many(ref("Order")), meta={}), None),
+        (record(items=many(ref("Order"))), "items.0"),
+    ],
+)
+def test_envelopes(answer: Any, envelope: str | None) -> None:
+    """The record of an answer may be in a member called like envelopes or like the thing, up to three deep."""
+    if envelope == "items.0":
+        answer = record(result=many(ref("Order")))
+        envelope = "result.0"
+    found = spec({"/orders/{id}": {"get": operation(answer), "delete": operation(status="204")}}, {"Order": ORDER})
+    response = found["resources"]["orders"].get("response", found.get("response", {}))
+    assert response.get("envelope") == envelope
+
+
+def test_metadata_is_no_envelope() -> None:
+    """What stands in `metadata` is about the record."""
+    found = spec({"/a/{id}": {"get": operation(record(metadata=record("id", id="string")))}})
+    assert "response" not in found["resources"]["a"]
+
+
+def test_an_envelope_that_most_have_stands_at_the_top() -> None:
+    """What at least half of the resources share is said once."""
+    schemas = {name: record("id", id="string", **{name.lower(): "string"}) for name in ("Cat", "Dog")}
+    paths = {f"/{name.lower()}s/{{id}}": {"get": operation(record(data=ref(name)))} for name in schemas}
+    assert spec(paths, schemas)["response"] == {"envelope": "data"}
+
+
+def test_summary_and_detail_are_one_entity() -> None:
+    """What the items of a list lack is optional, and `get` needs what the detail requires of it."""
+    schemas = {
+        "Detail": record("id", "body", "at", id="string", body="string", at="string", extra="string"),
+        "Summary": record("id", id="string", extra="string"),
+    }
+    paths = {"/posts": {"get": operation(many(ref("Summary")))}, "/posts/{id}": {"get": operation(ref("Detail"))}}
+    found = spec(paths, schemas)
+    assert found["entities"]["Detail"]["fields"] == {
+        "id": "string",
+        "body": "string?",
+        "at": "string?",
+        "extra": "string?",
+    }
+    assert found["resources"]["posts"]["endpoints"]["get"] == {"needs": ["body", "at"]}
+
+
+def test_items_of_another_kind_stay_objects() -> None:
+    """A list whose items have little in common with the detail is a plain list."""
+    schemas = {
+        "A": record("id", id="string", a="string", b="string"),
+        "B": record("id", id="string", c="string", d="string", e="string"),
+    }
+    paths = {"/as": {"get": operation(many(ref("B")))}, "/as/{id}": {"get": operation(ref("A"))}}
+    assert spec(paths, schemas)["resources"]["as"]["endpoints"]["get_list"] == {"schema": ["B"]}
+
+
+def test_types_that_differ_are_several() -> None:
+    """A field whose type differs between detail and list is one of them, which is to be checked."""
+    schemas = {"A": record("id", id="string", n="string"), "B": record("id", id="string", n="integer")}
+    result = made({"/as": {"get": operation(many(ref("B")))}, "/as/{id}": {"get": operation(ref("A"))}}, schemas)
+    fields = whole(result)["entities"]["A"]["fields"]
+    assert fields["n"] == {"type": {"one_of": ["string", "integer"]}, "optional": True}
+    assert comment(result, "entities.A.fields.n") == "check: its type differs from answer to answer"
+
+
+def test_references_to_an_entity_are_the_entity() -> None:
+    """Also where a reference may be expanded; a nested record without key must not fail a read."""
+    schemas = {
+        "User": record(id="string", name="string"),
+        "Post": record("id", id="string", by={"anyOf": [{"type": "string"}, ref("User")]}),
+    }
+    found = spec({**crud("/users", "id", ref("User")), **crud("/posts", "id", ref("Post"))}, schemas)
+    assert found["entities"]["Post"]["fields"]["by"] == "User?"
+    assert found["entities"]["User"]["pk_optional"] is True
+
+
+def test_a_scoped_entity_is_an_object_elsewhere() -> None:
+    """Where the path lacks the parameters of a key, there is an object of the fields that the server sends."""
+    schemas = {"Issue": record("number", number="integer"), "Home": record("id", id="string", last=ref("Issue"))}
+    found = spec(
+        {**crud("/repos/{owner}/issues", "number", ref("Issue")), **crud("/homes", "id", ref("Home"))}, schemas
+    )
+    assert found["entities"]["Home"]["fields"]["last"] == "IssueData?"
+    assert found["objects"]["IssueData"] == {"number": "integer"}
+
+
+def test_answers_around_a_list_keep_their_members() -> None:
+    """A wrapper with nothing but the list is `list_envelope`, another one is an object with a collection in it."""
+    alone = {
+        "/orders": {"get": operation(record("data", data=many(ref("Order"))))},
+        "/orders/{id}": {"get": operation(ref("Order"))},
+    }
+    assert spec(alone, {"Order": ORDER})["resources"]["orders"]["response"] == {"list_envelope": "data"}
+    alone["/orders"]["get"] = operation(record("items", items=many(ref("Order")), next="string"))
+    found = spec(alone, {"Order": ORDER})["resources"]["orders"]
+    assert found["endpoints"]["get_list"]["schema"] == {"items": {"collection": ["Order"]}, "next": "string?"}
+
+
+def test_bodies() -> None:
+    """What differs from the entity by read-only fields, key and what is required is the entity; else it is named."""
+    order = record("id", "total", id="string", total="number", at={"type": "string", "readOnly": True})
+    near, far = record("total", total="number"), record("total", total="number", coupon="string")
+    for body, written in ((near, None), (far, "Far")):
+        paths = crud("/orders", "id", ref("Order"))
+        paths["/orders"]["post"] = operation(ref("Order"), body=ref("Far") if body is far else body)
+        found = spec(paths, {"Order": order, "Far": far})
+        push = found["resources"]["orders"].get("endpoints", {}).get("push", {})
+        assert push.get("body") == written
+        assert found["entities"]["Order"]["fields"]["total"] == ("number!" if body is near else "number")
+
+
+def test_alternatives_with_a_discriminator_are_a_union_of_entities() -> None:
+    """An abstract item has a union; alternatives that are no entities are one of several objects."""
+    cat, dog = (record("id", "kind", id="string", kind="string") for _ in range(2))
+    pet = {"oneOf": [ref("Cat"), ref("Dog")], "discriminator": {"propertyName": "kind"}}
+    found = spec({"/pets/{id}": {"get": operation(ref("Pet"))}}, {"Cat": cat, "Dog": dog, "Pet": pet})
+    assert found["resources"]["pets"]["schema"] == {"union": {"Cat": "Cat", "Dog": "Dog"}, "attribute": "kind"}
+    assert sorted(found["entities"]) == ["Cat", "Dog"]
+    holder = spec({"/a": {"get": operation(record(pet=ref("Pet")))}}, {"Cat": cat, "Dog": dog, "Pet": pet})
+    assert sorted(holder["objects"]) == ["AA", "Cat", "Dog"]
+
+
+# -------------------------------------------------------------------------------------------------------------- pages
+
+
+@pytest.mark.parametrize(
+    ("query", "answer", "pagination"),
+    [
+        (
+            {"cursor": "string"},
+            record(next_cursor="string", has_more="boolean", total_count="integer"),
+            {"style": "cursor", "next": "next_cursor", "more": "has_more", "total": "total_count"},
+        ),
+        (
+            {"starting_after": "string"},
+            record(has_more="boolean"),
+            {"style": "cursor", "next": "last.id", "more": "has_more"},
+        ),
+        ({"pageToken": "string"}, record(nextPageToken="string"), {"style": "cursor", "next": "next_page_token"}),
+        ({"page": "integer"}, record(total="integer"), {"style": "page", "total": "total"}),
+        ({"page": {"type": "integer", "minimum": 0}}, record(), {"style": "page", "start": 0}),
+        ({"offset": "integer"}, record(), {"style": "offset"}),
+        ({"cursor": "string", "page": "integer"}, record(next="string"), {"style": "cursor", "next": "next"}),
+        ({}, record(next="string"), {"style": "url", "next": "next"}),
+        ({}, record(links=record(next="string", self="string")), {"style": "url", "next": "links.next"}),
+        ({"limit": "integer"}, record(), None),
+    ],
+)
+def test_pages(query: Any, answer: Any, pagination: Any) -> None:
+    """How pages are asked for is told by the names of parameters and of what stands around the list."""
+    answer = {**answer, "properties": {"data": many(ORDER), **answer["properties"]}}
+    found = spec({"/orders": {"get": operation(answer, query=query)}, "/orders/{id}": {"get": operation(ORDER)}})
+    assert found["resources"]["orders"].get("pagination") == pagination
+
+
+def test_link_headers() -> None:
+    """A declared `Link` header is the style `link`."""
+    get = operation(many(ORDER))
+    get["responses"]["200"]["headers"] = {"Link": {"schema": {"type": "string"}}}
+    found = spec({"/orders": {"get": get}, "/orders/{id}": {"get": operation(ORDER)}})
+    assert found["resources"]["orders"]["pagination"] == {"style": "link"}
+
+
+# -------------------------------------------------------------------------------------------------------------- types
+
+
+@pytest.mark.parametrize(
+    ("schema", "written"),
+    [
+        ({"type": "string", "format": "date-time"}, "datetime"),
+        ({"type": "string", "format": "email"}, "string"),
+        ({"type": "string", "format": "date-time-rfc-2822"}, {"type": "datetime", "format": "rfc2822"}),
+        ({"type": "integer", "format": "unix-time"}, {"type": "datetime", "format": "unix"}),
+        (
+            {"type": "integer", "format": "timestamp", "example": 1700000000000},
+            {"type": "datetime", "format": "unix_ms"},
+        ),
+        ({"type": "array"}, ["any"]),
+        (
+            {"type": "array", "prefixItems": [{"type": "string"}, {"type": "integer"}]},
+            [{"one_of": ["string", "integer"]}],
+        ),
+        ({"type": "object"}, {"values": "any"}),
+        ({"type": "object", "additionalProperties": {"type": "integer"}}, {"values": "integer"}),
+        ({"const": "x"}, "string"),
+        ({"type": "string", "enum": ["x"]}, "string"),
+        ({"type": "string", "enum": ["x", "y"]}, {"enum": ["x", "y"]}),
+        ({"oneOf": [{"type": "string"}, {"type": "integer"}]}, {"one_of": ["string", "integer"]}),
+        ({"oneOf": [{"type": "string"}]}, "string"),
+        ({}, "any"),
+        ({"type": "string", "readOnly": True}, {"type": "string", "read_only": True}),
+        ({"type": "string", "writeOnly": True}, {"type": "string", "write_only": True}),
+        ({"type": "string", "deprecated": True}, {"type": "string", "deprecated": True}),
+        ({"type": "string", "title": "What it is"}, {"type": "string", "description": "What it is"}),
+    ],
+)
+def test_types(schema: Any, written: Any) -> None:
+    """Each form of JSON Schema has a type."""
+    found = spec({"/a/{id}": {"get": operation(record("id", "f", id="string", f=schema))}})
+    assert found["entities"]["AData" if "AData" in found["entities"] else "A"]["fields"]["f"] == written
+
+
+def test_inline_objects_are_called_after_their_place() -> None:
+    """An object without a name is called like its owner and field; equal ones of one name are one."""
+    inner = record("x", x="string")
+    found = spec({"/cars/{id}": {"get": operation(record("id", id="string", door=inner))}})
+    assert found["objects"] == {"CarDoor": {"x": "string"}}
+
+
+def test_all_of_is_one_flat_object() -> None:
+    """Parts of `allOf` are laid together, and never inherited."""
+    schema = {"allOf": [ref("Base"), record("b", b="string")]}
+    found = spec({"/cars/{id}": {"get": operation(schema)}}, {"Base": record("id", id="string")})
+    assert found["entities"]["Car"]["fields"] == {"id": "string", "b": "string"}
+
+
+def test_an_object_that_holds_itself_for_certain_is_optional_there() -> None:
+    """A field that leads back to its own object without list or `?` becomes optional, and that is told."""
+    result = made({"/a": {"get": operation(ref("Node"))}}, {"Node": record("next", next=ref("Node"))})
+    assert whole(result)["objects"] == {"Node": {"next": "Node?"}}
+    assert "object-cycle" in [each.code for each in result.document.findings]
+
+
+def test_a_document_that_names_nothing_required() -> None:
+    """There fields are certain unless nullable, which is to be checked; an option turns that round."""
+    paths = {"/cars/{id}": {"get": operation(record(id="string", a="string", b={"type": ["string", "null"]}))}}
+    result = made(paths)
+    assert whole(result)["entities"]["Car"]["fields"] == {"id": "string", "a": "string", "b": "string?"}
+    assert result.tree.head[1] == "check: the document names no required property"
+    turned = made(paths, None, Options(required=False))
+    assert whole(turned)["entities"]["Car"]["fields"]["a"] == "string?"
+
+
+def test_errors_that_all_operations_share_stand_at_the_top() -> None:
+    """The others stand at their endpoint; what is no object is any JSON."""
+
+    def errors(*statuses: str) -> dict[str, Any]:
+        problem = {"description": "", "content": {"application/json": {"schema": ref("Problem")}}}
+        text = {"description": "", "content": {"application/json": {"schema": {"type": "string"}}}}
+        return {status: text if status == "500" else problem for status in statuses}
+
+    one, other = operation(), operation()
+    one["responses"] |= errors("400", "404")
+    other["responses"] |= errors("400", "500")
+    found = spec({"/a": {"get": one}, "/b": {"get": other}}, {"Problem": record(title="string")})
+    assert found["errors"] == {"400": "Problem"}
+    assert found["resources"]["a"]["endpoints"]["a"]["errors"] == {"404": "Problem"}
+    assert found["resources"]["b"]["endpoints"]["b"]["errors"] == {"500": "any"}
+
+
+@pytest.mark.parametrize(
+    ("schemes", "security", "auth"),
+    [
+        ({"a": {"type": "http", "scheme": "basic"}}, [{"a": []}], {"basic": True, "env": "SMALL_TOKEN"}),
+        (
+            {"a": {"type": "apiKey", "in": "header", "name": "X-Key"}},
+            [{"a": []}],
+            {"header": "X-Key", "env": "SMALL_TOKEN"},
+        ),
+        (
+            {"a": {"type": "openIdConnect", "openIdConnectUrl": "https://x"}},
+            [{"a": []}],
+            {"bearer": True, "env": "SMALL_TOKEN"},
+        ),
+        (
+            {"a": {"type": "http", "scheme": "bearer"}, "b": {"type": "apiKey", "in": "query", "name": "k"}},
+            [{"a": []}, {"b": []}, {}],
+            {
+                "schemes": {"a": {"bearer": True, "env": "SMALL_A"}, "b": {"query": "k", "env": "SMALL_B"}},
+                "use": ["a", "b", "none"],
+            },
+        ),
+        ({"a": {"type": "http", "scheme": "digest"}}, [{"a": []}], None),
+    ],
+)
+def test_auth(schemes: Any, security: Any, auth: Any) -> None:
+    """One scheme has the short form, several are named; what signs requests is not carried."""
+    result = made({"/a": {"get": operation()}}, security=security, components={"securitySchemes": schemes})
+    assert whole(result).get("auth") == auth
+    assert ("auth-not-carried" in [each.code for each in result.document.findings]) == (auth is None)
+
+
+def test_operations_that_ask_otherwise() -> None:
+    """What differs from the document has `auth` of its own; an empty list is `none`."""
+    paths = {"/a": {"get": operation(security=[])}, "/b": {"get": operation(security=[{"y": []}])}}
+    schemes = {"x": {"type": "http", "scheme": "bearer"}, "y": {"type": "http", "scheme": "basic"}}
+    found = spec(paths, security=[{"x": []}], components={"securitySchemes": schemes})["resources"]
+    assert found["a"]["endpoints"]["a"]["auth"] == "none"
+    assert found["b"]["endpoints"]["b"]["auth"] == "y"
+
+
+def test_servers() -> None:
+    """Several servers, or one with variables, are `servers`."""
+    servers = [{"url": "https://a.example", "description": "Production server"}, {"url": "https://b.example/v1"}]
+    assert spec({"/a": {"get": operation()}}, servers=servers)["servers"] == {
+        "production": "https://a.example", "b": "https://b.example/v1",
+    }  # fmt: skip
+
+
+# -------------------------------------------------------------------------------------------------------------- names
+
+
+@pytest.mark.parametrize(
+    ("wire", "name"),
+    [
+        ("userId", "user_id"),
+        ("+1", "plus_1"),
+        ("-1", "minus_1"),
+        ("2fa", "n2fa"),
+        ("_id", "id_"),
+        ("@type", "type"),
+        ("$", "value"),
+        ("HTTPServer", "http_server"),
+        ("userIDs", "user_ids"),
+    ],
+)
+def test_names_of_fields(wire: str, name: str) -> None:
+    """Names are snake_case, digits stay, other signs are word breaks."""
+    found = spec(
+        {
+            "/a/{key}": {
+                "get": operation(
+                    record(
+                        "key", "zz", key="string", zz="string", **{wire + "_" if wire.endswith("_") else wire: "string"}
+                    )
+                )
+            }
+        }
+    )
+    (entity,) = found["entities"].values()
+    assert [each for each in entity["fields"] if each not in ("key", "zz")] == ["id" if name == "id_" else name]
+
+
+def test_names_that_differ_by_signs_alone() -> None:
+    """What is a name as it stands keeps it; the other has its signs spelled."""
+    found = spec({"/a/{key}": {"get": operation(record("key", key="string", **{"a.b": "string", "a_b": "string"}))}})
+    (entity,) = found["entities"].values()
+    assert entity["fields"]["a_b"] == "string?"
+    assert entity["fields"]["a_dot_b"] == {"type": "string?", "wire": "a.b"}
+
+
+@pytest.mark.parametrize(
+    ("paths", "names"),
+    [
+        (["/users/{id}"], ["users"]),
+        (["/api/v1/users/{id}", "/api/v1/orders/{id}"], ["orders", "users"]),
+        (["/orgs/{org}/repos/{id}", "/users/{user}/repos/{id}"], ["org_repos", "user_repos"]),
+        (["/repos/{id}", "/orgs/{org}/repos/{id}"], ["org_repos", "repos"]),
+        (["/v1/cars/{id}", "/v2/cars/{id}"], ["cars", "cars_v1"]),
+        (["/categories/{id}", "/{team}/categories/{id}"], ["categories", "categories_by_team"]),
+        (["/store/{id}"], ["stores"]),
+    ],
+)
+def test_names_of_resources(paths: list[str], names: list[str]) -> None:
+    """The last literal; where taken, those before it, then versions, then parameters."""
+    found = spec(
+        {
+            path: {"get": operation(record("id", id="string", **{f"f{index}": "string"}))}
+            for index, path in enumerate(paths)
+        }
+    )
+    assert sorted(found["resources"]) == names
+
+
+def test_a_member_of_the_client_is_no_resource() -> None:
+    """A name that every client has is changed, and that is told."""
+    result = made({"/shop/x": {"get": operation(tags=["Store"])}})
+    assert list(whole(result)["resources"]) == ["stores"]
+    assert [each.message for each in result.document.findings if each.code == "name-changed"] == [
+        "'store' of tag Store is a member of every client; the resource is called 'stores'"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("operation_id", "tags", "name"),
+    [
+        ("cancelOrder", ["x"], "cancel"),
+        ("orders/cancel", ["orders"], "cancel"),
+        ("Orders_cancel", ["Orders"], "cancel"),
+        ("orders.cancelNow", ["orders"], "cancel_now"),
+        ("cancel_it_orders__id__cancel_post", [], "cancel_it"),
+        (None, [], "cancel"),
+    ],
+)
+def test_names_of_endpoints(operation_id: str | None, tags: list[str], name: str) -> None:
+    """The operationId without tag, path and method; without one, the last literal."""
+    more: dict[str, Any] = {"tags": tags, **({"operationId": operation_id} if operation_id else {})}
+    found = spec(
+        {**crud("/orders", "id", ref("Order")), "/orders/{id}/cancel": {"post": operation(**more)}}, {"Order": ORDER}
+    )
+    assert list(found["resources"]["orders"]["endpoints"]) == [name]
+
+
+def test_a_name_once_given_stays() -> None:
+    """What the last import called something keeps its name, whatever is added upstream."""
+    from restencil_generator.openapi.making import make
+
+    def paths(*more: str) -> dict[str, Any]:
+        return {
+            path: {"get": operation(record("id", id="string", **{f"f{len(path)}": "string"}))}
+            for path in ("/orgs/{org}/repos/{id}", *more)
+        }
+
+    first, second = made(paths()), made(paths("/users/{user}/repos/{id}"))
+    assert list(whole(first)["resources"]) == ["repos"]
+    given = {origin.identity: path[-1] for path, origin in first.tree.origins.items()}
+    again = make(second.document, Options(), "small", given)
+    assert sorted(whole(again)["resources"]) == ["repos", "user_repos"]
+
+
+def test_types_give_way_to_each_other() -> None:
+    """Objects give way to entities, these to resources, by the ending `Data`."""
+    found = spec(
+        {"/settings/{id}": {"get": operation(ref("Settings"))}, "/x": {"get": operation(ref("NotFoundError"))}},
+        {"Settings": record("id", id="string"), "NotFoundError": record(a="string")},
+    )
+    assert list(found["entities"]) == ["SettingsData"]
+    assert list(found["objects"]) == ["NotFoundErrorData"]
+
+
+def test_wire_names_are_the_style_of_most() -> None:
+    """A style that gives nine in ten names back is `wire_names`; the others have `wire`."""
+    names = ["firstName", "lastName", "zipCode", "birthDay", "a", "b", "c", "d", "e"]
+    found = spec(
+        {"/a/{id}": {"get": operation(record("id", id="string", odd_one="string", **dict.fromkeys(names, "string")))}}
+    )
+    assert found["wire_names"] == "camelCase"
+    (entity,) = found["entities"].values()
+    assert entity["fields"]["odd_one"] == {"type": "string?", "wire": "odd_one"}
