@@ -51,6 +51,9 @@ _ROWS: Final[Mapping[str, str]] = {
 _OF_LIST: Final = ("wire", "schema", "pagination", "pagination_field", "optimistic")
 """Options of `push` and the like that are never theirs alone."""
 
+_OF_ANSWERS: Final = ("unwrap", "path")
+"""Options of `push` and the like that the list does not give them: how they answer, and where an item is."""
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Method:
@@ -123,6 +126,7 @@ class _Resource:
         resource, scope = self.resource, self.scope
         said = self._said_of_bodies()
         keywords = {name: value for name, value in self.shared.items() if value is not None or name == "schema"}
+        keywords |= {"singleton": True} if resource.singleton else {}
         if scope.spec.has_errors:
             keywords["error_classes"] = Sibling(ERRORS)
         keywords |= {} if said is d.MISSING else {"body": said}
@@ -142,6 +146,8 @@ class _Resource:
 
     def _said_of_bodies(self) -> Body:
         """What the class line says of the bodies of all members."""
+        if self.resource.path is None:
+            return d.MISSING
         wanted = body_value(self.resource.body)
         return d.MISSING if wanted == implied_body(self.resource.schema) else wanted
 
@@ -153,6 +159,8 @@ class _Resource:
         inherited, basis = self._inherited(endpoint)
         self.known[endpoint.name] = endpoint, wanted
         given: Options = {} if basis is None else {"extends": self._python_path(basis)}
+        if basis is None and not endpoint.standard and endpoint.name in _ROWS:
+            given["standard"] = False
         given |= difference(wanted, inherited, endpoint)
         if basis is None and given.get("side_effect") is True and "method" not in given:
             given["method"] = endpoint.method  # without it, it would be POST
@@ -180,8 +188,11 @@ class _Resource:
         if endpoint.name == "create" and basis in (None, "push") and "get_list.push" in self.known:
             basis = "get_list.push"
         if basis is not None and basis in self.known:
-            return self.known[basis][1], f"get_list.{basis}" if basis in d.EXTENDERS else basis
+            hangs = basis in d.EXTENDERS and basis not in self.resource.endpoints
+            return self.known[basis][1], f"get_list.{basis}" if hangs else basis
         found = dict(self.shared)
+        if not endpoint.standard:
+            return found | {"method": "GET", "side_effect": False}, None
         found["method"] = _ROWS.get(endpoint.name, "GET")
         found["side_effect"] = found["method"] != "GET"
         if endpoint.name == "get_list" and self.resource.path is not None:
@@ -237,20 +248,25 @@ class _Resource:
         body = self._given_body(extender, said)
         for known in _known_as(endpoint, name):
             self.bodies[known] = _said(body, said)
-        if not extender.written:
-            return body
         derived = dict(self.known[endpoint.name][1])
         if name != "get_page":
-            derived |= {"method": "POST", "side_effect": True}
+            moves = name in d.ASKED_FOR
+            derived |= {"method": "PATCH" if moves else "POST", "side_effect": True}
+            derived |= {"send_body": None, "body_in_key": None}
+            if moves and endpoint.standard and self.resource.path is not None:
+                derived["path"] = self.resource.path.text
         changed = difference(endpoint_options(extender, self.resource, self.objects), derived, extender)
-        return {option: value for option, value in changed.items() if option not in _OF_LIST} | body
+        told = {option: value for option, value in changed.items() if option not in _OF_LIST}
+        if not extender.written:
+            told = {option: value for option, value in told.items() if option in _OF_ANSWERS}
+        return told | body
 
     def _given_body(self, endpoint: d.Endpoint, said: Body) -> Options:
         """The option `body`, where what was said before, or else the entity of the schema, is not what is wanted.
 
         It names a body's members in JSON, or disables it.
         """
-        if endpoint.method in ("GET", "DELETE", "HEAD", "OPTIONS"):
+        if endpoint.method in d.BODILESS and not endpoint.send_body:
             return {}
         wanted = body_value(sent_body(endpoint))
         if wanted is d.MISSING:
@@ -314,7 +330,11 @@ class _Resource:
                 kind = argument_annotation(field, scope)
                 others.append(Parameter(field.python, kind, self._default(endpoint, field, field.default, kind)))
         if endpoint.has_body and endpoint.body is not None:
-            required.append(Parameter("body", self._body_type(endpoint, endpoint.body)))
+            kind = self._body_type(endpoint, endpoint.body)
+            if endpoint.request.optional:
+                others.insert(0, Parameter("body", kind if kind == "Any" else f"{kind} | None", "None"))
+            else:
+                required.append(Parameter("body", kind))
         receiver = "_self" if "self" in seen else "self"
         return receiver, (*required, *others)
 
@@ -335,6 +355,8 @@ class _Resource:
     def _body_type(self, endpoint: d.Endpoint, body: d.Body) -> str:
         if body.kind == "bytes":
             return self.scope.builtin("bytes")
+        if body.kind == "text":
+            return self.scope.builtin("str")
         if body.type is None:
             return self.scope.typing("Any")
         text = body_annotation(body.type, self.scope, partial=body.partial)
@@ -368,8 +390,11 @@ def _said(given: Options, before: Body) -> Body:
 
 
 def _same_signature(one: d.Endpoint, other: d.Endpoint) -> bool:
-    mine, theirs = ((each.params, each.search_params, each.header_params, each.body) for each in (one, other))
-    return mine == theirs
+    return _arguments(one) == _arguments(other)
+
+
+def _arguments(endpoint: d.Endpoint) -> tuple[object, ...]:
+    return endpoint.params, endpoint.search_params, endpoint.header_params, endpoint.body, endpoint.request
 
 
 def _in_order(endpoints: Iterable[d.Endpoint]) -> list[d.Endpoint]:
@@ -381,7 +406,7 @@ def _in_order(endpoints: Iterable[d.Endpoint]) -> list[d.Endpoint]:
         rest: list[d.Endpoint] = []
         for endpoint in waiting:
             basis = endpoint.extends
-            owner = "get_list" if basis in ("push", "unshift", "assign", "get_page") else basis
+            owner = "get_list" if basis in d.EXTENDERS and basis not in names else basis
             if owner is None or owner in found or owner not in names or endpoint.name in _ROWS:
                 found[endpoint.name] = endpoint
             else:

@@ -98,6 +98,7 @@ def shared_options(resource: d.Resource) -> Options:
     if resource.path is not None:
         found = {"path": resource.path.text, "schema": schema_value(resource.schema)}
     found |= _given_alike(resource) | _body_format(resource.body)
+    found |= _sent(resource.request) | _answered(resource.response)
     found["path_params"] = _path_params((), resource.params) or None
     found["header_params"] = _header_params(resource.header_params)
     found["without"] = resource.without or None
@@ -130,6 +131,10 @@ def endpoint_options(endpoint: d.Endpoint, resource: d.Resource, objects: Mappin
     found |= _given_alike(endpoint)
     sender = sender_of(endpoint)
     found |= _body_format(None if sender is None else sender.body)
+    found |= _sent(d.Request() if sender is None else sender.request)
+    found |= {"send_body": endpoint.send_body or None, "body_in_key": endpoint.request.in_key or None}
+    found |= _answered(endpoint.response, default_empty(endpoint))
+    found["expires"] = tuple(_target(name, resource) for name in endpoint.expires) or None
     found["content"] = endpoint.content
     family = (endpoint, *endpoint.extenders.values())
     page = next((one.pagination_field for one in family if one.pagination_field is not None), None)
@@ -173,6 +178,34 @@ def _given_alike(owner: d.Resource | d.Endpoint) -> Options:
     found["errors"] = Errors(tuple(owner.errors.items())) if owner.errors else None
     found["auth"] = owner.auth
     return found
+
+
+def _sent(request: d.Request) -> Options:
+    """What is said of how bodies are sent."""
+    return {"content_type": request.content_type, "wrap": ".".join(request.envelope) or None}
+
+
+def _answered(response: d.Response, empty: d.Empty | None = None) -> Options:
+    """What is said of answers; `empty` is what counts where nothing is said of those without content."""
+    return {
+        "unwrap": ".".join(response.envelope) or None,
+        "empty": response.empty or empty,
+        "ignore": response.ignore or None,
+    }
+
+
+def default_empty(endpoint: d.Endpoint) -> d.Empty | None:
+    """What an answer without content is because of the type of the answer; None where that says nothing."""
+    return "none" if isinstance(endpoint.schema, d.Optional) else None
+
+
+def _target(name: str, resource: d.Resource) -> str:
+    """What `expires` names, by its names in Python; a member of the same resource by that of the member alone."""
+    owner, _, member = name.partition(".")
+    if not member:
+        return name
+    python = python_name(member, "endpoint")
+    return python if owner == resource.name else f"{python_name(owner, 'resource')}.{python}"
 
 
 def _body_format(body: d.Body | None) -> Options:
@@ -285,8 +318,14 @@ def difference(wanted: Options, inherited: Options, endpoint: d.Endpoint) -> Opt
     """What must be written so that a member with the inherited options has the wanted ones."""
     found = {name: value for name, value in wanted.items() if inherited.get(name) != value}
     found |= {name: None for name in sorted(inherited.keys() - wanted.keys()) if inherited[name] is not None}
-    if not any(one.has_body for one in (endpoint, *endpoint.extenders.values())) and found.get("body_format") is None:
-        found.pop("body_format", None)
+    if not any(one.has_body for one in (endpoint, *endpoint.extenders.values())):
+        if found.get("body_format") is None:
+            found.pop("body_format", None)
+        found.pop("content_type", None)
+    if (sender := sender_of(endpoint)) is None or (sender.body is not None and sender.body.kind not in ("json", "any")):
+        found.pop("wrap", None)  # only what is JSON stands in an envelope
+    if "empty" in found and found["empty"] is None:
+        found["empty"] = "merge" if _presumes(endpoint) else "none" if endpoint.side_effect else None
     if "optimistic" in found and found["optimistic"] is None:
         del found["optimistic"]
         if endpoint.standard and endpoint.side_effect:
@@ -296,6 +335,12 @@ def difference(wanted: Options, inherited: Options, endpoint: d.Endpoint) -> Opt
         if wanted["side_effect"] != (endpoint.method != "GET"):
             found["side_effect"] = wanted["side_effect"]
     return found
+
+
+def _presumes(endpoint: d.Endpoint) -> bool:
+    """Whether what was sent stands in for an answer without content, where nothing is said of it."""
+    name = endpoint.extends or endpoint.name
+    return endpoint.side_effect and name in ("update", "partial_update", "create", "push", "unshift")
 
 
 # --------------------------------------------------------------------------------------------------------------- bodies

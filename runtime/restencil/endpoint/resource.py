@@ -77,7 +77,14 @@ _SHARED_APART: Final = frozenset(
 )
 """Resource options that no member takes as they are."""
 
-_OF_ONE_LIST: Final = ("push_options", "unshift_options", "assign_options", "get_page_options")
+_OF_ONE_LIST: Final = (
+    "push_options",
+    "unshift_options",
+    "assign_options",
+    "get_page_options",
+    "move_options",
+    "remove_options",
+)
 """Options that say something of what hangs on a list, and so nothing of a member that extends the list."""
 
 _METHODS: Final = {"get": "GET", "get_list": "GET", "update": "PUT", "partial_update": "PATCH", "delete": "DELETE"}
@@ -561,12 +568,12 @@ def rest_list(**options: Any) -> Any:
     signatures type the endpoints derived from it; what is not given does not exist for type checkers. Where the list
     stands in an object, `items` is a method that gives the type of an item of it, for `iterate` and `pages`.
 
-    `unshift` is like `push` where nothing is said; it may have a method of its own, or be None. `push_options`,
-    `unshift_options`, `assign_options` and `get_page_options` are options of those endpoints; a member that extends the
-    list does not take them over.
+    `move` and `remove`, which work on the item's path, may have such methods too. `unshift` is like `push` where nothing is said; it may have a method of its own, or be None. `push_options`,
+    `unshift_options`, `assign_options`, `get_page_options`, `move_options` and `remove_options` are options of those
+    endpoints; a member that extends the list does not take them over.
     """
     options.pop("items", None)
-    signatures = {name: options.pop(name, None) for name in ("push", "assign", "get_page")}
+    signatures = {name: options.pop(name, None) for name in ("push", "assign", "get_page", "move", "remove")}
     unshift = options.pop("unshift", ...)
     signatures["unshift"] = signatures["push"] if unshift is ... else unshift
     options["signatures"] = signatures
