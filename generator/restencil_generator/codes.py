@@ -111,6 +111,7 @@ ADVICE: Final = {
     "no-effect": "What is written has an effect.",
     "delete-cannot-find-entity": "The path of `delete` tells which entity goes.",
     "stale-after-write": "What a mutation changes is changed in the cache.",
+    "body-shares-key": "What a read is answered with depends on its body, and so does its key.",
     "poll-whole-list": "A whole list is not polled often.",
     "no-iterate": "Where there are pages, the next one can be found.",
     "search-type": "A search parameter has a text.",

@@ -244,7 +244,8 @@ def _resources(spec: d.Spec) -> Iterator[Problem]:
             )
         for name in ("update", "partial_update"):
             writing = resource.endpoints.get(name)
-            if writing is not None and writing.schema is None and writing.update is None:
+            silent = writing is None or not writing.standard or writing.expires or writing.response.empty == "merge"
+            if writing is not None and not silent and writing.schema is None and writing.update is None:
                 yield _advice(
                     "stale-after-write",
                     f"{quoted(name)} of resource {quoted(resource.name)} has no schema: what is cached stays as it was",
@@ -253,7 +254,13 @@ def _resources(spec: d.Spec) -> Iterator[Problem]:
                 )
         yield from _unfound(spec, resource)
         delete = resource.endpoints.get("delete")
-        if delete is not None and "schema" in delete.written and not _parts_of(delete.schema, d.InvalidateOf):
+        if (
+            delete is not None
+            and delete.standard
+            and not delete.expires
+            and "schema" in delete.written
+            and not _parts_of(delete.schema, d.InvalidateOf)
+        ):
             yield _advice(
                 "stale-after-write",
                 f"'delete' of resource {quoted(resource.name)} invalidates nothing: lists go on showing the entity",
@@ -306,7 +313,7 @@ def _has_no_text(param: d.Field) -> bool:
 def _unfound(spec: d.Spec, resource: d.Resource) -> Iterator[Problem]:
     """A delete whose path does not hold the primary key."""
     delete = resource.endpoints.get("delete")
-    if delete is None or not isinstance(delete.schema, d.InvalidateOf):
+    if delete is None or resource.singleton or not isinstance(delete.schema, d.InvalidateOf):
         return
     names = {param.name for param in delete.params}
     for entity in (spec.entities[name] for name in resource.entities):
@@ -357,6 +364,13 @@ def _endpoint(what: str, endpoint: d.Endpoint, inherited: d.Options) -> Iterator
     elif endpoint.get_optimistic_response is not None and "get_optimistic_response" in endpoint.written:
         message = f"'get_optimistic_response' of {what} has no effect: it changes nothing"
         yield _advice("no-effect", message, endpoint.place, "write 'side_effect: true' where it does")
+    if not endpoint.side_effect and endpoint.has_body and not endpoint.request.in_key and endpoint.base is None:
+        yield _advice(
+            "body-shares-key",
+            f"{what} reads with a body that is no part of its key: answers to all bodies share one entry",
+            endpoint.place,
+            "add 'request: {in_key: true}'",
+        )
     polled = endpoint.options.poll_frequency
     whole = isinstance(endpoint.schema, d.CollectionOf) and endpoint.pagination_field is None
     if whole and not endpoint.side_effect and polled is not None and polled <= OFTEN:

@@ -132,6 +132,7 @@ def endpoint_options(endpoint: d.Endpoint, resource: d.Resource, objects: Mappin
     sender = sender_of(endpoint)
     found |= _body_format(None if sender is None else sender.body)
     found |= _sent(d.Request() if sender is None else sender.request)
+    found["form_styles"] = _form_styles(None if sender is None else sender.body)
     found |= {"send_body": endpoint.send_body or None, "body_in_key": endpoint.request.in_key or None}
     found |= _answered(endpoint.response, default_empty(endpoint))
     found["expires"] = tuple(_target(name, resource) for name in endpoint.expires) or None
@@ -183,6 +184,13 @@ def _given_alike(owner: d.Resource | d.Endpoint) -> Options:
 def _sent(request: d.Request) -> Options:
     """What is said of how bodies are sent."""
     return {"content_type": request.content_type, "wrap": ".".join(request.envelope) or None}
+
+
+def _form_styles(body: d.Body | None) -> Options | None:
+    """The styles of the fields of a form that are written in another than the usual one."""
+    if body is None or body.kind != "form" or not isinstance(body.type, d.ObjectType):
+        return None
+    return {field.wire: field.style for field in body.type.members if field.style is not None} or None
 
 
 def _answered(response: d.Response, empty: d.Empty | None = None) -> Options:

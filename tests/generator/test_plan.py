@@ -171,7 +171,8 @@ def answer_options(declared: d.Endpoint, resource: d.Resource) -> dict[str, Any]
     }
 
 
-_OPTIONS = [field.name for field in dataclasses.fields(d.Options) if field.name != "error_policy"]
+# A storage, which is to come, is told what `persist` says.
+_OPTIONS = [field.name for field in dataclasses.fields(d.Options) if field.name not in ("error_policy", "persist")]
 
 
 # ------------------------------------------------------------------------------------------------------------- modules

@@ -432,3 +432,48 @@ def test_a_change_that_fails_leaves_nothing_stale() -> None:
         with pytest.raises(Exception, match="500"):
             news.articles.read(id=1)
         assert stale(news) == set()
+
+
+# -- forms and parts ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("styles", "body", "content"),
+    [
+        (None, {"a": [1, 2]}, "a=1&a=2"),
+        (None, {"a": {"b": 1, "c": [2, 3]}}, "a%5Bb%5D=1&a%5Bc%5D%5B%5D=2&a%5Bc%5D%5B%5D=3"),
+        (None, {"a": [{"b": 1}, None]}, "a%5B%5D%5Bb%5D=1"),
+        (None, {"b": 1, "a": {}}, "b=1"),
+        ({"a": "comma"}, {"a": [1, None, 2]}, "a=1%2C2"),
+        ({"a": "json"}, {"a": {"c": "ä", "b": None}}, "a=%7B%22c%22%3A%22%C3%A4%22%7D"),
+        ({"a": "form"}, {"a": {"b": 1, "c": [2, 3]}}, "b=1&c=2&c=3"),
+        ({"a": "deep"}, {"x": True, "a": [[1], [2]]}, "x=true&a%5B0%5D%5B0%5D=1&a%5B1%5D%5B0%5D=2"),
+    ],
+)
+def test_lists_and_objects_stand_in_a_form_in_their_styles(styles: Any, body: Any, content: str) -> None:
+    """Without a word a list is repeated, and an object has brackets; the order of fields is kept."""
+    server = Server(lambda request: {})
+    endpoint = one(method="POST", schema=None, path="/form", body_format="form", form_styles=styles)
+    called(endpoint, server, asynchronous=False, body=body)
+    assert server.requests[0].content.decode() == content
+
+
+@BOTH
+def test_objects_are_parts_of_json_and_items_parts_of_their_own(*, asynchronous: bool) -> None:
+    """A list of files is as many files."""
+    server = Server(lambda request: {})
+    body = {"files": [b"one", b"two"], "tags": ["a", "b"], "range": {"first": 1}, "more": [{"x": "ä"}]}
+    endpoint = one(method="POST", schema=None, path="/files", body_format="multipart")
+    called(endpoint, server, asynchronous=asynchronous, body=body)
+    parts = server.requests[0].content.decode().split("--" + server.requests[0].headers["content-type"][30:])
+    told = [part.strip().partition("\r\n\r\n")[::2] for part in parts[1:-1]]
+    names = [head.partition('name="')[2].partition('"')[0] for head, _ in told]
+    assert sorted(zip(names, (text for _, text in told), strict=True)) == [
+        ("files", "one"),
+        ("files", "two"),
+        ("more", '{"x":"ä"}'),
+        ("range", '{"first":1}'),
+        ("tags", "a"),
+        ("tags", "b"),
+    ]
+    assert sum("application/json" in head for head, _ in told) == 2

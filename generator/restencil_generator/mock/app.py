@@ -21,7 +21,7 @@ from restencil_generator.mock.errors import CannotServe, Refusal
 from restencil_generator.mock.failures import Failure, Failures, add_all, body, phrase, preferred
 from restencil_generator.mock.routes import Found, Routes
 from restencil_generator.mock.seed import seeded
-from restencil_generator.mock.sent import parse
+from restencil_generator.mock.sent import parse, unwrapped
 from restencil_generator.mock.token_server import TokenServers
 
 Log = Callable[[str], None]
@@ -150,6 +150,7 @@ class _Api:
             if endpoint.has_body
             else MISSING
         )
+        sent = unwrapped(sent, endpoint.request)
         call = Call(found.route, found.params, found.query, sent, _address(request), self._prefix)
         return answer(self._tables, call)
 

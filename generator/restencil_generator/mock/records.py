@@ -9,6 +9,7 @@ from restencil_generator.declaration import MISSING, Entity, EntityRef, Json, Li
 from restencil_generator.mock import made_up, styles
 from restencil_generator.mock.call import Call
 from restencil_generator.mock.errors import Refusal
+from restencil_generator.mock.intake import Intake
 from restencil_generator.mock.kinds import argument_field, bare, entity_part
 from restencil_generator.mock.pages import paging_of
 from restencil_generator.mock.show import show
@@ -25,6 +26,8 @@ class Records:
     def owner(self) -> Row | None:
         """The row of the resource that the path's parameters name; None where the path does not go down to one row."""
         of = self.call.resource.schema
+        if of is not None and self.call.resource.singleton:
+            return self._only(of)
         names = [parameter.name for parameter in self.call.resource.parameters]
         if of is None or not names or names[-1] not in self.call.params:
             return None
@@ -39,6 +42,34 @@ class Records:
         kind = " or ".join(entity.name for entity in self.tables.entities(of))
         said = ", ".join(f"{name}={text!r}" for name, text in wanted.items())
         raise Refusal(HTTPStatus.NOT_FOUND, f"there is no {kind} with {said}")
+
+    def _only(self, of: EntityRef | UnionOf) -> Row | None:
+        """The row of a singleton at the path of this call.
+
+        It is made up when it is first asked for; once it was deleted there is none until PUT brings a new one.
+        """
+        names = [parameter.name for parameter in self.call.resource.parameters]
+        params = {name: text for name, text in self.call.params.items() if name in names}
+        place = self.call.resource.name, *params.values()
+        singletons = self.tables.singletons
+        if place not in singletons:
+            singletons[place] = self._first(of, params) or Intake(self.tables).create(of, {}, params=params)
+        elif singletons[place] is None and self.call.endpoint.method == "PUT":
+            singletons[place] = Intake(self.tables).create(of, {}, params=params)
+        row = singletons[place]
+        if row is None or not any(row is one for _, one in self.tables.rows(of)):
+            singletons[place] = None
+            raise Refusal(HTTPStatus.NOT_FOUND, f"there is no {self.call.resource.name} here: it was deleted")
+        return row
+
+    def _first(self, of: EntityRef | UnionOf, params: Mapping[str, str]) -> Row | None:
+        """The first row that has these arguments; of another singleton it is not."""
+        taken = [row for row in self.tables.singletons.values() if row is not None]
+        for _, row in self.tables.rows(of):
+            named = all(self.tables.agrees(row, name, text) for name, text in params.items())
+            if named and not any(row is other for other in taken):
+                return row
+        return None
 
     def _is_named(self, row: Row, wanted: Mapping[str, str], last: str) -> bool:
         for name, text in wanted.items():

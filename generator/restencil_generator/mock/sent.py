@@ -15,7 +15,19 @@ from http import HTTPStatus
 from typing import Any, Final
 from urllib.parse import parse_qsl
 
-from restencil_generator.declaration import MISSING, Body, Field, Json, ObjectType, Scalar
+from restencil_generator.declaration import (
+    MISSING,
+    Body,
+    Json,
+    ListOf,
+    ObjectRef,
+    ObjectType,
+    OneOf,
+    Request,
+    Scalar,
+    Type,
+    ValuesOf,
+)
 from restencil_generator.mock.call import Sent
 from restencil_generator.mock.errors import Refusal
 from restencil_generator.mock.kinds import bare
@@ -41,7 +53,7 @@ def parse(body: Body | None, content_type: str, raw: bytes) -> Sent:
         return _usable(_form(body, pairs))
     if kind == "multipart/form-data":
         return _usable(_form(body, _multipart(content_type, raw)))
-    if body is not None and (body.kind == "bytes" or (body.kind == "any" and "json" not in kind)):
+    if body is not None and (body.kind in ("bytes", "text") or (body.kind == "any" and "json" not in kind)):
         return raw
     charset = _charset(content_type)
     try:
@@ -49,6 +61,18 @@ def parse(body: Body | None, content_type: str, raw: bytes) -> Sent:
     except (ValueError, RecursionError) as error:
         raise _refused(f"is no JSON: {error}") from error
     return _usable(parsed)
+
+
+def unwrapped(sent: Sent, request: Request) -> Sent:
+    """A body out of the member that it is sent in. Raises `Refusal` where there is none."""
+    if sent is MISSING:
+        return sent
+    for step in request.envelope:
+        if not isinstance(sent, dict) or step not in sent:
+            path = ".".join(request.envelope)
+            raise Refusal(HTTPStatus.UNPROCESSABLE_ENTITY, f"the body has no {path!r}, in which it is to stand")
+        sent = sent[step]
+    return sent
 
 
 def _refused(why: str) -> Refusal:
@@ -152,14 +176,26 @@ def _pairs(message: Any) -> Sequence[tuple[str, str]]:
 
 
 def _form(body: Body | None, pairs: Sequence[tuple[str, str]]) -> Json:
+    """The fields of a form. One that is a list has as many pairs as items, and what is an object is JSON."""
     fields = {} if body is None or not isinstance(body.type, ObjectType) else {f.wire: f for f in body.type.members}
-    return {name: _value(fields.get(name), text) for name, text in pairs}
+    found: dict[str, Json] = {}
+    for name, text in pairs:
+        field = fields.get(name)
+        type_ = None if field is None else bare(field.type)
+        if isinstance(type_, ListOf):
+            held = found.setdefault(name, [])
+            assert isinstance(held, list)
+            held.append(_value(type_.item, text))
+        else:
+            found[name] = _value(type_, text)
+    return found
 
 
-def _value(field: Field | None, text: str) -> Json:
+def _value(type_: Type | None, text: str) -> Json:
     """A form's text as the JSON value that the field's type asks for; as it is where it is no such value."""
-    type_ = None if field is None else bare(field.type)
-    if isinstance(type_, Scalar) and type_.name in ("integer", "number", "boolean"):
+    type_ = None if type_ is None else bare(type_)
+    is_json = isinstance(type_, ObjectRef | ObjectType | ValuesOf | OneOf)
+    if is_json or (isinstance(type_, Scalar) and type_.name in ("integer", "number", "boolean")):
         try:
             parsed: Json = json.loads(text)
         except (ValueError, RecursionError):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from http import HTTPStatus
+from typing import Any
 
 from restencil_generator.declaration import (
     MISSING,
@@ -81,20 +82,29 @@ class Shape:
         endpoint, status = self.call.endpoint, self.outcome.status
         example = MISSING if endpoint.example is None else endpoint.example.response
         type_ = endpoint.schema or endpoint.returns
+        if endpoint.response.ignore:
+            return Reply(status, {"ok": True})
         if self.outcome.removed is not MISSING:
             silent = endpoint.standard and endpoint.process is None and isinstance(endpoint.schema, InvalidateOf)
-            return Reply(HTTPStatus.NO_CONTENT) if silent else Reply(status, self.outcome.removed)
+            return Reply(HTTPStatus.NO_CONTENT) if silent else Reply(status, self._wrapped(self.outcome.removed))
         if endpoint.side_effect and endpoint.response.empty in ("merge", "none"):
             return Reply(HTTPStatus.NO_CONTENT)
         if endpoint.content in ("text", "bytes", "stream"):
             return self._text(example)
         if entity_part(endpoint.schema) is None and example is not MISSING:
-            return Reply(status, example if type_ is None else to_wire(self.spec, type_, example))
+            return Reply(status, self._wrapped(example if type_ is None else to_wire(self.spec, type_, example)))
         if type_ is None:
             return Reply(HTTPStatus.NO_CONTENT) if endpoint.side_effect else Reply(status, {})
-        content = self._build(type_, endpoint.name, example)
+        content = self._wrapped(self._build(type_, endpoint.name, example))
         self._put_next(content)
         return Reply(status, content, self.pages.headers)
+
+    def _wrapped(self, value: Json | Missing) -> Json:
+        """The answer with its value where the spec says that it stands."""
+        found: Any = value
+        for step in reversed(self.call.endpoint.response.envelope):
+            found = [*[None] * int(step), found] if step.isdecimal() else {step: found}
+        return found  # type: ignore[no-any-return]  # JSON in JSON
 
     def _text(self, example: Json | Missing) -> Reply:
         """What was sent to the address before, else the example, else the name of the endpoint."""

@@ -89,6 +89,8 @@ class Tables:
         self.spec = spec
         self._rows: dict[str, dict[str, Row]] = {entity.key: {} for entity in spec.entities.values()}
         self.contents: dict[str, bytes] = {}
+        self.singletons: dict[tuple[str, ...], Row | None] = {}
+        """What there is at the places of singletons that were asked for: None where it was deleted."""
         """What was sent as bytes, by the address that it was sent to."""
         self.unions = tuple(_unions(spec))
         self.leaves = _leaves(spec)

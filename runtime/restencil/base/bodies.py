@@ -16,7 +16,8 @@ class Form(dict[str, Any]):
 class Multipart(dict[str, Any]):
     """A body sent as `multipart/form-data`.
 
-    A value that is bytes, an open file or a tuple `(file name, content[, content type])` is a file; others are text.
+    A value that is bytes, an open file or a tuple `(file name, content[, content type])` is a file, an object is a part
+    of JSON; others are text.
     A list gives its field several times, None none.
     """
 

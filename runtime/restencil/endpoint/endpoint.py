@@ -130,6 +130,7 @@ class Endpoint(Generic[P, R]):
     deprecated_params: Mapping[str, str] | None
     """Parameters that are no longer to be given, with the reason, which may be empty."""
     search_styles: Mapping[str, str] | None
+    form_styles: Mapping[str, str] | None
     search_types: Mapping[str, Any] | None
     optimistic: bool | None
     optimistic_payload: str | None

@@ -25,6 +25,7 @@ from .direct import transport_for
 from .envelopes import enclosed, opened
 from .options import BODILESS
 from .payloads import presumed
+from .styles import styled_form
 
 if TYPE_CHECKING:
     from ..base.durations import Timeout
@@ -72,6 +73,8 @@ class Lifecycle(Protocol):
     def unwrap(self) -> str | None: ...
     @property
     def ignore(self) -> bool | None: ...
+    @property
+    def form_styles(self) -> Mapping[str, str] | None: ...
     @property
     def wrap(self) -> str | None: ...
     @property
@@ -146,6 +149,8 @@ def prepare(endpoint: Lifecycle, body: Any = None) -> Any:
         as_json = is_json_body(body, endpoint.body_format)
         if as_json and endpoint.wrap is not None:
             body = enclosed(body, endpoint.wrap)
+        elif isinstance(body, Form):
+            body = Form(styled_form(body, endpoint.form_styles))
         init["body"] = json_text(body, endpoint.name) if as_json else body
     own = request_init.get("headers")
     headers: dict[str, str] = {"Content-Type": _JSON_TYPE} if as_json else {}

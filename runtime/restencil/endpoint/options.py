@@ -206,6 +206,7 @@ OPTIONS: Final[Mapping[str, Option]] = {
     "without": Option(check=_names, http=True),
     "deprecated_params": _VALUE,
     "search_styles": Option(check=check_styles, http=True),
+    "form_styles": Option(check=check_styles, http=True),
     "search_types": _VALUE,
     "search_to_string": _HTTP_HOOK,
     "get_request_init": _HTTP_HOOK,

@@ -113,7 +113,9 @@ def shorten_path(path: str) -> str:
             last = position
         position += 1
     if last < 0:
-        raise ValueError(f"the path of a resource needs a parameter, such as '/articles/:id': {path!r}")
+        raise ValueError(
+            f"the path of a resource needs a parameter, such as '/articles/:id', or singleton=True: {path!r}"
+        )
     shortened = path[:last]
     # An escaped slash is the character itself, so its backslash goes with it.
     for tail in ("\\/", "/"):

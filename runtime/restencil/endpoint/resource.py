@@ -568,9 +568,10 @@ def rest_list(**options: Any) -> Any:
     signatures type the endpoints derived from it; what is not given does not exist for type checkers. Where the list
     stands in an object, `items` is a method that gives the type of an item of it, for `iterate` and `pages`.
 
-    `move` and `remove`, which work on the item's path, may have such methods too. `unshift` is like `push` where nothing is said; it may have a method of its own, or be None. `push_options`,
-    `unshift_options`, `assign_options`, `get_page_options`, `move_options` and `remove_options` are options of those
-    endpoints; a member that extends the list does not take them over.
+    `unshift` is like `push` where nothing is said; it may have a method of its own, or be None. So may `move` and
+    `remove`, which work on the item's path. `push_options`, `unshift_options`, `assign_options`, `get_page_options`,
+    `move_options` and `remove_options` are options of those endpoints; a member that extends the list does not take
+    them over.
     """
     options.pop("items", None)
     signatures = {name: options.pop(name, None) for name in ("push", "assign", "get_page", "move", "remove")}
@@ -636,6 +637,9 @@ class Resource(Binder[ControllerType]):
     endpoint; members are written with `rest` and `rest_list`. `Articles.get` is an endpoint, `Articles(controller).get`
     the same bound to a controller.
 
+    `singleton=True` says that there is one record at the path, which may have no parameter: it is never shortened, and
+    there is no list. A resource without path and schema is a group of endpoints that have their own.
+
     `strict=True`, which generated packages say, is what real servers need, each part of it unless something else is
     given: unknown keywords are errors (`strict_keywords`), so are answers of another shape (`strict_shape`), entities
     leave and join the resource's own lists as they change (`follow`), `update` replaces the record (`replace`), and
@@ -649,9 +653,11 @@ class Resource(Binder[ControllerType]):
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__()
-        if options.get("path") is not None:
-            shorten_path(path_template(options["path"]).template)
         cls.__options__ = {**cls.__options__, **options}
+        if options.get("path") is not None:
+            template = path_template(options["path"]).template
+            if not cls.__options__.get("singleton"):
+                shorten_path(template)
         shared: type[Any] | None = cls.__options__.get("endpoint")
         for name, member in list(cls.__dict__.items()):
             declaration = member.__dict__.get("_declaration") if isinstance(member, RestEndpoint) else None
@@ -808,7 +814,7 @@ def create_resource(*, path: str, schema: Any, **options: Any) -> Any:
     Members: `get`, `get_list` (with `push`, `unshift` and, given `pagination_field`, `get_page`), `create`, `update`,
     `partial_update`, `delete`. Every option of an endpoint goes to all of them; besides: `Endpoint` and `Collection`
     (classes to use), `optimistic=True` (mutations show at once what they are expected to bring),
-    `non_filter_argument_keys`.
+    `non_filter_argument_keys`, `singleton=True` (one record at this path, and no list).
 
     Raises ValueError for a path without a parameter and PathTemplateError for a bad one.
     """
@@ -823,6 +829,8 @@ def create_resource(*, path: str, schema: Any, **options: Any) -> Any:
     apart: dict[str, Any] = {name: options[name] for name in ("endpoint", "collection") if name in options}
     members: dict[str, Any] = {}
     for name in _METHODS:
+        if name == "get_list" and options.get("singleton"):
+            continue
         listed = ListEndpoint if name == "get_list" and kind is RestEndpoint else kind
         members[name] = _unbuilt(listed, Declaration({**apart}, kind), None)
     resource = types.new_class(

@@ -75,6 +75,7 @@ class RestEndpoint(Endpoint[P, R]):
     | `replace` | the answer replaces the record, and is not merged into it |
     | `empty` | what an answer without content is to a mutation: `error`, `none`, or `merge`, which is what was sent |
     | `content_type` | that of a JSON, text or bytes body: `application/merge-patch+json` |
+    | `form_styles` | how lists and objects stand in a form, where not as `repeat` and `brackets` have it |
     | `wrap` | the member that the body is sent in, dots nest: `wrap="article"` sends `{"article": {…}}` |
     | `send_body` | a body is sent whatever the method: also with GET, DELETE, HEAD and OPTIONS |
     | `body_in_key` | of what only reads: the body is part of the key, and of the identity of lists in the answer |

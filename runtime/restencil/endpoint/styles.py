@@ -49,6 +49,29 @@ def styled_string(params: Mapping[str, Any], styles: Mapping[str, str]) -> str:
     return "&".join(pair_of(name, text) for name, text in found)
 
 
+def styled_form(fields: Mapping[str, Any], styles: Mapping[str, str] | None) -> Mapping[str, Any]:
+    """The fields of a form as they are sent: names with texts, or with the list of them.
+
+    Without a style, lists are written as `repeat` has it and objects as `brackets` has it. Raises TypeError for a value
+    that its style cannot write.
+    """
+    if styles is None and not any(is_mapping(value) or _holds_more(value) for value in fields.values()):
+        return fields
+    usual = {
+        name: "brackets" if is_mapping(value) or _holds_more(value) else "repeat" for name, value in fields.items()
+    }
+    members = {name: "repeat" for value in fields.values() if is_mapping(value) for name in value}
+    found: dict[str, list[str]] = {}
+    for name, text in _pairs(fields, {**members, **usual, **(styles or {})}):
+        found.setdefault(name, []).append(text)
+    return found
+
+
+def _holds_more(value: Any) -> bool:
+    """Whether a list holds more than scalars."""
+    return is_items(value) and any(is_mapping(item) or is_items(item) for item in value)
+
+
 def _pairs(params: Mapping[str, Any], styles: Mapping[str, str]) -> Iterator[Pair]:
     for name, value in params.items():
         if value is None:

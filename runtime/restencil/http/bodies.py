@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import urlencode
 
 from ..base.bodies import Form, Multipart, is_file
-from ..base.values import described, is_list, is_sequence, scalar_text
+from ..base.json_text import encode_json
+from ..base.values import described, is_list, is_mapping, is_sequence, scalar_text, text_of
 from .adapter import complete_request, multipart_request, streaming_request
 
 if TYPE_CHECKING:
@@ -65,6 +66,14 @@ def _form_fields(form: Form) -> list[tuple[str, str]]:
     return fields
 
 
+def _json_part(name: str, value: Any) -> bytes:
+    """What is an object, as a part of JSON."""
+    try:
+        return encode_json(value, text_of).encode()
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"multipart field {name!r} cannot be sent as JSON: {error}") from error
+
+
 def _parts(body: Multipart) -> tuple[dict[str, list[str]], list[tuple[str, Any]]]:
     """The text fields and the files. Raises TypeError for a value that is neither."""
     fields: dict[str, list[str]] = {}
@@ -73,6 +82,8 @@ def _parts(body: Multipart) -> tuple[dict[str, list[str]], list[tuple[str, Any]]
         for item in value if is_list(value) else (value,):
             if is_file(item):
                 files.append((name, item))
+            elif is_mapping(item):
+                files.append((name, (None, _json_part(name, item), "application/json")))
             elif item is not None:
                 text = scalar_text(item)
                 if text is None:

@@ -22,14 +22,29 @@ if typing.TYPE_CHECKING:
         StatusError,
         UnprocessableEntityError,
     )
-    from ._objects import Missing, OutOfStock, PriceChanged, Problem
+    from ._objects import Missing, OutOfStock, Period, PeriodBody, PriceChanged, Problem
+    from .account import Account, User, UserBody
+    from .basket import Basket, BasketBody, BasketResource
     from .offers import Offer, OfferBody, Offers, OffersBuyBody
+    from .reviews import (
+        Review,
+        ReviewBody,
+        Reviews,
+        ReviewsForgetBody,
+        ReviewsIllustrateBody,
+        ReviewsWaitingResult,
+    )
+    from .search import Search, SearchReviewsBody, SearchReviewsResult, SearchSaveBody
     from .sellers import Seller, SellerBody, Sellers
 
 __all__ = [
+    "Account",
     "AsyncMarket",
     "AuthenticationError",
     "BadRequestError",
+    "Basket",
+    "BasketBody",
+    "BasketResource",
     "ConflictError",
     "Market",
     "Missing",
@@ -39,17 +54,31 @@ __all__ = [
     "Offers",
     "OffersBuyBody",
     "OutOfStock",
+    "Period",
+    "PeriodBody",
     "PermissionDeniedError",
     "PreconditionFailedError",
     "PriceChanged",
     "Problem",
     "RateLimitError",
+    "Review",
+    "ReviewBody",
+    "Reviews",
+    "ReviewsForgetBody",
+    "ReviewsIllustrateBody",
+    "ReviewsWaitingResult",
+    "Search",
+    "SearchReviewsBody",
+    "SearchReviewsResult",
+    "SearchSaveBody",
     "Seller",
     "SellerBody",
     "Sellers",
     "ServerError",
     "StatusError",
     "UnprocessableEntityError",
+    "User",
+    "UserBody",
 ]
 
 restencil.lazy_package(
@@ -68,8 +97,31 @@ restencil.lazy_package(
             "StatusError",
             "UnprocessableEntityError",
         ),
-        "_objects": ("Missing", "OutOfStock", "PriceChanged", "Problem"),
+        "_objects": (
+            "Missing",
+            "OutOfStock",
+            "Period",
+            "PeriodBody",
+            "PriceChanged",
+            "Problem",
+        ),
+        "account": ("Account", "User", "UserBody"),
+        "basket": ("Basket", "BasketBody", "BasketResource"),
         "offers": ("Offer", "OfferBody", "Offers", "OffersBuyBody"),
+        "reviews": (
+            "Review",
+            "ReviewBody",
+            "Reviews",
+            "ReviewsForgetBody",
+            "ReviewsIllustrateBody",
+            "ReviewsWaitingResult",
+        ),
+        "search": (
+            "Search",
+            "SearchReviewsBody",
+            "SearchReviewsResult",
+            "SearchSaveBody",
+        ),
         "sellers": ("Seller", "SellerBody", "Sellers"),
     },
 )

@@ -9,7 +9,11 @@ import restencil
 from restencil import schema
 
 if typing.TYPE_CHECKING:
+    from .account import Account
+    from .basket import BasketResource
     from .offers import Offers
+    from .reviews import Reviews
+    from .search import Search
     from .sellers import Sellers
 
 __all__ = ["AsyncMarket", "Market"]
@@ -47,7 +51,17 @@ _API = restencil.Api(
 class _Resources(typing.Generic[restencil.ControllerType]):
     """The resources of a client, each imported and made when it is first used."""
 
+    account: Account[restencil.ControllerType] = restencil.lazy_resource(
+        ".account:Account",
+    )
+    basket: BasketResource[restencil.ControllerType] = restencil.lazy_resource(
+        ".basket:BasketResource",
+    )
     offers: Offers[restencil.ControllerType] = restencil.lazy_resource(".offers:Offers")
+    reviews: Reviews[restencil.ControllerType] = restencil.lazy_resource(
+        ".reviews:Reviews",
+    )
+    search: Search[restencil.ControllerType] = restencil.lazy_resource(".search:Search")
     sellers: Sellers[restencil.ControllerType] = restencil.lazy_resource(
         ".sellers:Sellers",
     )

@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
+import datetime
 import decimal
 import typing
 
 import restencil
 
-__all__ = ["Missing", "OutOfStock", "PriceChanged", "Problem"]
+__all__ = ["Missing", "OutOfStock", "Period", "PeriodBody", "PriceChanged", "Problem"]
 
 
 class Missing(restencil.Record):
@@ -22,6 +23,11 @@ class OutOfStock(restencil.Record):
     left: int = 0
 
 
+class Period(restencil.Record):
+    first: datetime.date = restencil.field(required=True)
+    last: datetime.date | None = None
+
+
 class PriceChanged(restencil.Record):
     kind: typing.Literal["price_changed"] = "price_changed"
     title: str = ""
@@ -32,3 +38,10 @@ class Problem(restencil.Record):
     title: str = ""
     status: int | None = None
     detail: str | None = None
+
+
+class PeriodBody(typing.TypedDict, total=False):
+    """What can be sent of `Period`: any of these."""
+
+    first: datetime.date
+    last: datetime.date | None
