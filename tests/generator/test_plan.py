@@ -164,6 +164,8 @@ def answer_options(declared: d.Endpoint, resource: d.Resource) -> dict[str, Any]
     name = (origin.extends or origin.name).rpartition(".")[2]
     sent_stands_in = name in ("update", "partial_update", "create", "push", "unshift")
     empty = ("merge" if sent_stands_in else "none") if declared.side_effect else None
+    if isinstance(declared.schema, d.Optional):
+        empty = "none"
     return {
         "strict_shape": True if options.strict_shape is None else options.strict_shape,
         "replace": True if options.replace is None and name == "update" else options.replace,
