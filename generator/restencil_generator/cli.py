@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from restencil_generator.compare import Difference
     from restencil_generator.config import Project
     from restencil_generator.diff.rules import Class, Column
-    from restencil_generator.openapi.importing import Job
+    from restencil_generator.openapi.importing import Imported, Job
     from restencil_generator.problems import Problem, Sources
     from restencil_generator.project import Made
     from restencil_generator.report import Format
@@ -191,6 +191,15 @@ class _Console:
         from restencil_generator.report import brief
 
         click.echo(brief(problems, color=_colours(sys.stderr)), nl=False, err=True, color=_colours(sys.stderr))
+
+    def refused(self, problems: Sequence[Problem], sources: Sources) -> None:
+        """Prints why an import wrote nothing: conflicts, or mistakes of the merged spec."""
+        text = self._rendered(problems, sources, sys.stderr)
+        click.echo(text, nl=False, err=True, color=_colours(sys.stderr))
+        if any(problem.code == "import-conflict" for problem in problems):
+            self.note("nothing was written: edit the spec to what you want, or settle by --ours NODE or --theirs NODE")
+        else:
+            self.note("nothing was written: these are mistakes of the merged spec, which was to be written")
 
     def up_to_date(self, made: Made) -> None:
         """Prints that a package is what its spec gives."""
@@ -653,6 +662,7 @@ def diff(
     click.option("--exclude", multiple=True, metavar="PATTERN", help="What is left out of them."),
     click.option("--tag", "tags", multiple=True, metavar="NAME", help="Operations with one of these tags."),
     click.option("--overlay", "overlays", multiple=True, type=_PATH, metavar="FILE", help="Applied before, in order."),
+    click.option("--split", is_flag=True, default=None, help="A folder with a file for each resource."),
     click.option("--root", type=_PATH, metavar="DIR", help="The folder of the files that `$ref` may reach."),
     click.option(
         "--assume-required/--assume-optional",
@@ -691,7 +701,7 @@ def import_(
     found = [_import(console, job, stdout=out == "-", diff=diff) for job in jobs]
     if console.prints_documents:
         _print_imports(console, found, several=len(jobs) > 1)
-    return YES
+    return NO if any("refused" in one for one in found) else YES
 
 
 def _import(console: _Console, job: Job, *, stdout: bool, diff: bool) -> dict[str, Any]:
@@ -706,16 +716,33 @@ def _import(console: _Console, job: Job, *, stdout: bool, diff: bool) -> dict[st
         if not console.prints_documents:
             console.note(f"{same}: nothing changed in {job.source}")
         return {"file": same.as_posix(), "source": job.source, "unchanged": True}
-    if stdout:
-        console.say(imported.text, end="")
-    elif diff:
-        console.unified(importing.diff(imported))
-    else:
-        importing.publish(imported, job)
+    if not stdout:
+        return _settle(console, job, imported, diff=diff)
+    console.say(imported.text, end="")
     if not console.prints_documents:
         console.note(imported.summary().rstrip("\n"))
         console.remarks(imported.findings)
     return imported.data()
+
+
+def _settle(console: _Console, job: Job, imported: Imported, *, diff: bool) -> dict[str, Any]:
+    """Writes what was imported, or shows it, and gives what `--format json` says of it."""
+    from restencil_generator.openapi import importing
+    from restencil_generator.report import as_json
+
+    settlement = importing.settle(imported, job)
+    if settlement.refused:
+        if not console.prints_documents:
+            console.refused(settlement.refused, settlement.sources)
+        return {**imported.data(), "refused": [as_json(problem) for problem in settlement.refused]}
+    if diff:
+        console.unified(importing.diff(settlement))
+    else:
+        importing.publish(imported, settlement)
+    if not console.prints_documents:
+        console.note(imported.summary().rstrip("\n"))
+        console.remarks([*settlement.told, *imported.findings])
+    return {**imported.data(), "told": [as_json(problem) for problem in settlement.told]}
 
 
 def _print_imports(console: _Console, found: Sequence[Mapping[str, Any]], *, several: bool) -> None:

@@ -104,6 +104,11 @@ def load_text(text: str, file: str = "spec.yaml") -> Loaded:
     return _load({file: text}, Path(file).name, [], ())
 
 
+def load_texts(texts: Mapping[str, str], name: str) -> Loaded:
+    """Loads the spec that some texts are together, by the names of their files; `name` is that of the whole."""
+    return _load(texts, name, [], ())
+
+
 def _load(texts: Mapping[str, str], name: str, problems: list[Problem], files: tuple[Path, ...]) -> Loaded:
     sources = {file: Source(file, tuple(LINE_BREAK.split(text))) for file, text in texts.items()}
     trees: list[MappingNode] = []

@@ -8,13 +8,13 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from restencil_generator.config import Import, find_imports
 from restencil_generator.failure import Failure
-from restencil_generator.openapi import keeping, overlays
+from restencil_generator.openapi import keeping, overlays, settling
 from restencil_generator.openapi.choosing import Choice
 from restencil_generator.openapi.document import Document, Finding, Where
 from restencil_generator.openapi.fetching import Fetcher, is_address
@@ -22,8 +22,10 @@ from restencil_generator.openapi.files import Files
 from restencil_generator.openapi.findings import Places
 from restencil_generator.openapi.keeping import Record
 from restencil_generator.openapi.making import Made, make
+from restencil_generator.openapi.merging import Settled
 from restencil_generator.openapi.options import Options
 from restencil_generator.openapi.reading import read, version_of
+from restencil_generator.openapi.settling import Settlement, Theirs
 from restencil_generator.openapi.summary import data_of, problems_of, text_of
 from restencil_generator.openapi.words import snake_case
 from restencil_generator.problems import Place, Problem, Sources, quoted
@@ -92,6 +94,7 @@ class Imported:
     out: Path
     record: Record
     place_of: Callable[[Where], Place]
+    places: Callable[[Iterable[Where]], Mapping[Where, Place]]
     findings: Sequence[Problem]
     sources: Sources
 
@@ -174,24 +177,20 @@ def prepare(job: Job, step: Step = lambda text: None) -> Imported:
         keeping.options_of(job.options, folder),
         keeping.origins(made.tree, folder),
     )
-    return Imported(made, package, out, record, found.__getitem__, problems, places.sources(problems))
+    return Imported(made, package, out, record, found.__getitem__, places.find, problems, places.sources(problems))
 
 
-def publish(imported: Imported, job: Job) -> bool:
-    """Writes the spec, then the record of the import; False where nothing had to be written.
+def settle(imported: Imported, job: Job) -> Settlement:
+    """What there is to write. Raises `Failure` where a spec stands there that was not imported or has mistakes."""
+    made = imported.made
+    theirs = Theirs(imported.package, made.tree, imported.text, made.document.source, imported.places)
+    return settling.settle(theirs, imported.out, Settled(job.ours, job.theirs), split=job.options.split)
 
-    Raises `Failure`, and writes nothing, where a spec stands there that was not imported.
-    """
+
+def publish(imported: Imported, settlement: Settlement) -> bool:
+    """Writes the spec, then the record of the import; False where nothing had to be written."""
     folder = keeping.beside(imported.out)
-    base = keeping.read_base(folder, imported.package)
-    written = False
-    if imported.out.exists() and base is None and not job.settles:
-        raise Failure(
-            f"{imported.out} was not imported: there is no {folder / imported.package}.yaml "
-            "(--ours '*' keeps it, --theirs '*' replaces it)"
-        )
-    if not imported.out.exists() or "*" not in job.ours:
-        written = keeping.write_file(imported.out, imported.text)
+    written = settling.write(settlement.files)
     written |= keeping.write_file(folder / f"{imported.package}.yaml", imported.text)
     return keeping.write_file(folder / f"{imported.package}.json", keeping.record_text(imported.record)) or written
 
@@ -226,11 +225,14 @@ def jobs(source: str | None, config: Path | None, out: str | None, given: Mappin
     return [job_of(each, **changed) for each in chosen]
 
 
-def diff(imported: Imported) -> str:
+def diff(settlement: Settlement) -> str:
     """What writing would change, as a unified diff."""
-    try:
-        there = imported.out.read_text("utf-8").splitlines(keepends=True)
-    except OSError:
-        there = []
-    name = imported.out.as_posix()
-    return "".join(difflib.unified_diff(there, imported.text.splitlines(keepends=True), name, name))
+    changes: list[str] = []
+    for path, text in settlement.files.items():
+        try:
+            there = path.read_text("utf-8").splitlines(keepends=True)
+        except OSError:
+            there = []
+        name = path.as_posix()
+        changes += difflib.unified_diff(there, (text or "").splitlines(keepends=True), name, name)
+    return "".join(changes)

@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from restencil_generator.failure import Failure
 from restencil_generator.openapi.fetching import is_address
 from restencil_generator.openapi.options import Options
 from restencil_generator.openapi.plain import is_table
@@ -74,21 +75,27 @@ def origins(tree: Tree, folder: Path) -> dict[str, Origin]:
 
 
 def records(folder: Path) -> Iterator[Record]:
-    """The records of a folder, by package."""
+    """The records of a folder that can be read, by package."""
     for path in sorted(folder.glob("*.json")):
-        record = read_record(folder, path.stem)
-        if record is not None:
-            yield record
+        with contextlib.suppress(Failure):
+            record = read_record(folder, path.stem)
+            if record is not None:
+                yield record
 
 
 def read_record(folder: Path, package: str) -> Record | None:
-    """The record of a package; None where there is none, or none that can be read."""
+    """The record of a package; None where there is none. Raises `Failure` for one that no import wrote."""
+    path = folder / f"{package}.json"
     try:
-        value = json.loads((folder / f"{package}.json").read_text("utf-8"))
-    except (OSError, ValueError):
+        value = json.loads(path.read_bytes().decode("utf-8"))
+    except FileNotFoundError:
         return None
+    except json.JSONDecodeError as error:
+        raise _foreign(f"{path.as_posix()}:{error.lineno}:{error.colno}", error.msg) from error
+    except ValueError as error:
+        raise _foreign(path.as_posix(), "it is not UTF-8") from error
     if not is_table(value) or not all(is_table(value.get(key)) for key in ("files", "options", "nodes")):
-        return None
+        raise _foreign(path.as_posix(), "it holds no record of an import")
     nodes = {
         path: Origin(str(each.get("identity", "")), str(each.get("pointer", "")), str(each.get("file", "")))
         for path, each in value["nodes"].items()
@@ -97,12 +104,22 @@ def read_record(folder: Path, package: str) -> Record | None:
     return Record(package, str(value.get("source", "")), value["files"], value["options"], nodes)
 
 
+def _foreign(where: str, message: str) -> Failure:
+    return Failure(
+        f"{where}: is not what an import wrote: {message}; take the file from version control, or delete it (then "
+        "the names that the last import gave are not remembered)"
+    )
+
+
 def read_base(folder: Path, package: str) -> str | None:
-    """The last import's result; None where there is none."""
+    """The last import's result; None where there is none. Raises `Failure` for what is not UTF-8."""
+    path = folder / f"{package}.yaml"
     try:
-        return (folder / f"{package}.yaml").read_bytes().decode("utf-8")
-    except (OSError, UnicodeDecodeError):
+        return path.read_bytes().decode("utf-8")
+    except FileNotFoundError:
         return None
+    except UnicodeDecodeError as error:
+        raise _foreign(path.as_posix(), "it is not UTF-8") from error
 
 
 def record_text(record: Record) -> str:

@@ -1,0 +1,368 @@
+"""`restencil import` where a spec stands: what was edited stays, what upstream changed comes, nothing is lost."""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.openapi.documents import document
+
+from restencil_generator.cli import run
+from restencil_generator.loading import load_spec
+from restencil_generator.openapi.settling import split_files
+
+
+def answer(schema: Any) -> dict[str, Any]:
+    return {"200": {"description": "", "content": {"application/json": {"schema": schema}}}}
+
+
+ORDER = {"$ref": "#/components/schemas/Order"}
+SHOP: dict[str, Any] = document(
+    {
+        "/orders": {"get": {"responses": answer({"type": "array", "items": ORDER})}},
+        "/orders/{id}": {
+            "parameters": [{"name": "id", "in": "path", "required": True, "schema": {"type": "integer"}}],
+            "get": {"responses": answer(ORDER)},
+            "delete": {"responses": {"204": {"description": ""}}},
+        },
+    },
+    {
+        "Order": {
+            "type": "object",
+            "required": ["id", "total"],
+            "properties": {
+                "id": {"type": "integer"},
+                "total": {"type": "number"},
+                "note": {"type": "string"},
+                "state": {"$ref": "#/components/schemas/State"},
+            },
+        },
+        "State": {"type": "string", "enum": ["open", "paid"]},
+    },
+) | {"info": {"title": "Shop", "version": "1"}}
+
+SPEC = Path("shop.yaml")
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each test begins in a folder of its own with a document that was imported once."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("GITHUB_ACTIONS", raising=False)
+    upstream()
+    assert run(["import", "openapi.json"]) == 0
+    capsys.readouterr()
+
+
+def upstream(*states: str, **properties: Any) -> None:
+    """Writes the document, with properties of an order changed (None takes one out), and more states."""
+    changed = copy.deepcopy(SHOP)
+    schemas = changed["components"]["schemas"]
+    table = schemas["Order"]["properties"]
+    schemas["State"]["enum"] += states
+    table.update(properties)
+    for name in [name for name, value in table.items() if value is None]:
+        del table[name]
+    Path("openapi.json").write_text(json.dumps(changed, indent=1))
+
+
+def edit(*replaced: tuple[str, str], file: Path = SPEC) -> str:
+    """Edits the spec: each text stands there once. Gives what stands there now."""
+    text = file.read_bytes().decode("utf-8")
+    for old, new in replaced:
+        assert text.count(old) == 1, (old, text)
+        text = text.replace(old, new)
+    file.write_bytes(text.encode("utf-8"))
+    return text
+
+
+def kept() -> dict[str, bytes]:
+    """All files, but for the document."""
+    files = (path for path in Path().rglob("*") if path.is_file() and path.name != "openapi.json")
+    return {path.as_posix(): path.read_bytes() for path in files}
+
+
+def test_edits_survive_what_upstream_changed(capsys: pytest.CaptureFixture[str]) -> None:
+    """Three edits and a new property: all four are there; the second time nothing is written."""
+    ours = edit(
+        ("total: number", "total: decimal   # exact"),
+        ("  orders:\n", "  purchases:\n"),
+        ("note: string?", "memo: {type: string?, wire: note}"),
+    )
+    upstream(note={"type": "string", "description": "Whatever."}, paid_at={"type": "string", "format": "date-time"})
+    assert run(["import", "openapi.json"]) == 0
+    text = SPEC.read_text()
+    assert "total: decimal   # exact\n" in text
+    assert "  purchases:\n" in text
+    assert "memo: {type: string?, description: Whatever., wire: note}" in text
+    assert "paid_at: datetime?" in text
+    assert set(ours.split("\n")) - set(text.split("\n")) == {"      memo: {type: string?, wire: note}"}
+    before = kept()
+    for options in ([], ["--again"]):
+        assert run(["import", "openapi.json", *options]) == 0
+        assert kept() == before
+    assert load_spec(SPEC).problems == ()
+    capsys.readouterr()
+
+
+def test_an_unchanged_source_writes_nothing_whatever_was_edited() -> None:
+    """Not even a spec with mistakes matters, and ruamel.yaml is not loaded."""
+    edit(("total: number", "total: nmbr"))
+    before = kept()
+    script = (
+        "import sys; from restencil_generator.cli import run; code = run(['import', 'openapi.json']); "
+        "sys.exit(10 if any(name.startswith('ruamel') for name in sys.modules) else code)"
+    )
+    assert subprocess.run([sys.executable, "-c", script], capture_output=True, check=False).returncode == 0
+    assert kept() == before
+
+
+def test_a_conflict_is_told_and_nothing_is_written(capsys: pytest.CaptureFixture[str]) -> None:
+    """Exit code 1; base, ours with its place, theirs with the place in the document."""
+    edit(("total: number", "total: decimal"))
+    upstream(total={"type": "string"})
+    before = kept()
+    assert run(["import", "openapi.json"]) == 1
+    assert kept() == before
+    line = 1 + SPEC.read_text().split("\n").index("      total: decimal")
+    place = 1 + Path("openapi.json").read_text()[: Path("openapi.json").read_text().index('"total": {')].count("\n")
+    assert capsys.readouterr().err == (
+        f"shop.yaml:{line}:14: error[import-conflict]: entities.Order.fields.total changed here and upstream\n"
+        f"{line:>5} |       total: decimal\n"
+        f"      |              ^^^^^^^ here decimal, last import number, openapi.json:{place} now string\n"
+        "1 error\n"
+        "nothing was written: edit the spec to what you want, or settle by --ours NODE or --theirs NODE\n"
+    )
+
+
+@pytest.mark.parametrize(("option", "found"), [("--ours", "decimal"), ("--theirs", "string")])
+@pytest.mark.parametrize("node", ["entities.Order.fields.total", "*"])
+def test_a_conflict_is_settled(option: str, node: str, found: str) -> None:
+    """By the node as it is printed, or by `*` for all; then the source is as imported."""
+    edit(("total: number", "total: decimal"))
+    upstream(total={"type": "string"})
+    assert run(["import", "openapi.json", option, node]) == 0
+    assert f"      total: {found}\n" in SPEC.read_text()
+    before = kept()
+    assert run(["import", "openapi.json", "--again"]) == 0
+    assert kept() == before
+
+
+def test_a_conflict_is_settled_by_hand() -> None:
+    """Ours is made equal to what upstream says."""
+    edit(("total: number", "total: string"))
+    upstream(total={"type": "string"})
+    assert run(["import", "openapi.json"]) == 0
+
+
+def test_a_name_that_settles_nothing_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    """It is a slip: exit code 2, with the nearest that is in conflict."""
+    edit(("total: number", "total: decimal"))
+    upstream(total={"type": "string"})
+    before = kept()
+    assert run(["import", "openapi.json", "--ours", "entities.Order.fields.totl"]) == 2
+    said = "'entities.Order.fields.totl' is in no conflict; did you mean 'entities.Order.fields.total'?"
+    assert said in capsys.readouterr().err
+    assert kept() == before
+
+
+def test_conflicts_as_data(capsys: pytest.CaptureFixture[str]) -> None:
+    """`--format json` is one document that lists what was refused."""
+    edit(("total: number", "total: decimal"))
+    upstream(total={"type": "string"})
+    assert run(["import", "openapi.json", "--format", "json"]) == 1
+    (refused,) = json.loads(capsys.readouterr().out)["refused"]
+    assert refused["code"] == "import-conflict"
+
+
+def test_a_spec_with_mistakes_is_told_and_left(capsys: pytest.CaptureFixture[str]) -> None:
+    """What someone edited into nonsense gives its message with file and line, exit code 2, and nothing is lost."""
+    upstream(note=None)
+    for old, new, said in (
+        ("total: number", "total: nmbr", "error[unknown-type]: unknown type 'nmbr'"),
+        ("total: number", "total: [number", "error[yaml-syntax]"),
+        ("restencil: 1", "- x", "error[yaml-syntax]"),
+    ):
+        text = SPEC.read_text()
+        edit((old, new))
+        before = kept()
+        assert run(["import", "openapi.json"]) == 2
+        shown = capsys.readouterr().err
+        assert "shop.yaml:" in shown
+        assert said in shown
+        assert kept() == before
+        SPEC.write_text(text)
+
+
+def test_an_edit_that_refers_to_what_is_gone_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    """The merged spec has to pass the check: its mistake is shown, exit code 1, nothing is written."""
+    edit(("    fields:\n", "    indexes: [note]\n    fields:\n"))
+    upstream(note=None)
+    before = kept()
+    assert run(["import", "openapi.json"]) == 1
+    shown = capsys.readouterr().err
+    assert "note" in shown
+    assert "nothing was written: these are mistakes of the merged spec, which was to be written" in shown
+    assert kept() == before
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "said"),
+    [
+        (".imported/shop.yaml", "a: [\n", ".imported/shop.yaml:2:1: is not what an import wrote"),
+        (".imported/shop.json", '{"source":\n<<<', ".imported/shop.json:2:1: is not what an import wrote"),
+        (".imported/shop.json", "[]", ".imported/shop.json: is not what an import wrote"),
+    ],
+)
+def test_what_is_kept_of_an_import_and_broken_is_told(
+    file: str, content: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Exit code 2, with what to do; nothing is written."""
+    Path(file).write_text(content)
+    upstream(note=None)
+    before = kept()
+    assert run(["import", "openapi.json"]) == 2
+    assert said in capsys.readouterr().err
+    assert kept() == before
+
+
+@pytest.mark.parametrize(("option", "ours"), [("--ours", True), ("--theirs", False)])
+def test_a_spec_that_was_not_imported_is_taken_over(
+    option: str, ours: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`--ours '*'` keeps it, `--theirs '*'` replaces it; without either exit code 2 says so."""
+    imported = SPEC.read_text()
+    text = edit(("total: number", "total: decimal"))
+    for file in Path(".imported").iterdir():
+        file.unlink()
+    assert run(["import", "openapi.json"]) == 2
+    assert capsys.readouterr().err == (
+        "restencil: shop.yaml was not imported: there is no .imported/shop.yaml "
+        "(--ours '*' keeps it, --theirs '*' replaces it)\n"
+    )
+    assert run(["import", "openapi.json", option, "*"]) == 0
+    assert SPEC.read_text() == (text if ours else imported)
+    assert Path(".imported/shop.yaml").read_text() == imported
+
+
+def test_bytes_of_ours_are_kept(capsys: pytest.CaptureFixture[str]) -> None:
+    """A byte order mark and line ends too."""
+    SPEC.write_bytes(b"\xef\xbb\xbf" + SPEC.read_bytes().replace(b"\n", b"\r\n"))
+    upstream(note=None)
+    assert run(["import", "openapi.json"]) == 0
+    content = SPEC.read_bytes()
+    assert content.startswith(b"\xef\xbb\xbf#")
+    assert content.count(b"\n") == content.count(b"\r\n")
+    assert b"note" not in content
+    capsys.readouterr()
+
+
+def test_what_would_be_written_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    """`--diff` shows the merge and writes nothing."""
+    edit(("total: number", "total: decimal"))
+    upstream(note=None)
+    before = kept()
+    assert run(["import", "openapi.json", "--diff"]) == 0
+    shown = capsys.readouterr().out
+    assert "-      note: string?\n" in shown
+    assert "decimal\n" in shown
+    assert "-      total" not in shown
+    assert kept() == before
+
+
+# ----------------------------------------------------------------------------------------------------- several files
+
+
+def test_a_split_spec_is_a_folder(capsys: pytest.CaptureFixture[str]) -> None:
+    """A file for each table and resource; together they are the spec."""
+    text = SPEC.read_text()
+    assert run(["import", "openapi.json", "--split", "--out", "specs/shop"]) == 0
+    files = sorted(path.relative_to("specs").as_posix() for path in Path("specs").rglob("*") if path.is_file())
+    assert files == [
+        ".imported/shop.json",
+        ".imported/shop.yaml",
+        "shop/entities.yaml",
+        "shop/enums.yaml",
+        "shop/resources/orders.yaml",
+        "shop/spec.yaml",
+    ]
+    assert Path("specs/.imported/shop.yaml").read_text() == text
+    loaded, whole = load_spec(Path("specs/shop")), load_spec(SPEC)
+    assert loaded.declaration is not None
+    assert whole.declaration is not None
+    assert loaded.declaration.digest == whole.declaration.digest
+    assert "".join(split_files(text).values()).replace("\n", "") == text.replace("\n", "")
+    capsys.readouterr()
+
+
+def test_a_split_spec_is_merged_where_its_nodes_are(capsys: pytest.CaptureFixture[str]) -> None:
+    """Edits in any file survive; what is new stands beside what it follows."""
+    assert run(["import", "openapi.json", "--split", "--out", "specs/shop"]) == 0
+    entities = Path("specs/shop/entities.yaml")
+    Path("specs/shop/more.yaml").write_text(Path("specs/shop/enums.yaml").read_text() + "# moved\n")
+    Path("specs/shop/enums.yaml").unlink()
+    edit(("total: number", "total: decimal"), file=entities)
+    upstream("sent", note=None, size={"type": "integer"})
+    assert run(["import", "openapi.json", "--split", "--out", "specs/shop"]) == 0
+    assert "total: decimal" in entities.read_text()
+    assert "size: integer?" in entities.read_text()
+    assert "note" not in entities.read_text()
+    assert "[open, paid, sent]" in Path("specs/shop/more.yaml").read_text()
+    assert not Path("specs/shop/enums.yaml").exists()
+    capsys.readouterr()
+
+
+# ------------------------------------------------------------------------------------------------------------ kills
+
+
+def killed(point: int) -> bool:
+    """Runs the import in a process that ends without a word at its n-th step that touches files; whether it did."""
+    child = os.fork()
+    if child == 0:
+        left = point
+
+        def step(event: str, arguments: tuple[Any, ...]) -> None:
+            nonlocal left
+            if event in ("open", "os.rename", "os.remove", "os.mkdir", "os.chmod") and "shop" in str(arguments):
+                left -= 1
+                if left < 0:
+                    os._exit(9)
+
+        sys.addaudithook(step)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+        os._exit(run(["import", "openapi.json"]))
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
+
+
+def test_a_kill_leaves_each_file_whole(capsys: pytest.CaptureFixture[str]) -> None:
+    """At whatever point it ends, each file is the old or the new one, the spec first; the next run finishes it."""
+    edit(("total: number", "total: decimal   # exact"))
+    upstream(note=None, size={"type": "integer"})
+    before = kept()
+    assert run(["import", "openapi.json"]) == 0
+    after = kept()
+    order = ["shop.yaml", ".imported/shop.yaml", ".imported/shop.json"]
+    points = 0
+    while True:
+        for name, content in before.items():
+            Path(name).write_bytes(content)
+        if not killed(points):
+            break
+        points += 1
+        found = kept()
+        states = [found[name] == after[name] for name in order]
+        assert all(found[name] in (before[name], after[name]) for name in order)
+        assert states == sorted(states, reverse=True)
+        assert run(["import", "openapi.json"]) == 0
+        for name in kept().keys() - after.keys():
+            assert name.endswith(".tmp")
+            Path(name).unlink()
+        assert kept() == after
+    assert points >= 10
+    capsys.readouterr()
