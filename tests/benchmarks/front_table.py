@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import statistics
-import sys
 from contextlib import ExitStack
 from typing import Any, Final
 
@@ -11,12 +10,12 @@ import front_package
 from front_shapes import SHAPES
 from measure import PLACES, Table, Worker, in_turns, python_worker, seconds
 from node import NodePeers
-from processes import PythonPeers, run
-from shapes import input_file
+from processes import OPENAI, PythonPeers, environment, plain_env, run
+from shapes import ROOT, input_file
 
 _COLD_OURS: Final = """
 import sys
-sys.path.insert(0, {path!r})
+sys.path[:0] = [{path!r}, {runtime!r}]
 import httpx
 from ours import Ours
 order = {{"id": 1, "name": "a", "state": "open", "total": "1", "created_at": "2026-01-01T00:00:00Z",
@@ -27,11 +26,11 @@ with Ours(client=httpx.Client(transport=transport)) as client:
 """
 
 _COLD_OPENAI: Final = """
-import httpx
+import httpx2
 from openai import OpenAI
 model = {"id": "a", "object": "model", "created": 1, "owned_by": "b"}
-transport = httpx.MockTransport(lambda request: httpx.Response(200, json=model))
-with OpenAI(api_key="none", http_client=httpx.Client(transport=transport)) as client:
+transport = httpx2.MockTransport(lambda request: httpx2.Response(200, json=model))
+with OpenAI(api_key="none", http_client=httpx2.Client(transport=transport)) as client:
     assert client.models.retrieve("a").created == 1
 """
 
@@ -64,6 +63,7 @@ def table(rounds: int, peers: NodePeers) -> Table:
         for shape, title in SHAPES.items():
             _shape(made, shape, title, ours, theirs, rounds, file)
         _generated(made, ours["[fast]"], stack, rounds)
+        _cold(made, rounds)
         node = peers.worker("store.mjs")
         if node is None:
             made.notes.append(peers.absent)
@@ -122,16 +122,22 @@ def _generated(made: Table, ours: Worker, stack: ExitStack, rounds: int) -> None
     times = in_turns([mine.run, peer.run], rounds)
     made.ratio("a page of 50 typed items by a generated client", 0.8, times[0], times[1], "openapi-python-client")
     ours.forget()
-    _cold(made, python, rounds)
 
 
-def _cold(made: Table, python: PythonPeers, rounds: int) -> None:
-    """Whole processes: from the start of Python to the first typed answer."""
-    ours = [sys.executable, "-c", _COLD_OURS.format(path=str(front_package.FOLDER))]
-    theirs = [python.command("python"), "-c", _COLD_OPENAI]
-    for command in (ours, theirs):
-        run(command)
-    times = in_turns([lambda: run(ours).seconds, lambda: run(theirs).seconds], max(7, rounds // 2))
+def _cold(made: Table, rounds: int) -> None:
+    """Whole processes, each in an environment with nothing else: from the start of Python to the first typed answer."""
+    try:
+        ours = environment("cold", str(ROOT)) / "python"
+        theirs = environment("openai", OPENAI) / "python"
+    except RuntimeError as error:
+        made.notes.append(f"the cold start was not measured: {str(error)[-300:]}")
+        return
+    mine = [str(ours), "-c", _COLD_OURS.format(path=str(front_package.ours()), runtime=str(ROOT / "runtime"))]
+    other = [str(theirs), "-c", _COLD_OPENAI]
+    for command in (mine, other):
+        run(command, env=plain_env())
+    sides = [lambda: run(mine, env=plain_env()).seconds, lambda: run(other, env=plain_env()).seconds]
+    times = in_turns(sides, max(7, rounds // 2))
     made.ratio("import of a generated package and first typed read, cold process", 0.25, times[0], times[1], "openai")
 
 

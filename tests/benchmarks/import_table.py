@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from pathlib import Path
 
 from generator_table import FOLDER, generate
 from measure import Table, seconds
-from processes import run
+from processes import plain_env, run
 from specs import resource_of, write
 
 USE = """
@@ -42,16 +41,7 @@ def _package(count: int) -> Path:
 
 
 def _spent(code: str) -> float:
-    return run([sys.executable, "-c", code], env=_env()).seconds
-
-
-def _env() -> dict[str, str]:
-    """The environment without what would keep byte code from being written, or trace the program."""
-    return {
-        name: value
-        for name, value in os.environ.items()
-        if not name.startswith("COVERAGE") and name != "PYTHONDONTWRITEBYTECODE"
-    }
+    return run([sys.executable, "-c", code], env=plain_env()).seconds
 
 
 def table(rounds: int) -> Table:

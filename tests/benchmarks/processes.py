@@ -18,8 +18,8 @@ PEERS: Final = (
     "clientele==2.3.1",
     "cicerone==0.3.0",
     "datamodel-code-generator==0.89.0",
-    "openai==3.54.0",
 )
+OPENAI: Final = "openai==3.54.0"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,25 +51,41 @@ def repeated(work: Callable[[], Spent], times: int) -> list[Spent]:
     return [work() for _ in range(times)]
 
 
+def environment(name: str, *packages: str) -> Path:
+    """The folder of the commands of an environment with these packages, made where it is not there.
+
+    Raises RuntimeError where they cannot be installed.
+    """
+    folder = WORK / name
+    commands = folder / ("Scripts" if os.name == "nt" else "bin")
+    done, wanted = folder / ".done", "\n".join(packages)
+    if not done.exists() or done.read_text(encoding="utf-8") != wanted:
+        print(f"installing {', '.join(packages)} into .bench/{name}", flush=True)
+        run([sys.executable, "-m", "venv", "--clear", str(folder)])
+        run([str(commands / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *packages])
+        done.write_text(wanted, encoding="utf-8")
+    return commands
+
+
+def plain_env() -> dict[str, str]:
+    """The environment without what would keep byte code from being written, or trace the program."""
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith("COVERAGE") and name != "PYTHONDONTWRITEBYTECODE"
+    }
+
+
 class PythonPeers:
     """The Python peers, in an environment of their own."""
 
     def __init__(self) -> None:
-        self.folder = WORK / "peers"
         self.absent = ""
-        self.bin = self.folder / ("Scripts" if os.name == "nt" else "bin")
-        done = self.folder / ".done"
-        wanted = "\n".join(PEERS)
-        if done.exists() and done.read_text(encoding="utf-8") == wanted:
-            return
-        print("installing the Python peers into .bench/peers", flush=True)
+        self.bin = WORK
         try:
-            run([sys.executable, "-m", "venv", "--clear", str(self.folder)])
-            run([str(self.bin / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *PEERS])
+            self.bin = environment("peers", *PEERS)
         except RuntimeError as error:
             self.absent = f"the Python peers could not be installed: {str(error)[-300:]}"
-            return
-        done.write_text(wanted, encoding="utf-8")
 
     def env(self) -> dict[str, str]:
         """The environment in which the peers find their own tools."""
