@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Final, Literal, TypedDict
 
 from ..http.auth import Preparation
@@ -138,6 +137,8 @@ def _refuse(name: str, arguments: Mapping[str, Any], known: tuple[str, ...]) -> 
     unknown = next((argument for argument in arguments if argument not in known), None)
     if unknown is None:
         return
+    from difflib import get_close_matches
+
     near = get_close_matches(unknown, (*known, *ARGUMENTS), n=1)
     hint = f"did you mean {near[0]!r}?" if near else f"it takes {', '.join(dict.fromkeys((*ARGUMENTS, *known)))}"
     raise TypeError(f"{name} has no argument {unknown!r}; {hint}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import html
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -80,6 +79,8 @@ def hider_of(secrets: Iterable[str]) -> Callable[[str], str]:
 
 
 def _forms(secret: str) -> Iterator[str]:
+    import html  # which takes longer to import than its one use, after a refusal, is worth
+
     escaped = json.dumps(secret)[1:-1]
     plain = json.dumps(secret, ensure_ascii=False)[1:-1]
     yield from (secret, quote(secret, safe=""), quote_plus(secret), html.escape(secret))

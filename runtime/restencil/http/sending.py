@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import os
 import threading
@@ -11,6 +10,7 @@ from weakref import WeakKeyDictionary, WeakSet
 
 from ..base.answers import ORDER
 from ..base.errors import NetworkError
+from ..base.lazy import asyncio
 from ..base.steps import drive, drive_async, receiver
 from .adapter import (
     auth_of,

@@ -205,15 +205,14 @@ def _enum_codec(kind: type[enum.Enum]) -> Codec:
     return Codec(decode, encode_any)
 
 
-@cache
-def _built_in() -> dict[Any, Codec]:
-    return {
-        datetime.datetime: Codec(decode_datetime, encode_datetime),
-        datetime.date: Codec(decode_date, _encode_iso),
-        datetime.time: Codec(decode_time, _encode_iso),
-        decimal.Decimal: Codec(decode_decimal, _encode_decimal),
-        uuid.UUID: Codec(decode_uuid, _encode_uuid),
-    }
+_BUILT_IN: Final[Mapping[tuple[str, str], Codec]] = {
+    ("datetime", "datetime"): Codec(decode_datetime, encode_datetime),
+    ("datetime", "date"): Codec(decode_date, _encode_iso),
+    ("datetime", "time"): Codec(decode_time, _encode_iso),
+    ("decimal", "Decimal"): Codec(decode_decimal, _encode_decimal),
+    ("uuid", "UUID"): Codec(decode_uuid, _encode_uuid),
+}
+"""By module and name, as the modules take long to import. (Benchmark: first typed read, cold process.)"""
 
 
 def codec_of(kind: Any, format: str | None = None) -> Codec | None:
@@ -225,8 +224,8 @@ def codec_of(kind: Any, format: str | None = None) -> Codec | None:
     if format is not None and typing.get_origin(kind) is None:
         is_moment: bool = kind is datetime.datetime
         return format_codec(format) if is_moment else None
-    if isinstance(kind, type) and kind.__module__ in ("datetime", "decimal", "uuid"):
-        built_in = _built_in().get(kind)
+    if isinstance(kind, type):
+        built_in = _BUILT_IN.get((kind.__module__, kind.__qualname__))
         if built_in is not None:
             return built_in
     origin = typing.get_origin(kind)
