@@ -8,6 +8,7 @@ properties beside `oneOf`) is a `Joined` one, known by the set of its parts, so 
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Callable, Mapping
 from typing import Any, cast
 
@@ -384,7 +385,7 @@ class Schemas:
 
     def _merged(self, parts: list[Part], own: Schema) -> Schema:
         """One schema of several that all hold."""
-        schemas = [self.read(each) for each in parts]
+        schemas = self._few(parts, own)
         for index, schema in enumerate(schemas):
             if schema.type == "one_of":
                 others = tuple(each for inner, each in enumerate(parts) if inner != index)
@@ -397,6 +398,16 @@ class Schemas:
         for schema in schemas[1:]:
             merged = self._intersection(merged, schema, own.at)
         return dataclasses.replace(merged, at=own.at, where=own.at, name=own.name)
+
+    def _few(self, parts: list[Part], own: Schema) -> list[Schema]:
+        """The schemas of parts, without alternatives where they could be combined in too many ways."""
+        schemas = [self.read(each) for each in parts]
+        ways = math.prod(len(schema.alternatives) for schema in schemas if schema.type == "one_of")
+        if ways <= MOST_ALTERNATIVES:
+            return schemas
+        message = f"the alternatives {self._named(own.at)} can be combined in {ways:,} ways; what all share is read"
+        self._found("allof-conflict", message, own.at)
+        return [schema if schema.type != "one_of" else Schema(schema.at, schema.where) for schema in schemas]
 
     def _join(self, parts: tuple[Part, ...]) -> Part:
         """A made part whose place is the same for the same parts."""

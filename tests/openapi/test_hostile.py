@@ -1,0 +1,269 @@
+"""Documents that nobody should write: mutated, cut, circular, huge names. They are read, or refused in a sentence."""
+
+from __future__ import annotations
+
+import copy
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from restencil_generator.cli import run
+from restencil_generator.loading import load_text
+from restencil_generator.openapi.importing import Imported, Job, prepare
+from restencil_generator.openapi.options import Options
+from restencil_generator.pipeline import build
+
+REF = "#/components/schemas/"
+
+
+def small() -> dict[str, Any]:
+    """A document with a bit of everything."""
+    order = {
+        "type": "object",
+        "required": ["id"],
+        "properties": {
+            "id": {"type": "integer"},
+            "customer": {"$ref": f"{REF}Customer"},
+            "state": {"type": "string", "enum": ["new", "paid"], "default": "new", "description": "How far it is."},
+            "lines": {"type": "array", "items": {"type": "object", "properties": {"sku": {"type": "string"}}}},
+            "payment": {"oneOf": [{"$ref": f"{REF}Card"}, {"type": "null"}]},
+        },
+    }
+    customer = {"allOf": [{"$ref": f"{REF}Base"}, {"properties": {"name": {"type": "string", "nullable": True}}}]}
+    base = {
+        "type": "object",
+        "properties": {"id": {"type": "string", "format": "uuid"}, "orders": {"$ref": f"{REF}Orders"}},
+    }
+    card = {"type": "object", "properties": {"kind": {"const": "card"}, "number": {"type": "string"}}}
+    one = {"200": {"description": "", "content": {"application/json": {"schema": {"$ref": f"{REF}Order"}}}}}
+    data = {"type": "object", "properties": {"data": {"$ref": f"{REF}Orders"}, "next": {"type": "string"}}}
+    many = {"200": {"description": "", "content": {"application/json": {"schema": data}}}, "404": {"description": "no"}}
+    ident = {"name": "id", "in": "path", "required": True, "schema": {"type": "integer"}}
+    cursor = {"name": "cursor", "in": "query", "schema": {"type": "string"}}
+    body = {"required": True, "content": {"application/json": {"schema": {"$ref": f"{REF}Order"}}}}
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "Shop", "version": "1", "description": "A shop."},
+        "servers": [{"url": "https://{region}.shop.example", "variables": {"region": {"default": "eu"}}}],
+        "security": [{"key": []}],
+        "paths": {
+            "/orders": {
+                "get": {"tags": ["orders"], "parameters": [cursor], "responses": many, "operationId": "listOrders"},
+                "post": {"tags": ["orders"], "requestBody": body, "responses": one, "operationId": "createOrder"},
+            },
+            "/orders/{id}": {
+                "parameters": [ident],
+                "get": {"tags": ["orders"], "responses": one, "operationId": "getOrder"},
+                "patch": {"requestBody": body, "responses": one},
+                "delete": {"responses": {"204": {"description": ""}}},
+            },
+            "/orders/{id}/pay": {"post": {"parameters": [ident], "responses": {"202": {"description": ""}}}},
+            "/status": {"get": {"responses": {"200": {"description": "", "content": {"text/plain": {}}}}}},
+        },
+        "components": {
+            "schemas": {
+                "Order": order,
+                "Orders": {"type": "array", "items": {"$ref": f"{REF}Order"}},
+                "Customer": customer,
+                "Base": base,
+                "Card": card,
+            },
+            "securitySchemes": {"key": {"type": "apiKey", "in": "header", "name": "X-Key"}},
+        },
+    }
+
+
+def parts(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return [path, *(each for key, inner in items for each in parts(inner, (*path, key)))]
+
+
+WORDS = [
+    "",
+    "x" * 10_000,
+    "\u202egnp.exe",
+    "a\u0000b",
+    '\'"""\\',
+    '"""',
+    "${x}",
+    "{% raw %}",
+    "a\nb: c",
+    "# check: no",
+    "{id}",
+    "../../etc",
+    "class",
+    "None",
+    "__init__",
+    "self",
+    "1",
+    "-",
+    "日本",
+    "a b",
+    "%s",
+    "\ud83d\ude00",
+    "import os",
+    "name",
+]
+VALUES: list[Any] = [
+    None,
+    True,
+    False,
+    0,
+    -1,
+    1e308,
+    10**30,
+    [],
+    {},
+    [[]],
+    {"a": {}},
+    [None],
+    "x",
+    {"$ref": "#"},
+    {"$ref": f"{REF}Order"},
+    {"$ref": "#/paths"},
+    {"$ref": "no.json"},
+    {"type": "string"},
+    {"type": ["null"]},
+    {"allOf": [{"$ref": f"{REF}Order"}]},
+    {"oneOf": [{"$ref": f"{REF}Customer"}, {"type": "string"}]},
+    {"type": "array"},
+    {"enum": []},
+    {"additionalProperties": {}},
+    {"not": {}},
+    {"properties": {"id": {"$ref": f"{REF}Base"}}},
+    "https://x.example",
+    {"type": "potato"},
+]
+
+
+@st.composite
+def mutated(draw: st.DrawFn) -> Any:
+    """The small document after up to six changes: dropped, doubled, retyped, cut, renamed, pointed elsewhere."""
+    tree = copy.deepcopy(small())
+    for _ in range(draw(st.integers(1, 6))):
+        paths = parts(tree)[1:]
+        if not paths:
+            break
+        path = draw(st.sampled_from(paths))
+        holder = tree
+        for key in path[:-1]:
+            holder = holder[key]
+        kind = draw(st.sampled_from(["drop", "double", "value", "word", "key", "elsewhere", "deep"]))
+        if kind == "drop":
+            del holder[path[-1]]
+        elif kind == "double" and isinstance(holder, list):
+            holder.append(copy.deepcopy(holder[path[-1]]))
+        elif kind == "key" and isinstance(holder, dict):
+            holder[draw(st.sampled_from(WORDS))] = holder.pop(path[-1])
+        elif kind == "elsewhere":
+            other: Any = tree
+            for key in draw(st.sampled_from(paths)):
+                other = other[key]
+            holder[path[-1]] = copy.deepcopy(other)
+        elif kind == "deep":
+            inner: Any = {"type": "string"}
+            for _ in range(draw(st.sampled_from([3, 40, 120]))):
+                inner = {"type": "array", "items": inner} if draw(st.booleans()) else {"properties": {"p": inner}}
+            holder[path[-1]] = inner
+        else:
+            holder[path[-1]] = draw(st.sampled_from(WORDS if kind == "word" else VALUES))
+    return tree
+
+
+def holds(imported: Imported) -> None:
+    """What always holds: the spec passes the check and gives a package, and what is said of operations adds up."""
+    loaded = load_text(imported.text, "shop.yaml")
+    assert loaded.declaration is not None, loaded.problems
+    build(loaded.declaration, "shop.yaml")
+    data = imported.data()
+    assert data["operations"]["covered"] + len(data["left_out"]) == data["operations"]["found"]
+    json.dumps(data)
+
+
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@given(tree=mutated())
+def test_any_document_becomes_a_spec_or_a_sentence(tree: Any, tmp_path: Path) -> None:
+    """No mutation makes the import raise anything but what it says, and a spec always passes the check."""
+    from restencil_generator.failure import Failure
+
+    source = tmp_path / "openapi.json"
+    source.write_text(json.dumps(tree))
+    try:
+        imported = prepare(Job(str(source), Options(package="shop"), tmp_path / "shop.yaml"))
+    except Failure as failure:
+        assert str(failure).strip()
+        return
+    holds(imported)
+
+
+def circles() -> dict[str, Any]:
+    """Schemas that lead to themselves in every way."""
+    names = [f"S{number}" for number in range(12)]
+    found: dict[str, Any] = {}
+    for index, name in enumerate(names):
+        following, other = {"$ref": REF + names[(index + 1) % 12]}, {"$ref": REF + names[(index + 5) % 12]}
+        found[name] = [
+            {"allOf": [following, other]},
+            {"oneOf": [following, other]},
+            {"anyOf": [following, {"type": "null"}]},
+            following,
+            {"type": "array", "items": following},
+            {"properties": {"a": following, "b": other}, "required": ["a", "b"]},
+        ][index % 6]
+    return found
+
+
+def wide(count: int) -> dict[str, Any]:
+    """A schema that is any of two in each of many places at once."""
+    pairs = [{"oneOf": [{"properties": {f"a{n}": {}}}, {"properties": {f"b{n}": {}}}]} for n in range(count)]
+    return {"Wide": {"allOf": pairs}}
+
+
+def chain(count: int, key: str) -> dict[str, Any]:
+    """Schemas that each are the next one."""
+    found: dict[str, Any] = {f"C{n}": {key: [{"$ref": f"{REF}C{n + 1}"}]} for n in range(count)}
+    if key == "$ref":
+        found = {f"C{n}": {"$ref": f"{REF}C{n + 1}"} for n in range(count)}
+    return {**found, f"C{count}": {"type": "object", "properties": {"end": {"type": "string"}}}}
+
+
+@pytest.mark.parametrize(
+    ("name", "schemas"),
+    [
+        ("S0", circles()),
+        ("S5", circles()),
+        ("Wide", wide(20)),
+        ("C0", chain(3_000, "$ref")),
+        ("C0", chain(400, "allOf")),
+        ("C0", chain(400, "oneOf")),
+    ],
+)
+def test_circles_and_chains_end(name: str, schemas: dict[str, Any], tmp_path: Path) -> None:
+    """References, parts and alternatives that lead in circles, or far, or to very many, end in a spec."""
+    tree = small()
+    tree["components"]["schemas"] |= schemas
+    tree["paths"]["/status"]["get"]["responses"]["200"]["content"] = {
+        "application/json": {"schema": {"$ref": REF + name}}
+    }
+    source = tmp_path / "openapi.json"
+    source.write_text(json.dumps(tree))
+    holds(prepare(Job(str(source), Options(package="shop"), tmp_path / "shop.yaml")))
+
+
+@pytest.mark.parametrize("text", ["a: &a [*a]", "aliases"])
+def test_aliases_are_bounded(
+    text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Aliases that unfold to a gigabyte are refused with file and line, and nothing is written."""
+    monkeypatch.chdir(tmp_path)
+    if text == "aliases":
+        lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
+        text = "\n".join(lines + [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 10)])
+    Path("openapi.yaml").write_text(f"openapi: 3.1.0\n{text}\n")
+    assert run(["import", "openapi.yaml"]) == 2
+    assert capsys.readouterr().err.startswith("restencil: openapi.yaml:")
+    assert [path.name for path in Path().iterdir()] == ["openapi.yaml"]
