@@ -7,6 +7,7 @@ what a client gives that asked the server itself; where it says R, it gives that
 from __future__ import annotations
 
 import importlib
+import operator
 import re
 import sys
 import uuid
@@ -97,6 +98,7 @@ def package(edit: Edit, folder: Path, name: str, before: str = BEFORE) -> Any:
     loaded = load_text(text, "shop.yaml")
     assert loaded.declaration is not None, loaded.problems
     api.write(loaded.declaration, folder)
+    importlib.invalidate_caches()
     return importlib.import_module(name).Own
 
 
@@ -140,9 +142,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     code = "".join(f"def {name}(value, *rest): return value\n" for name in hooks) + "import restencil\n"
     (tmp_path / "shop_hooks.py").write_text(code + "class Base(restencil.RestEndpoint): pass\n", "utf-8")
     monkeypatch.syspath_prepend(str(tmp_path))
-    before = set(sys.modules)
     yield tmp_path
-    for name in set(sys.modules) - before:
+    for name in [name for name in sys.modules if name.startswith(("shop_", "wide_"))]:
         del sys.modules[name]
 
 
@@ -151,7 +152,7 @@ def find(edits: Iterable[Edit], *findings: str) -> Edit:
     return next(edit for edit in edits if edit.findings == findings)
 
 
-# ------------------------------------------------------------------------------------------------------------------ harm
+# ---------------------------------------------------------------------------------------------------------------- harm
 
 HARMS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "field-type-changed entities.Item.price": ("item", {"/v1/items/1": {**ITEM, "price": 1.5}}),
@@ -184,6 +185,9 @@ def test_what_is_misread(finding: str, folder: Path) -> None:
     assert found[call] not in (None, fresh[call])
 
 
+ALONE = re.sub(r"^header_params:\n(.*\n)*?(?=response:)", "", BEFORE_WIDE, flags=re.MULTILINE)
+"""The spec without the arguments of the client, which would have to be given."""
+
 HARMS_WIDE: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "field-format-changed entities.User.born": (
         "user",
@@ -206,13 +210,12 @@ def test_what_came_later_is_misread(finding: str, folder: Path) -> None:
     """So it does where a moment is written another way, or an alternative is told by another value."""
     call, answers = HARMS_WIDE[finding]
     edit = [edit for edit in WIDE if edit.findings == (finding,)][-1]
-    old = package(Edit((), ()), folder, "wide_old", BEFORE_WIDE)
-    new = package(edit, folder, "wide_new", BEFORE_WIDE)
+    old = package(Edit((), ()), folder, "wide_old", ALONE)
+    new = package(edit, folder, "wide_new", ALONE)
     store = restencil.Store()
-    arguments = {"tenant": uuid.UUID(int=9), "plan": "p"}
-    asked(old(store=store, client=server(ANSWERS_WIDE).client(), **arguments), CALLS_WIDE)
-    fresh = asked(new(client=server({**ANSWERS_WIDE, **answers}).client(), **arguments), CALLS_WIDE)
-    found = known(new(store=store, client=server({}).client(), **arguments), CALLS_WIDE)
+    asked(old(store=store, client=server(ANSWERS_WIDE).client()), CALLS_WIDE)
+    fresh = asked(new(client=server({**ANSWERS_WIDE, **answers}).client()), CALLS_WIDE)
+    found = known(new(store=store, client=server({}).client()), CALLS_WIDE)
     assert fresh[call] is not None
     assert found[call] not in (None, fresh[call])
 
@@ -252,7 +255,7 @@ def test_what_left_the_key_shares_an_answer(folder: Path) -> None:
     assert client.items.find.cached(**arguments, scope="s")["total"] == 1
 
 
-# --------------------------------------------------------------------------------------------------------------- no harm
+# ------------------------------------------------------------------------------------------------------------- no harm
 
 
 def _harmless() -> dict[str, Edit]:
@@ -265,9 +268,16 @@ def _harmless() -> dict[str, Edit]:
     return found
 
 
+def _agree(found: Any, fresh: Any) -> bool:
+    """Whether what was found is there; a list that is put together anew lacks what stood beside it."""
+    if isinstance(found, dict) and isinstance(fresh, dict):
+        return all(_agree(value, fresh.get(name)) for name, value in found.items())
+    return found is None or bool(found == fresh)
+
+
 @pytest.mark.slow
 def test_what_is_not_misread(folder: Path) -> None:
-    """Where the table says nothing the new package knows what the old one was told; where it says R, that or nothing."""
+    """Where the table says nothing, the new package knows what the old one was told; with R, that or nothing."""
     old = package(Edit((), ()), folder, "shop_old")
     wrong: dict[str, dict[str, Any]] = {}
     for number, (rule, edit) in enumerate(_harmless().items()):
@@ -276,8 +286,8 @@ def test_what_is_not_misread(folder: Path) -> None:
         asked(old(store=store, client=server(ANSWERS).client()))
         fresh = asked(new(client=server(ANSWERS).client()))
         found = known(new(store=store, client=server({}).client(), share=True))
-        allowed = (None,) if RULES[rule].cache == "R" else ()
-        differ = {name: (value, fresh[name]) for name, value in found.items() if value not in (fresh[name], *allowed)}
+        agree = _agree if RULES[rule].cache == "R" else operator.eq
+        differ = {name: (value, fresh[name]) for name, value in found.items() if not agree(value, fresh[name])}
         if differ:
             wrong[rule] = differ
     assert wrong == {}

@@ -30,8 +30,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 
 import shop
-from shop import COLOR_RED, Address, Color, Filter, Gift, ImageBody, Item, Items, Link, NotFound, Part, Problem, Status, User
-from shop import Users
+from shop import COLOR_RED, Address, Color, Gift, ImageBody, Item, Items, NotFound, Part, Problem, User, Users
 
 
 def fields(item: Item, gift: Gift, part: Part) -> None:
@@ -114,9 +113,10 @@ from __future__ import annotations
 import datetime
 import uuid
 from collections.abc import Sequence
+from typing import Literal
 
 import shop
-from shop import Bank, Card, Meta, Note, Payment, Repo, Settings, Team, User
+from shop import Card, Meta, Note, Payment, Repo, Team, User
 
 ID = uuid.UUID(int=1)
 
@@ -131,7 +131,7 @@ def fields(user: User, team: Team, payment: Payment, note: Note) -> None:
         target: str = payment.target.name
     meta: Meta = note.meta
     uid: str = meta.uid
-    kind: str = Card().last4
+    kind: Literal["card"] = Card().kind
 
 
 def calls(client: shop.Shop) -> None:
@@ -155,11 +155,7 @@ def calls(client: shop.Shop) -> None:
 
 
 def clients() -> None:
-    tenant = uuid.UUID(int=2)
-    shop.Shop(tenant=tenant, plan="p", token="t", key="k", app="a", api_version="1")
-    shop.Shop(plan="p", server="main")
-    shop.Shop(plan="p", server="region", region="us")
-    shop.Shop(plan="p", server="region")
+    shop.Shop(token="t", key="k", app="a")
 """
 
 RAISES = {"abstract-changed"}
@@ -167,6 +163,17 @@ RAISES = {"abstract-changed"}
 
 QUIET = {"side-effect-changed"}
 """What a type checker does not see, and what raises nothing: a mutation is sent where a read was answered."""
+
+
+NOT_TYPED_YET = {
+    *(
+        "client-argument-removed",
+        "client-argument-required",
+        "client-argument-type-changed",
+        "server-variable-required",
+    ),
+}
+"""What packages do not tell a type checker yet: the arguments of their clients."""
 
 
 def _alone(edits: tuple[Edit, ...]) -> dict[str, Edit]:
@@ -225,7 +232,7 @@ def test_callers_break_where_the_table_says_so_and_nowhere_else(
     done = subprocess.run([sys.executable, "-m", *command], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert not done.stderr, done.stderr
     said = {rule: [line for line in done.stdout.splitlines() if line.startswith(file)] for rule, file in files.items()}
-    breaks = {rule for rule in alone if RULES[rule].callers == "B"} - RAISES - QUIET
+    breaks = {rule for rule in alone if RULES[rule].callers == "B"} - RAISES - QUIET - NOT_TYPED_YET
     assert said["before"] == []
     assert sorted(rule for rule in breaks if not said[rule]) == []
     assert {rule: lines for rule, lines in said.items() if lines and rule not in breaks} == {}
