@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from restencil_generator.compare import Difference
     from restencil_generator.config import Project
     from restencil_generator.diff.rules import Class, Column
+    from restencil_generator.openapi.changes import Class as Upstream
     from restencil_generator.openapi.importing import Imported, Job
     from restencil_generator.problems import Problem, Sources
     from restencil_generator.project import Made
@@ -674,11 +675,26 @@ def diff(
     click.option("--theirs", multiple=True, metavar="NODE", help="Settle a conflict: take what the document says."),
     click.option("--again", is_flag=True, help="Import although nothing changed."),
     click.option("--diff", is_flag=True, help="Print what would change as a unified diff; write nothing."),
+    click.option("--check", is_flag=True, help="Say what the document changed since the last import; write nothing."),
+    click.option(
+        "--fail-on",
+        type=click.Choice(["breaking", "behaviour", "additive", "documentation"]),
+        metavar="CLASS",
+        help="With --check: from which class on changes give exit code 1: breaking, behaviour, additive or "
+        "documentation. Default: documentation, so any change.",
+    ),
     _format_of("text", "json"),
     name="import",
 )
 def import_(
-    console: _Console, source: str | None, config: Path | None, out: str | None, diff: bool, **given: Any
+    console: _Console,
+    source: str | None,
+    config: Path | None,
+    out: str | None,
+    diff: bool,
+    check: bool,
+    fail_on: Upstream | None,
+    **given: Any,
 ) -> Exit:
     """Write a spec from an OpenAPI document (2.0 to 3.2, JSON or YAML): a file, an address, or - for stdin.
 
@@ -689,6 +705,7 @@ def import_(
       restencil import openapi.json
       restencil import https://shop.example/openapi.json --package shop --out specs/shop.yaml
       restencil import api.yaml --include 'GET /orders/**' --tag orders --out -
+      restencil import --check --fail-on breaking
     """
     _need("what imports need", "import", "ruamel", "jsonpath_rfc9535")
     from restencil_generator.openapi import importing
@@ -698,10 +715,17 @@ def import_(
         raise click.UsageError("--out - prints the spec, and --format json the summary: both want stdout")
     if len(jobs) > 1 and (out is not None or given["package"]):
         raise click.UsageError(f"--out and --package are those of one import, and {len(jobs)} are configured: name one")
-    found = [_import(console, job, stdout=out == "-", diff=diff) for job in jobs]
+    if fail_on is not None and not check:
+        raise click.UsageError("--fail-on goes with --check")
+    if check and (diff or out == "-" or given["ours"] or given["theirs"]):
+        raise click.UsageError("--check writes nothing: it goes with no --diff, --ours, --theirs or --out -")
+    if check:
+        found = [_check_import(console, job, fail_on or "documentation") for job in jobs]
+    else:
+        found = [_import(console, job, stdout=out == "-", diff=diff) for job in jobs]
     if console.prints_documents:
         _print_imports(console, found, several=len(jobs) > 1)
-    return NO if any("refused" in one for one in found) else YES
+    return NO if any("refused" in one or one.get("fails") for one in found) else YES
 
 
 def _import(console: _Console, job: Job, *, stdout: bool, diff: bool) -> dict[str, Any]:
@@ -723,6 +747,24 @@ def _import(console: _Console, job: Job, *, stdout: bool, diff: bool) -> dict[st
         console.note(imported.summary().rstrip("\n"))
         console.remarks(imported.findings)
     return imported.data()
+
+
+def _check_import(console: _Console, job: Job, fail_on: Upstream) -> dict[str, Any]:
+    """Says what a document changed since the last import, and gives what `--format json` says of it."""
+    from restencil_generator.openapi import changes, importing
+
+    with console.steps() as step:
+        same = importing.unchanged(job)
+        imported = importing.prepare(job, step) if same is None else None
+    if imported is None:
+        assert same is not None
+        if not console.prints_documents:
+            console.say(f"{same}: nothing changed in {job.source}")
+        return {**changes.data_of(changes.NOTHING, same.as_posix(), job.source), "fails": False}
+    found = changes.changes(imported.theirs, imported.out)
+    if not console.prints_documents:
+        console.say(changes.text_of(found), end="")
+    return {**changes.data_of(found, imported.out.as_posix(), job.source), "fails": found.fails(fail_on)}
 
 
 def _settle(console: _Console, job: Job, imported: Imported, *, diff: bool) -> dict[str, Any]:

@@ -366,3 +366,76 @@ def test_a_kill_leaves_each_file_whole(capsys: pytest.CaptureFixture[str]) -> No
         assert kept() == after
     assert points >= 10
     capsys.readouterr()
+
+
+# ------------------------------------------------------------------------------------------------------------- check
+
+
+def test_check_says_what_upstream_changed(capsys: pytest.CaptureFixture[str]) -> None:
+    """Per class, with both places; edits made here that would be in conflict are foretold; nothing is written."""
+    edit(("total: number", "total: decimal"))
+    upstream(total={"type": "string"}, note={"type": "string", "description": "Whatever."}, size={"type": "integer"})
+    before = kept()
+    assert run(["import", "openapi.json", "--check"]) == 1
+    assert kept() == before
+    lines = Path("openapi.json").read_text().split("\n")
+    at = {
+        name: 1 + next(n for n, line in enumerate(lines) if line.strip().startswith(f'"{name}": {{'))
+        for name in ("total", "note", "size")
+    }
+    column = 1 + lines[at["total"] - 1].index('"')
+    base = Path(".imported/shop.yaml").read_text().split("\n")
+    line = 1 + base.index("      total: number")
+    shown = capsys.readouterr().out
+    assert shown.startswith(
+        f"openapi.json:{at['total']}:{column}: breaking[field-type-changed]: Order.total: number → string\n"
+        f".imported/shop.yaml:{line}:14: note: was number here\n"
+    )
+    assert f"openapi.json:{at['size']}:{column}: additive[field-added]: Order.size: " in shown
+    assert f"openapi.json:{at['note']}:{column}: documentation[description-changed]: Order.note: " in shown
+    assert "\n1 breaking, 1 additive, 1 documentation\n1 conflict with edits made here:\nshop.yaml:" in shown
+    assert "error[import-conflict]: entities.Order.fields.total changed here and upstream" in shown
+
+
+@pytest.mark.parametrize(
+    ("changed", "fail_on", "code"),
+    [
+        ({"total": {"type": "string"}}, "breaking", 1),
+        ({"size": {"type": "integer"}}, "behaviour", 0),
+        ({"size": {"type": "integer"}}, "additive", 1),
+        ({"note": {"type": "string", "description": "Whatever."}}, "additive", 0),
+        ({"note": {"type": "string", "description": "Whatever."}}, "documentation", 1),
+        ({}, "documentation", 0),
+    ],
+)
+def test_check_fails_from_a_class_on(changed: dict[str, Any], fail_on: str, code: int) -> None:
+    """`--fail-on`; without it any change gives exit code 1."""
+    upstream(**changed)
+    assert run(["import", "openapi.json", "--check", "--fail-on", fail_on]) == code
+    assert run(["import", "openapi.json", "--check"]) == (1 if changed else 0)
+
+
+def test_check_as_data(capsys: pytest.CaptureFixture[str]) -> None:
+    """`--format json` is one document."""
+    edit(("total: number", "total: decimal"))
+    upstream(total={"type": "string"})
+    assert run(["import", "openapi.json", "--check", "--format", "json"]) == 1
+    found = json.loads(capsys.readouterr().out)
+    (change,) = found["changes"]
+    assert (change["class"], change["rule"], change["node"]) == (
+        "breaking",
+        "field-type-changed",
+        "entities.Order.total",
+    )
+    assert (change["file"], change["was_file"]) == ("openapi.json", ".imported/shop.yaml")
+    assert [conflict["code"] for conflict in found["conflicts"]] == ["import-conflict"]
+    assert found["counts"] == {"breaking": 1, "behaviour": 0, "additive": 0, "documentation": 0}
+
+
+def test_check_needs_a_last_import(capsys: pytest.CaptureFixture[str]) -> None:
+    """Without it exit code 2 says what is missing; `--fail-on` alone is a slip."""
+    for file in Path(".imported").iterdir():
+        file.unlink()
+    assert run(["import", "openapi.json", "--check"]) == 2
+    assert "there is no .imported/shop.yaml, so there is nothing to compare with" in capsys.readouterr().err
+    assert run(["import", "openapi.json", "--fail-on", "breaking"]) == 2

@@ -103,6 +103,11 @@ class Imported:
         """The spec."""
         return self.made.text
 
+    @property
+    def theirs(self) -> Theirs:
+        """What is merged into the spec that stands there."""
+        return Theirs(self.package, self.made.tree, self.text, self.made.document.source, self.places)
+
     def summary(self) -> str:
         """What was made of what, in a few lines."""
         return text_of(self.made, self.out.as_posix())
@@ -182,9 +187,7 @@ def prepare(job: Job, step: Step = lambda text: None) -> Imported:
 
 def settle(imported: Imported, job: Job) -> Settlement:
     """What there is to write. Raises `Failure` where a spec stands there that was not imported or has mistakes."""
-    made = imported.made
-    theirs = Theirs(imported.package, made.tree, imported.text, made.document.source, imported.places)
-    return settling.settle(theirs, imported.out, Settled(job.ours, job.theirs), split=job.options.split)
+    return settling.settle(imported.theirs, imported.out, Settled(job.ours, job.theirs), split=job.options.split)
 
 
 def publish(imported: Imported, settlement: Settlement) -> bool:

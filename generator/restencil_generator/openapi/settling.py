@@ -159,7 +159,7 @@ def _merged(theirs: Theirs, base: str, ours: Mapping[str, str], out: Path, settl
     asked: dict[NodePath, Where] = {}
 
     def note(path: NodePath) -> str:
-        asked[path] = _where(theirs, path)
+        asked[path] = where_of(theirs, path)
         return ""
 
     folder = out.as_posix() if out.is_dir() else ""
@@ -175,7 +175,7 @@ def _merged(theirs: Theirs, base: str, ours: Mapping[str, str], out: Path, settl
     return merge(base, ours, theirs.text, settled=settled, folder=folder, upstream=told)
 
 
-def _where(theirs: Theirs, path: NodePath) -> Where:
+def where_of(theirs: Theirs, path: NodePath) -> Where:
     """The part of the document that a node comes from, or the nearest around it."""
     for length in range(len(path), 0, -1):
         origin = theirs.tree.origins.get(path[:length])
