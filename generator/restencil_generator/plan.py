@@ -17,6 +17,7 @@ from typing import Final, TypeVar
 
 from restencil_generator import declaration as d
 from restencil_generator.annotations import annotation, body_annotation, field_annotation, object_types
+from restencil_generator.arguments import client_parameters, params_of, servers_of
 from restencil_generator.code import (
     Call,
     Expression,
@@ -363,6 +364,10 @@ class _Plan:
             Parameter(scheme.name, f"{scope.restencil('OAuth2' if scheme.oauth2 else 'Token')} | None", "None")
             for scheme in (auth.schemes if auth is not None and not auth.short else ())
         ]
+        told = list(client_parameters(self.spec, scope))
+        if told and auth is not None and auth.short:
+            own.append(Parameter("token", f"{scope.restencil('Token')} | None", "None"))
+        own += told
         if not own:
             return None
         unpacked = f"{scope.typing('Unpack')}[{scope.restencil(options)}]"
@@ -425,6 +430,11 @@ class _Plan:
             found.append(("request_id", string(spec.request_id)))
         if spec.inert_headers:
             found.append(("inert_headers", pair(list(map(string, spec.inert_headers)))))
+        params, servers = params_of(spec, scope), servers_of(spec, scope)
+        if params is not None:
+            found.append(("params", params))
+        if servers is not None:
+            found.append(("servers", servers))
         if spec.errors:
             found.append(("errors", error_table(spec.errors, scope, lazily=True)))
         if spec.has_errors:

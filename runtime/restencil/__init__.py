@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from . import schema
     from .base.abort import AbortController, AbortSignal
-    from .base.arguments import HeaderParam
+    from .base.arguments import ClientParam, HeaderParam, Server
     from .base.bodies import Form, Multipart
     from .base.calls import Token
     from .base.durations import Timeout
@@ -95,6 +95,7 @@ __all__ = [
     "BoundEndpoint",
     "BoundList",
     "ClientOptions",
+    "ClientParam",
     "ConflictError",
     "ConnectionFailedError",
     "ConnectionListener",
@@ -143,6 +144,7 @@ __all__ = [
     "RetryBudget",
     "Scheduler",
     "Schemes",
+    "Server",
     "ServerError",
     "Snapshot",
     "StatusError",
@@ -178,7 +180,9 @@ __all__ = [
 _MODULES: Final[dict[str, str]] = {
     "AbortController": "base.abort",
     "AbortSignal": "base.abort",
+    "ClientParam": "base.arguments",
     "HeaderParam": "base.arguments",
+    "Server": "base.arguments",
     "Api": "http.auth",
     "Auth": "http.schemes",
     "Schemes": "http.schemes",

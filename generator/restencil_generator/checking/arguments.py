@@ -109,9 +109,14 @@ class ClientArguments:
     search_params: tuple[d.Field, ...]
     servers: tuple[d.Server, ...]
 
+    @property
+    def made(self) -> tuple[d.HeaderParam, ...]:
+        """The headers that are made for each call where it gives none, and so are arguments of calls."""
+        return tuple(param for param in self.header_params if param.auto is not None)
+
     def taken_back(self, written: WrittenHeaders, inherited: tuple[str, ...] = ()) -> tuple[str, ...]:
         """The headers of the client that are not sent where this is written."""
-        names = {param.field.name: param.field.wire for param in self.header_params}
+        names = {param.field.name: param.field.wire for param in self.header_params if param.auto is None}
         own = names if written.clears else written.back & names.keys()
         back = {*inherited, *(names[name] for name in own)} - {names.get(param.field.name) for param in written.params}
         return tuple(sorted(wire for wire in back if wire))
@@ -120,12 +125,11 @@ class ClientArguments:
 def read_client_arguments(types: Types, given: Given) -> ClientArguments:
     """The arguments that a spec gives its clients."""
     headers = read_header_params(types, given.node("header_params"), "the spec", "client_header").params
-    headers = tuple(dataclasses.replace(param, in_key=False, partition=False) for param in headers)
     label = "'search_params' of the spec"
     search = read_fields(types, given.node("search_params"), "the spec", "client_param", "", label=label)
     servers = _servers(types, given.node("servers"))
     taken: dict[str, tuple[str, d.Field]] = {}
-    named = [("header parameter", param.field) for param in headers]
+    named = [("header parameter", param.field) for param in headers if param.auto is None]
     named += [("search parameter", field) for field in search]
     for noun, field in named:
         _claim(types, taken, noun, "the spec", field)
@@ -134,6 +138,10 @@ def read_client_arguments(types: Types, given: Given) -> ClientArguments:
             first = taken.get(field.python)
             if first is None or first[0] != "variable" or first[1].type != field.type:
                 _claim(types, taken, "variable", f"server {quoted(server.name)}", field)
+    headers = tuple(
+        param if param.auto is not None else dataclasses.replace(param, in_key=False, partition=False)
+        for param in headers
+    )
     return ClientArguments(headers, search, servers)
 
 

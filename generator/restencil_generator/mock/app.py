@@ -168,7 +168,8 @@ class _Api:
         """Refuses a call without a header that it, or its client, has to give."""
         own = {param.field.wire.lower() for param in endpoint.header_params}
         replaced = own | {name.lower() for name in (*endpoint.without, *endpoint.headers)}
-        of_client = [param for param in self._spec.header_params if param.field.wire.lower() not in replaced]
+        told = [param for param in self._spec.header_params if param.auto is None]
+        of_client = [param for param in told if param.field.wire.lower() not in replaced]
         for param in (*endpoint.header_params, *of_client):
             if param.field.required and param.field.wire not in request.headers:
                 raise Refusal(HTTPStatus.BAD_REQUEST, f"the header {param.field.wire} is missing, and has to be given")

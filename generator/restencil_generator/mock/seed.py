@@ -13,7 +13,6 @@ from restencil_generator.declaration import (
     EntityRef,
     Field,
     ListOf,
-    OneOf,
     Optional,
     QueryOf,
     Spec,
@@ -151,7 +150,6 @@ class _Invention:
                 row.data[field.wire] = pk_part(entity, field, number)
             elif entity_part(field.type) is None:
                 row.data[field.wire] = made_up.value(self.spec, field.type, field.name, number)
-        row.data = self.tables.with_key(entity, row.data, number, anew=True)
         for union in self.tables.unions:
             for choice in union.choices:
                 if choice.entity == entity.name and union.wire:
@@ -167,8 +165,6 @@ class _Invention:
                     return None
                 target = targets[(number - 1) % len(targets)]
                 return Ref(target.entity.key, self.tables.pk(target))
-            case OneOf((first, *_)):
-                return self._relation(row, first, number)
             case Optional():
                 return None if number % 3 == 0 else self._relation(row, type_.item, number)
             case ListOf() | ValuesOf():

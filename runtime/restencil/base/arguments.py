@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from .lazy import unicodedata
 from .struct import Struct
 from .values import described, is_items, scalar_text
 
-__all__ = ["ArgumentText", "HeaderParam", "header_text"]
+__all__ = ["ArgumentText", "ClientParam", "HeaderParam", "Server", "header_text"]
 
 _PARTING: Final = re.compile("tenant|account|organi[sz]ation|version").search
 """Names of headers, in lower case, on which it depends what entities say; beside them those of `_NEGOTIATING`."""
@@ -122,3 +122,63 @@ def _flaw(text: str) -> str:
     if any(ord(character) > 0xFF for character in text):
         return "a character outside Latin-1"
     return "space at its beginning or end" if text.strip(" ") != text else ""
+
+
+class ClientParam(Struct):
+    """An argument of a client: a header or a search parameter of all its requests, or a part of the URL of a server.
+
+    Made by one of the class methods. Where the client is not given it, the environment variable `env` counts, then
+    `default`; one that is `required` and has neither is an error. `secret` is shown nowhere.
+    """
+
+    kind: Literal["header", "query", "variable"]
+    name: str = ""
+    default: Any = None
+    env: str | None = None
+    required: bool = False
+    secret: bool = False
+    style: str | None = None
+    deprecated: str | None = None
+
+    @classmethod
+    def header(
+        cls,
+        name: str,
+        *,
+        default: Any = None,
+        env: str | None = None,
+        required: bool = False,
+        secret: bool = False,
+        deprecated: str | None = None,
+    ) -> ClientParam:
+        """A header of this name."""
+        return cls("header", name, default, env, required, secret, None, deprecated)
+
+    @classmethod
+    def query(
+        cls,
+        name: str,
+        *,
+        default: Any = None,
+        env: str | None = None,
+        required: bool = False,
+        style: str | None = None,
+        deprecated: str | None = None,
+    ) -> ClientParam:
+        """A search parameter of this name; `style` says how a list is written."""
+        return cls("query", name, default, env, required, style=style, deprecated=deprecated)
+
+    @classmethod
+    def variable(
+        cls, *, default: Any = None, env: str | None = None, required: bool = False, deprecated: str | None = None
+    ) -> ClientParam:
+        """A variable in the URL of a server."""
+        return cls("variable", "", default, env, required, deprecated=deprecated)
+
+
+class Server(Struct):
+    """A place where an API is served: its URL, in which `{name}` stands for the variable of this name."""
+
+    url: str
+    variables: Mapping[str, ClientParam] = {}
+    deprecated: str | None = None

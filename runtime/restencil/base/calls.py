@@ -8,13 +8,26 @@ from typing import Any, Final, Protocol, TypeAlias
 
 from .arguments import ArgumentText
 
-__all__ = ["CONDITIONS", "INERT_HEADERS", "USE", "RetryPolicy", "Token", "flaw_in", "refuse_header", "refuse_parameter"]
+__all__ = [
+    "CONDITIONS",
+    "INERT_HEADERS",
+    "USE",
+    "WITHOUT",
+    "RetryPolicy",
+    "Token",
+    "flaw_in",
+    "refuse_header",
+    "refuse_parameter",
+]
 
 Token: TypeAlias = str | Callable[[], str | None] | Callable[[], Awaitable[str | None]]
 """A secret, or a function that gives it (None: there is none now); an async one with an AsyncController only."""
 
 USE: Final = "auth"
 """The member of what is sent that says which schemes show who asks, where that is not what the API says."""
+
+WITHOUT: Final = "without"
+"""The member of what is sent that names, in lower case, what the client's own headers and parameters do not add."""
 
 INERT_HEADERS: Final = frozenset(
     {

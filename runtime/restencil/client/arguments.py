@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypedDict
 
 from ..http.auth import Preparation
 from ..http.schemes import SHORT, Schemes
+from .parameters import Parameters, variables_of
 
 if TYPE_CHECKING:
     from ..base.durations import Duration, Timeout
@@ -84,8 +85,10 @@ def preparation_of(
         raise ValueError(
             f"url_prefix of {name} is {url_prefix!r}, which has no scheme; write https://{url_prefix.lstrip('/')}"
         )
-    credentials = _credentials(name, api, token, arguments)
-    if api.auth is None and url_prefix is None:
+    told = {"server", *api.params, *variables_of(api)} & arguments.keys()
+    parameters = _parameters(name, api, store, {one: arguments[one] for one in told}, url_prefix)
+    credentials = _credentials(name, api, token, {one: given for one, given in arguments.items() if one not in told})
+    if api.auth is None and url_prefix is None and parameters is None:
         return None
 
     def tokens_of(scheme: str, auth: Auth, given: Any) -> TokenSource:
@@ -93,7 +96,34 @@ def preparation_of(
 
         return LedgerOf(ledger_of(store, auth, given), blocking=blocking)
 
-    return Preparation(api, credentials, url_prefix, tokens_of=tokens_of)
+    return Preparation(api, credentials, url_prefix, tokens_of=tokens_of, parameters=parameters)
+
+
+def _parameters(
+    name: str, api: Api, store: Store, given: Mapping[str, Any], url_prefix: str | None
+) -> Parameters | None:
+    """What the client gives all requests; None for an API that knows nothing of the kind."""
+    if not api.params and not api.servers:
+        if "server" in given:
+            raise TypeError(f"the API of {name} has one server, so that there is none to choose")
+        return None
+    for one, value in given.items():
+        reason = None if one == "server" or value is None else _deprecated(api, one)
+        if reason is not None:
+            text = f"{one} of {name} is deprecated" + (f": {reason}" if reason else "")
+            warnings.warn(text, DeprecationWarning, stacklevel=5)
+    server: str | None = given.get("server")
+    values = {one: value for one, value in given.items() if one != "server"}
+    parameters = Parameters(name, api, values, server)
+    parameters.agree(store, id(api), server)
+    return parameters
+
+
+def _deprecated(api: Api, argument: str) -> str | None:
+    """Why an argument is no longer to be given; None where it may be."""
+    every = [api.params, *(server.variables for server in api.servers.values())]
+    found = (params[argument].deprecated for params in every if argument in params)
+    return next((reason for reason in found if reason is not None), None)
 
 
 def _credentials(name: str, api: Api, token: Any, arguments: Mapping[str, Any]) -> dict[str, Any]:

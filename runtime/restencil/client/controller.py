@@ -688,7 +688,10 @@ class AsyncController(AnyController, Awaiting):
 
 def _remember_origin(core: Core, api: Api | None, *, share: bool) -> None:
     """Raises ValueError for a client that talks to another place than one that fills the same store."""
-    origin = core.address("" if api is None else api.url_prefix)
+    try:
+        origin = core.address("" if api is None else api.url_prefix)
+    except ValueError:
+        return  # a variable of the server is read from the environment, and first with a request
     if origin:
         core.store.remember_origin(origin, is_base=api is None, share=share)
 

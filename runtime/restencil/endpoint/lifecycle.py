@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from ..base.answers import ERROR_TYPES, reported, told_by, without_secrets
 from ..base.bodies import Form, Multipart
-from ..base.calls import USE
+from ..base.calls import USE, WITHOUT
 from ..base.charset import charset_of, undecodable
 from ..base.errors import ParseError, UnexpectedContentError
 from ..base.json_text import decode_json
@@ -213,6 +213,8 @@ def on_the_wire(endpoint: Lifecycle, init: Mapping[str, Any]) -> Mapping[str, An
     if endpoint.content in (None, "json") and "accept" not in names and endpoint.method not in BODILESS:
         headers = {**headers, "Accept": _JSON_TYPE}
     sent = {**init, "headers": headers}
+    if endpoint.plan.without:
+        sent[WITHOUT] = endpoint.plan.without
     if endpoint.plan.error_types is not None:
         sent[ERROR_TYPES] = endpoint.plan.error_types
     if endpoint.auth is not None:

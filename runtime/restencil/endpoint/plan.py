@@ -44,6 +44,7 @@ class Plan:
         "own_process",
         "straight",
         "template",
+        "without",
     )
 
     def __init__(
@@ -56,6 +57,7 @@ class Plan:
         template: PathTemplate | None = None,
         keywords_are_params: bool = False,
         error_types: ErrorTypes | None = None,
+        without: frozenset[str] = frozenset(),
     ) -> None:
         decided = own is not None
         own = own or frozenset()
@@ -74,6 +76,8 @@ class Plan:
         fills = template is not None and not template.leads and not own & {"url", "has_body"}
         self.template = template if fills else None
         """The template that alone makes the URL of parameters that fill it."""
+        self.without = without
+        """What of the client's own headers and search parameters is not sent; names of headers are in lower case."""
         self.error_types = error_types
         """As what refusals are raised; None: as the library's own errors."""
         self.init: Mapping[str, Any] | None = None

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Generic, NotRequired, TypedDict, cast, overload
 
+from ..base.arguments import HeaderParam
 from ..base.steps import Steps, drive, drive_async
 from ..base.transport import AwaitingTransport, BlockingTransport
 from ..base.values import copy_in, described, is_mapping, kind_of
@@ -154,6 +155,7 @@ class RestEndpoint(Endpoint[P, R]):
             presumes=self.empty == "merge",
             opens=self.unwrap is not None or bool(self.ignore),
             template=self._template,
+            without=_without(self.without, self.header_params),
             error_types=(
                 None
                 if self.errors is None and self.error_classes is None
@@ -412,6 +414,13 @@ class RestEndpoint(Endpoint[P, R]):
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name}: {self.method} {self.path}>"
+
+
+def _without(given: Sequence[str] | None, params: Any) -> frozenset[str]:
+    """What the client's own headers and search parameters do not add: headers of the endpoint replace them."""
+    names = {name for written in given or () for name in (written, written.lower())}
+    known = list(params.values()) if is_mapping(params) else []  # anything else is refused when options are checked
+    return frozenset(names.union(param.name.lower() for param in known if isinstance(param, HeaderParam)))
 
 
 class ListEndpoint(RestEndpoint[P, R], Generic[P, R, PushP, PushR, PageP, PageR, UnshiftP, UnshiftR]):

@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any, Final, Literal, NamedTuple, Protocol, TypeAlias
 
 from ..base.answers import url_of
+from ..base.arguments import ClientParam, Server
 from ..base.bodies import BodyStart, say_not_repeated
 from ..base.calls import Token
 from ..base.errors import StatusError
@@ -39,6 +40,9 @@ class Api(Struct):
     `with_options` gives one, that is no reason to keep what is answered apart.
 
     `errors` and `error_classes` are those options of a request that no endpoint describes; endpoints have their own.
+
+    `params` are arguments of the client that all requests send, and `servers` are where it may look for the API: the
+    URL of the first one is `url_prefix`, in keys too, whichever is chosen.
     """
 
     url_prefix: str = ""
@@ -50,6 +54,8 @@ class Api(Struct):
     request_id: str | None = None
     errors: Mapping[Any, Any] | None = None
     error_classes: str | None = None
+    params: Mapping[str, ClientParam] = {}
+    servers: Mapping[str, Server] = {}
 
     @property
     def schemes(self) -> Mapping[str, Auth]:
@@ -77,6 +83,23 @@ class Api(Struct):
         """Raises TypeError where a token has no place to go; `client` is the class that was given one."""
         if self.auth is None:
             raise TypeError(f"the API of {client} declares no auth, so a token has no place to go")
+
+
+class ClientParameters(Protocol):
+    """What a client gives all requests to its API, and where that is."""
+
+    @property
+    def moves(self) -> bool:
+        """Whether the URL of the spec is not where requests go."""
+        ...
+
+    def url(self) -> str:
+        """Where the chosen server is."""
+        ...
+
+    def told(self, url: str, init: Mapping[str, Any], home: str, /) -> tuple[str, Mapping[str, Any]]:
+        """A request with what the client gives it; `home` is where the API is."""
+        ...
 
 
 class TokenSource(Protocol):
@@ -138,6 +161,7 @@ class Preparation:
         "_use",
         "_warned",
         "credentials",
+        "parameters",
     )
 
     def __init__(
@@ -148,8 +172,11 @@ class Preparation:
         *,
         tokens_of: TokensOf,
         instead: Collection[str] = (),
+        parameters: ClientParameters | None = None,
     ) -> None:
         self._api = api
+        self.parameters = parameters
+        """What the client gives all requests, and where it looks for the API; None where nothing is said."""
         self.credentials = credentials
         self._url_prefix = url_prefix
         self._tokens_of = tokens_of
@@ -193,13 +220,17 @@ class Preparation:
             self._url_prefix,
             tokens_of=self._tokens_of,
             instead=credentials,
+            parameters=self.parameters,
         )
 
     def locate(self, url: str) -> str:
         """The URL with the client's own prefix in place of the spec's; other URLs stay as they are."""
         given = self._url_prefix
         if given is None:
-            return url
+            parameters = self.parameters
+            if parameters is None or not parameters.moves:
+                return url
+            given = parameters.url()
         prefix = self._api.url_prefix
         if not prefix:
             return url if "://" in url else joined(given, url)
@@ -207,6 +238,14 @@ class Preparation:
         if url.startswith(prefix) and (not rest or rest[0] in "/?#" or prefix.endswith("/")):
             return joined(given, rest)
         return url
+
+    def told(self, url: str, init: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
+        """The request with what the client gives all requests to its API; keys know nothing of it."""
+        parameters = self.parameters
+        if parameters is None:
+            return url, init
+        url = self.locate(url)
+        return parameters.told(url, init, self.locate(self._api.url_prefix))
 
     # one scheme
 

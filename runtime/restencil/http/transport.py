@@ -88,6 +88,7 @@ class _HttpTransport(Transport):
         self.timeout: float | Timeout | None = None if timeout is None else timeout_of(timeout, "timeout")
         self.max_response_bytes = max_response_bytes
         self._prepare = prepare
+        self._teller = _teller_of(prepare)
         self._agent = agent
         self._lock = threading.Lock()
         self._for_one_call = False
@@ -101,6 +102,7 @@ class _HttpTransport(Transport):
         """
         made = copy(self)
         made._prepare = prepare
+        made._teller = _teller_of(prepare)
         made._lock = threading.Lock()
         made._beside, made._has_own_cookies = self, own_cookies
         made._sender = None
@@ -178,6 +180,11 @@ class _HttpTransport(Transport):
         from .streaming import StreamedResponse
 
         return StreamedResponse(response, self if self._for_one_call else None)
+
+
+def _teller_of(prepare: Prepare | None) -> Preparation | None:
+    """Who tells requests what the client gives them all; None where it gives nothing."""
+    return prepare if isinstance(prepare, Preparation) and prepare.parameters is not None else None
 
 
 def _chosen(http: str | None) -> str | None:
@@ -273,6 +280,8 @@ class SyncTransport(_HttpTransport, BlockingTransport):
             signal.raise_if_aborted()
         if self._prepare is None:
             return self._send(url, init, None, timeout, stream)
+        if self._teller is not None:
+            url, init = self._teller.told(url, init)
         prepared = self._prepared(url, init)
         if not isinstance(prepared, tuple):
             prepared = cast("Ready", drive(prepared, self))
@@ -373,6 +382,8 @@ class AsyncTransport(_HttpTransport, TracedTransport):
     async def _send_prepared(
         self, url: str, init: Mapping[str, Any], limit: float | Timeout | None, stream: bool
     ) -> RawResponse:
+        if self._teller is not None:
+            url, init = self._teller.told(url, init)
         prepared = self._prepared(url, init)
         if not isinstance(prepared, tuple):
             prepared = cast("Ready", await drive_async(prepared, self))

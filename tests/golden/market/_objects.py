@@ -9,30 +9,7 @@ import typing
 
 import restencil
 
-__all__ = [
-    "Bank",
-    "BankBody",
-    "Card",
-    "CardBody",
-    "Missing",
-    "OutOfStock",
-    "Period",
-    "PeriodBody",
-    "Place",
-    "PlaceBody",
-    "PriceChanged",
-    "Problem",
-]
-
-
-class Bank(restencil.Record):
-    kind: typing.Literal["bank"] = "bank"
-    iban: str = ""
-
-
-class Card(restencil.Record):
-    kind: typing.Literal["card"] = "card"
-    last_digits: str = restencil.field(default="", wire="lastDigits")
+__all__ = ["Missing", "OutOfStock", "Period", "PeriodBody", "PriceChanged", "Problem"]
 
 
 class Missing(restencil.Record):
@@ -51,11 +28,6 @@ class Period(restencil.Record):
     last: datetime.date | None = None
 
 
-class Place(restencil.Record):
-    hall: int = 0
-    number: int = 0
-
-
 class PriceChanged(restencil.Record):
     kind: typing.Literal["price_changed"] = "price_changed"
     title: str = ""
@@ -68,29 +40,8 @@ class Problem(restencil.Record):
     detail: str | None = None
 
 
-class BankBody(typing.TypedDict, total=False):
-    """What can be sent of `Bank`: these, of which some must be there."""
-
-    kind: typing.Literal["bank"]
-    iban: typing.Required[str]
-
-
-class CardBody(typing.TypedDict, total=False):
-    """What can be sent of `Card`: these, of which some must be there."""
-
-    kind: typing.Literal["card"]
-    last_digits: typing.Required[str]
-
-
 class PeriodBody(typing.TypedDict, total=False):
     """What can be sent of `Period`: any of these."""
 
     first: datetime.date
     last: datetime.date | None
-
-
-class PlaceBody(typing.TypedDict, total=False):
-    """What can be sent of `Place`: any of these."""
-
-    hall: int
-    number: int
