@@ -13,7 +13,7 @@ from typing import Final, Literal, TypeAlias
 from restencil_generator.openapi.answers import ENVELOPES, LISTS, LISTS_LATER, STATUS, Answers, Many, One, keyed_by_path
 from restencil_generator.openapi.document import Document, Operation, Part, Where
 from restencil_generator.openapi.keys import Key, KeyPart, Keys, Place
-from restencil_generator.openapi.routes import Route, is_below, route
+from restencil_generator.openapi.routes import Route, is_below, parents, route, stem
 from restencil_generator.openapi.shapes import Record, Shapes, merged, overlap
 from restencil_generator.openapi.words import singular, snake_case
 
@@ -166,11 +166,15 @@ class _Finder:
                 self.routes.setdefault(call.route.unnamed, call.route)
         self.found = Found(self, [], [], {})
         self.used: set[Call] = set()
+        self.below: dict[tuple[str, ...], Resource] = {}
+        """The resource whose item or list has these segments."""
+        self.lists: set[tuple[str, ...]] = set()
 
     def find(self) -> Found:
         for unnamed, found in self.routes.items():
             if found.is_item:
                 self._item(unnamed, found)
+        self.lists = {resource.list_segments for resource in self.found.resources}
         for unnamed, found in self.routes.items():
             self._singleton(unnamed, found)
         self._rest()
@@ -443,7 +447,7 @@ class _Finder:
         get = at.get("GET")
         if get is None or found.texts[-1] in ("", "/") or not found.segments or "{}" in found.segments[-1]:
             return
-        if any(found.segments == resource.list_segments for resource in self.found.resources):
+        if found.segments in self.lists:
             return
         answer = get.answer
         if answer is None or "." in found.segments[-1].strip(".") or self.answers.is_page(answer):
@@ -499,6 +503,7 @@ class _Finder:
 
     def _rest(self) -> None:
         groups: dict[str, Resource] = {}
+        self._index()
         for call in self.calls:
             if call in self.used:
                 continue
@@ -515,16 +520,17 @@ class _Finder:
 
     def _deepest(self, call: Call) -> Resource | None:
         """The resource below whose item or list a call lies, with the most segments."""
-        best: tuple[int, Resource] | None = None
+        return next((self.below[each] for each in parents(call.route.segments) if each in self.below), None)
+
+    def _index(self) -> None:
+        """Notes what lies below which resource."""
         for resource in self.found.resources:
             if resource.route is None:
                 continue
-            for parent in (resource.route.segments, resource.list_segments):
-                near = call.route.segments == parent or is_below(call.route.segments, parent)
-                literal = any("{}" not in part for part in parent)
-                if parent and near and literal and (best is None or len(parent) > best[0]):
-                    best = (len(parent), resource)
-        return None if best is None else best[1]
+            for segments in (resource.route.segments, resource.list_segments):
+                if any("{}" not in part for part in segments):
+                    self.below.setdefault(segments, resource)
+                    self.below.setdefault(stem(segments), resource)
 
     def _expires(self, resource: Resource, call: Call) -> tuple[str, ...]:
         if call.method in ("GET", "HEAD", "OPTIONS", "QUERY") or resource.route is None:

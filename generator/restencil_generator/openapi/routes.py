@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from restencil_generator.openapi.words import singular, snake_case
@@ -24,16 +24,10 @@ class Route:
     path: str
     texts: tuple[str, ...]
     parameters: tuple[str, ...]
-
-    @property
-    def unnamed(self) -> str:
-        """The path with all parameters called the same, so that it is equal for paths that read the same."""
-        return "{}".join(self.texts)
-
-    @property
-    def segments(self) -> tuple[str, ...]:
-        """The parts between slashes, parameters unnamed."""
-        return tuple(part for part in self.unnamed.split("/") if part)
+    unnamed: str
+    """The path with all parameters called the same, so that it is equal for paths that read the same."""
+    segments: tuple[str, ...]
+    """The parts between slashes, parameters unnamed."""
 
     @property
     def literals(self) -> tuple[str, ...]:
@@ -63,7 +57,27 @@ class Route:
 def route(path: str) -> Route:
     """The route of a path."""
     parts = _PARAMETER.split(path)
-    return Route(path, tuple(parts[::2]), tuple(parts[1::2]))
+    unnamed = "{}".join(parts[::2])
+    segments = tuple(part for part in unnamed.split("/") if part)
+    return Route(path, tuple(parts[::2]), tuple(parts[1::2]), unnamed, segments)
+
+
+def parents(segments: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    """What segments may lie below, or at, from the deepest on; a suffix such as `.json` or `:verb` does not count."""
+    for length in range(len(segments), 0, -1):
+        found = segments[:length]
+        yield found
+        last = found[-1]
+        if length == len(segments):
+            if ":" in last:
+                yield (*found[:-1], last.partition(":")[0])
+        elif "." in last:
+            yield (*found[:-1], last.partition(".")[0])
+
+
+def stem(segments: tuple[str, ...]) -> tuple[str, ...]:
+    """Segments without a suffix such as `.json` at their end."""
+    return (*segments[:-1], segments[-1].partition(".")[0] or segments[-1]) if segments else ()
 
 
 def is_below(path: tuple[str, ...], parent: tuple[str, ...]) -> bool:

@@ -121,7 +121,7 @@ class Types:
             typed = self._of(schema, owner, scope)
         finally:
             self._depth -= 1
-        return dataclasses.replace(typed, nullable=typed.nullable or schema.nullable)
+        return dataclasses.replace(typed, nullable=True) if schema.nullable and not typed.nullable else typed
 
     def _entity(self, known: Known, schema: Schema, scope: frozenset[str] | None) -> Typed:
         known.nested.add(schema.at)
@@ -415,6 +415,8 @@ class Types:
             typed = [self.of(part, owner + pascal_case(wire)) for part in member.parts]
         finally:
             self._field = field
+        if len(typed) == 1:
+            return typed[0], ""
         if len({each.text for each in typed}) == 1:
             return dataclasses.replace(typed[0], nullable=any(each.nullable for each in typed)), ""
         one = self._several(typed, owner)

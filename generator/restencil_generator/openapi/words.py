@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import unicodedata
 from typing import Final
@@ -73,6 +74,7 @@ _ONE: Final = {
 _MANY: Final = {one: many for many, one in _ONE.items()}
 
 
+@functools.lru_cache(maxsize=100_000)
 def snake_case(name: str, default: str = "value") -> str:
     """A name of Python for a name of a document: `userId` → `user_id`, `+1` → `plus_1`, `2fa` → `n2fa`.
 
