@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
+from restencil_generator.language import HTTP_WORD
 from restencil_generator.openapi.answers import ENVELOPES
 from restencil_generator.openapi.document import Content, Part
 from restencil_generator.openapi.ground import Endpoint, Ground
@@ -15,6 +17,9 @@ from restencil_generator.openapi.typing import Typed
 from restencil_generator.openapi.words import snake_case
 
 NO_BODY: Final = ("GET", "HEAD", "DELETE", "OPTIONS")
+
+
+_MEDIA_TYPE: Final = re.compile(rf"{HTTP_WORD}/{HTTP_WORD}(?:\s*;[\x20-\x7e]*)?\Z")
 
 
 class Bodies:
@@ -109,7 +114,7 @@ class Bodies:
         owner = self.ground.owner(resource, endpoint.name)
         if content.kind == "text":
             values["body"] = "text"
-            if content.type.partition(";")[0] != "text/plain":
+            if content.type.partition(";")[0] != "text/plain" and _MEDIA_TYPE.match(content.type):
                 values["request"] = {"content_type": content.type}
         elif content.kind in ("form", "multipart"):
             values["body"] = self._form(content, owner)
@@ -119,7 +124,7 @@ class Bodies:
             self._content_type(endpoint, content)
         else:
             values["body"] = "bytes"
-            if content.type and content.type not in ("application/octet-stream", "*/*") and "*" not in content.type:
+            if content.type != "application/octet-stream" and _MEDIA_TYPE.match(content.type):
                 values["request"] = {"content_type": content.type}
         if not body.required and not endpoint.member and not self._demands(content):
             request = values.get("request")
@@ -131,7 +136,12 @@ class Bodies:
 
     def _content_type(self, endpoint: Endpoint, content: Content) -> None:
         plain = content.type.partition(";")[0].strip().lower()
-        if plain != "application/json" and "*" not in plain and plain.endswith(("+json", "/json")) and "json" in plain:
+        if (
+            plain != "application/json"
+            and "*" not in plain
+            and plain.endswith(("+json", "/json"))
+            and _MEDIA_TYPE.match(content.type)
+        ):
             endpoint.values["request"] = {"content_type": content.type}
 
     def _json_body(self, part: Part | None, owner: str) -> Value:

@@ -43,7 +43,7 @@ class EntityTable:
         self._entity_comment(entity, path, pk)
         fields: dict[str, Value] = {}
         for name, part in key:
-            if part.parameter:
+            if not part.wires:
                 fields[name] = {
                     "type": self.ground.param_type(entity, part.parameter),
                     "param": snake_case(part.parameter),

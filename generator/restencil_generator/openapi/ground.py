@@ -85,7 +85,7 @@ class Ground:
         names = self.entities[entity]
         found: list[tuple[str, KeyPart]] = []
         for part in entity.key.parts:
-            if part.parameter:
+            if not part.wires:
                 name = snake_case(part.parameter)
                 while name in names.values():
                     name = f"{name}_param"

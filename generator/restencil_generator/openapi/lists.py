@@ -118,6 +118,8 @@ class Lists:
         wires: dict[str, Value] = {}
         optional: list[Value] = []
         for wire, inner in schema.properties.items():
+            if not wire:
+                continue
             name = names[wire]
             if (spelled := self.ground.types.wire_of(name, wire)) is not None:
                 wires[name] = spelled

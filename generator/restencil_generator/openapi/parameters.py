@@ -97,6 +97,8 @@ class Parameters:
     def _queries(self, operation: Operation) -> list[Query]:
         found: list[Query] = []
         for parameter in operation.parameters:
+            if not parameter.name:
+                continue
             if parameter.place == "querystring":
                 record = self.shapes.record_of(parameter.schema)
                 for wire, member in record.members.items() if record is not None else ():

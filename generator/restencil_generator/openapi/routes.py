@@ -6,10 +6,12 @@ import dataclasses
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
+from urllib.parse import quote
 
 from restencil_generator.openapi.words import singular, snake_case
 
 _PARAMETER: Final = re.compile(r"\{([^{}]*)\}")
+_UNSENT: Final = re.compile(r"[\x00-\x20\x7f]")
 _RESERVED: Final = re.compile(r"[\\:?(){}*+]")
 VERSION: Final = re.compile(
     r"v?\d+(?:[._]\d+)*(?:[._-]?(?:alpha|beta|preview|rc)\d*)?\Z|v\d+\w*\Z|\d{4}-\d{2}(?:-\d{2})?\Z", re.IGNORECASE
@@ -93,7 +95,7 @@ def is_below(path: tuple[str, ...], parent: tuple[str, ...]) -> bool:
 
 def template(found: Route, names: Mapping[int, str], query: tuple[tuple[str, str], ...] = ()) -> str:
     """A path in the grammar of specs; `names` are those of the parameters, by position."""
-    texts = [_RESERVED.sub(lambda match: "\\" + match[0], text) for text in found.texts]
+    texts = [_RESERVED.sub(_escaped, _UNSENT.sub(_percent, text)) for text in found.texts]
     result = texts[0]
     for index, text in enumerate(texts[1:]):
         joint = "\\" if text[:1].isalnum() or text[:1] == "_" else ""
@@ -102,6 +104,10 @@ def template(found: Route, names: Mapping[int, str], query: tuple[tuple[str, str
         pairs = "&".join(f"{_RESERVED.sub(_escaped, name)}={_RESERVED.sub(_escaped, value)}" for name, value in query)
         result += f"\\?{pairs}"
     return result
+
+
+def _percent(match: re.Match[str]) -> str:
+    return quote(match[0])
 
 
 def _escaped(match: re.Match[str]) -> str:

@@ -61,7 +61,13 @@ class Shapes:
         if schema.type == "object":
             if not schema.properties:
                 return None
-            members = {name: Member((part,), name in schema.required, True) for name, part in schema.properties.items()}
+            members = {
+                name: Member((part,), name in schema.required, True)
+                for name, part in schema.properties.items()
+                if name  # the language has no empty names
+            }
+            if not members:
+                return None
             return _made((schema,), members)
         if schema.type != "one_of":
             return None

@@ -164,7 +164,7 @@ class Types:
         return f"{value}?" if typed.nullable and isinstance(value, str) and value != "any" else value
 
     def _mapping(self, schema: Schema, owner: str) -> Typed:
-        if schema.properties:
+        if self.shapes.record(schema) is not None:
             return Typed(self._object(schema, owner))
         if schema.values is None:
             return Typed({"values": "any"})

@@ -99,6 +99,7 @@ def spelled(name: str, default: str = "value") -> str:
     return snake_case("".join(f" {SIGNS[char]} " if char in SIGNS and char != "_" else char for char in name), default)
 
 
+@functools.lru_cache(maxsize=100_000)
 def pascal_case(name: str) -> str:
     """The name of a class: `blog_posts` → `BlogPosts`, `HTTPError` stays, `2fa` → `N2fa`."""
     text = unicodedata.normalize("NFKC", name)
@@ -115,12 +116,14 @@ def words(name: str) -> list[str]:
     return snake_case(name).split("_")
 
 
+@functools.lru_cache(maxsize=20_000)
 def singular(word: str) -> str:
     """One of what a word says: `users` → `user`, `categories` → `category`. Only the last word of a name changes."""
     head, _, last = word.rpartition("_")
     return f"{head}_{_singular(last)}" if head else _singular(last)
 
 
+@functools.lru_cache(maxsize=20_000)
 def plural(word: str) -> str:
     """Many of what a word says: `store` → `stores`, `category` → `categories`."""
     head, _, last = word.rpartition("_")
