@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import timedelta
-from typing import Any, assert_type
+from datetime import datetime, timedelta
+from decimal import Decimal
+from typing import Any, Literal, assert_type
 
 import httpx
 import httpx2
@@ -27,6 +28,7 @@ from shapes import (
 from blog import Article as GeneratedArticle
 from blog import Blog as GeneratedBlog
 from feed import Feed
+from market import Bank, Buyer, Card, Market, Payment, PaymentsReportResult, Shelf, Team
 from restencil import (
     AbortController,
     AsyncController,
@@ -294,3 +296,26 @@ def http_libraries(server: MockServer) -> None:
     GeneratedBlog(client=httpx2.Client(), user_agent="mine")
     Controller(client=server.client(http="httpx2"))
     AsyncController(client=server.async_client())
+
+
+def types_of_fields(market: Market) -> None:
+    payment = market.payments.get(id=1)
+    assert_type(payment.source, Card | Bank | str)
+    assert_type(payment.payer, Buyer | Team)
+    assert_type(payment.state, Literal["open", "settled"])
+    assert_type(payment.paid_at, datetime)
+    assert_type(payment.due, datetime | None)
+    assert_type(market.payments.report(), PaymentsReportResult)
+    assert_type(market.payments.report()["payments"], Sequence[Payment])
+    assert_type(market.shelves.get(hall=1, shelf=2), Shelf)
+    market.payments.create(body={"amount": Decimal(1), "pin": "1", "source": Bank(iban="DE")})
+    market.payments.partial_update(id=1, body={})
+    market.payments.partial_update(id=1, body={"source": {"kind": "card", "last_digits": "1"}})
+    market.payments.settle(id=1, body={"iban": "DE"})
+    market.payments.get_list(since=payment.paid_at, state="open")
+
+
+def unions_by_hand() -> None:
+    schema.OneOf([Card, Bank, str], "kind", {"c": Card})
+    schema.OneOf([Literal["auto"], int, datetime])
+    schema.codec(datetime, format="unix")

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 import httpx
 import httpx2
 from shapes import Article, Articles, AsyncBlog, Blog, NotFound, User
 
 from blog import Blog as GeneratedBlog
 from feed import Feed
+from market import Card, Market
 from restencil import (
     AsyncController,
     Controller,
@@ -174,3 +177,17 @@ def http_libraries(server: MockServer) -> None:
     Controller(client="https://x")  # error: no client
     Controller(http="requests")  # error: no such library
     Controller(user_agent=True)  # error: a text, or False
+
+
+def types_of_fields(market: Market) -> None:
+    market.payments.create(body={"source": "cash", "pin": "1"})  # error: bodies must hold the amount
+    market.payments.create(body={"amount": Decimal(1)})  # error: and the pin, which is written alone
+    market.payments.partial_update(id=1, body={"state": "gone"})  # error: no such value
+    market.payments.partial_update(id=1, body={"source": 5})  # error: none of the types
+    market.payments.settle(id=1, body={"kind": "card"})  # error: a card must have its digits
+    market.payments.settle(id=1, body="cash")  # error: none of the types
+    market.payments.get(id=1).pin  # error: only bodies hold it
+    print(market.payments.get(id=1).source.last4)  # error: it may be another one
+    market.payments.get_list(since="2024-01-31")  # error: a datetime
+    market.shelves.get(hall="1", shelf=2)  # error: the field that it is holds a number
+    market.questions.get(offer=1)  # error: a keyword is missing
