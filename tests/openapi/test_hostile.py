@@ -149,7 +149,7 @@ def mutated(draw: st.DrawFn) -> Any:
         if not paths:
             break
         path = draw(st.sampled_from(paths))
-        holder = tree
+        holder: Any = tree
         for key in path[:-1]:
             holder = holder[key]
         kind = draw(st.sampled_from(["drop", "double", "value", "word", "key", "elsewhere", "deep"]))
@@ -219,7 +219,7 @@ def circles() -> dict[str, Any]:
 
 def wide(count: int) -> dict[str, Any]:
     """A schema that is any of two in each of many places at once."""
-    pairs = [{"oneOf": [{"properties": {f"a{n}": {}}}, {"properties": {f"b{n}": {}}}]} for n in range(count)]
+    pairs: list[Any] = [{"oneOf": [{"properties": {f"a{n}": {}}}, {"properties": {f"b{n}": {}}}]} for n in range(count)]
     return {"Wide": {"allOf": pairs}}
 
 
