@@ -189,9 +189,8 @@ def _calls(path: Path, spec: Spec, sums: Sums) -> None:
 
 async def _call_all(path: Path, spec: Spec, package: Any, app: Any, sums: Sums) -> None:
     transport = httpx.ASGITransport(app=app)
-    arguments = {field.python: "x" for field in spec.search_params} | {
-        each.field.python: "x" for each in spec.header_params
-    }
+    fields = [*spec.search_params, *(each.field for each in spec.header_params)]
+    arguments = {field.python: "x" for field in fields if field.required}
     async with httpx.AsyncClient(transport=transport) as http:
         client = getattr(package, spec.async_client)(client=http, url_prefix="http://mock.example", **arguments)
         calls = 0

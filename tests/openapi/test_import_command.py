@@ -340,3 +340,19 @@ def test_swagger_is_imported_too() -> None:
     Path("openapi.json").write_text(json.dumps(tree))
     assert run(["import", "openapi.json"]) == 0
     assert "url_prefix: https://shop.example" in Path("shop.yaml").read_text()
+
+
+def test_calls_that_headers_alone_tell_apart_stay_mutations() -> None:
+    """No key holds a static header, so of several operations at one path none is taken for a read."""
+
+    def call(name: str, result: str) -> dict[str, Any]:
+        target = {"name": "X-Target", "in": "header", "required": True, "schema": {"type": "string", "enum": [name]}}
+        answer = {"200": {"description": "", "content": {"application/json": {"schema": {"type": result}}}}}
+        return {"post": {"operationId": name, "parameters": [target], "responses": answer}}
+
+    paths = {f"/#X-Target={name}": call(name, result) for name, result in (("GetA", "string"), ("GetB", "integer"))}
+    Path("openapi.json").write_text(json.dumps(shop(paths=paths)))
+    assert run(["import", "openapi.json"]) == 0
+    spec = Path("shop.yaml").read_text()
+    assert "side_effect" not in spec
+    assert ("X-Target: GetA" in spec, "X-Target: GetB" in spec) == (True, True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import Final, get_args
 
 from restencil_generator import declaration as d
@@ -55,6 +56,7 @@ class Endpoints:
         self.ground = ground
         self.bodies = Bodies(ground)
         self.lists = Lists(ground)
+        self._routes = Counter((each.method, each.path) for each in ground.document.operations)
 
     def member(self, resource: Resource, name: str, call: Call) -> Endpoint:
         """What is written of a standard member: where it differs from what follows from the resource."""
@@ -219,6 +221,8 @@ class Endpoints:
             return
         if "200" not in operation.result.statuses or operation.result.schema is None:
             return
+        if self._routes[operation.method, operation.path] > 1:
+            return  # headers alone tell such operations apart, and no key holds those
         endpoint.values["side_effect"] = False
         endpoint.comments[("side_effect",)] = "check: its name says that it reads"
         if endpoint.values.get("body") is not None:
