@@ -166,6 +166,15 @@ def test_a_field_may_come_from_the_path() -> None:
     assert desk.answer(one, {"number": 1, "owner": "zoe", "title": "Z"}, {"owner": "eve", "number": 1}).owner == "zoe"
 
 
+def test_what_comes_from_the_path_is_never_sent() -> None:
+    """Not by a body that has it, and not by an instance."""
+    update: Any = RestEndpoint(path="/repos/:owner/issues/:number", method="PUT", schema=Issue)
+    params = {"owner": "ada", "number": 1}
+    for body in ({"owner": "eve", "title": "A"}, Issue.from_js({"owner": "eve", "title": "A"})):
+        assert update.bind_args((), {**params, "body": body}) == (params, {"title": "A"})
+    assert to_wire(Issue.from_js({"owner": "eve"})) == {"owner": "eve"}
+
+
 # -- keys inside of objects --------------------------------------------------------------------------------------------
 
 

@@ -10,7 +10,7 @@ from shapes import Article, Articles, AsyncBlog, Blog, NotFound, User
 
 from blog import Blog as GeneratedBlog
 from feed import Feed
-from market import Card, Market
+from market import Market
 from restencil import (
     AsyncController,
     Controller,

@@ -352,6 +352,8 @@ class Model:
             raise TypeError(f"two fields of {cls.__name__} have one name in JSON: {twice!r}")
         self.sends_keys = frozenset(name for name, declared in self.fields.items() if declared.send == "pk")
         """The fields whose entities a body holds as primary keys."""
+        self.unsent = frozenset(declared.in_json for declared in self.fields.values() if declared.param is not None)
+        """The names in JSON of fields that the path tells, which no body holds."""
         self._codecs: dict[str, Codec] | None = None
         self._kinds: dict[str, Any] | None = None
         self._members: frozenset[str] | None = None
@@ -520,6 +522,8 @@ class Model:
                 out[json_name] = codecs[declared.name].encode(value)
             else:
                 out[json_name] = to_wire(value, None if declared is None else self.nested_model(declared.name))
+        if self.unsent and sending.get() is not None:
+            return {name: value for name, value in out.items() if name not in self.unsent}
         return out
 
     def sent(self, name: str, value: Any) -> Any:
@@ -621,7 +625,9 @@ def to_wire(value: Any, model: Any = None) -> Any:
             return own.encoded(value.__dict__)
         if own.sends_keys and sending.get() is not None:
             keys = {own.to_json.get(name, name) for name in own.sends_keys}
-            return {**record, **own.encoded({name: item for name, item in record.items() if name in keys})}
+            record = {**record, **own.encoded({name: item for name, item in record.items() if name in keys})}
+        if own.unsent and sending.get() is not None:
+            return {name: item for name, item in record.items() if name not in own.unsent}
         return dict(record)
     if isinstance(model, LIST):
         model = model[0] if model else None
