@@ -777,6 +777,7 @@ def test_names_of_endpoints(operation_id: str | None, tags: list[str], name: str
 
 def test_a_name_once_given_stays() -> None:
     """What the last import called something keeps its name, whatever is added upstream."""
+    from restencil_generator.openapi.last import Last
     from restencil_generator.openapi.making import make
 
     def paths(*more: str) -> dict[str, Any]:
@@ -788,7 +789,7 @@ def test_a_name_once_given_stays() -> None:
     first, second = made(paths()), made(paths("/users/{user}/repos/{id}"))
     assert list(whole(first)["resources"]) == ["repos"]
     given = {origin.identity: path[-1] for path, origin in first.tree.origins.items()}
-    again = make(second.document, Options(), "small", given)
+    again = make(second.document, Options(), "small", Last(given))
     assert sorted(whole(again)["resources"]) == ["repos", "user_repos"]
 
 

@@ -10,9 +10,11 @@ from typing import Final
 from restencil_generator.openapi.access import Access
 from restencil_generator.openapi.document import Document, Operation
 from restencil_generator.openapi.keys import KeyPart
+from restencil_generator.openapi.last import Last
 from restencil_generator.openapi.naming import TypeNames
 from restencil_generator.openapi.options import Options
 from restencil_generator.openapi.parameters import Parameters
+from restencil_generator.openapi.pointer import has
 from restencil_generator.openapi.resources import Call, Entity, Resource, find
 from restencil_generator.openapi.routes import owner_name, parameter_names, template
 from restencil_generator.openapi.shapes import Record, Shapes
@@ -46,17 +48,18 @@ class Endpoint:
 class Ground:
     """What all parts of an import work on: the document, what was found in it, and the spec as far as it is there."""
 
-    def __init__(self, document: Document, options: Options, package: str, given: Mapping[str, str]) -> None:
+    def __init__(self, document: Document, options: Options, package: str, last: Last) -> None:
         self.document = document
         self.options = options
         self.package = package
-        self.given = given
+        self.last = last
+        self.given = last.names
         self.shapes = Shapes(document)
         self.found = find(document, self.shapes)
         self.survey = survey(document)
-        self.names = TypeNames(given)
+        self.names = TypeNames(last.names, _held(document, last.names))
         wires = [*self.survey.properties, *_query_wires(document)]
-        self.style = style_of(wire.removesuffix("[]") for wire in wires)
+        self.style = last.wire_names or style_of(wire.removesuffix("[]") for wire in wires)
         certain = options.required if options.required is not None else None if document.names_required else True
         self.types = Types(document, self.shapes, self.survey, self.names, certain, speller(self.style))
         self.tree = Tree()
@@ -73,7 +76,7 @@ class Ground:
     @functools.cached_property
     def parameters(self) -> Parameters:
         """What is written of parameters; first asked for when all resources and entities have their names."""
-        return Parameters(self.document, self.shapes, self.types)
+        return Parameters(self.document, self.shapes, self.types, self.last)
 
     @functools.cached_property
     def access(self) -> Access:
@@ -162,6 +165,17 @@ class Ground:
         if resource.entity.choices and resource.union is not None:
             return self.types.of(resource.union, resource.entity.name).value
         return resource.entity.name
+
+
+def _held(document: Document, given: Mapping[str, str]) -> Mapping[str, str]:
+    """The names of types that the document still has, with their identities: nothing else is called so."""
+    file = document.source.rpartition("/")[2]
+    held: dict[str, str] = {}
+    for identity, name in given.items():
+        kind, _, at = identity.partition(":")
+        if kind == "type" and at.startswith(f"{file}#/") and has(document.tree, at[len(file) + 1 :]):
+            held[name] = identity
+    return held
 
 
 def _query_wires(document: Document) -> list[str]:

@@ -21,6 +21,7 @@ from restencil_generator.openapi.fetching import Fetcher, is_address
 from restencil_generator.openapi.files import Files
 from restencil_generator.openapi.findings import Places
 from restencil_generator.openapi.keeping import Record
+from restencil_generator.openapi.last import Last
 from restencil_generator.openapi.making import Made, make
 from restencil_generator.openapi.merging import Settled
 from restencil_generator.openapi.options import Options
@@ -166,8 +167,7 @@ def prepare(job: Job, step: Step = lambda text: None) -> Imported:
     step(f"making the spec of {package}")
     out = job.target(package)
     last = keeping.read_record(keeping.beside(out), package)
-    given = {} if last is None else {each.identity: path.rpartition(".")[2] for path, each in last.nodes.items()}
-    made = make(document, job.options, package, given)
+    made = make(document, job.options, package, _last_of(last, out, package))
     places = Places(files, overlaid)
     left = [each.where for each in document.left_out]
     found = places.find([*(finding.where for finding in document.findings), *left])
@@ -183,6 +183,16 @@ def prepare(job: Job, step: Step = lambda text: None) -> Imported:
         keeping.origins(made.tree, folder),
     )
     return Imported(made, package, out, record, found.__getitem__, places.find, problems, places.sources(problems))
+
+
+def _last_of(record: Record | None, out: Path, package: str) -> Last:
+    """What the last import chose."""
+    folder = keeping.beside(out)
+    base = keeping.read_base(folder, package)
+    names = {} if record is None else {each.identity: path.rpartition(".")[2] for path, each in record.nodes.items()}
+    if base is None:
+        return Last(names)
+    return Last(names, settling.read_base(base, folder / f"{package}.yaml").value())
 
 
 def settle(imported: Imported, job: Job) -> Settlement:

@@ -17,6 +17,7 @@ from restencil_generator.openapi.endpoints import Endpoints
 from restencil_generator.openapi.entities import EntityTable
 from restencil_generator.openapi.ground import Endpoint, Ground
 from restencil_generator.openapi.labels import identity_of, name_endpoints, name_resources, once
+from restencil_generator.openapi.last import NOTHING, Last
 from restencil_generator.openapi.naming import member_names, type_names
 from restencil_generator.openapi.options import Options
 from restencil_generator.openapi.parameters import CLIENT_NAMES
@@ -56,9 +57,9 @@ class Inferred:
     """How many resources, groups, entities, objects and enums there are."""
 
 
-def infer(document: Document, options: Options, package: str, given: Mapping[str, str] | None = None) -> Inferred:
-    """The spec of a document. `given` are the names that the last import gave, by the identity of their origin."""
-    return _Writer(Ground(document, options, package, given or {})).infer()
+def infer(document: Document, options: Options, package: str, last: Last = NOTHING) -> Inferred:
+    """The spec of a document. What the last import chose stays chosen."""
+    return _Writer(Ground(document, options, package, last)).infer()
 
 
 class _Writer:
@@ -85,8 +86,8 @@ class _Writer:
         self._needs_and_bodies()
         entities = self.table.entities()
         top = self._top(self.ground.style)
-        shared.errors(tree, top, [each for _, endpoints in written.values() for each in endpoints])
-        shared.envelopes(top, written)
+        shared.errors(tree, top, [each for _, endpoints in written.values() for each in endpoints], self.ground.last)
+        shared.envelopes(top, written, self.ground.last)
         for resource in self.ground.resources:
             resources[resource.name] = self._finished(resource, *written[resource.name])
         top["options"] = {"retries": 2}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 
 from restencil_generator import names as python
 from restencil_generator.openapi.document import Finding, Where
@@ -181,18 +182,24 @@ def name_endpoints(resource: Resource, given: Mapping[str, str], operation_ids: 
     taken = {*resource.members, *python.RESOURCE_MEMBERS}
     if "push" in taken:
         taken |= {"create", "unshift", "assign", "get_page"}
+    held = {given.get(identity_of(own.call, stream=own.stream), "") for own in resource.own}
     for own in resource.own:
         if own.name:
             taken.add(own.name)
             continue
         known = given.get(identity_of(own.call, stream=own.stream))
+        others = taken | (held - {known})
         candidates = [known] if known else []
         base = base_name(own.call, resource, operation_ids)
         if own.stream:
             base = f"{base}_stream"
         candidates += [base, *_longer(base, own.call)]
-        own.name = first_free(candidates, lambda name: python.python_name(name, "endpoint") not in taken)
+        own.name = first_free(candidates, partial(_is_free, others))
         taken.add(python.python_name(own.name, "endpoint"))
+
+
+def _is_free(taken: set[str], name: str) -> bool:
+    return python.python_name(name, "endpoint") not in taken
 
 
 def identity_of(call: Call, *, stream: bool = False) -> str:

@@ -7,12 +7,12 @@ written always gives a package, and nothing is left out without a word.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
 from typing import Final
 
 from restencil_generator.loading import load_text
 from restencil_generator.openapi.document import Document, Finding, LeftOut, Operation, Where
 from restencil_generator.openapi.infer import MEMBERS, Inferred, infer
+from restencil_generator.openapi.last import NOTHING, Last
 from restencil_generator.openapi.options import Options
 from restencil_generator.openapi.tree import NodePath, Tree, shown
 from restencil_generator.openapi.writer import write_with_nodes
@@ -62,12 +62,12 @@ class Made:
         return self.inferred.tree
 
 
-def make(document: Document, options: Options, package: str, given: Mapping[str, str] | None = None) -> Made:
+def make(document: Document, options: Options, package: str, last: Last = NOTHING) -> Made:
     """The spec of a document, checked. Findings, and operations that had to be left out, go to the document.
 
-    `given` are the names that the last import gave, by the identity of their origin.
+    What the last import chose stays chosen.
     """
-    inferred = infer(document, options, package, given)
+    inferred = infer(document, options, package, last)
     remover, text = _Remover(document, inferred), ""
     for count in range(ROUNDS * 2):
         text, nodes = write_with_nodes(inferred.tree)

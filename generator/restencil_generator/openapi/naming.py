@@ -16,10 +16,14 @@ _VERSION: Final = re.compile(r"v?\d+(?:(?:alpha|beta)\d+)?\Z", re.IGNORECASE)
 
 
 class TypeNames:
-    """Names of entities, objects and enums. `given` are those that the last import gave, by identity."""
+    """Names of entities, objects and enums.
 
-    def __init__(self, given: Mapping[str, str]) -> None:
+    `given` are those that the last import gave, by identity; `held` are the identities of those that are kept, by name.
+    """
+
+    def __init__(self, given: Mapping[str, str], held: Mapping[str, str] | None = None) -> None:
         self.given = given
+        self.held = held or {}
         self.taken: set[str] = {*RESERVED, BASE, *CLASSES}
 
     def reserve(self, names: Iterable[str]) -> None:
@@ -33,10 +37,10 @@ class TypeNames:
         """
         known = self.given.get(identity)
         for name in (known, *candidates) if known else candidates:
-            if self._take(name, sent):
+            if self.held.get(name, identity) == identity and self._take(name, sent):
                 return name
         name = candidates[-1]
-        while not self._take(name, sent):
+        while self.held.get(name, identity) != identity or not self._take(name, sent):
             name += "Data"
         return name
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from restencil_generator.openapi.document import Document, Operation, Parameter, Part, Schema
+from restencil_generator.openapi.last import NOTHING, Last
 from restencil_generator.openapi.naming import member_names
 from restencil_generator.openapi.pages import CURSORS, OFFSETS, PAGES, SIZES
 from restencil_generator.openapi.plain import is_list
@@ -78,10 +79,11 @@ class Query:
 class Parameters:
     """Makes what is written of parameters."""
 
-    def __init__(self, document: Document, shapes: Shapes, types: Types) -> None:
+    def __init__(self, document: Document, shapes: Shapes, types: Types, last: Last = NOTHING) -> None:
         self.document = document
         self.shapes = shapes
         self.types = types
+        self.last = last
         self.queries = {id(operation): self._queries(operation) for operation in document.operations}
         self.search_style = self._search_style()
         self.client_headers = self._client_headers()
@@ -146,6 +148,8 @@ class Parameters:
 
     def _search_style(self) -> dict[str, str]:
         """The most frequent style of lists and of objects."""
+        if self.last.search_style is not None:
+            return self.last.search_style
         lists, objects = Counter[str](), Counter[str]()
         for queries in self.queries.values():
             for query in queries:
@@ -160,6 +164,9 @@ class Parameters:
         return {key: style for key, style in found.items() if not (key == "lists" and style == "comma")}
 
     def _client_queries(self) -> dict[str, Query]:
+        if self.last.queries is not None:
+            every = {query.wire: query for queries in self.queries.values() for query in reversed(queries)}
+            return {wire: query for wire, query in every.items() if wire in self.last.queries}
         counted: Counter[str] = Counter()
         first: dict[str, Query] = {}
         for queries in self.queries.values():
@@ -255,6 +262,8 @@ class Parameters:
             for parameter in operation.parameters:
                 if parameter.place == "header":
                     first.setdefault(parameter.name.lower(), parameter)
+        if self.last.headers is not None:
+            return {name: parameter for name, parameter in first.items() if name in self.last.headers}
         least = OFTEN * len(self.document.operations)
         return {
             name: first[name]

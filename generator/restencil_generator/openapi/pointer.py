@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from restencil_generator.openapi.document import Part, Where
+from restencil_generator.openapi.plain import is_list, is_table
 
 
 def token(key: str) -> str:
@@ -31,3 +32,15 @@ def below(where: Where, *path: str | int) -> Where:
 def child(part: Part, value: Any, *path: str | int) -> Part:
     """A part of a part."""
     return Part(value, below(part.where, *path))
+
+
+def has(tree: Any, at: str) -> bool:
+    """Whether a pointer leads to something."""
+    for key in keys(at):
+        if is_table(tree) and key in tree:
+            tree = tree[key]
+        elif is_list(tree) and key.isdigit() and int(key) < len(tree):
+            tree = tree[int(key)]
+        else:
+            return False
+    return True

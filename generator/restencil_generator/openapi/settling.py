@@ -17,7 +17,7 @@ from restencil_generator.openapi import keeping
 from restencil_generator.openapi.again import Merged, merge
 from restencil_generator.openapi.document import Where
 from restencil_generator.openapi.merging import Settled, names_of
-from restencil_generator.openapi.parts import read_side
+from restencil_generator.openapi.parts import Side, read_side
 from restencil_generator.openapi.patching import RESOURCES
 from restencil_generator.openapi.tree import NodePath, Tree
 from restencil_generator.problems import Place, Problem, Source, has_errors, in_order, listed, nearest, quoted
@@ -73,7 +73,7 @@ def settle(theirs: Theirs, out: Path, settled: Settled, *, split: bool = False) 
         )
     if base is None:
         return Settlement({} if whole == "ours" else _replaced(theirs.text, out))
-    _check_base(base, folder / f"{theirs.package}.yaml")
+    read_base(base, folder / f"{theirs.package}.yaml")
     return _merge(theirs, base, out, settled)
 
 
@@ -119,15 +119,18 @@ def _replaced(text: str, out: Path) -> dict[Path, str | None]:
     return {**fresh, **gone}
 
 
-def _check_base(base: str, path: Path) -> None:
+def read_base(base: str, path: Path) -> Side:
+    """The last import's result. Raises `Failure` for what no import wrote."""
     problems: list[Problem] = []
-    if read_side({path.as_posix(): base}, problems) is None:
+    side = read_side({path.as_posix(): base}, problems)
+    if side is None:
         first = problems[0]
         where = f"{first.place.file}:{first.place.line}:{first.place.column}" if first.place.line else first.place.file
         raise Failure(
             f"{where}: is not what an import wrote: {first.message}; take the file from version control, or delete it "
             "and say --ours '*' or --theirs '*'"
         )
+    return side
 
 
 # ---------------------------------------------------------------------------------------------------------------- merge

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from restencil_generator.openapi.ground import Endpoint
+from restencil_generator.openapi.last import NOTHING, Last
 from restencil_generator.openapi.tree import Tree, Value
 
 _ENVELOPES: Final[dict[str, Callable[[Endpoint], str | None]]] = {
@@ -17,21 +18,32 @@ _ENVELOPES: Final[dict[str, Callable[[Endpoint], str | None]]] = {
 }
 
 
-def errors(tree: Tree, top: dict[str, Value], endpoints: list[Endpoint]) -> None:
-    """What errors of all operations are goes to the top."""
+def errors(tree: Tree, top: dict[str, Value], endpoints: list[Endpoint], last: Last = NOTHING) -> None:
+    """What errors of all operations are goes to the top; what was there stays, and operations without it take it back.
+
+    What an import before wrote of single operations stays there.
+    """
     counted = Counter((status, json.dumps(value)) for each in endpoints for status, value in each.errors.items())
-    shared = {status: json.loads(text) for (status, text), count in sorted(counted.items()) if count == len(endpoints)}
+    shared = {
+        status: json.loads(text)
+        for (status, text), count in sorted(counted.items())
+        if text == json.dumps(last.errors.get(status)) or (count == len(endpoints) and status not in last.statuses)
+    }
     if shared:
         top["errors"] = shared
-        tree.comments[("errors",)] = f"on {len(endpoints)} of {len(endpoints)} operations"
+        many = sum(all(each.errors.get(status) == value for status, value in shared.items()) for each in endpoints)
+        tree.comments[("errors",)] = f"on {many} of {len(endpoints)} operations"
     for each in endpoints:
-        own = {status: value for status, value in each.errors.items() if status not in shared}
+        own = {status: value for status, value in each.errors.items() if shared.get(status) != value}
+        own |= {status: None for status in shared if status not in each.errors}
         if own:
             each.values["errors"] = dict(sorted(own.items()))
 
 
-def envelopes(top: dict[str, Value], written: Mapping[str, tuple[dict[str, Value], list[Endpoint]]]) -> None:
-    """Envelopes that most have go up: to the resource, to the spec."""
+def envelopes(
+    top: dict[str, Value], written: Mapping[str, tuple[dict[str, Value], list[Endpoint]]], last: Last = NOTHING
+) -> None:
+    """Envelopes that most have go up: to the resource, to the spec. Those of the last import stay there."""
     whole: dict[str, Counter[str]] = {"envelope": Counter(), "list_envelope": Counter(), "request": Counter()}
     kept: dict[str, dict[str, str]] = {}
     count = 0
@@ -51,6 +63,7 @@ def envelopes(top: dict[str, Value], written: Mapping[str, tuple[dict[str, Value
         key: next((env for env, times in counter.most_common(1) if env and count > 1 and times * 2 >= count), "")
         for key, counter in whole.items()
     }
+    shared |= {key: found for key in shared if (found := last.envelope(key)) is not None}
     _put_envelopes(top, shared, {})
     for name, (values, endpoints) in written.items():
         group = not any(each.member for each in endpoints)
