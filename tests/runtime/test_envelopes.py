@@ -20,6 +20,7 @@ from restencil import (
     ProcessingError,
     Resource,
     RestEndpoint,
+    create_resource,
     rest,
     rest_list,
     schema,
@@ -477,3 +478,104 @@ def test_objects_are_parts_of_json_and_items_parts_of_their_own(*, asynchronous:
         ("tags", "b"),
     ]
     assert sum("application/json" in head for head, _ in told) == 2
+
+
+# -- pages -------------------------------------------------------------------------------------------------------------
+
+
+@BOTH
+@pytest.mark.parametrize(
+    "pagination",
+    [
+        {"style": "cursor", "next": "meta.next"},
+        {"style": "page", "total": "meta.total"},
+        {"style": "page", "more": "meta.next"},
+        {"style": "url", "next": "links.0.next"},
+    ],
+    ids=str,
+)
+def test_paths_of_pagination_start_at_the_root_of_the_answer(pagination: Any, *, asynchronous: bool) -> None:
+    """A run notes the whole answer, and so fetches the first page, whatever lies in the store."""
+
+    def answer(request: Any) -> Any:
+        page = int(request.url.params.get("page", 1))
+        following = page + 1 if page < 3 else None
+        links = [{"next": following and f"/articles?page={following}"}]
+        return {"data": [{"id": page}], "meta": {"next": following, "total": 3}, "links": links}
+
+    server = Server(answer)
+    endpoint = RestEndpoint(
+        path="/articles",
+        url_prefix=ROOT,
+        schema=schema.Collection([Article]),
+        unwrap="data",
+        pagination_field="page",
+        pagination=pagination,
+    )
+    found: list[int] = []
+    if not asynchronous:
+        with server.client() as controller:
+            controller.read(endpoint)
+            found = [article.id for article in controller.iterate(endpoint)]
+    else:
+
+        async def run() -> list[int]:
+            client = httpx.AsyncClient(transport=httpx.MockTransport(server))
+            async with AsyncController(client=client) as controller:
+                await controller.read(endpoint)
+                return [article.id async for article in controller.iterate(endpoint)]
+
+        found = asyncio.run(run())
+    assert found == [1, 2, 3]
+    assert len(server.requests) == 4
+
+
+# -- singletons and groups by hand -------------------------------------------------------------------------------------
+
+
+class Me(Entity, pk="name"):
+    name: str = ""
+
+
+class Own(Resource[Any], path="/me", schema=Me, url_prefix=ROOT, singleton=True, strict=True):
+    @rest()
+    def get(self) -> Any: ...
+
+    @rest()
+    def delete(self) -> Any: ...
+
+
+class Group(Resource[Any], url_prefix=ROOT, strict=True):
+    @rest(standard=False, method="PUT", path="/group/delete", schema=None)
+    def delete(self) -> Any: ...
+
+    @rest(standard=False, method="POST", path="/group/update", schema=Article)
+    def update(self, *, body: Any) -> Any: ...
+
+
+def test_a_singleton_is_at_a_path_that_may_have_no_parameter() -> None:
+    """Its key has the path alone, and what is deleted is what `get` has given."""
+    server = Server(lambda request: {"name": "ada"} if request.method == "GET" else httpx.Response(204))
+    with server.client() as controller:
+        own = Own(controller)
+        assert (own.get(), own.get(), Own.get.key()) == (Me(name="ada"), Me(name="ada"), f"GET {ROOT}/me")
+        assert own.delete() == Me(name="ada")
+    assert server.asked == ["GET /me", "DELETE /me"]
+    with pytest.raises(ValueError, match="needs a parameter, such as '/articles/:id', or singleton=True"):
+
+        class Broken(Resource[Any], path="/me", schema=Me):
+            pass
+
+
+def test_a_resource_made_by_a_function_may_be_a_singleton() -> None:
+    """It has all members but those of a list."""
+    made: Any = create_resource(path="/me", schema=Me, url_prefix=ROOT, singleton=True)
+    members = ("get", "update", "partial_update", "delete", "get_list")
+    assert [hasattr(made, name) for name in members] == [True, True, True, True, False]
+    assert made.update.key() == f"PUT {ROOT}/me"
+
+
+def test_what_is_only_called_like_a_standard_member_is_none() -> None:
+    """It has what it says itself: no method, no process, and no rule for empty answers."""
+    assert (Group.delete.method, Group.delete.schema, Group.delete.plan.own_process) == ("PUT", None, False)
+    assert (Group.update.method, Group.update.replace, Group.update.empty) == ("POST", None, "none")

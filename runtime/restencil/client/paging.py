@@ -15,6 +15,7 @@ from ..base.steps import is_awaitable
 from ..base.transport import has_scheme, origin_of, origin_text, public_url
 from ..base.values import described, kind_of, same_json
 from ..cache.reading import Decision
+from ..endpoint.envelopes import at_path
 from ..endpoint.headers import HeaderedArguments, headed
 from ..endpoint.runs import AsyncItems, AsyncPageRun, Items, PageRun
 from ..schema import Collection, Object, Schema, find_collection, schema_of
@@ -166,6 +167,9 @@ class Pages:
         self._page: Any = None
         self._response: Any = None
         self._raw: Any = None
+        self._answer: Any = None
+        """The whole answer that brought the page, where the list stands in an envelope."""
+        self._envelope: str | None = getattr(endpoint, "unwrap", None)
         self._asked_url = ""
         self._started = False
         self._ended = False
@@ -371,7 +375,7 @@ class Pages:
 
     def _first(self) -> Generator[Step, Any, Any]:
         core, endpoint = self._core, self._endpoint
-        if self._asks_always or self._pagination.needs_headers:
+        if self._asks_always or self._pagination.needs_headers or self._envelope is not None:
             return (yield from self._fetched(endpoint, self._args))
         request = endpoint.request(self._args)
         reading = core.store.read(request)
@@ -391,16 +395,16 @@ class Pages:
         return stands
 
     def _fetched(self, endpoint: Endpoint[..., Any], args: tuple[Any, ...]) -> Generator[Step, Any, Any]:
-        current = self._response, self._raw, self._asked_url
+        current = self._response, self._raw, self._answer, self._asked_url
         try:
             return (yield from self._asking(endpoint, args))
         except BaseException:
             # What was answered before says still where the next page is.
-            self._response, self._raw, self._asked_url = current
+            self._response, self._raw, self._answer, self._asked_url = current
             raise
 
     def _asking(self, endpoint: Endpoint[..., Any], args: tuple[Any, ...]) -> Generator[Step, Any, Any]:
-        self._response = self._raw = None
+        self._response = self._raw = self._answer = None
         self._asked_url = self._core.locate(endpoint.request_url(args))
         parse: Callable[[Any], Any] = getattr(endpoint, "parse_response")  # noqa: B009 - of REST endpoints only
         endpoint = endpoint.extend(parse_response=self._noting(parse))
@@ -415,13 +419,17 @@ class Pages:
     def _noting(self, parse: Callable[[Any], Any]) -> Callable[[Any], Any]:
         def noted(response: Any) -> Any:
             self._response = response
-            self._raw = value = parse(response)
-            return self._noted_later(value) if is_awaitable(value) else value
+            value = parse(response)
+            return self._noted_later(value) if is_awaitable(value) else self._note(value)
 
         return noted
 
     async def _noted_later(self, value: Any) -> Any:
-        self._raw = value = await value
+        return self._note(await value)
+
+    def _note(self, value: Any) -> Any:
+        self._answer = value
+        self._raw = value if self._envelope is None else at_path(value, self._envelope)
         return value
 
     def _page_items(self) -> Sequence[Any]:
@@ -439,7 +447,9 @@ class Pages:
         return cast("Sequence[Any]", found) if isinstance(found, list | tuple) else None
 
     def _told(self, path: str) -> Any:
-        """What the current page says at a path of wire names."""
+        """What the current page says at a path of wire names: with an envelope, the answer that brought it."""
+        if self._envelope is not None:
+            return at_path(self._answer, path)
         found, schema = self._page, schema_of(self._endpoint.schema)
         for name in path.split("."):
             members: Mapping[str, Any] = schema.members if isinstance(schema, Object) else {}

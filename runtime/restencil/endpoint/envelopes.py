@@ -52,6 +52,13 @@ def opened(endpoint: Enveloped, value: Any, response: Any) -> Any:
     return found
 
 
+def at_path(value: Any, path: str) -> Any:
+    """What stands at a path of an answer; None where nothing does."""
+    for step in path.split("."):
+        value = _step(value, step)
+    return None if value is _NOTHING else value
+
+
 def _step(value: Any, step: str) -> Any:
     """What stands in an object under a name, or in a list at a number."""
     if is_mapping(value):
