@@ -1,0 +1,235 @@
+"""What specs say of bodies, answers, singletons, groups and lists, as the declaration has it, and advice about it."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from restencil_generator import declaration as d
+from restencil_generator.lint import lint
+from restencil_generator.loading import load_spec, load_text
+
+HEAD = """
+restencil: 1
+package: inbox
+entities:
+  Mail: {fields: {id: integer, subject: string}}
+"""
+WHOLE = Path(__file__).parent / "loading" / "bodies_and_answers.yaml"
+
+
+def declared(resources: str, top: str = "") -> d.Spec:
+    """A spec with these resources."""
+    text = HEAD + textwrap.dedent(top) + "resources:\n" + textwrap.indent(textwrap.dedent(resources), "  ")
+    found = load_text(text, "inbox.yaml")
+    assert found.declaration is not None, found.problems
+    return found.declaration
+
+
+def codes(resources: str) -> list[str]:
+    """The codes of what is wrong with a spec with these resources."""
+    text = HEAD + "resources:\n" + textwrap.indent(textwrap.dedent(resources), "  ")
+    return [problem.code for problem in load_text(text, "inbox.yaml").problems]
+
+
+def envelopes(spec: d.Spec) -> dict[str, str]:
+    """Where the answers of each endpoint have their values."""
+    pairs = [pair for resource in spec.resources.values() for pair in resource.all_endpoints()]
+    return {name: ".".join(endpoint.response.envelope) for name, endpoint in pairs}
+
+
+def test_an_envelope_is_for_one_thing_and_a_list_envelope_for_lists() -> None:
+    """Adders and `delete` answer with one thing; scalars, and what has no schema, have neither."""
+    found = envelopes(
+        declared(
+            """
+            mails:
+              path: /mails/:id
+              schema: Mail
+              endpoints:
+                both: {path: /both, schema: {items: [Mail]}}
+                map: {path: /map, schema: {values: Mail}}
+                every: {path: /every, schema: {all: Mail}}
+                maybe: {path: /maybe, schema: Mail?}
+                count: {path: /count, schema: integer}
+                nothing: {path: /nothing, schema: null}
+            """,
+            "response: {envelope: data.one, list_envelope: data}\n",
+        )
+    )
+    one = ("get", "get_list.push", "get_list.unshift", "create", "update", "partial_update", "delete", "both", "maybe")
+    assert {name for name, path in found.items() if path == "data.one"} == {*one}
+    assert {name for name, path in found.items() if path == "data"} == {"get_list", "map", "every"}
+    assert {name for name, path in found.items() if not path} == {"count", "nothing"}
+
+
+def test_the_nearest_level_says_each_key_and_null_takes_it_back() -> None:
+    """Key by key: what a level leaves out stands as it was."""
+    spec = declared(
+        """
+        mails:
+          path: /mails/:id
+          schema: Mail
+          request: {content_type: text/x}
+          response: {list_envelope: items}
+          endpoints:
+            get: {response: {envelope: null, empty: none}}
+            update: {response: null, request: {envelope: null}}
+            partial_update: {response: {envelope: deep.0}}
+            count: {path: /count, response: {envelope: total}, schema: integer}
+        """,
+        "response: {envelope: data, list_envelope: data, empty: error}\nrequest: {envelope: mail}\n",
+    )
+    endpoints = spec.resources["mails"].endpoints
+    assert endpoints["get"].response == d.Response(empty="none")
+    assert endpoints["get_list"].response == d.Response(("items",), empty="error")
+    assert endpoints["update"].response == d.Response()
+    assert endpoints["update"].request == d.Request("text/x")
+    assert endpoints["create"].request == d.Request("text/x", ("mail",))
+    assert endpoints["partial_update"].response.envelope == ("deep", "0")
+    assert endpoints["count"].response.envelope == ("total",)
+    assert endpoints["get"].request == d.Request()
+
+
+def test_what_is_written_for_a_list_is_not_for_what_changes_it() -> None:
+    """A page answers like its list."""
+    found = envelopes(declared("""
+            mails:
+              path: /mails/:id
+              schema: Mail
+              pagination_field: page
+              endpoints: {get_list: {response: {envelope: mails}}}
+            """))
+    assert {name for name, path in found.items() if path} == {"get_list", "get_list.get_page"}
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD", "DELETE", "OPTIONS", "POST"])
+def test_a_body_that_is_written_is_sent_with_any_method(method: str) -> None:
+    """An inherited one is sent only with methods that have bodies."""
+    endpoints = declared(f"""
+        mails:
+          path: /mails/:id
+          schema: Mail
+          endpoints:
+            own: {{method: {method}, path: /own, body: {{ids: [integer]}}, schema: null}}
+            none: {{method: {method}, path: /none, body: null, schema: null}}
+            inherited: {{method: {method}, path: /inherited, schema: null}}
+        """).resources["mails"].endpoints
+    has = [endpoints[name].has_body for name in ("own", "none", "inherited")]
+    assert has == [True, False, method == "POST"]
+    assert endpoints["own"].send_body is (method != "POST")
+
+
+def test_a_text_is_a_body_where_nothing_declared_is_called_so() -> None:
+    """An object of that name stays what it was."""
+    resources = "mails: {path: '/mails/:id', schema: Mail, endpoints: {a: {method: POST, path: /a, body: text}}}\n"
+    kinds = [
+        declared(resources, top).resources["mails"].endpoints["a"].body
+        for top in ("", "objects: {text: {words: [string]}}\n")
+    ]
+    assert kinds == [d.Body("text"), d.Body("json", d.ObjectRef("text"))]
+
+
+def test_what_a_change_leaves_stale_is_told_as_endpoints_that_read() -> None:
+    """A resource stands for all that it reads, and a member of the same resource goes before a resource."""
+    spec = load_spec(WHOLE).declaration
+    assert spec is not None
+    mails = spec.resources["mails"].endpoints
+    assert mails["read"].expires == ("self", "mails.get_list", "search.by_text", "me.get")
+    reading = [f"mails.{name}" for name, endpoint in mails.items() if not endpoint.side_effect]
+    assert mails["forget"].expires == tuple(reading)
+
+
+def test_a_singleton_has_four_members_and_a_group_has_none() -> None:
+    """What is called like a standard member is an endpoint of one's own there."""
+    spec = load_spec(WHOLE).declaration
+    assert spec is not None
+    me, search, settings = (spec.resources[name] for name in ("me", "search", "settings"))
+    assert (me.members, me.singleton) == (d.OF_ONE, True)
+    assert settings.members == ("get", "partial_update")
+    assert (search.members, search.path, search.schema, search.entities) == ((), None, None, ())
+    assert {name: endpoint.standard for name, endpoint in search.endpoints.items()} == dict.fromkeys(
+        ("by_range", "by_text", "delete", "get"), False
+    )
+
+
+def test_the_class_of_a_singleton_makes_way_for_its_entity() -> None:
+    """`settings` has the entity Settings, which is of its number."""
+    spec = load_spec(WHOLE).declaration
+    assert spec is not None
+    assert (spec.resources["settings"].class_name, spec.resources["me"].class_name) == ("SettingsResource", "Me")
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "expected"),
+    [
+        ("update: {method: POST, path: /own, schema: Mail}", []),
+        ("update: {path: /own, schema: null}", []),
+        ("update: {path: /own}", ["member-left-out"]),
+        ("push: {schema: Mail}", ["member-left-out"]),
+        ("move: {method: POST}", []),
+        ("remove: {extends: get}", []),
+    ],
+)
+def test_a_standard_name_that_is_no_member_may_be_of_ones_own(endpoint: str, expected: list[str]) -> None:
+    """It says where it is and what it answers; `move` and `remove` were always free."""
+    assert codes(f"mails: {{path: '/mails/:id', schema: Mail, members: [get], endpoints: {{{endpoint}}}}}") == expected
+
+
+def test_move_and_remove_hang_on_lists_that_name_them() -> None:
+    """They change the item; a list of one's own says so itself."""
+    endpoints = declared("""
+        mails:
+          path: /mails/:id
+          schema: Mail
+          members: [get, get_list, move]
+          endpoints:
+            drafts: {path: /drafts, schema: {items: {collection: [Mail]}}, members: [remove]}
+            others: {path: /others, schema: {items: {collection: [Mail]}}}
+        """).resources["mails"].endpoints
+    hanging = {name: [*endpoint.extenders] for name, endpoint in endpoints.items() if endpoint.extenders}
+    assert hanging == {"get_list": ["move"], "drafts": ["remove"], "others": ["push", "unshift"]}
+    move = endpoints["get_list"].extenders["move"]
+    assert (move.method, move.path.text, move.side_effect, move.has_body) == ("PATCH", "/mails/:id", True, True)
+
+
+def test_only_pages_hang_on_the_lists_of_a_group() -> None:
+    """Unless `members` says more; there is no item that could be moved."""
+    group = "search: {{endpoints: {{all: {{path: /all, schema: {{collection: [Mail]}}, pagination_field: page{0}}}}}}}"
+    assert [*declared(group.format("")).resources["search"].endpoints["all"].extenders] == ["get_page"]
+    pushed = declared(group.format(", members: [push]")).resources["search"].endpoints["all"]
+    assert [*pushed.extenders] == ["push"]
+    assert codes(group.format(", members: [move]")) == ["member-not-fitting"]
+
+
+def test_paths_beside_a_list_in_an_envelope_are_declared_nowhere() -> None:
+    """So every path of the pagination will do."""
+    resource = "mails: {{path: '/mails/:id', schema: Mail, pagination_field: cursor, {0}{1}}}"
+    pages = "pagination: {style: cursor, next: meta.next}"
+    assert codes(resource.format("response: {list_envelope: data}, ", pages)) == []
+    assert codes(resource.format("", pages)) == ["unknown-field"]
+
+
+@pytest.mark.parametrize(
+    ("endpoints", "expected"),
+    [
+        ("a: {method: POST, side_effect: false, path: /a, body: {q: string}, schema: [Mail]}", ["body-shares-key"]),
+        (
+            "a: {method: POST, side_effect: false, path: /a, body: {q: string}, schema: [Mail], "
+            "request: {in_key: true}}",
+            [],
+        ),
+        ("update: {schema: null}", ["stale-after-write"]),
+        ("update: {schema: null, expires: [self]}", []),
+        ("delete: {schema: null}", ["stale-after-write"]),
+        ("delete: {schema: null, expires: [get_list]}", []),
+    ],
+)
+def test_advice_knows_what_is_in_keys_and_what_expires(endpoints: str, expected: list[str]) -> None:
+    """What is written on purpose is not advised about."""
+    text = HEAD + f"resources: {{mails: {{path: '/mails/:id', schema: Mail, endpoints: {{{endpoints}}}}}}}\n"
+    found = load_text(text, "inbox.yaml")
+    assert found.declaration is not None, found.problems
+    assert [problem.code for problem in lint(found, import_hooks=False)] == expected
