@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from restencil_generator.openapi.changes import Class as Upstream
     from restencil_generator.openapi.importing import Imported, Job
     from restencil_generator.problems import Problem, Sources
+    from restencil_generator.progress import Step
     from restencil_generator.project import Made
     from restencil_generator.report import Format
 
@@ -121,9 +122,6 @@ class _Console:
 
     form: Format = "text"
 
-    def __init__(self) -> None:
-        self._progress_shown = False
-
     @property
     def prints_documents(self) -> bool:
         """Whether stdout holds one document that a program reads, and nothing else."""
@@ -206,23 +204,9 @@ class _Console:
         """Prints that a package is what its spec gives."""
         self.say(f"{made.directory}: {self.style('up to date', 'green')} ({_files(made.count)})")
 
-    def progress(self, package: str, done: int, total: int) -> None:
-        """Shows how far rendering is, where somebody watches and there is much to do."""
-        if total < 50 or not sys.stderr.isatty():
-            return
-        if done < total:
-            sys.stderr.write(f"\rrendering {package} {done}/{total}")
-            self._progress_shown = True
-        elif self._progress_shown:
-            sys.stderr.write("\r" + " " * 60 + "\r")
-        sys.stderr.flush()
-
     @contextlib.contextmanager
-    def steps(self) -> Generator[Callable[[str], None]]:
-        """Gives what says which step begins. What takes longer than a second shows them, on stderr.
-
-        On a terminal they stand in one line, which goes in the end; elsewhere each has a line of its own.
-        """
+    def steps(self) -> Generator[Step]:
+        """Gives what says which step begins: a terminal shows those of what takes longer than a second."""
         from restencil_generator.progress import steps
 
         with steps(sys.stderr) as step:
@@ -477,8 +461,11 @@ def generate(
 def _write(console: _Console, project: Project, *, force: bool) -> Exit:
     from restencil_generator.project import make, write
 
-    made = make(project, console.progress, remembered=not force)
-    for one, done in zip(made, write(made, force=force), strict=True):
+    with console.steps() as step:
+        made = make(project, _rendering(step), remembered=not force)
+        step("writing")
+        published = write(made, force=force)
+    for one, done in zip(made, published, strict=True):
         if console.prints_documents:
             continue
         if not (done.written or done.removed):
@@ -492,11 +479,22 @@ def _write(console: _Console, project: Project, *, force: bool) -> Exit:
     return YES
 
 
+def _rendering(step: Step) -> Callable[[str, int, int], None]:
+    """What is told how far a package is."""
+    step("loading")
+
+    def progress(package: str, done: int, total: int) -> None:
+        step(f"rendering {package} {done}/{total}" if done < total else f"laying out {package}")
+
+    return progress
+
+
 def _preview(console: _Console, project: Project, *, diff: bool, force: bool) -> Exit:
     from restencil_generator.project import make, refuse
 
-    made = make(project, console.progress)
-    found = {one.directory: one.differences() for one in made}
+    with console.steps() as step:
+        made = make(project, _rendering(step))
+        found = {one.directory: one.differences() for one in made}
     if not diff or console.prints_documents:
         console.differences(found)
     for one in made:
@@ -525,9 +523,10 @@ def check(console: _Console, project: Callable[[], Project], diff: bool) -> Exit
     from restencil_generator.project import make, orphans
 
     asked = project()
-    made = make(asked, console.progress)
-    left = orphans(asked, made)
-    found = {one.directory: one.differences() for one in made} | left
+    with console.steps() as step:
+        made = make(asked, _rendering(step))
+        left = orphans(asked, made)
+        found = {one.directory: one.differences() for one in made} | left
     console.differences(found)
     if console.form == "text":
         for directory, differences in left.items():
@@ -638,8 +637,11 @@ def diff(
     if new is None and not is_revision(old):
         raise click.UsageError(f"{old} is no REV:PATH of git, so NEW is needed: restencil diff OLD NEW")
     settings = load_settings(config)
-    before, after = load_sides(old, working_path(old) if new is None else new)
-    outcome = judge(compare(before, after), settings, only or ("callers", "wire", "cache"))
+    with console.steps() as step:
+        step("loading both specs")
+        before, after = load_sides(old, working_path(old) if new is None else new)
+        step("comparing")
+        outcome = judge(compare(before, after), settings, only or ("callers", "wire", "cache"))
     console.say(render(outcome, console.form, color=_colours(sys.stdout), verbose=verbose), end="")
     return NO if outcome.fails(fail_on or settings.fail_on) else YES
 

@@ -699,15 +699,9 @@ def on_a_terminal(*arguments: str, **environment: str) -> str:
     return shown.decode()
 
 
-def test_colours_and_progress_where_a_terminal_is() -> None:
-    """A terminal shows colours, unless NO_COLOR says no, and how far a long run is; the line of progress is cleared."""
-    resources = "".join(
-        f"  r{n}: {{path: /r{n}/:id, schema: {{entity: E{n}, fields: {{id: integer}}}}}}\n" for n in range(60)
-    )
-    Path("specs/blog.yaml").write_text(SPEC + resources)
-    shown = on_a_terminal("generate", "specs/blog.yaml")
-    assert "\x1b[32m65 written\x1b[0m" in shown
-    assert "\rrendering blog 1/63" in shown
+def test_colours_where_a_terminal_is() -> None:
+    """A terminal shows colours, unless NO_COLOR says no."""
+    assert "\x1b[32m5 written\x1b[0m" in on_a_terminal("generate", "specs/blog.yaml")
     assert "\x1b" not in on_a_terminal("check", "specs/blog.yaml", NO_COLOR="1")
     assert "\x1b[32mup to date" in on_a_terminal("check", "specs/blog.yaml")
 

@@ -10,7 +10,7 @@ import difflib
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 from restencil_generator.config import Import, find_imports
 from restencil_generator.failure import Failure
@@ -30,9 +30,7 @@ from restencil_generator.openapi.settling import Settlement, Theirs
 from restencil_generator.openapi.summary import data_of, problems_of, text_of
 from restencil_generator.openapi.words import snake_case
 from restencil_generator.problems import Place, Problem, Sources, quoted
-
-Step: TypeAlias = Callable[[str], None]
-"""Called with what is done next."""
+from restencil_generator.progress import Step
 
 _NO_NAME: Final = re.compile(r"(?:api|rest|service|[vn]?\d+[a-z]?\d*)\Z")
 
