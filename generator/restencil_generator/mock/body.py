@@ -37,6 +37,7 @@ from restencil_generator.declaration import (
     ValuesOf,
 )
 from restencil_generator.mock.kinds import choice_of, is_same
+from restencil_generator.mock.moments import is_moment
 
 At: TypeAlias = tuple[str | int, ...]
 """Where a value stands in the body."""
@@ -143,8 +144,8 @@ _TEXTS: Final[Mapping[ScalarName, tuple[str, Callable[[str], Any]]]] = {
 
 def _is_one(spec: Spec, type_: Type, value: Json) -> bool:
     match type_:
-        case Scalar():
-            return _is_scalar(type_.name, value)
+        case Scalar(name, format):
+            return _is_scalar(name, value) if format is None else is_moment(value, format)
         case Const():
             return is_same(type_.value, value)
         case EnumRef():  # a server may know values that the spec does not
@@ -198,8 +199,8 @@ def _is_pk(value: Json) -> bool:
 
 def _expected(type_: Type) -> str:
     match type_:
-        case Scalar():
-            return _EXPECTED[type_.name]
+        case Scalar(name, format):
+            return _EXPECTED[name] if format is None else f"a moment in the format {format}"
         case Const():
             return _shown(type_.value)
         case EnumRef():

@@ -44,6 +44,11 @@ class Call:
         path = self.resource.path
         return path is not None and self.endpoint.path.text == path.text
 
+    @property
+    def fields(self) -> Mapping[str, str]:
+        """The (dotted) fields that parameters of the path are, where their names do not say it."""
+        return {field.name: field.of for field in (*self.resource.params, *self.endpoint.params) if field.of}
+
     def list_params(self) -> Mapping[str, str]:
         """The path's parameters that restrict a list. Those of another template's query are search arguments."""
         own = {parameter.name for parameter in self.endpoint.path.parameters} - set(self.route.holes.values())

@@ -192,6 +192,7 @@ class Changes:
     def _params(self, of: EntityRef | UnionOf, below: Row | None) -> dict[str, str]:
         """The arguments that a new record takes fields from: a list is asked for by them, so it has to fit into it."""
         params = {**dict(self.call.query), **self.call.list_params()}
+        params = {self.call.fields.get(name, name): text for name, text in params.items()}
         if below is not None:
             params.pop(self.call.resource.parameters[-1].name, None)
             for entity in self.tables.entities(of):

@@ -6,6 +6,7 @@ import datetime
 import json
 import math
 from collections.abc import Mapping
+from typing import cast
 
 from restencil_generator.declaration import (
     MISSING,
@@ -21,6 +22,7 @@ from restencil_generator.declaration import (
     ListOf,
     ObjectRef,
     ObjectType,
+    OneOf,
     Optional,
     PageOf,
     QueryOf,
@@ -33,7 +35,8 @@ from restencil_generator.mock import made_up
 from restencil_generator.mock.body import misfits
 from restencil_generator.mock.errors import Misfit
 from restencil_generator.mock.kinds import argument_field
-from restencil_generator.mock.tables import Ref, Row, Stored, Tables, pk_of, pk_part, text_of, whole
+from restencil_generator.mock.moments import in_format
+from restencil_generator.mock.tables import Ref, Row, Stored, Tables, pk_part, text_of, value_at, whole, with_value
 from restencil_generator.mock.wire import to_wire
 
 
@@ -57,18 +60,29 @@ class Intake:
         Raises `Misfit` where the body does not say which entity of a union it is, or its pk is taken.
         """
         entity = self.tables.most_complete(self._choose(of, body))
-        given = {**self._from_params(entity, params or {}), **body}
+        told = self._from_params(entity, params or {})
+        both = {
+            name: {**held, **part}
+            for name, part in body.items()
+            if isinstance(part, dict) and isinstance(held := told.get(name), dict)
+        }
+        given = {**told, **body, **both}
         data = self._absorb_fields(entity, given)
         number = self.tables.next_number(entity)
         for field in entity.all_fields:
             if field.wire not in data:
                 self._default(entity, field, data, number)
-        pk = pk_of(entity, data)
+        data = self._with_key(entity, data, number)
+        pk = self.tables.pk_of(entity, data)
         if pk is None:
             raise Misfit(f"a new {entity.name} needs the fields of its pk ({', '.join(entity.pk)}), not empty or null")
         if self.tables.follow(Ref(entity.key, pk)) is not None:
             raise Misfit(f"a record of {entity.name} with the pk {pk!r} exists already")
-        scope = {name: text for name, text in (params or {}).items() if argument_field(entity, name) is None}
+        scope = {
+            name: text
+            for name, text in (params or {}).items()
+            if argument_field(entity, name) is None and not self.tables.path(entity, name)
+        }
         return self.tables.insert(Row(entity, data, scope, label))
 
     def change(self, row: Row, body: Mapping[str, Json], *, replace: bool = False) -> None:
@@ -84,7 +98,19 @@ class Intake:
             for field in row.entity.all_fields:
                 if field.wire not in incoming and field.wire not in fixed and field.default is not MISSING:
                     row.data[field.wire] = self.absorb(field.type, to_wire(self.spec, field.type, field.default))
+        paths = [path for name in row.entity.pk if len(path := self.tables.path(row.entity, name)) > 1]
+        keys = [(path, value_at(row.data, path)) for path in paths]
         row.data.update({name: value for name, value in incoming.items() if name not in fixed})
+        for path, value in keys:
+            row.data = with_value(row.data, path, value)
+
+    def _with_key(self, entity: Entity, data: dict[str, Stored], number: int) -> dict[str, Stored]:
+        """A new record whose pk inside of objects the server gives, where it was not sent."""
+        for name in entity.pk:
+            path = self.tables.path(entity, name)
+            if len(path) > 1 and not text_of(value_at(data, path)):
+                data = with_value(data, path, f"{made_up.words(entity.name).replace(' ', '-')}-{number}")
+        return data
 
     def _absorb_fields(self, entity: Entity, body: Mapping[str, Json]) -> dict[str, Stored]:
         """The members of a body as they are kept. Raises `Misfit` for one that is not of its field's type."""
@@ -107,6 +133,8 @@ class Intake:
                 return None if value is None else self.absorb(type_.item, value)
             case CollectionOf() | AllOf() | InvalidateOf() | QueryOf() | AdderOf() | PageOf():
                 return self.absorb(type_.of, value)
+            case OneOf():
+                return self._absorb_one_of(type_, value)
             case ListOf() if isinstance(value, list):
                 return [self.absorb(type_.item, item) for item in value]
             case ValuesOf() if isinstance(value, dict):
@@ -125,13 +153,33 @@ class Intake:
             pk = text_of(value)
             return None if pk is None else Ref(self._holder(of, pk).key, pk)
         entity = self.tables.most_complete(self._choose(of, value))
-        pk = pk_of(entity, value)
+        pk = self.tables.pk_of(entity, value)
         row = None if pk is None else self.tables.follow(Ref(entity.key, pk))
         if row is None:
             row = self.create(EntityRef(entity.name), value)
         else:
             row.data.update(self._absorb_fields(row.entity, value))
         return Ref(entity.key, self.tables.pk(row))
+
+    def _absorb_one_of(self, union: OneOf, value: Json) -> Stored:
+        """A value of one of several types: an entity among them becomes a row of its own."""
+        if not isinstance(value, dict):
+            fitting = (one for one in union.alternatives if not any(misfits(self.spec, one, value)))
+            return self.absorb(next((one for one in fitting if not isinstance(one, EntityRef)), Scalar("any")), value)
+        for one in union.alternatives:
+            if isinstance(one, EntityRef) and self._is_entity(union, one.name, value):
+                return self.absorb(one, value)
+        return value
+
+    def _is_entity(self, union: OneOf, name: str, value: Mapping[str, Json]) -> bool:
+        """Whether an object is said to be this one of several entities."""
+        fields = self.spec.entities[name].all_fields
+        fixed = {field.wire: field.type.value for field in fields if isinstance(field.type, Const)}
+        if union.attribute:
+            marks = [choice.value for choice in union.values if choice.entity == name]
+            return value.get(union.wire) in (*marks, fixed.get(union.wire, name))
+        entities = [one for one in union.alternatives if isinstance(one, EntityRef)]
+        return len(entities) == 1 or (bool(fixed) and all(value.get(wire) == said for wire, said in fixed.items()))
 
     def _holder(self, of: EntityRef | UnionOf, pk: str) -> Entity:
         entities = self.tables.entities(of)
@@ -155,6 +203,9 @@ class Intake:
         """The fields that a URL's arguments give: a new record is found by the list that it was added to."""
         given: dict[str, Json] = {}
         for name, text in params.items():
+            if "." in name and (path := self.tables.path(entity, name)):
+                given = cast("dict[str, Json]", with_value(given, path, text))
+                continue
             field = argument_field(entity, name)
             if field is not None and (value := _typed(field.type, text)) is not None:
                 given[field.wire] = value
@@ -167,8 +218,8 @@ class Intake:
             data[field.wire] = pk_part(entity, field, number)
         elif isinstance(type_, Const):
             data[field.wire] = type_.value
-        elif field.read_only and type_ == Scalar("datetime"):
-            data[field.wire] = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        elif field.read_only and isinstance(type_, Scalar) and type_.name == "datetime":
+            data[field.wire] = in_format(datetime.datetime.now(datetime.UTC).replace(microsecond=0), type_.format)
         elif field.default is not MISSING:
             data[field.wire] = self.absorb(type_, to_wire(self.spec, type_, field.default))
         elif isinstance(type_, EntityRef | UnionOf):

@@ -16,6 +16,7 @@ from restencil_generator.declaration import (
     ListOf,
     ObjectRef,
     ObjectType,
+    OneOf,
     Optional,
     PageOf,
     QueryOf,
@@ -38,6 +39,8 @@ def entity_part(type_: Type | None) -> EntityRef | UnionOf | None:
             return type_
         case Optional() | ListOf() | ValuesOf():
             return entity_part(type_.item)
+        case OneOf((EntityRef() as first, *_)):
+            return first  # what is made up is of the first type
         case CollectionOf() | AllOf() | InvalidateOf() | QueryOf() | AdderOf() | PageOf():
             return entity_part(type_.of)
         case ObjectType():
@@ -64,6 +67,8 @@ def is_record(type_: Type | None) -> bool:
     match type_:
         case EntityRef() | UnionOf() | ObjectRef() | ObjectType():
             return True
+        case OneOf(alternatives):
+            return any(map(is_record, alternatives))
         case Optional() | ListOf() | ValuesOf():
             return is_record(type_.item)
         case _:
@@ -90,6 +95,9 @@ def argument_field(entity: Entity, name: str) -> Field | None:
     field `id` or `slug` of an Article for `article_id` or `article_slug`; `article_id` may be a pk of any name.
     """
     wanted = made_up.words(name)
+    for field in entity.all_fields:
+        if field.param == name:
+            return field
     for field in entity.all_fields:
         if name in (field.wire, field.name) or made_up.words(field.name) == wanted:
             return field

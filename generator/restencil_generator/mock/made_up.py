@@ -10,6 +10,7 @@ from typing import assert_never
 from restencil_generator.declaration import (
     AnyOf,
     Const,
+    EntityRef,
     EnumRef,
     Field,
     InlineEnum,
@@ -25,6 +26,7 @@ from restencil_generator.declaration import (
     Type,
     ValuesOf,
 )
+from restencil_generator.mock.moments import text_in_format
 
 _START = datetime.datetime(2024, 1, 1, 9, tzinfo=datetime.UTC)
 
@@ -43,8 +45,8 @@ def value(spec: Spec, type_: Type, name: str, number: int, above: frozenset[str]
     `above` are the objects that it stands in: none is made inside of itself.
     """
     match type_:
-        case Scalar():
-            return scalar(type_.name, name, number)
+        case Scalar(scalar_name, format):
+            return text_in_format(scalar(scalar_name, name, number), format)
         case Const():
             return type_.value
         case EnumRef():
@@ -66,10 +68,20 @@ def value(spec: Spec, type_: Type, name: str, number: int, above: frozenset[str]
             return members_of(spec, type_.members, number, above)
         case InlineEnum(values):
             return values[(number - 1) % len(values)]
-        case AnyOf(items) | OneOf(items):
+        case AnyOf(items):
             return value(spec, items[0], name, number, above)
+        case OneOf((first, *_)):
+            return marked(type_, first, value(spec, first, name, number, above))
         case _:
             return None
+
+
+def marked(union: OneOf, chosen: Type, made: Json) -> Json:
+    """A value of one of several types, with what tells it apart where an attribute does that."""
+    if not union.attribute or not isinstance(made, dict) or not isinstance(chosen, ObjectRef | EntityRef):
+        return made
+    mark = next((choice.value for choice in union.values if choice.entity == chosen.name), chosen.name)
+    return {union.wire: mark} | made
 
 
 def members_of(

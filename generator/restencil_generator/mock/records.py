@@ -23,6 +23,10 @@ class Records:
         self.tables = tables
         self.call = call
 
+    def _agrees(self, row: Row, name: str, text: str) -> bool | None:
+        """Whether the field that an argument is has this text; None where it is none."""
+        return self.tables.agrees(row, self.call.fields.get(name, name), text)
+
     def owner(self) -> Row | None:
         """The row of the resource that the path's parameters name; None where the path does not go down to one row."""
         of = self.call.resource.schema
@@ -73,7 +77,7 @@ class Records:
 
     def _is_named(self, row: Row, wanted: Mapping[str, str], last: str) -> bool:
         for name, text in wanted.items():
-            agrees = self.tables.agrees(row, name, text)
+            agrees = self._agrees(row, name, text)
             if agrees is None:
                 # No field of that name: the last parameter is the pk, or one that the row was first shown under; one
                 # before it is a place that the row was put in.
@@ -88,7 +92,7 @@ class Records:
 
         `/repos/:owner/:repo` names a repository by its `name`: if one row alone has that text, it is the one meant.
         """
-        if self.tables.agrees(row, last, wanted[last]) is not None:
+        if self._agrees(row, last, wanted[last]) is not None:
             return False
         others = {name: text for name, text in wanted.items() if name != last}
         return self._is_named(row, others, last) and any(value == wanted[last] for value in row.data.values())
@@ -156,7 +160,7 @@ class Records:
         return rows
 
     def _in_path(self, row: Row, name: str, text: str) -> bool:
-        agrees = self.tables.agrees(row, name, text)
+        agrees = self._agrees(row, name, text)
         if agrees is not None and not self._names_owner(name):
             return agrees
         return row.scope.get(name, text) == text

@@ -13,6 +13,7 @@ from restencil_generator.declaration import (
     EntityRef,
     Field,
     ListOf,
+    OneOf,
     Optional,
     QueryOf,
     Spec,
@@ -165,6 +166,8 @@ class _Invention:
                     return None
                 target = targets[(number - 1) % len(targets)]
                 return Ref(target.entity.key, self.tables.pk(target))
+            case OneOf((first, *_)):
+                return self._relation(row, first, number)
             case Optional():
                 return None if number % 3 == 0 else self._relation(row, type_.item, number)
             case ListOf() | ValuesOf():

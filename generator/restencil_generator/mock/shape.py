@@ -21,6 +21,7 @@ from restencil_generator.declaration import (
     ListOf,
     Missing,
     ObjectType,
+    OneOf,
     Optional,
     PageOf,
     QueryOf,
@@ -38,7 +39,7 @@ from restencil_generator.mock.pages import Page, Pages
 from restencil_generator.mock.records import Records
 from restencil_generator.mock.routes import filled
 from restencil_generator.mock.show import show
-from restencil_generator.mock.tables import Row, Tables, text_of
+from restencil_generator.mock.tables import Row, Tables, text_of, value_at
 from restencil_generator.mock.wire import to_wire
 
 
@@ -68,8 +69,10 @@ class Shape:
         found = {name: text for name, text in row.scope.items() if text}
         found |= dict(self.call.params)
         for name in (parameter.name for parameter in resource.parameters):
+            dotted = self.call.fields.get(name, "")
             field = argument_field(row.entity, name)
-            text = None if field is None else text_of(row.data.get(field.wire))
+            value = value_at(row.data, self.tables.path(row.entity, dotted)) if dotted else None
+            text = text_of(value) if dotted else None if field is None else text_of(row.data.get(field.wire))
             found |= {} if text is None else {name: text}
         path = filled(resource.path, found)
         return (
@@ -121,6 +124,8 @@ class Shape:
                 return self._build(type_.item, name, example, page)
             case EntityRef() | UnionOf():
                 return self._one(type_)
+            case OneOf((first, *_)) if example is MISSING:
+                return made_up.marked(type_, first, self._build(first, name, example))
             case InvalidateOf():
                 return self._build(type_.of, name, example)
             case AdderOf():

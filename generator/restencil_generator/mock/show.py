@@ -17,7 +17,7 @@ def show(tables: Tables, row: Row, entity: Entity | None = None, above: tuple[Re
     entity = entity or row.entity
     here = (*above, Ref(row.entity.key, tables.pk(row)))
     whole = len(here) <= DEPTH and here[-1] not in above
-    fields = {field.wire: field for field in entity.all_fields}
+    fields = {field.wire: field for field in entity.all_fields if not field.write_only}
     others = {field.wire for field in row.entity.all_fields} - fields.keys()
     shown: dict[str, Json] = {}
     for name, value in row.data.items():

@@ -12,24 +12,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from restencil_generator.declaration import (
-    AdderOf,
-    AllOf,
-    CollectionOf,
     Entity,
     EntityRef,
     Field,
-    InvalidateOf,
     Json,
-    ListOf,
+    ObjectRef,
     ObjectType,
-    Optional,
-    PageOf,
-    QueryOf,
     Scalar,
     Spec,
     Type,
     UnionOf,
-    ValuesOf,
+    parts,
 )
 from restencil_generator.mock import made_up
 from restencil_generator.mock.kinds import argument_field, bare, entity_part
@@ -134,16 +127,46 @@ class Tables:
 
     def pk(self, row: Row) -> str:
         """The row's pk as the runtime computes it."""
-        pk = pk_of(row.entity, row.data)
+        pk = self.pk_of(row.entity, row.data)
         if pk is None:
             raise AssertionError(f"a stored {row.entity.name} has a pk")
         return pk
+
+    def pk_of(self, entity: Entity, data: Mapping[str, Stored]) -> str | None:
+        """The pk of a record, None where a part of it is missing."""
+        texts = [text_of(value_at(data, self.path(entity, name))) for name in entity.pk]
+        found = [text for text in texts if text]
+        if len(found) < len(texts):
+            return None
+        if entity.pk_is_list:
+            return json.dumps(found, ensure_ascii=False, separators=(",", ":"))
+        return found[0] if found else None
+
+    def path(self, entity: Entity, dotted: str) -> tuple[str, ...]:
+        """The names in JSON that lead to a field, inside of objects where its name has dots; none to what is none."""
+        fields: Sequence[Field] = entity.all_fields
+        found: list[str] = []
+        for name in dotted.split("."):
+            field = next((field for field in fields if field.name == name), None)
+            if field is None:
+                return ()
+            found.append(field.wire)
+            inner = bare(field.type)
+            fields = (
+                self.spec.objects[inner.name].fields
+                if isinstance(inner, ObjectRef)
+                else inner.members if isinstance(inner, ObjectType) else ()
+            )
+        return tuple(found)
 
     def agrees(self, row: Row, name: str, text: str) -> bool | None:
         """Whether the row's field for the argument `name` has this text; None where no field is meant by that name.
 
         A list agrees where one item does, a relation where its pk or one of its own texts does.
         """
+        if "." in name:
+            path = self.path(row.entity, name)
+            return text_of(value_at(row.data, path)) == text if path else None
         field = argument_field(row.entity, name)
         if field is None:
             return None
@@ -248,7 +271,9 @@ def _leaves(spec: Spec) -> tuple[Entity, ...]:
         if entity.extends is not None and not entity.abstract and spec.entities[entity.extends].key == entity.key
     }
     return tuple(
-        entity for entity in spec.entities.values() if not entity.abstract and entity.pk and entity.name not in parts
+        entity
+        for entity in spec.entities.values()
+        if not entity.abstract and (entity.pk or entity.pk_is_list) and entity.name not in parts
     )
 
 
@@ -256,18 +281,7 @@ def _unions(spec: Spec) -> Iterator[UnionOf]:
     """Every union that a spec writes somewhere."""
 
     def walk(type_: Type | None) -> Iterator[UnionOf]:
-        match type_:
-            case UnionOf():
-                yield type_
-            case Optional() | ListOf() | ValuesOf():
-                yield from walk(type_.item)
-            case CollectionOf() | AllOf() | InvalidateOf() | QueryOf() | AdderOf() | PageOf():
-                yield from walk(type_.of)
-            case ObjectType():
-                for member in type_.members:
-                    yield from walk(member.type)
-            case _:
-                return
+        return (part for part in parts(type_) if isinstance(part, UnionOf)) if type_ is not None else iter(())
 
     for entity in spec.entities.values():
         for field in entity.all_fields:
@@ -278,18 +292,22 @@ def _unions(spec: Spec) -> Iterator[UnionOf]:
             yield from walk(endpoint.schema)
 
 
-def pk_of(entity: Entity, data: Mapping[str, Stored]) -> str | None:
-    """The pk of a record, None where a part of it is missing."""
-    texts: list[str] = []
-    for name in entity.pk:
-        field = entity.field(name)
-        text = None if field is None else text_of(data.get(field.wire))
-        if not text:
+def value_at(data: Mapping[str, Stored], path: Sequence[str]) -> Stored:
+    """What stands in a record at a path of names; None where it does not lead so far."""
+    value: Stored = data
+    for name in path:
+        if not isinstance(value, Mapping):
             return None
-        texts.append(text)
-    if entity.pk_is_list:
-        return json.dumps(texts, ensure_ascii=False, separators=(",", ":"))
-    return texts[0] if texts else None
+        value = value.get(name)
+    return value
+
+
+def with_value(data: Mapping[str, Stored], path: Sequence[str], value: Stored) -> dict[str, Stored]:
+    """A record with a value at a path of names; objects on the way keep what they have."""
+    name, *rest = path
+    inner = data.get(name)
+    below: Stored = with_value(inner if isinstance(inner, Mapping) else {}, rest, value) if rest else value
+    return {**data, name: below}
 
 
 def pk_part(entity: Entity, field: Field, number: int) -> Json:

@@ -15,15 +15,19 @@ from restencil_generator.declaration import (
     ListOf,
     ObjectRef,
     ObjectType,
+    OneOf,
     Optional,
     PageOf,
     QueryOf,
+    Scalar,
     Spec,
     Type,
     UnionOf,
     ValuesOf,
 )
+from restencil_generator.mock.body import misfits
 from restencil_generator.mock.kinds import choice_of
+from restencil_generator.mock.moments import text_in_format
 
 
 def to_wire(spec: Spec, type_: Type, value: Json) -> Json:
@@ -51,6 +55,13 @@ def to_wire(spec: Spec, type_: Type, value: Json) -> Json:
             return value if chosen is None else to_wire(spec, EntityRef(chosen), value)
         case AdderOf(of):
             return to_wire(spec, of.of if isinstance(of.of, ValuesOf) or isinstance(value, list) else of.of.item, value)
+        case Scalar("datetime", format):
+            return text_in_format(value, format)
+        case OneOf(alternatives):
+            fitting = (
+                one for one in alternatives if not any(True for _ in misfits(spec, one, to_wire(spec, one, value)))
+            )
+            return next((to_wire(spec, one, value) for one in fitting), value)
         case _:
             return value
 
