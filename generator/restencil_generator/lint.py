@@ -16,6 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from restencil_generator import declaration as d
+from restencil_generator.facts import path_to
+from restencil_generator.lint_types import out_of_reach, unions
 from restencil_generator.loading import Loaded, load_spec
 from restencil_generator.problems import Place, Problem, Related, Source, did_you_mean, in_order, quoted
 from restencil_generator.values import misfits
@@ -160,6 +162,8 @@ def _entities(spec: d.Spec) -> Iterator[Problem]:
                 )
     yield from _never_alone(spec)
     yield from _partial_unions(spec)
+    yield from unions(spec, _types(spec))
+    yield from out_of_reach(spec)
 
 
 def _root(spec: d.Spec, entity: d.Entity) -> str:
@@ -315,11 +319,12 @@ def _unfound(spec: d.Spec, resource: d.Resource) -> Iterator[Problem]:
     delete = resource.endpoints.get("delete")
     if delete is None or resource.singleton or not isinstance(delete.schema, d.InvalidateOf):
         return
-    names = {param.name for param in delete.params}
+    names = {param.of or param.name: param.name for param in delete.params}
     for entity in (spec.entities[name] for name in resource.entities):
-        if entity.abstract or names.issuperset(entity.pk):
+        told = {field.name: field.param for field in entity.all_fields if field.param in names.values()}
+        if entity.abstract or {*names, *told}.issuperset(entity.pk):
             continue
-        lacking = sorted(names.difference(field.name for field in entity.all_fields))
+        lacking = sorted(names[name] for name in names if not path_to(spec.objects, entity.all_fields, name))
         found = "looks it up by them" if not lacking else f"cannot look it up, as {quoted(lacking[0])} is no field"
         yield _advice(
             "delete-cannot-find-entity",

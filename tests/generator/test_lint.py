@@ -539,3 +539,77 @@ def test_an_endpoint_called_create_is_one_of_its_own() -> None:
         "  calls:\n    endpoints:\n      create: {method: POST, path: /calls}\n"
     )
     assert lint(found) == ()
+
+
+# -- types -------------------------------------------------------------------------------------------------------------
+
+UNIONS = """
+objects:
+  A: {a: string}
+  B: {a: string, b: string}
+  C: {kind: {const: c}, a: string}
+  O: {b: string?}
+entities:
+  Item: {fields: {id: integer, one: ONE}}
+resources:
+  items: {path: /items/:id, schema: Item}
+"""
+
+
+@pytest.mark.parametrize(
+    ("union", "expected"),
+    [
+        ("{one_of: [[string], [integer]]}", ["a list and a list"]),
+        ("{one_of: [A, B]}", ["'A' and 'B'"]),
+        ("{one_of: [B, A]}", []),
+        ("{one_of: [A, C, {values: integer}]}", []),
+        ("{one_of: [{values: integer}, A]}", ["a mapping and 'A'"]),
+        ("{one_of: [O, A]}", ["'O' and 'A'"]),
+        ("{one_of: [A, B], attribute: a}", []),
+    ],
+)
+def test_types_of_a_union_that_cannot_be_told_apart_are_advised_against(union: str, expected: list[str]) -> None:
+    """Two lists, and an object each of whose values is taken for one that is written before it."""
+    found = [message for code, message in advice(UNIONS.replace("ONE", union)) if code == "union-order"]
+    tail = "of a union cannot be told apart: the first one written is taken"
+    assert found == [f"{pair} {tail}" for pair in expected]
+
+
+def test_a_type_of_a_union_has_the_field_that_tells_it_apart() -> None:
+    """As the entities of the form `union` have."""
+    found = [message for code, message in advice(UNIONS.replace("ONE", "{one_of: [C, A], attribute: kind}"))]
+    assert "object 'A' of a union lacks 'kind', which tells it apart" in found
+
+
+def test_an_answer_whose_path_lacks_what_a_field_comes_from_is_advised_against() -> None:
+    """Once for each path, however many members it has."""
+    found = advice("""
+        entities:
+          Issue: {pk: [owner, number], fields: {owner: {type: string, param: owner}, number: integer}}
+        resources:
+          issues:
+            path: /repos/:owner/issues/:number
+            schema: Issue
+            endpoints: {mine: {path: /issues, schema: {issues: [Issue]}}}
+        """)
+    assert found == [
+        (
+            "param-out-of-reach",
+            "'mine' of resource 'issues' answers with 'Issue', whose field 'owner' comes from the path parameter "
+            "'owner', which its path lacks: a record that has no such member has no pk",
+        )
+    ]
+
+
+def test_a_path_that_names_the_pk_by_other_words_finds_what_is_deleted() -> None:
+    """`field` of a parameter and `param` of a field say which field a parameter is."""
+    found = advice("""
+        objects: {Meta: {name: string}}
+        entities:
+          Pod: {pk: meta.name, fields: {meta: Meta}}
+          Issue: {pk: [of, number], fields: {of: {type: string, param: owner}, number: integer}}
+        resources:
+          pods: {path: "/pods/:pod", schema: Pod, params: {pod: {field: meta.name}}}
+          issues: {path: "/repos/:owner/issues/:number", schema: Issue}
+        """)
+    assert found == []

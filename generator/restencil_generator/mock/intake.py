@@ -34,7 +34,7 @@ from restencil_generator.declaration import (
 from restencil_generator.mock import made_up
 from restencil_generator.mock.body import misfits
 from restencil_generator.mock.errors import Misfit
-from restencil_generator.mock.kinds import argument_field
+from restencil_generator.mock.kinds import argument_field, entity_part
 from restencil_generator.mock.moments import in_format
 from restencil_generator.mock.tables import Ref, Row, Stored, Tables, pk_part, text_of, value_at, whole, with_value
 from restencil_generator.mock.wire import to_wire
@@ -222,9 +222,9 @@ class Intake:
             data[field.wire] = in_format(datetime.datetime.now(datetime.UTC).replace(microsecond=0), type_.format)
         elif field.default is not MISSING:
             data[field.wire] = self.absorb(type_, to_wire(self.spec, type_, field.default))
-        elif isinstance(type_, EntityRef | UnionOf):
+        elif isinstance(type_, EntityRef | UnionOf | OneOf) and (of := entity_part(type_)) is not None:
             # A required relation: somebody has to be it, as on a real server the signed-in user is.
-            first = next(self.tables.rows(type_), None)
+            first = next(self.tables.rows(of), None)
             if first is not None:
                 data[field.wire] = Ref(first[1].entity.key, self.tables.pk(first[1]))
         elif isinstance(type_, Optional):

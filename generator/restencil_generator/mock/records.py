@@ -81,7 +81,7 @@ class Records:
             if agrees is None:
                 # No field of that name: the last parameter is the pk, or one that the row was first shown under; one
                 # before it is a place that the row was put in.
-                usual = self.tables.pk(row) if name == last else text
+                usual = self.tables.pk(row) if name == last and row.entity.pk else text
                 agrees = row.scope.get(name, usual) == text
             if not agrees:
                 return False

@@ -10,6 +10,7 @@ import restencil
 
 if typing.TYPE_CHECKING:
     from ._client import AsyncMarket, Market
+    from ._entities import Buyer, Team
     from ._errors import (
         AuthenticationError,
         BadRequestError,
@@ -22,10 +23,32 @@ if typing.TYPE_CHECKING:
         StatusError,
         UnprocessableEntityError,
     )
-    from ._objects import Missing, OutOfStock, Period, PeriodBody, PriceChanged, Problem
+    from ._objects import (
+        Bank,
+        BankBody,
+        Card,
+        CardBody,
+        Missing,
+        OutOfStock,
+        Period,
+        PeriodBody,
+        Place,
+        PlaceBody,
+        PriceChanged,
+        Problem,
+    )
     from .account import Account, User, UserBody
     from .basket import Basket, BasketBody, BasketResource
     from .offers import Offer, OfferBody, Offers, OffersBuyBody
+    from .payments import (
+        Payment,
+        PaymentBody,
+        PaymentPartialBody,
+        Payments,
+        PaymentsReportResult,
+    )
+    from .questions import Question, QuestionBody, Questions
+    from .receipts import Line, Receipt, Receipts
     from .reviews import (
         Review,
         ReviewBody,
@@ -36,16 +59,24 @@ if typing.TYPE_CHECKING:
     )
     from .search import Search, SearchReviewsBody, SearchReviewsResult, SearchSaveBody
     from .sellers import Seller, SellerBody, Sellers
+    from .shelves import Shelf, ShelfBody, Shelves
+    from .terms import Term, TermBody, Terms
 
 __all__ = [
     "Account",
     "AsyncMarket",
     "AuthenticationError",
     "BadRequestError",
+    "Bank",
+    "BankBody",
     "Basket",
     "BasketBody",
     "BasketResource",
+    "Buyer",
+    "Card",
+    "CardBody",
     "ConflictError",
+    "Line",
     "Market",
     "Missing",
     "NotFoundError",
@@ -54,13 +85,25 @@ __all__ = [
     "Offers",
     "OffersBuyBody",
     "OutOfStock",
+    "Payment",
+    "PaymentBody",
+    "PaymentPartialBody",
+    "Payments",
+    "PaymentsReportResult",
     "Period",
     "PeriodBody",
     "PermissionDeniedError",
+    "Place",
+    "PlaceBody",
     "PreconditionFailedError",
     "PriceChanged",
     "Problem",
+    "Question",
+    "QuestionBody",
+    "Questions",
     "RateLimitError",
+    "Receipt",
+    "Receipts",
     "Review",
     "ReviewBody",
     "Reviews",
@@ -75,7 +118,14 @@ __all__ = [
     "SellerBody",
     "Sellers",
     "ServerError",
+    "Shelf",
+    "ShelfBody",
+    "Shelves",
     "StatusError",
+    "Team",
+    "Term",
+    "TermBody",
+    "Terms",
     "UnprocessableEntityError",
     "User",
     "UserBody",
@@ -85,6 +135,7 @@ restencil.lazy_package(
     __name__,
     {
         "_client": ("AsyncMarket", "Market"),
+        "_entities": ("Buyer", "Team"),
         "_errors": (
             "AuthenticationError",
             "BadRequestError",
@@ -98,16 +149,31 @@ restencil.lazy_package(
             "UnprocessableEntityError",
         ),
         "_objects": (
+            "Bank",
+            "BankBody",
+            "Card",
+            "CardBody",
             "Missing",
             "OutOfStock",
             "Period",
             "PeriodBody",
+            "Place",
+            "PlaceBody",
             "PriceChanged",
             "Problem",
         ),
         "account": ("Account", "User", "UserBody"),
         "basket": ("Basket", "BasketBody", "BasketResource"),
         "offers": ("Offer", "OfferBody", "Offers", "OffersBuyBody"),
+        "payments": (
+            "Payment",
+            "PaymentBody",
+            "PaymentPartialBody",
+            "Payments",
+            "PaymentsReportResult",
+        ),
+        "questions": ("Question", "QuestionBody", "Questions"),
+        "receipts": ("Line", "Receipt", "Receipts"),
         "reviews": (
             "Review",
             "ReviewBody",
@@ -123,5 +189,7 @@ restencil.lazy_package(
             "SearchSaveBody",
         ),
         "sellers": ("Seller", "SellerBody", "Sellers"),
+        "shelves": ("Shelf", "ShelfBody", "Shelves"),
+        "terms": ("Term", "TermBody", "Terms"),
     },
 )

@@ -12,9 +12,14 @@ if typing.TYPE_CHECKING:
     from .account import Account
     from .basket import BasketResource
     from .offers import Offers
+    from .payments import Payments
+    from .questions import Questions
+    from .receipts import Receipts
     from .reviews import Reviews
     from .search import Search
     from .sellers import Sellers
+    from .shelves import Shelves
+    from .terms import Terms
 
 __all__ = ["AsyncMarket", "Market"]
 
@@ -58,6 +63,15 @@ class _Resources(typing.Generic[restencil.ControllerType]):
         ".basket:BasketResource",
     )
     offers: Offers[restencil.ControllerType] = restencil.lazy_resource(".offers:Offers")
+    payments: Payments[restencil.ControllerType] = restencil.lazy_resource(
+        ".payments:Payments",
+    )
+    questions: Questions[restencil.ControllerType] = restencil.lazy_resource(
+        ".questions:Questions",
+    )
+    receipts: Receipts[restencil.ControllerType] = restencil.lazy_resource(
+        ".receipts:Receipts",
+    )
     reviews: Reviews[restencil.ControllerType] = restencil.lazy_resource(
         ".reviews:Reviews",
     )
@@ -65,6 +79,10 @@ class _Resources(typing.Generic[restencil.ControllerType]):
     sellers: Sellers[restencil.ControllerType] = restencil.lazy_resource(
         ".sellers:Sellers",
     )
+    shelves: Shelves[restencil.ControllerType] = restencil.lazy_resource(
+        ".shelves:Shelves",
+    )
+    terms: Terms[restencil.ControllerType] = restencil.lazy_resource(".terms:Terms")
 
 
 class Market(_Resources[restencil.Controller], restencil.Controller):

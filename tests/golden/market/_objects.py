@@ -9,7 +9,30 @@ import typing
 
 import restencil
 
-__all__ = ["Missing", "OutOfStock", "Period", "PeriodBody", "PriceChanged", "Problem"]
+__all__ = [
+    "Bank",
+    "BankBody",
+    "Card",
+    "CardBody",
+    "Missing",
+    "OutOfStock",
+    "Period",
+    "PeriodBody",
+    "Place",
+    "PlaceBody",
+    "PriceChanged",
+    "Problem",
+]
+
+
+class Bank(restencil.Record):
+    kind: typing.Literal["bank"] = "bank"
+    iban: str = ""
+
+
+class Card(restencil.Record):
+    kind: typing.Literal["card"] = "card"
+    last_digits: str = restencil.field(default="", wire="lastDigits")
 
 
 class Missing(restencil.Record):
@@ -28,6 +51,11 @@ class Period(restencil.Record):
     last: datetime.date | None = None
 
 
+class Place(restencil.Record):
+    hall: str = ""
+    number: int = 0
+
+
 class PriceChanged(restencil.Record):
     kind: typing.Literal["price_changed"] = "price_changed"
     title: str = ""
@@ -40,8 +68,29 @@ class Problem(restencil.Record):
     detail: str | None = None
 
 
+class BankBody(typing.TypedDict, total=False):
+    """What can be sent of `Bank`: these, of which some must be there."""
+
+    kind: typing.Literal["bank"]
+    iban: typing.Required[str]
+
+
+class CardBody(typing.TypedDict, total=False):
+    """What can be sent of `Card`: these, of which some must be there."""
+
+    kind: typing.Literal["card"]
+    last_digits: typing.Required[str]
+
+
 class PeriodBody(typing.TypedDict, total=False):
     """What can be sent of `Period`: any of these."""
 
     first: datetime.date
     last: datetime.date | None
+
+
+class PlaceBody(typing.TypedDict, total=False):
+    """What can be sent of `Place`: any of these."""
+
+    hall: str
+    number: int
