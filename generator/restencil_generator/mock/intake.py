@@ -72,7 +72,7 @@ class Intake:
         for field in entity.all_fields:
             if field.wire not in data:
                 self._default(entity, field, data, number)
-        data = self._with_key(entity, data, number)
+        data = self.tables.with_key(entity, data, number)
         pk = self.tables.pk_of(entity, data)
         if pk is None:
             raise Misfit(f"a new {entity.name} needs the fields of its pk ({', '.join(entity.pk)}), not empty or null")
@@ -103,14 +103,6 @@ class Intake:
         row.data.update({name: value for name, value in incoming.items() if name not in fixed})
         for path, value in keys:
             row.data = with_value(row.data, path, value)
-
-    def _with_key(self, entity: Entity, data: dict[str, Stored], number: int) -> dict[str, Stored]:
-        """A new record whose pk inside of objects the server gives, where it was not sent."""
-        for name in entity.pk:
-            path = self.tables.path(entity, name)
-            if len(path) > 1 and not text_of(value_at(data, path)):
-                data = with_value(data, path, f"{made_up.words(entity.name).replace(' ', '-')}-{number}")
-        return data
 
     def _absorb_fields(self, entity: Entity, body: Mapping[str, Json]) -> dict[str, Stored]:
         """The members of a body as they are kept. Raises `Misfit` for one that is not of its field's type."""
@@ -203,9 +195,9 @@ class Intake:
         """The fields that a URL's arguments give: a new record is found by the list that it was added to."""
         given: dict[str, Json] = {}
         for name, text in params.items():
-            if "." in name and (path := self.tables.path(entity, name)):
-                given = cast("dict[str, Json]", with_value(given, path, text))
-                continue
+            way = self.tables.way(entity, name) if "." in name else ()
+            if way and (value := _typed(way[-1].type, text)) is not None:
+                given = cast("dict[str, Json]", with_value(given, [field.wire for field in way], value))
             field = argument_field(entity, name)
             if field is not None and (value := _typed(field.type, text)) is not None:
                 given[field.wire] = value

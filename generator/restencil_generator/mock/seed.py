@@ -151,6 +151,7 @@ class _Invention:
                 row.data[field.wire] = pk_part(entity, field, number)
             elif entity_part(field.type) is None:
                 row.data[field.wire] = made_up.value(self.spec, field.type, field.name, number)
+        row.data = self.tables.with_key(entity, row.data, number, anew=True)
         for union in self.tables.unions:
             for choice in union.choices:
                 if choice.entity == entity.name and union.wire:

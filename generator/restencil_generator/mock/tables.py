@@ -144,20 +144,33 @@ class Tables:
 
     def path(self, entity: Entity, dotted: str) -> tuple[str, ...]:
         """The names in JSON that lead to a field, inside of objects where its name has dots; none to what is none."""
+        return tuple(field.wire for field in self.way(entity, dotted))
+
+    def way(self, entity: Entity, dotted: str) -> tuple[Field, ...]:
+        """The fields that a dotted name goes through, the named one last."""
         fields: Sequence[Field] = entity.all_fields
-        found: list[str] = []
+        found: list[Field] = []
         for name in dotted.split("."):
             field = next((field for field in fields if field.name == name), None)
             if field is None:
                 return ()
-            found.append(field.wire)
+            found.append(field)
             inner = bare(field.type)
-            fields = (
-                self.spec.objects[inner.name].fields
-                if isinstance(inner, ObjectRef)
-                else inner.members if isinstance(inner, ObjectType) else ()
-            )
+            fields = inner.members if isinstance(inner, ObjectType) else ()
+            if isinstance(inner, ObjectRef):
+                fields = self.spec.objects[inner.name].fields
         return tuple(found)
+
+    def with_key(
+        self, entity: Entity, data: dict[str, Stored], number: int, *, anew: bool = False
+    ) -> dict[str, Stored]:
+        """A record with the parts of its pk that stand in objects, where they lack; `anew`: instead of those it has."""
+        for name in entity.pk:
+            way = self.way(entity, name)
+            path = tuple(field.wire for field in way)
+            if len(path) > 1 and (anew or not text_of(value_at(data, path))):
+                data = with_value(data, path, pk_part(entity, way[-1], number))
+        return data
 
     def agrees(self, row: Row, name: str, text: str) -> bool | None:
         """Whether the row's field for the argument `name` has this text; None where no field is meant by that name.
@@ -257,9 +270,7 @@ class Tables:
         for key in self._groups[entity.key]:
             for row in self.table(key):
                 for name in row.entity.pk[-1:]:
-                    field = row.entity.field(name)
-                    if field is not None:
-                        largest = max(largest, _number(row.data.get(field.wire)))
+                    largest = max(largest, _number(value_at(row.data, self.path(row.entity, name))))
         return largest + 1
 
 

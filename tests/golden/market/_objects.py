@@ -52,7 +52,7 @@ class Period(restencil.Record):
 
 
 class Place(restencil.Record):
-    hall: str = ""
+    hall: int = 0
     number: int = 0
 
 
@@ -92,5 +92,5 @@ class PeriodBody(typing.TypedDict, total=False):
 class PlaceBody(typing.TypedDict, total=False):
     """What can be sent of `Place`: any of these."""
 
-    hall: str
+    hall: int
     number: int

@@ -43,30 +43,30 @@ class Shelves(
     error_classes=f"{__package__}._errors",
 ):
     @restencil.rest(needs=("label",))
-    def get(self, *, hall: str, shelf: int) -> Shelf:
+    def get(self, *, hall: int, shelf: int) -> Shelf:
         """`GET /halls/:hall/shelves/:shelf`"""
         ...
 
-    def _push(self, *, hall: str, body: ShelfBody) -> Shelf: ...
+    def _push(self, *, hall: int, body: ShelfBody) -> Shelf: ...
 
     @restencil.rest_list(push=_push)
-    def get_list(self, *, hall: str) -> Sequence[Shelf]:
+    def get_list(self, *, hall: int) -> Sequence[Shelf]:
         """`GET /halls/:hall/shelves`"""
         ...
 
     create = restencil.push_of(get_list)
 
     @restencil.rest()
-    def update(self, *, hall: str, shelf: int, body: ShelfBody) -> Shelf:
+    def update(self, *, hall: int, shelf: int, body: ShelfBody) -> Shelf:
         """`PUT /halls/:hall/shelves/:shelf`"""
         ...
 
     @restencil.rest()
-    def partial_update(self, *, hall: str, shelf: int, body: ShelfBody) -> Shelf:
+    def partial_update(self, *, hall: int, shelf: int, body: ShelfBody) -> Shelf:
         """`PATCH /halls/:hall/shelves/:shelf`"""
         ...
 
     @restencil.rest()
-    def delete(self, *, hall: str, shelf: int) -> Shelf | None:
+    def delete(self, *, hall: int, shelf: int) -> Shelf | None:
         """`DELETE /halls/:hall/shelves/:shelf`"""
         ...
