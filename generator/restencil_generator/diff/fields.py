@@ -186,6 +186,8 @@ class Fields:
     def field(self, role: Role, old: d.Field, new: d.Field, sub: str = "") -> Iterator[Change]:
         """What changed in one field."""
         below = _below(sub, new.name)
+        if old.format != new.format:  # the format is told by itself
+            old, new = (dataclasses.replace(field, type=d.formatted(field.type, None)) for field in (old, new))
 
         def change(rule: str, text: str, was: str = "") -> Change:
             return Change(rule, below, text, was, old.place, new.place)
