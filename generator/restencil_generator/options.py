@@ -153,7 +153,8 @@ def endpoint_options(endpoint: d.Endpoint, resource: d.Resource, objects: Mappin
     told = {field.python: field.deprecated for field in endpoint.params if field.deprecated is not None}
     found["deprecated_params"] = told or None
     found |= _search_options(endpoint, objects)
-    found["formats"] = {field.python: field.format for field in _keywords(endpoint) if field.format} or None
+    placed = (*_keywords(endpoint), *(param.field for one in family for param in one.header_params))
+    found["formats"] = {field.python: field.format for field in placed if field.format} or None
     found["wire"] = {field.python: field.wire for field in _keywords(endpoint) if field.python != field.wire} or None
     found["deprecated"] = resource.deprecated if endpoint.deprecated is None else endpoint.deprecated
     return found

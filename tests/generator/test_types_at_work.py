@@ -84,8 +84,10 @@ def test_datetimes_of_calls_have_their_format(address: str) -> None:
     """A search parameter in milliseconds since 1970 stands so in the URL, and so in the key."""
     key = market.Payments.get_list.key(since=NOON, state="open")
     assert key == "GET https://market.example/api/payments?since=1706702400000&state=open"
+    assert market.Payments.report.key(as_of=NOON).endswith("/payments/report x-as-of=1706702400")
     with market.Market(url_prefix=address) as client:
         assert {payment.state for payment in client.payments.get_list(state="settled")} <= {"settled"}
+        assert client.payments.report(as_of=NOON)["payments"]
 
 
 def test_numbers_that_count_per_offer_are_told_apart_by_the_path(address: str) -> None:

@@ -136,8 +136,10 @@ class Payments(
             {"payments": [Payment], "next_page": None},
             wire={"next_page": "@market.next"},
         ),
+        header_params={"as_of": restencil.HeaderParam("X-As-Of")},
+        formats={"as_of": "unix"},
     )
-    def report(self) -> PaymentsReportResult:
+    def report(self, *, as_of: datetime.datetime | None = None) -> PaymentsReportResult:
         """`GET /payments/report`"""
         ...
 
