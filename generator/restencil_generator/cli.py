@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from restencil_generator.config import Project
     from restencil_generator.diff.rules import Class, Column
     from restencil_generator.openapi.changes import Class as Upstream
+    from restencil_generator.openapi.exported_types import Version
     from restencil_generator.openapi.importing import Imported, Job
     from restencil_generator.problems import Problem, Sources
     from restencil_generator.progress import Step
@@ -287,11 +288,13 @@ def cli() -> None:
     """
 
 
-def _command(summary: str, *options: _Option, name: str | None = None) -> Callable[[_Function], click.Command]:
+def _command(
+    summary: str, *options: _Option, name: str | None = None, group: click.Group | None = None
+) -> Callable[[_Function], click.Command]:
     """Makes a function the command of its name. It is called with the console and the values of its options."""
 
     def decorate(function: _Function) -> click.Command:
-        return cli.command(name, short_help=summary)(
+        return (group or cli).command(name, short_help=summary)(
             _all(options)(click.make_pass_decorator(_Console, ensure=True)(function))
         )
 
@@ -793,6 +796,60 @@ def _print_imports(console: _Console, found: Sequence[Mapping[str, Any]], *, sev
     import json
 
     console.say(json.dumps(list(found) if several else found[0], indent=2))
+
+
+@cli.group(short_help="A spec in another form.")
+def export() -> None:
+    """A spec as a document of another kind."""
+
+
+@_command(
+    "A spec as an OpenAPI document.",
+    _project(_specs, _config),
+    click.option("-o", "--output", type=_PATH, metavar="FILE", help="Where the document goes. Default: stdout."),
+    click.option("--format", "form", type=click.Choice(["json", "yaml"]), help="Default: as FILE ends, else json."),
+    click.option("--openapi", "version", type=click.Choice(["3.1", "3.0"]), default="3.1", show_default=True),
+    click.option("--plain", is_flag=True, help="Without `x-restencil`, from which `restencil import` reads the spec."),
+    name="openapi",
+    group=export,
+)
+def export_openapi(
+    console: _Console,
+    project: Callable[[], Project],
+    output: Path | None,
+    form: str | None,
+    version: Version,
+    plain: bool,
+) -> Exit:
+    """Print the spec as an OpenAPI document, or write it into a file.
+
+    What OpenAPI cannot say stands under `x-restencil`: importing the document gives the same spec again.
+
+    \b
+    Examples:
+      restencil export openapi specs/blog.yaml -o openapi.json
+      restencil export openapi specs/blog.yaml --openapi 3.0 --format yaml --plain
+    """
+    from restencil_generator.api import load_all
+    from restencil_generator.loading import written_values
+    from restencil_generator.openapi.export import export as document_of
+    from restencil_generator.openapi.export import text_of
+    from restencil_generator.openapi.keeping import write_file
+
+    paths = project().specs
+    if len(paths) != 1:
+        raise click.UsageError(f"one spec is exported at a time, and there are {len(paths)}: name one")
+    (spec,) = load_all(paths)
+    document = document_of(spec, version, plain=plain, written=None if plain else written_values(paths[0]))
+    if form is None:
+        form = "yaml" if output is not None and output.suffix in (".yaml", ".yml") else "json"
+    text = text_of(document, form)
+    if output is None:
+        console.say(text, end="")
+    else:
+        write_file(output, text)
+        console.note(f"{output}: OpenAPI {document['openapi']} of {spec.package}")
+    return YES
 
 
 @_command("The JSON Schema of the spec language.")

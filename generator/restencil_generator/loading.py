@@ -28,7 +28,7 @@ from restencil_generator.problems import (
     visible,
     with_nearest,
 )
-from restencil_generator.tree import Entry, MappingNode, Node, ScalarNode, SequenceNode, described
+from restencil_generator.tree import Entry, MappingNode, Node, ScalarNode, SequenceNode, described, plain_value
 from restencil_generator.yaml_text import LINE_BREAK, NotYaml, parse
 
 if TYPE_CHECKING:
@@ -107,6 +107,19 @@ def load_text(text: str, file: str = "spec.yaml") -> Loaded:
 def load_texts(texts: Mapping[str, str], name: str) -> Loaded:
     """Loads the spec that some texts are together, by the names of their files; `name` is that of the whole."""
     return _load(texts, name, [], ())
+
+
+def written_values(path: Path | str) -> dict[str, Any]:
+    """What a spec without mistakes says, file or folder, as plain values in the order in which they are written."""
+    path = Path(path)
+    return written_in(file.read_bytes().decode("utf-8-sig") for file in _files(path))
+
+
+def written_in(texts: Iterable[str]) -> dict[str, Any]:
+    """What the texts of a spec without mistakes say together, as plain values."""
+    trees = [tree for text in texts if (tree := read_tree(text, "", [])) is not None]
+    values: dict[str, Any] = plain_value(_merged(trees, [])) if trees else {}
+    return values
 
 
 def _load(texts: Mapping[str, str], name: str, problems: list[Problem], files: tuple[Path, ...]) -> Loaded:

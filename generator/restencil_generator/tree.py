@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from restencil_generator.problems import Place, quoted, visible
 
@@ -130,6 +130,15 @@ class MappingNode(Node):
 def is_null(node: Node) -> bool:
     """Whether a node is null, written or left empty."""
     return isinstance(node, ScalarNode) and node.plain and node.value is None
+
+
+def plain_value(node: Node) -> Any:
+    """What a node says, as plain values."""
+    if isinstance(node, MappingNode):
+        return {key: plain_value(entry.value) for key, entry in node}
+    if isinstance(node, SequenceNode):
+        return [plain_value(item) for item in node.items]
+    return node.value if isinstance(node, ScalarNode) else None
 
 
 def described(node: Node) -> str:

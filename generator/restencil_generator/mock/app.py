@@ -17,6 +17,7 @@ from restencil_generator.declaration import MISSING, Endpoint, Json, Spec
 from restencil_generator.mock.answer import answer
 from restencil_generator.mock.auth import authorize, without_secrets
 from restencil_generator.mock.call import Call, Reply
+from restencil_generator.mock.documents import HOME, Documents
 from restencil_generator.mock.errors import CannotServe, Refusal
 from restencil_generator.mock.failures import Failure, Failures, add_all, body, phrase, preferred
 from restencil_generator.mock.routes import Found, Routes
@@ -108,6 +109,7 @@ class _Api:
         self.title = spec.title or spec.package
         self._auth = spec.auth if auth else None
         self._token_servers = TokenServers(spec.auth if auth_server else None)
+        self._documents = Documents(spec, auth_server=auth_server)
         self._routes = Routes(spec)
         self._tables = seeded(spec)
 
@@ -116,6 +118,8 @@ class _Api:
         if token_server is not None:
             reply = self._token_servers.reply(token_server, request, await self._read(request))
             return _http(reply, request.method)
+        if self._is_document(request.method, path):
+            return self._documents.response(path, f"{_origin(request)}{self._prefix}")
         query = parse_qsl(_query(request), keep_blank_values=True, errors="replace")
         given = query if self._auth is None else without_secrets(self._auth, query)
         found = self._routes.find(request.method, path, given)
@@ -126,6 +130,12 @@ class _Api:
             content = body(self._spec, endpoint, refusal.status, refusal.word, str(refusal))
             reply = Reply(refusal.status, content, refusal.headers)
         return _http(reply, request.method)
+
+    def _is_document(self, method: str, path: str) -> bool:
+        """Whether a document is asked for, where no endpoint of the API answers."""
+        if method not in ("GET", "HEAD") or not self._documents.has(path):
+            return False
+        return path.startswith(f"{HOME}/") or self._routes.find("GET", path, []) == frozenset()
 
     async def _reply(
         self, request: Request, path: str, found: Found | frozenset[str], query: Mapping[str, str]
@@ -213,10 +223,15 @@ def _query(request: Request) -> str:
 
 
 def _address(request: Request) -> str:
-    """The address that was asked, without its query; with a host of our own where the one that was sent is none."""
-    host = request.headers.get("host", "")
+    """The address that was asked, without its query."""
     path = quote(_raw_path(request), safe="/%:@!$&'()*+,;=~-._")
-    return f"{request.scope.get('scheme', 'http')}://{host if _HOST.fullmatch(host) else 'localhost'}{path}"
+    return f"{_origin(request)}{path}"
+
+
+def _origin(request: Request) -> str:
+    """Scheme and host that were asked; a host of our own where the one that was sent is none."""
+    host = request.headers.get("host", "")
+    return f"{request.scope.get('scheme', 'http')}://{host if _HOST.fullmatch(host) else 'localhost'}"
 
 
 def _http(reply: Reply, method: str) -> Response:

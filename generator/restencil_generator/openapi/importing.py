@@ -17,12 +17,13 @@ from restencil_generator.failure import Failure
 from restencil_generator.openapi import keeping, overlays, settling
 from restencil_generator.openapi.choosing import Choice
 from restencil_generator.openapi.document import Document, Finding, Where
+from restencil_generator.openapi.embedding import restored
 from restencil_generator.openapi.fetching import Fetcher, is_address
 from restencil_generator.openapi.files import Files
 from restencil_generator.openapi.findings import Places
 from restencil_generator.openapi.keeping import Record
 from restencil_generator.openapi.last import Last
-from restencil_generator.openapi.making import Made, make
+from restencil_generator.openapi.making import Made, make, make_again
 from restencil_generator.openapi.merging import Settled
 from restencil_generator.openapi.options import Options
 from restencil_generator.openapi.reading import read, version_of
@@ -161,11 +162,15 @@ def prepare(job: Job, step: Step = lambda text: None) -> Imported:
     for pattern in choice.unused:
         message = f"nothing matches --exclude {quoted(pattern)}"
         document.findings.append(Finding("exclude-unused", message, Where(document.source, "/paths")))
-    package = job.options.package or package_of(document)
+    chosen = job.options.include or job.options.exclude or job.options.tags
+    exported = None if chosen else restored(files.source.value)
+    package = job.options.package or (package_of(document) if exported is None else exported.package)
     step(f"making the spec of {package}")
     out = job.target(package)
     last = keeping.read_record(keeping.beside(out), package)
-    made = make(document, job.options, package, _last_of(last, out, package))
+    made = None if exported is None else make_again(document, job.options, package, exported)
+    if made is None:
+        made = make(document, job.options, package, _last_of(last, out, package))
     places = Places(files, overlaid)
     left = [each.where for each in document.left_out]
     found = places.find([*(finding.where for finding in document.findings), *left])

@@ -11,10 +11,11 @@ from typing import Final
 
 from restencil_generator.loading import load_text
 from restencil_generator.openapi.document import Document, Finding, LeftOut, Operation, Where
+from restencil_generator.openapi.embedding import KEY, Exported
 from restencil_generator.openapi.infer import MEMBERS, Inferred, infer
 from restencil_generator.openapi.last import NOTHING, Last
 from restencil_generator.openapi.options import Options
-from restencil_generator.openapi.tree import NodePath, Tree, shown
+from restencil_generator.openapi.tree import NodePath, Tree, Value, shown
 from restencil_generator.openapi.writer import write_with_nodes
 from restencil_generator.problems import Problem
 
@@ -77,6 +78,37 @@ def make(document: Document, options: Options, package: str, last: Last = NOTHIN
         for problem in problems:
             remover.remove(nodes[problem.place.line - 1] if problem.place.line else (), problem, count >= ROUNDS)
     return Made(document, inferred, text)
+
+
+def make_again(document: Document, options: Options, package: str, exported: Exported) -> Made | None:
+    """The spec that a document was exported from; None, with a finding, where what it says of that is no spec."""
+    findings = list(document.findings)
+    inferred = infer(document, options, package)
+    document.findings[:] = findings
+    tree = Tree({**exported.spec, "package": package})
+    text, _ = write_with_nodes(tree)
+    problem = next((one for one in load_text(text, f"{package}.yaml").problems if one.severity == "error"), None)
+    if problem is not None:
+        message = f"what '{KEY}' says is no spec: {problem.message}; the spec is made of the rest of the document"
+        document.findings.append(Finding("malformed", message, Where(document.source, f"/{KEY}")))
+        return None
+    by_place = {(operation.key, operation.method.lower()): operation for operation in document.operations}
+    operations: dict[NodePath, Operation] = {
+        ("resources", resource, "endpoints", member): by_place[place]
+        for (resource, member), place in exported.members.items()
+        if place in by_place
+    }
+    counts = {table: len(_mapping(tree.value.get(table))) for table in ("entities", "objects", "enums")}
+    resources = [_mapping(one) for one in _mapping(tree.value.get("resources")).values()]
+    counts["resources"] = sum("path" in one for one in resources)
+    counts["groups"] = len(resources) - counts["resources"]
+    found = dataclasses.replace(inferred.found, items=0, rules={})
+    made = dataclasses.replace(inferred, tree=tree, found=found, operations=operations, counts=counts)
+    return Made(document, made, text)
+
+
+def _mapping(value: Value) -> dict[str, Value]:
+    return value if isinstance(value, dict) else {}
 
 
 class _Remover:

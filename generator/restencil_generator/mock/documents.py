@@ -1,0 +1,108 @@
+"""The documents of a mock server: its API as OpenAPI 3.1 and 3.0, and a page on which it can be tried.
+
+All that the page needs comes from this server, and nothing leaves the machine.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+from functools import cache
+from http import HTTPStatus
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
+
+from starlette.responses import HTMLResponse, JSONResponse, Response
+
+from restencil_generator.openapi.export import export
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from restencil_generator.declaration import Spec
+
+HOME: Final = "/_restencil"
+"""Where the documents always stand; at the root they do where the API has no such path."""
+
+_VERSIONS: Final[Mapping[str, Any]] = {"/openapi.json": "3.1", "/openapi-3.0.json": "3.0"}
+_PAGE: Final = "/docs"
+_ASSETS: Final[Mapping[str, str]] = {
+    "swagger-ui.css": "text/css",
+    "swagger-ui-bundle.js": "text/javascript",
+    "favicon-32x32.png": "image/png",
+}
+_HTML: Final = """<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<title>{title}</title>
+<link rel="stylesheet" href="docs/swagger-ui.css">
+<link rel="icon" type="image/png" href="docs/favicon-32x32.png">
+</head>
+<body>
+<div id="swagger-ui"></div>
+<script src="docs/swagger-ui-bundle.js"></script>
+<script>
+window.ui = SwaggerUIBundle({options});
+</script>
+</body>
+</html>
+"""
+_OPTIONS: Final = {"url": "openapi-3.0.json", "dom_id": "#swagger-ui", "validatorUrl": None, "deepLinking": True}
+
+
+class Documents:
+    """The documents of one spec. With `auth_server` its tokens are asked for here, too."""
+
+    def __init__(self, spec: Spec, *, auth_server: bool) -> None:
+        self._spec = spec
+        self._auth_server = auth_server
+
+    @staticmethod
+    def has(path: str) -> bool:
+        """Whether there is a document at a path."""
+        place = path.removeprefix(HOME)
+        return place in _VERSIONS or place == _PAGE or place.removeprefix(f"{_PAGE}/") in _ASSETS
+
+    def response(self, path: str, address: str) -> Response:
+        """The document at a path that has one; `address` is where the API is served."""
+        place = path.removeprefix(HOME)
+        if place in _VERSIONS:
+            return JSONResponse(self._document(place, address))
+        if place != _PAGE:
+            name = place.removeprefix(f"{_PAGE}/")
+            return Response(_asset(name), media_type=_ASSETS[name])
+        if _folder() is None:
+            message = "the page needs Swagger UI: pip install 'restencil[mock]'"
+            return JSONResponse({"error": "not_found", "message": message}, HTTPStatus.NOT_FOUND)
+        title = html.escape(self._spec.title or self._spec.package)
+        return HTMLResponse(_HTML.format(title=title, options=json.dumps(_OPTIONS)))
+
+    def _document(self, place: str, address: str) -> dict[str, Any]:
+        document = export(self._spec, _VERSIONS[place], plain=True)
+        document["servers"] = [{"url": address}]
+        for item in document["paths"].values():
+            for operation in item.values():
+                operation.pop("servers", None)
+        if self._auth_server:
+            for scheme in document["components"].get("securitySchemes", {}).values():
+                for flow in scheme.get("flows", {}).values():
+                    flow["tokenUrl"] = address + (urlsplit(str(flow["tokenUrl"])).path or "/")
+        return document
+
+
+@cache
+def _folder() -> Path | None:
+    """Where the files of Swagger UI are; None where it is not installed."""
+    try:
+        from swagger_ui_bundle import swagger_ui_path  # type: ignore[import-untyped]  # it has no types
+    except ImportError:
+        return None
+    return Path(swagger_ui_path)
+
+
+@cache
+def _asset(name: str) -> bytes:
+    folder = _folder()
+    return b"" if folder is None else (folder / name).read_bytes()

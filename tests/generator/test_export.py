@@ -1,0 +1,304 @@
+"""A spec as an OpenAPI document: valid, without secrets, and the same spec again when it is imported."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+from click.testing import CliRunner
+from hypothesis import given, settings
+from openapi_spec_validator import validate
+from tests.generator.specs_at_random import specs, yaml_text
+from tests.libraries import httpx
+
+from restencil_generator.cli import cli
+from restencil_generator.declaration import Spec
+from restencil_generator.loading import load_spec, load_text, written_in, written_values
+from restencil_generator.mock import create_app
+from restencil_generator.openapi.embedding import restored
+from restencil_generator.openapi.export import export, text_of
+from restencil_generator.openapi.tree import Tree
+from restencil_generator.openapi.writer import write
+
+ROOT = Path(__file__).resolve().parents[2]
+SPECS = sorted((ROOT / "specs").glob("*.yaml"))
+Version = Literal["3.0", "3.1"]
+VERSIONS: tuple[Version, ...] = ("3.1", "3.0")
+
+
+def declared(text: str) -> Spec:
+    """The declaration of a spec without mistakes."""
+    loaded = load_text(text)
+    assert loaded.declaration is not None, loaded.problems
+    return loaded.declaration
+
+
+def document(text: str, version: Version = "3.1", *, plain: bool = True) -> Any:
+    """The document of a spec."""
+    return export(declared(text), version, plain=plain, written=written_in([text]))
+
+
+def again(made: Any) -> Spec | None:
+    """The spec that a document says it is."""
+    found = restored(json.loads(text_of(made, "json")))
+    assert found is not None
+    return load_text(write(Tree(found.spec))).declaration
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("path", SPECS, ids=lambda path: path.stem)
+def test_every_spec_gives_a_valid_document_and_comes_back(path: Path, version: Version) -> None:
+    """In both versions, with `x-restencil` and without; what is read back has the digest of the spec."""
+    spec = load_spec(path).declaration
+    assert spec is not None
+    written = written_values(path)
+    for plain in (False, True):
+        made = export(spec, version, plain=plain, written=written)
+        validate(made)
+        assert ("x-restencil" in json.dumps(made)) is not plain
+        if not plain:
+            found = again(made)
+            assert found is not None
+            assert found.digest == spec.digest
+
+
+@settings(max_examples=4)
+@given(specs())
+def test_specs_at_random_give_valid_documents_and_come_back(data: Any) -> None:
+    """Whatever a spec says, its document is valid, and the spec is in it."""
+    text = yaml_text(data)
+    spec = load_text(text).declaration
+    if spec is None:
+        return
+    for version in VERSIONS:
+        made = document(text, version, plain=False)
+        validate(made)
+        found = again(made)
+        assert found is not None
+        assert found.digest == spec.digest
+
+
+SHOP = """
+restencil: 1
+package: shop
+title: Shop
+version: 1.2.0
+description: What we sell.
+servers:
+  production: https://api.shop.example/v1
+  region: {url: "https://{region}.shop.example/v1", variables: {region: {type: {enum: [eu, us]}, default: us}}}
+header_params: {tenant: {type: uuid, wire: X-Tenant-Id, env: SHOP_TENANT}}
+search_params: {api_version: {type: string, default: "2024-06", wire: api-version}}
+auth:
+  schemes:
+    token: {bearer: true, env: SHOP_TOKEN}
+    key: {header: X-Api-Key, env: SHOP_KEY}
+    machine:
+      oauth2: {token_url: https://auth.shop.example/token, scopes: [read]}
+      env: {client_id: SHOP_ID, client_secret: SHOP_SECRET}
+  use: [machine, [key, token], none]
+objects: {Problem: {title: string}}
+errors: {404: Problem, 4XX: any}
+enums: {State: [open, closed]}
+entities:
+  Maker: {fields: {id: integer, name: string}}
+resources:
+  items:
+    path: /items/:id
+    schema:
+      entity: Item
+      fields: {id: {type: integer, read_only: true}, title: string!, state: State?, made_at: datetime, maker: Maker?}
+    search_params:
+      tags: {type: [string], optional: true, style: repeat}
+      ids: {type: [integer], optional: true}
+      filter: {type: {object: {state: State?}}, optional: true, style: deep}
+    response: {envelope: data}
+    pagination_field: page
+    pagination: {style: page}
+    endpoints:
+      by_kind: {path: "/kinds/:kind?", schema: [Item]}
+      hot: {path: "/items/hot\\\\?type=x", schema: [Item], deprecated: true, description: What is wanted.}
+      log_in: {auth: none, method: POST, path: /login, body: {form: {user: string}}, schema: null}
+"""
+
+
+def test_an_endpoint_is_an_operation() -> None:
+    """With its names, parameters by place and name, and what two members of one request have together."""
+    paths = document(SHOP)["paths"]
+    listed = paths["/items"]["get"]
+    assert (listed["operationId"], listed["tags"]) == ("items_get_list", ["items"])
+    assert [(one.get("in"), one.get("name"), one.get("$ref")) for one in listed["parameters"]] == [
+        (None, None, "#/components/parameters/tenant"),
+        (None, None, "#/components/parameters/api_version"),
+        ("query", "filter", None),
+        ("query", "ids", None),
+        ("query", "page", None),
+        ("query", "tags", None),
+    ]
+    by_name = {one["name"]: one for one in listed["parameters"] if "name" in one}
+    assert (by_name["tags"]["style"], by_name["tags"]["explode"]) == ("form", True)
+    assert (by_name["ids"]["style"], by_name["ids"]["explode"]) == ("form", False)
+    assert (by_name["filter"]["style"], by_name["filter"]["explode"]) == ("deepObject", True)
+    assert "required" not in by_name["page"]
+    assert paths["/items"]["post"]["operationId"] == "items_create"
+    hot = paths["/items/hot"]["get"]
+    assert (hot["deprecated"], hot["description"]) == (True, "What is wanted.")
+    fixed = {"name": "type", "in": "query", "required": True, "schema": {"type": "string", "const": "x"}}
+    assert fixed in hot["parameters"]
+    assert "/kinds/{kind}" in paths
+    assert paths["/kinds"]["get"]["operationId"] == "items_by_kind_without_kind"
+
+
+def test_members_of_one_request_are_told_beside_it() -> None:
+    """The operation is that of `create`; the others stand under `x-restencil`."""
+    made = document(SHOP, plain=False)
+    assert made["paths"]["/items"]["post"]["x-restencil"]["members"] == ["items.create", "items.push", "items.unshift"]
+
+
+def test_types_are_schemas() -> None:
+    """Entities and their bodies, what may be null, nested entities in bodies, envelopes of answers."""
+    made = document(SHOP)
+    schemas = made["components"]["schemas"]
+    assert schemas["Item"]["required"] == ["id", "title", "made_at"]
+    assert schemas["Item"]["properties"]["id"] == {"type": "integer", "readOnly": True}
+    assert schemas["ItemBody"]["required"] == ["title"]
+    assert "id" not in schemas["ItemBody"]["properties"]
+    assert schemas["ItemBody"]["properties"]["maker"] == {
+        "anyOf": [
+            {"anyOf": [{"$ref": "#/components/schemas/MakerBody"}, {"type": "integer"}]},
+            {"type": "null"},
+        ]
+    }
+    assert schemas["State"] == {"type": "string", "enum": ["open", "closed"]}
+    answer = made["paths"]["/items/{id}"]["get"]["responses"]["200"]["content"]["application/json"]["schema"]
+    assert answer == {
+        "type": "object",
+        "properties": {"data": {"$ref": "#/components/schemas/Item"}},
+        "required": ["data"],
+    }
+    assert made["paths"]["/items/{id}"]["delete"]["responses"]["204"] == {"description": "No Content"}
+    old = document(SHOP, "3.0")["components"]["schemas"]
+    assert old["Item"]["properties"]["state"] == {"allOf": [{"$ref": "#/components/schemas/State"}], "nullable": True}
+
+
+def test_auth_servers_errors_and_arguments_of_the_client_have_their_places() -> None:
+    """Security schemes and requirements, servers, answers by status, and parameters that are referred to."""
+    made = document(SHOP)
+    assert made["info"] == {"title": "Shop", "version": "1.2.0", "description": "What we sell."}
+    assert made["security"] == [{"machine": ["read"]}, {"key": [], "token": []}, {}]
+    assert made["paths"]["/login"]["post"]["security"] == []
+    flow = {"tokenUrl": "https://auth.shop.example/token", "scopes": {"read": ""}}
+    assert made["components"]["securitySchemes"] == {
+        "key": {"type": "apiKey", "in": "header", "name": "X-Api-Key"},
+        "machine": {"type": "oauth2", "flows": {"clientCredentials": flow}},
+        "token": {"type": "http", "scheme": "bearer"},
+    }
+    assert made["servers"][0] == {"url": "https://api.shop.example/v1", "description": "production"}
+    assert made["servers"][1]["variables"] == {"region": {"default": "us", "enum": ["eu", "us"]}}
+    responses = made["paths"]["/items/{id}"]["get"]["responses"]
+    assert responses["404"]["content"]["application/json"]["schema"] == {"$ref": "#/components/schemas/Problem"}
+    assert responses["4XX"]["content"]["application/json"]["schema"] == {}
+    assert made["components"]["parameters"]["api_version"]["schema"]["default"] == "2024-06"
+
+
+def test_no_secret_and_no_path_of_the_machine_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Names of variables may stand there, their values do not."""
+    for name in ("SHOP_TOKEN", "SHOP_KEY", "SHOP_ID", "SHOP_SECRET", "SHOP_TENANT"):
+        monkeypatch.setenv(name, "canary")
+    (tmp_path / "shop.yaml").write_text(SHOP)
+    ended = CliRunner().invoke(cli, ["export", "openapi", str(tmp_path / "shop.yaml")])
+    assert ended.exit_code == 0
+    assert "canary" not in ended.output
+    assert str(tmp_path) not in ended.output
+
+
+@pytest.mark.parametrize("name", ["openapi.json", "openapi.yaml"])
+def test_the_command_writes_a_document_that_is_imported_as_the_spec(name: str, tmp_path: Path) -> None:
+    """`restencil export openapi` and `restencil import` are the way there and back, a folder's spec too."""
+    folder = tmp_path / "shop"
+    folder.mkdir()
+    head, _, tables = SHOP.partition("objects:")
+    (folder / "spec.yaml").write_text(head)
+    (folder / "tables.yaml").write_text(f"objects:{tables}")
+    out = tmp_path / name
+    made = CliRunner().invoke(cli, ["export", "openapi", str(folder), "-o", str(out)])
+    assert made.exit_code == 0, made.output
+    spec = tmp_path / "again.yaml"
+    read = CliRunner().invoke(cli, ["import", str(out), "--out", str(spec)])
+    assert read.exit_code == 0, read.output
+    found = load_spec(spec).declaration
+    assert found is not None
+    assert found.digest == declared(SHOP).digest
+
+
+def test_an_export_that_was_broken_by_hand_is_read_as_any_document(tmp_path: Path) -> None:
+    """What `x-restencil` says must be a spec; else that is said, and the rest of the document counts."""
+    made = document(SHOP, plain=False)
+    made["x-restencil"]["package"] = 7
+    out = tmp_path / "openapi.json"
+    out.write_text(text_of(made, "json"))
+    ended = CliRunner().invoke(cli, ["import", str(out), "--package", "shop", "--out", str(tmp_path / "spec.yaml")])
+    assert ended.exit_code == 0, ended.output
+    made["x-restencil"]["auth"] = {"bearer": "secret"}
+    out.write_text(text_of(made, "json"))
+    other = tmp_path / "other.yaml"
+    ended = CliRunner().invoke(cli, ["import", str(out), "--package", "shop", "--out", str(other)])
+    assert ended.exit_code == 0, ended.output
+    assert "what 'x-restencil' says is no spec" in ended.output
+    assert load_spec(other).declaration is not None
+
+
+# ---------------------------------------------------------------------------------------------------------- the mock
+
+
+def asked(app: Any, path: str) -> httpx.Response:
+    """What the mock answers."""
+
+    async def send() -> httpx.Response:
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://mock.test:81") as client:
+            return await client.get(path)
+
+    return asyncio.run(send())
+
+
+def test_the_mock_serves_its_documents_and_a_page() -> None:
+    """Without a credential; the servers are its own address, and the page needs nothing from elsewhere."""
+    app = create_app(declared(SHOP), auth_server=True)
+    for path, version in (("/openapi.json", "3.1.1"), ("/openapi-3.0.json", "3.0.4")):
+        for home in ("", "/_restencil"):
+            made = asked(app, home + path).json()
+            validate(made)
+            assert (made["openapi"], made["servers"]) == (version, [{"url": "http://mock.test:81"}])
+            flow = made["components"]["securitySchemes"]["machine"]["flows"]["clientCredentials"]
+            assert flow["tokenUrl"] == "http://mock.test:81/token"
+    page = asked(app, "/docs")
+    assert page.headers["content-type"] == "text/html; charset=utf-8"
+    assert '"validatorUrl": null' in page.text
+    assert '"url": "openapi-3.0.json"' in page.text
+    assert "http://" not in page.text
+    assert "https://" not in page.text
+    for name, kind in (("swagger-ui.css", "text/css"), ("swagger-ui-bundle.js", "text/javascript")):
+        asset = asked(app, f"/docs/{name}")
+        assert asset.headers["content-type"].startswith(kind)
+        assert len(asset.content) > 10_000
+    assert asked(app, "/docs/../app.py").status_code == 404
+
+
+def test_the_paths_of_the_api_come_first() -> None:
+    """Where it has such a path itself, its own endpoint answers, and the documents stand under `/_restencil/`."""
+    pages = "{path: '/:id', schema: {entity: Page, fields: {id: string}}}"
+    text = f"restencil: 1\npackage: wiki\nresources: {{pages: {pages}}}\n"
+    app = create_app(declared(text))
+    assert asked(app, "/docs").json()["error"] == "not_found"  # a page that no one has written
+    assert asked(app, "/_restencil/docs").status_code == 200
+    assert asked(app, "/_restencil/openapi.json").json()["info"]["title"] == "wiki"
+
+
+def test_each_of_several_apis_has_documents_of_its_own() -> None:
+    """Below the name of its package."""
+    app = create_app(declared(SHOP), declared("restencil: 1\npackage: other\n"))
+    assert asked(app, "/shop/openapi.json").json()["servers"] == [{"url": "http://mock.test:81/shop"}]
+    assert asked(app, "/other/docs").status_code == 200
