@@ -14,7 +14,7 @@ from restencil_generator.openapi.options import Options
 from restencil_generator.openapi.reading import read
 
 FOLDER = Path(__file__).parent
-DOCUMENTS = sorted((FOLDER / "documents").glob("*.*"))
+DOCUMENTS = sorted((FOLDER / "ours").glob("*.*"))
 NAMES = [path.stem for path in DOCUMENTS]
 
 
