@@ -409,6 +409,7 @@ class HeaderParam:
     partition: bool = False
     secret: bool = False
     auto: Literal["uuid"] | None = None
+    partition_written: bool = dataclasses.field(default=True, compare=False)
 
 
 # -------------------------------------------------------------------------------------------------------------- classes

@@ -32,6 +32,8 @@ OFTEN: Final = 10_000
 """Polling at least this often (ms) is worth a word where it fetches a whole list."""
 
 _SECRET_WORDS: Final = ("token", "secret", "password", "api-key", "apikey", "credential")
+_SECRET_PARAMS: Final = ("token", "secret", "password", "key")
+_CALL_WORDS: Final = ("request-id", "requestid", "correlation-id", "trace", "idempotency")
 _LOCAL: Final = ("http://localhost", "http://127.", "http://[::1]", "http://0.0.0.0")
 _FOUND_BY_NAME: Final = ("page", "offset", "skip")
 
@@ -47,6 +49,7 @@ def lint(loaded: Loaded, *, import_hooks: bool = True, python_path: Sequence[Pat
         return ()
     found = [
         *_names(spec),
+        *_header_params(spec),
         *_entities(spec),
         *_resources(spec),
         *_examples(spec),
@@ -128,6 +131,54 @@ def _token_urls(spec: d.Spec) -> Iterator[Problem]:
         if scheme.oauth2 is not None and scheme.oauth2.token_url.startswith("http://"):
             message = f"the secrets of scheme {quoted(scheme.name)} travel in the clear: {scheme.oauth2.token_url}"
             yield _advice("plain-http", message, scheme.oauth2.url_place, "use https, unless all clients run there")
+
+
+def _header_params(spec: d.Spec) -> Iterator[Problem]:
+    """Header parameters that look like secrets, that make keys useless, or that have a store of their own unasked."""
+    told: set[Place] = set()
+    every = [(param, "the spec") for param in spec.header_params if param.auto is None]
+    for resource in spec.resources.values():
+        for name, endpoint in resource.all_endpoints():
+            what = f"{quoted(name)} of resource {quoted(resource.name)}"
+            for param in endpoint.header_params:
+                reads = not endpoint.side_effect
+                if param.in_key and reads and _tells_calls_apart(param.field.wire) and param.field.place not in told:
+                    told.add(param.field.place)
+                    yield _advice(
+                        "header-in-key",
+                        f"the header parameter {quoted(param.field.name)} of {what} is part of the key, though each "
+                        "call may have another: nothing that is cached would be found again",
+                        param.field.place,
+                        "write 'in_key: false'",
+                    )
+                every.append((param, what))
+    seen: set[Place] = set()
+    for param, what in every:
+        if param.field.place in seen:
+            continue
+        seen.add(param.field.place)
+        wire = param.field.wire.lower()
+        if not param.secret and param.auto is None and any(word in wire for word in _SECRET_PARAMS):
+            yield _advice(
+                "secret-looking",
+                f"the header parameter {quoted(param.field.name)} of {what} looks like a secret",
+                param.field.place,
+                "write 'secret: true', or use 'auth:'",
+            )
+        if param.partition and not param.partition_written:
+            yield _advice(
+                "header-partitions",
+                f"the header parameter {quoted(param.field.name)} of {what} has a store of its own for each value, "
+                "as its name is that of one which changes what entities say",
+                param.field.place,
+                "write 'partition: true' if so, else 'partition: false'",
+            )
+
+
+def _tells_calls_apart(wire: str) -> bool:
+    """Whether a header is another one in each call: a condition, or the id of a request."""
+    lower = wire.lower()
+    return lower.startswith("if-") or any(word in lower for word in _CALL_WORDS)
 
 
 # ------------------------------------------------------------------------------------------------------------ entities
@@ -311,7 +362,7 @@ def _search_params(spec: d.Spec, resource: d.Resource) -> Iterator[Problem]:
 
 
 def _has_no_text(param: d.Field) -> bool:
-    return bool(_parts_of(param.type, (d.ObjectRef, d.ObjectType, d.ValuesOf)))
+    return param.style is None and bool(_parts_of(param.type, (d.ObjectRef, d.ObjectType, d.ValuesOf)))
 
 
 def _unfound(spec: d.Spec, resource: d.Resource) -> Iterator[Problem]:
@@ -558,15 +609,22 @@ def _types(spec: d.Spec) -> Iterator[tuple[Place, d.Type]]:
     for fields in (declared.fields for table in (spec.objects, spec.entities) for declared in table.values()):
         for field in fields:
             yield field.place, field.type
+    of_client = [*(param.field for param in spec.header_params), *spec.search_params]
+    of_client += [field for server in spec.servers for field in server.variables]
+    for field in of_client:
+        yield field.place, field.type
     for resource in spec.resources.values():
         if resource.schema is not None:
             yield resource.place, resource.schema
+        for param in resource.header_params:
+            yield param.field.place, param.field.type
         for field in (*resource.params, *resource.search_params):
             yield field.place, field.type
         if resource.body is not None and resource.body.type is not None:
             yield resource.place, resource.body.type
         for endpoint in resource.endpoints.values():
             types = [field.type for field in (*endpoint.params, *endpoint.search_params)]
+            types += [param.field.type for param in endpoint.header_params]
             types += [d.ObjectRef(name) for shape in endpoint.errors.values() for name in shape]
             for type in (endpoint.schema, endpoint.returns, endpoint.body.type if endpoint.body else None, *types):
                 if type is not None:

@@ -613,3 +613,44 @@ def test_a_path_that_names_the_pk_by_other_words_finds_what_is_deleted() -> None
           issues: {path: "/repos/:owner/issues/:number", schema: Issue}
         """)
     assert found == []
+
+
+@pytest.mark.parametrize(
+    ("param", "expected"),
+    [
+        (
+            "api_token: string?",
+            [("secret-looking", "the header parameter 'api_token' of 'get' of resource 'items' looks ")],
+        ),
+        ("api_token: {type: string, secret: true}", []),
+        (
+            "if_none_match: string?",
+            [("header-in-key", "the header parameter 'if_none_match' of 'get' of resource 'items'")],
+        ),
+        (
+            "x_request_id: string?",
+            [("header-in-key", "the header parameter 'x_request_id' of 'get' of resource 'items' ")],
+        ),
+        ("x_request_id: {type: string, in_key: false}", []),
+        (
+            "tenant: string?",
+            [("header-partitions", "the header parameter 'tenant' of 'get' of resource 'items' has a st")],
+        ),
+        ("tenant: {type: string, partition: true}", []),
+        ("tenant: {type: string, partition: false}", []),
+    ],
+)
+def test_headers_that_are_arguments_are_looked_at(param: str, expected: list[tuple[str, str]]) -> None:
+    """Those that look like secrets, that no two calls have in common, and that have a store of their own unasked."""
+    found = of_resource(f"header_params: {{{param}}}\n")
+    assert [
+        (code, message[: len(start)]) for (code, message), (_, start) in zip(found, expected, strict=True)
+    ] == expected
+
+
+def test_a_styled_search_parameter_has_a_text() -> None:
+    """An object with a style can be sent; without one it has no text."""
+    entities = "objects: {Range: {a: integer}}\n" + ITEM
+    keys = "search_params: {range: {type: Range, optional: true%s}}\ncollection: {non_filter_arguments: [range]}\n"
+    assert "search-type" in [code for code, _ in of_resource(keys % "", entities=entities)]
+    assert of_resource(keys % ", style: deep", entities=entities) == []

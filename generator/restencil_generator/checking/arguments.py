@@ -80,6 +80,7 @@ def _header_param(types: Types, field: d.Field, node: Node, what: str) -> d.Head
     if secret and in_key:
         message = f"{who} is secret, so it cannot be part of a key"
         types.report("secret-in-key", message, given["in_key"], "remove 'in_key'")
+    written = partition is not None
     if partition is None:
         partition = in_key is not True and parts_entities(field.wire)
     if in_key is None:
@@ -90,7 +91,7 @@ def _header_param(types: Types, field: d.Field, node: Node, what: str) -> d.Head
         types.report("key-not-here", message, given["auto"], "write 'type: string' or 'type: uuid'")
     if auto and field.required:
         field = dataclasses.replace(field, type=d.Optional(field.type))
-    return d.HeaderParam(field, in_key, partition, bool(secret), "uuid" if auto else None)
+    return d.HeaderParam(field, in_key, partition, bool(secret), "uuid" if auto else None, written)
 
 
 def _flag(node: Node | None) -> bool | None:

@@ -113,6 +113,10 @@ def _parameters(
             text = f"{one} of {name} is deprecated" + (f": {reason}" if reason else "")
             warnings.warn(text, DeprecationWarning, stacklevel=5)
     server: str | None = given.get("server")
+    chosen = api.servers.get(server) if server is not None else None
+    if chosen is not None and chosen.deprecated is not None:
+        reason = f": {chosen.deprecated}" if chosen.deprecated else ""
+        warnings.warn(f"the server {server!r} of {name} is deprecated{reason}", DeprecationWarning, stacklevel=5)
     values = {one: value for one, value in given.items() if one != "server"}
     parameters = Parameters(name, api, values, server)
     parameters.agree(store, id(api), server)

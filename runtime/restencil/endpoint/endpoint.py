@@ -141,6 +141,8 @@ class Endpoint(Generic[P, R]):
     needs: Sequence[str] | None
     strict_keywords: bool | None
     validate: str | None
+    persist: bool | int | None
+    """Whether a storage keeps what is answered, or in which form of one's own."""
     strict: bool | None
     strict_shape: bool | None
     replace: bool | None

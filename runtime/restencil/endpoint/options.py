@@ -132,6 +132,11 @@ def _are_texts(value: Any) -> bool:
     return isinstance(value, TUPLE) and all(isinstance(part, str) for part in value)
 
 
+def _persistence(name: str, value: Any, endpoint: Any) -> None:
+    if not isinstance(value, int) or value < (0 if isinstance(value, bool) else 1):
+        raise ValueError(f"{name} of endpoint {endpoint.label} is a boolean or a number from 1 on, not {value!r}")
+
+
 _VALUE: Final = Option()
 _HOOK: Final = Option("hook")
 _HTTP_HOOK: Final = Option("hook", http=True)
@@ -156,6 +161,7 @@ OPTIONS: Final[Mapping[str, Option]] = {
     "poll_frequency": _LENGTH,
     "invalid_if_stale": _VALUE,
     "needs": Option(check=_names, http=True),
+    "persist": Option(check=_persistence, http=True),
     "validate": Option(check=_one_of("strict", "warn", "off"), http=True),
     "error_policy": _VALUE,
     "errors": Option(check=check_errors, http=True),

@@ -11,6 +11,7 @@ import restencil
 if typing.TYPE_CHECKING:
     from ._client import AsyncMarket, Market
     from ._entities import Buyer, Team
+    from ._enums import Region
     from ._errors import (
         AuthenticationError,
         BadRequestError,
@@ -39,7 +40,7 @@ if typing.TYPE_CHECKING:
     )
     from .account import Account, User, UserBody
     from .basket import Basket, BasketBody, BasketResource
-    from .offers import Offer, OfferBody, Offers, OffersBuyBody
+    from .offers import Offer, OfferBody, Offers, OffersBuyBody, OffersSearchPrices
     from .payments import (
         Payment,
         PaymentBody,
@@ -84,6 +85,7 @@ __all__ = [
     "OfferBody",
     "Offers",
     "OffersBuyBody",
+    "OffersSearchPrices",
     "OutOfStock",
     "Payment",
     "PaymentBody",
@@ -104,6 +106,7 @@ __all__ = [
     "RateLimitError",
     "Receipt",
     "Receipts",
+    "Region",
     "Review",
     "ReviewBody",
     "Reviews",
@@ -136,6 +139,7 @@ restencil.lazy_package(
     {
         "_client": ("AsyncMarket", "Market"),
         "_entities": ("Buyer", "Team"),
+        "_enums": ("Region",),
         "_errors": (
             "AuthenticationError",
             "BadRequestError",
@@ -164,7 +168,13 @@ restencil.lazy_package(
         ),
         "account": ("Account", "User", "UserBody"),
         "basket": ("Basket", "BasketBody", "BasketResource"),
-        "offers": ("Offer", "OfferBody", "Offers", "OffersBuyBody"),
+        "offers": (
+            "Offer",
+            "OfferBody",
+            "Offers",
+            "OffersBuyBody",
+            "OffersSearchPrices",
+        ),
         "payments": (
             "Payment",
             "PaymentBody",

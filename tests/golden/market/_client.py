@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+import datetime
 import typing
 
 import restencil
 from restencil import schema
 
 if typing.TYPE_CHECKING:
+    from ._enums import Region
     from .account import Account
     from .basket import BasketResource
     from .offers import Offers
@@ -42,8 +44,34 @@ _API = restencil.Api(
         use=(("machine",), ("token",), ("app", "key"), ("session",), ()),
     ),
     version="1.2.0",
+    user_agent="market-client/2",
     request_id="X-Trace-Id",
     inert_headers=("X-Audit-Reason",),
+    params={
+        "shop": restencil.ClientParam.header("X-Shop", env="MARKET_SHOP"),
+        "device": restencil.ClientParam.header("X-Device", secret=True),
+        "edition_date": restencil.ClientParam.query(
+            "api-version",
+            default="2024-06-01",
+        ),
+    },
+    servers={
+        "production": restencil.Server("https://market.example/api"),
+        "region": restencil.Server(
+            "https://{region}.market.example/{edition}",
+            variables={
+                "region": restencil.ClientParam.variable(
+                    default="eu",
+                    env="MARKET_REGION",
+                ),
+                "edition": restencil.ClientParam.variable(
+                    default="api",
+                    deprecated="there is one edition",
+                ),
+            },
+            deprecated="production is near everyone",
+        ),
+    },
     errors={
         404: schema.Lazy("._objects:Missing", __name__),
         "4XX": schema.Lazy("._objects:Problem", __name__),
@@ -101,6 +129,12 @@ class Market(_Resources[restencil.Controller], restencil.Controller):
             machine: restencil.OAuth2 | None = None,
             session: restencil.Token | None = None,
             token: restencil.Token | None = None,
+            shop: str | None = None,
+            device: str | None = None,
+            edition_date: datetime.date | None = None,
+            server: typing.Literal["production", "region"] | None = None,
+            region: Region | None = None,
+            edition: str | None = None,
             **options: typing.Unpack[restencil.ClientOptions],
         ) -> None: ...
 
@@ -121,5 +155,11 @@ class AsyncMarket(_Resources[restencil.AsyncController], restencil.AsyncControll
             machine: restencil.OAuth2 | None = None,
             session: restencil.Token | None = None,
             token: restencil.Token | None = None,
+            shop: str | None = None,
+            device: str | None = None,
+            edition_date: datetime.date | None = None,
+            server: typing.Literal["production", "region"] | None = None,
+            region: Region | None = None,
+            edition: str | None = None,
             **options: typing.Unpack[restencil.AsyncClientOptions],
         ) -> None: ...

@@ -5,19 +5,23 @@
 
 from __future__ import annotations
 
+import datetime
 import decimal
 import typing
+import uuid
 from collections.abc import Sequence
 
 import restencil
 from restencil import schema
 
-from ._objects import Missing, OutOfStock, PriceChanged, Problem
+from ._objects import Missing, OutOfStock, Period, PriceChanged, Problem
 
 if typing.TYPE_CHECKING:
+    from ._enums import Region
+    from ._objects import PeriodBody
     from .sellers import Seller
 
-__all__ = ["Offer", "OfferBody", "Offers", "OffersBuyBody"]
+__all__ = ["Offer", "OfferBody", "Offers", "OffersBuyBody", "OffersSearchPrices"]
 
 
 class Offer(restencil.Entity):
@@ -39,6 +43,13 @@ class OfferBody(typing.TypedDict, total=False):
     seller: Seller | int
 
 
+class OffersSearchPrices(typing.TypedDict):
+    """`prices` in the search string of `GET /offers`."""
+
+    least: decimal.Decimal
+    most: typing.NotRequired[decimal.Decimal | None]
+
+
 class OffersBuyBody(typing.TypedDict):
     """The body of `POST /offers/:id/buy`."""
 
@@ -53,34 +64,141 @@ class Offers(
     url_prefix="https://market.example/api",
     strict=True,
     errors={404: Missing, "4XX": Problem, "5XX": typing.Any},
+    header_params={
+        "scope": restencil.HeaderParam("X-Scope"),
+        "language": restencil.HeaderParam("Accept-Language"),
+        "since": restencil.HeaderParam(
+            "X-Since",
+            in_key=False,
+            deprecated="ask for all",
+        ),
+    },
     error_classes=f"{__package__}._errors",
+    non_filter_argument_keys=("ids", "regions", "period", "prices"),
 ):
     @restencil.rest(needs=("name", "price", "seller"))
-    def get(self, *, id: int) -> Offer:
+    def get(
+        self,
+        *,
+        id: int,
+        scope: str | None = None,
+        language: str | None = None,
+        since: datetime.datetime | None = None,
+    ) -> Offer:
         """`GET /offers/:id`"""
         ...
 
-    def _push(self, *, body: OfferBody, name: str | None = None) -> Offer: ...
+    def _push(
+        self,
+        *,
+        body: OfferBody,
+        name: str | None = None,
+        scope: str | None = None,
+        language: str | None = None,
+        since: datetime.datetime | None = None,
+        key: uuid.UUID | None = None,
+    ) -> Offer: ...
 
-    @restencil.rest_list(push=_push)
-    def get_list(self, *, name: str | None = None) -> Sequence[Offer]:
+    def _unshift(
+        self,
+        *,
+        body: OfferBody,
+        name: str | None = None,
+        scope: str | None = None,
+        language: str | None = None,
+        since: datetime.datetime | None = None,
+    ) -> Offer: ...
+
+    @restencil.rest_list(
+        push=_push,
+        push_options={
+            "header_params": {
+                "scope": restencil.HeaderParam("X-Scope"),
+                "language": restencil.HeaderParam("Accept-Language"),
+                "since": restencil.HeaderParam(
+                    "X-Since",
+                    in_key=False,
+                    deprecated="ask for all",
+                ),
+                "key": restencil.HeaderParam(
+                    "Idempotency-Key",
+                    in_key=False,
+                    auto="uuid",
+                ),
+            },
+            "search_styles": None,
+            "search_types": None,
+        },
+        unshift=_unshift,
+        persist=2,
+        search_styles={
+            "ids": "comma",
+            "regions": "repeat",
+            "period": "brackets",
+            "prices": "form",
+        },
+        search_types={
+            "period": Period,
+            "prices": schema.Object(
+                {
+                    "least": schema.codec(decimal.Decimal),
+                    "most": schema.codec(decimal.Decimal),
+                },
+            ),
+        },
+    )
+    def get_list(
+        self,
+        *,
+        name: str | None = None,
+        ids: Sequence[int] | None = None,
+        regions: Sequence[Region] | None = None,
+        period: PeriodBody | Period | None = None,
+        prices: OffersSearchPrices | None = None,
+        scope: str | None = None,
+        language: str | None = None,
+        since: datetime.datetime | None = None,
+    ) -> Sequence[Offer]:
         """`GET /offers`"""
         ...
 
     create = restencil.push_of(get_list)
 
     @restencil.rest()
-    def update(self, *, id: int, body: OfferBody) -> Offer:
+    def update(
+        self,
+        *,
+        id: int,
+        body: OfferBody,
+        scope: str | None = None,
+        language: str | None = None,
+        since: datetime.datetime | None = None,
+    ) -> Offer:
         """`PUT /offers/:id`"""
         ...
 
     @restencil.rest()
-    def partial_update(self, *, id: int, body: OfferBody) -> Offer:
+    def partial_update(
+        self,
+        *,
+        id: int,
+        body: OfferBody,
+        scope: str | None = None,
+        language: str | None = None,
+        since: datetime.datetime | None = None,
+    ) -> Offer:
         """`PATCH /offers/:id`"""
         ...
 
     @restencil.rest()
-    def delete(self, *, id: int) -> Offer | None:
+    def delete(
+        self,
+        *,
+        id: int,
+        scope: str | None = None,
+        language: str | None = None,
+        since: datetime.datetime | None = None,
+    ) -> Offer | None:
         """`DELETE /offers/:id`"""
         ...
 
@@ -95,8 +213,62 @@ class Offers(
         },
         body=schema.Object({"quantity": None, "price": schema.codec(decimal.Decimal)}),
     )
-    def buy(self, *, id: int, body: OffersBuyBody) -> Offer:
+    def buy(
+        self,
+        *,
+        id: int,
+        body: OffersBuyBody,
+        scope: str | None = None,
+        language: str | None = None,
+        since: datetime.datetime | None = None,
+    ) -> Offer:
         """Buy some of what is offered, at the price that was shown. `POST
         /offers/:id/buy`
         """
+        ...
+
+    @restencil.rest(
+        path="/offers/:id/pictures/:file\\_large",
+        schema=None,
+        persist=False,
+        path_params={"file": "slashes"},
+        header_params={
+            "language": restencil.HeaderParam("Accept-Language"),
+            "since": restencil.HeaderParam(
+                "X-Since",
+                in_key=False,
+                deprecated="ask for all",
+            ),
+        },
+        without=("X-Shop",),
+        deprecated_params={"file": "ask for a size"},
+    )
+    def picture(
+        self,
+        *,
+        id: int,
+        file: str,
+        language: str | None = None,
+        since: datetime.datetime | None = None,
+    ) -> typing.Any:
+        """`GET /offers/:id/pictures/:file\\_large`
+
+        `file`: Deprecated: ask for a size
+        """
+        ...
+
+    @restencil.rest(
+        path="/offers/several/:ids",
+        schema=[Offer],
+        path_params={"ids": "list"},
+    )
+    def several(
+        self,
+        *,
+        ids: Sequence[int],
+        scope: str | None = None,
+        language: str | None = None,
+        since: datetime.datetime | None = None,
+    ) -> Sequence[Offer]:
+        """`GET /offers/several/:ids`"""
         ...

@@ -1,0 +1,137 @@
+"""Styles, header parameters, client arguments and servers of a generated package, against the mock server."""
+
+from __future__ import annotations
+
+import asyncio
+import datetime
+import subprocess
+import sys
+import uuid
+from collections.abc import Generator, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from tests.patience import PATIENCE
+
+import market
+import restencil
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    """Where the mock server of the market listens."""
+    command = [sys.executable, "-m", "restencil_generator", "mock", "specs/market.yaml", "--port", "0"]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as served:
+        assert served.stdout is not None
+        yield served.stdout.readline().strip()
+        served.terminate()
+        served.communicate(timeout=PATIENCE)
+
+
+class Seen:
+    """Hands requests on to a server, and keeps them."""
+
+    def __init__(self) -> None:
+        self.requests: list[httpx.Request] = []
+
+    def note(self, request: httpx.Request) -> None:
+        self.requests.append(request)
+
+    async def note_async(self, request: httpx.Request) -> None:
+        self.requests.append(request)
+
+    @property
+    def last(self) -> httpx.Request:
+        """The latest request."""
+        return self.requests[-1]
+
+
+def drive(client: Any, seen: Seen) -> Generator[Any, Any, None]:
+    """The calls of both worlds: each yields what it calls, and looks at what was sent."""
+    offers = client.offers
+    listed = yield offers.get_list(ids=[1, 2], scope="all")
+    assert {1, 2} <= {offer.id for offer in listed}
+    assert seen.last.url.query == b"ids=1%2C2&api-version=2024-06-01"
+    assert (seen.last.headers["x-scope"], seen.last.headers["x-shop"]) == ("all", "north")
+    yield offers.get_list(regions=["eu", "us"], period={"first": datetime.date(2024, 1, 2)}, prices={"least": 5})
+    pairs = sorted(seen.last.url.params.multi_items())
+    assert pairs == [
+        *(("api-version", "2024-06-01"), ("least", "5"), ("period[first]", "2024-01-02")),
+        *(("regions", "eu"), ("regions", "us")),
+    ]
+    german = yield offers.get(id=1, language="de")
+    assert (seen.last.headers["accept-language"], german.id) == ("de", 1)
+    count = len(seen.requests)
+    yield offers.get(id=1, language="de")
+    assert len(seen.requests) == count
+    assert offers.get.cached(id=1, language="fr") is None
+    yield offers.create(body={"name": "Lamp", "price": "5", "seller": 1})
+    assert uuid.UUID(seen.last.headers["idempotency-key"]).version == 4
+    yield offers.several(ids=[1, 2])
+    assert seen.last.url.path == "/offers/several/1,2"
+    with pytest.warns(DeprecationWarning, match="the parameter 'file' of .* is deprecated: ask for a size"):
+        yield offers.picture.fetch(id=1, file="front/small")
+    assert seen.last.url.path == "/offers/1/pictures/front/small_large"
+    assert "x-shop" not in seen.last.headers
+
+
+def test_calls_of_blocking_code_arrive_as_declared(address: str) -> None:
+    """The mock server reads every style and header."""
+    seen = Seen()
+    with httpx.Client(event_hooks={"request": [seen.note]}) as client:
+        shop = market.Market(url_prefix=address, shop="north", token="t", client=client)
+        calls = drive(shop, seen)
+        value = next(calls)
+        while True:
+            try:
+                value = calls.send(value)
+            except StopIteration:
+                break
+
+
+def test_calls_of_asyncio_arrive_as_declared(address: str) -> None:
+    """They are the same in the other world."""
+
+    async def main() -> None:
+        seen = Seen()
+        async with httpx.AsyncClient(event_hooks={"request": [seen.note_async]}) as client:
+            async with market.AsyncMarket(url_prefix=address, shop="north", token="t", client=client) as shop:
+                calls = drive(shop, seen)
+                value = next(calls)
+                while True:
+                    try:
+                        value = calls.send(await value)
+                    except StopIteration:
+                        break
+
+    asyncio.run(main())
+
+
+def test_the_server_is_an_argument_of_the_client() -> None:
+    """Keys hold the URL of the first one; who is to be used no longer warns."""
+    with pytest.warns(DeprecationWarning, match="the server 'region' of Market is deprecated: production is near"):
+        shop = market.Market(server="region", region="us")
+    assert shop.offers.get.url(id=1) == "https://us.market.example/api/offers/1"
+    assert shop.offers.get.key(id=1) == "GET https://market.example/api/offers/1"
+    with pytest.raises(ValueError, match=r"give Market\(shop='south'\) a Store of its own"):
+        market.Market(store=market.Market(shop="north").store, shop="south")
+
+
+def test_the_agent_is_that_of_the_spec(address: str) -> None:
+    """What the client says wins."""
+    seen = Seen()
+    with httpx.Client(event_hooks={"request": [seen.note]}) as client:
+        for given, told in ((None, "market-client/2"), ("mine/1", "mine/1")):
+            market.Market(url_prefix=address, token="t", client=client, user_agent=given).offers.get_list.fetch()
+            assert seen.last.headers["user-agent"] == told
+
+
+def test_persist_is_an_option_without_effect_yet() -> None:
+    """Without a storage it says nothing."""
+    by_hand: Any = restencil.RestEndpoint(path="/x", persist=False)
+    generated: Any = market.Offers
+    assert (by_hand.persist, generated.picture.persist, generated.get_list.persist) == (False, False, 2)
