@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Mapping
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from restencil_generator.declaration import WireNames
 from restencil_generator.names import wire_name
@@ -32,7 +32,7 @@ class Last:
         if self.spec is None:
             return None
         style = self.spec.get("wire_names")
-        return cast("WireNames", style) if style in STYLES else "as_is"
+        return next((each for each in STYLES if each == style), "as_is")
 
     @property
     def search_style(self) -> dict[str, str] | None:
