@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import textwrap
 from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 
+from restencil.endpoint.styles import styled_form
 from restencil_generator import declaration as d
 from restencil_generator.lint import lint
 from restencil_generator.loading import load_spec, load_text
+from restencil_generator.mock.sent import parse
 
 HEAD = """
 restencil: 1
@@ -233,3 +237,36 @@ def test_advice_knows_what_is_in_keys_and_what_expires(endpoints: str, expected:
     found = load_text(text, "inbox.yaml")
     assert found.declaration is not None, found.problems
     assert [problem.code for problem in lint(found, import_hooks=False)] == expected
+
+
+VALUES = [[], ["a"], ["a", "b&c;=", "ä"], None]
+
+
+@pytest.mark.parametrize("style", ["comma", "space", "pipe", "repeat", "brackets", "deep", "json"])
+@pytest.mark.parametrize("words", VALUES, ids=str)
+@pytest.mark.parametrize("period", [{"first": "2020-01-31", "days": [1, 2]}, {"first": ""}, None], ids=str)
+def test_the_mock_reads_forms_as_clients_write_them(style: str, words: list[str] | None, period: Any) -> None:
+    """Lists and objects come back as they were, whatever their style; an empty list may be none."""
+    body = "{{form: {{words: {{type: [string], style: {0}}}, period: {{type: Period, style: {1}}}, left: string}}}}"
+    of_object = style if style in ("brackets", "deep", "json") else "form"
+    spec = declared(
+        "mails: {path: '/mails/:id', schema: Mail, endpoints: {a: {method: POST, path: /a, schema: null, body: "
+        + body.format(style, of_object)
+        + "}}}",
+        "objects: {Period: {first: string, days: [integer]}}\n",
+    )
+    endpoint = spec.resources["mails"].endpoints["a"]
+    sent = {"words": words, "period": period, "left": "over"}
+    written = styled_form(sent, {"words": style, "period": of_object})
+    read: Any = parse(spec, endpoint.body, "application/x-www-form-urlencoded", urlencode(written, doseq=True).encode())
+    found = {name: read.get(name) or None for name in sent}
+    assert found == {name: value or None for name, value in sent.items()}
+
+
+def test_a_move_takes_what_a_partial_update_takes() -> None:
+    """Any part of a mapping will do, whose type has one name for both."""
+    resource = "mails: {path: '/mails/:id', schema: Mail, body: {subject: string}, members: [get_list, move%s]}"
+    spec = declared(resource % ", partial_update")
+    mails = spec.resources["mails"].endpoints
+    assert mails["get_list"].extenders["move"].body == mails["partial_update"].body
+    assert declared(resource % "").resources["mails"].endpoints["get_list"].extenders["move"].has_body

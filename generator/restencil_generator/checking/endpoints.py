@@ -65,6 +65,8 @@ class Family:
     examples: dict[str, d.Example]
     is_item: bool = True
     """Whether the resource's path is that of one item of a list."""
+    is_partial_named: bool = False
+    """Whether the type of bodies of which any part will do has its name."""
     existing: tuple[str, ...] = ()
     clashes: set[Place] = dataclasses.field(default_factory=set[Place])
     said: Said = dataclasses.field(default_factory=Said)
@@ -193,7 +195,7 @@ class Family:
                 side_effect=True,
                 schema=d.AdderOf(listing.collection, cast("d.Adder", name)),
                 search_params=self._asked_for(listing),
-                body=self._partial(body) if moves else body,
+                body=self._lenient("partial_update", self._partial(body)) if moves else body,
                 send_body=False,
                 returns=None,
                 pagination_field=None,
@@ -273,7 +275,8 @@ class Family:
             return body
         name = f"{self.resource.class_name}PartialUpdateBody"
         own = self.written.get("partial_update")
-        if own is None or "body" not in own.given:
+        if not self.is_partial_named and (own is None or "body" not in own.given):
+            self.is_partial_named = True
             self.types.claim(
                 name,
                 "typed_dict",

@@ -156,7 +156,7 @@ class _Api:
         self._check_headers(request, endpoint)
         self._check_length(request)
         sent = (
-            parse(endpoint.body, request.headers.get("content-type", ""), await self._read(request))
+            parse(self._spec, endpoint.body, request.headers.get("content-type", ""), await self._read(request))
             if endpoint.has_body
             else MISSING
         )

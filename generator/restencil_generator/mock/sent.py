@@ -6,6 +6,7 @@ Whatever comes, it is read or refused with the reason: what passes here can be k
 from __future__ import annotations
 
 import codecs
+import dataclasses
 import email.parser
 import email.policy
 import json
@@ -20,14 +21,17 @@ from restencil_generator.declaration import (
     Body,
     Json,
     ListOf,
+    Missing,
     ObjectRef,
     ObjectType,
     OneOf,
     Request,
     Scalar,
+    Spec,
     Type,
     ValuesOf,
 )
+from restencil_generator.mock import styles
 from restencil_generator.mock.call import Sent
 from restencil_generator.mock.errors import Refusal
 from restencil_generator.mock.kinds import bare
@@ -43,16 +47,16 @@ _CHARSETS: Final = frozenset(
 )
 
 
-def parse(body: Body | None, content_type: str, raw: bytes) -> Sent:
+def parse(spec: Spec, body: Body | None, content_type: str, raw: bytes) -> Sent:
     """A body as the endpoint declares it; `MISSING` where there is none. Raises `Refusal` for what cannot be read."""
     kind = content_type.partition(";")[0].strip().lower()
     if not raw:
         return MISSING
     if kind == "application/x-www-form-urlencoded":
         pairs = parse_qsl(_decoded(raw, _charset(content_type), "replace"), keep_blank_values=True)
-        return _usable(_form(body, pairs))
+        return _usable(_fields(spec, body, pairs))
     if kind == "multipart/form-data":
-        return _usable(_form(body, _multipart(content_type, raw)))
+        return _usable(_parts(body, _multipart(content_type, raw)))
     if body is not None and (body.kind in ("bytes", "text") or (body.kind == "any" and "json" not in kind)):
         return raw
     charset = _charset(content_type)
@@ -175,8 +179,43 @@ def _pairs(message: Any) -> Sequence[tuple[str, str]]:
     return pairs
 
 
-def _form(body: Body | None, pairs: Sequence[tuple[str, str]]) -> Json:
-    """The fields of a form. One that is a list has as many pairs as items, and what is an object is JSON."""
+def _fields(spec: Spec, body: Body | None, pairs: Sequence[tuple[str, str]]) -> Json:
+    """The fields of a form, lists and objects read as their styles write them; what is declared nowhere is kept."""
+    declared = body.type.members if body is not None and isinstance(body.type, ObjectType) else ()
+    found: dict[str, Json] = {}
+    taken: set[str] = set()
+    for field in declared:
+        type_ = bare(field.type)
+        if field.style is None and isinstance(type_, ListOf | ObjectRef | ObjectType | ValuesOf):
+            is_flat = isinstance(type_, ListOf) and not isinstance(bare(type_.item), ListOf | ObjectRef | ObjectType)
+            field = dataclasses.replace(field, style="repeat" if is_flat else "brackets")
+        value = styles.read(spec, field, pairs, "repeat")
+        named = {*styles.names(spec, field)}
+        taken.update(name for name, _ in pairs if name.partition("[")[0] in named)
+        if value is not MISSING:
+            found[field.wire] = _typed(spec, field.type, value)
+    return {**{name: text for name, text in pairs if name not in taken}, **found}
+
+
+def _typed(spec: Spec, type_: Type, value: Json | Missing) -> Json:
+    """A value of texts with the JSON values that its type asks for."""
+    type_ = bare(type_)
+    match value:
+        case str():
+            return _value(type_, value)
+        case list() if isinstance(type_, ListOf):
+            return [_typed(spec, type_.item, item) for item in value]
+        case dict():
+            members = styles.members(spec, type_)
+            types = {member.wire: member.type for member in members}
+            item = type_.item if isinstance(type_, ValuesOf) else Scalar("any")
+            return {name: _typed(spec, types.get(name, item), part) for name, part in value.items()}
+        case _:
+            return None if value is MISSING else value
+
+
+def _parts(body: Body | None, pairs: Sequence[tuple[str, str]]) -> Json:
+    """The parts of a multipart body. One that is a list has as many pairs as items, and what is an object is JSON."""
     fields = {} if body is None or not isinstance(body.type, ObjectType) else {f.wire: f for f in body.type.members}
     found: dict[str, Json] = {}
     for name, text in pairs:

@@ -55,8 +55,8 @@ def read(spec: Spec, field: Field, query: Query, listed: Style | None = None) ->
         case "json":
             return _json(texts)
         case "form":
-            members = {member.wire: read(spec, _listed(member, listed), query) for member in _members(spec, type_)}
-            found = {name: value for name, value in members.items() if value is not MISSING}
+            held = {member.wire: read(spec, _listed(member, listed), query) for member in members(spec, type_)}
+            found = {name: value for name, value in held.items() if value is not MISSING}
             return cast("Json", found) if found else MISSING
         case "brackets" | "deep":
             return _nested(spec, field.wire, type_, query, numbered=style == "deep")
@@ -66,7 +66,7 @@ def names(spec: Spec, field: Field) -> Iterator[str]:
     """The names that a search parameter has in a query."""
     yield field.wire
     if field.style == "form":
-        yield from (member.wire for member in _members(spec, bare(field.type)))
+        yield from (member.wire for member in members(spec, bare(field.type)))
 
 
 def pairs(field: Field, value: Json) -> Iterator[tuple[str, list[str]]]:
@@ -93,7 +93,8 @@ def _listed(member: Field, style: Style | None) -> Field:
     return dataclasses.replace(member, style=style) if isinstance(bare(member.type), ListOf) else member
 
 
-def _members(spec: Spec, type_: Type) -> tuple[Field, ...]:
+def members(spec: Spec, type_: Type) -> tuple[Field, ...]:
+    """The members of an object; none of what is something else."""
     if isinstance(type_, ObjectRef):
         return spec.objects[type_.name].fields
     return type_.members if isinstance(type_, ObjectType) else ()
@@ -166,6 +167,6 @@ def _shaped(spec: Spec, type_: Type | None, tree: Tree, *, numbered: bool) -> Js
     if isinstance(known, ListOf) or (is_open and numbered and sorted(tree) == sorted(count)):
         item = known.item if isinstance(known, ListOf) else None
         return [_shaped(spec, item, tree[place], numbered=numbered) for place in count if place in tree]
-    types: Mapping[str, Type] = {member.wire: member.type for member in _members(spec, known)} if known else {}
+    types: Mapping[str, Type] = {member.wire: member.type for member in members(spec, known)} if known else {}
     rest = known.item if isinstance(known, ValuesOf) else None
     return {name: _shaped(spec, types.get(name, rest), part, numbered=numbered) for name, part in tree.items()}
