@@ -226,6 +226,8 @@ def wide(count: int) -> dict[str, Any]:
 def chain(count: int, key: str) -> dict[str, Any]:
     """Schemas that each are the next one."""
     found: dict[str, Any] = {f"C{n}": {key: [{"$ref": f"{REF}C{n + 1}"}]} for n in range(count)}
+    if key == "properties":
+        found = {f"C{n}": {"properties": {"next": {"$ref": f"{REF}C{n + 1}"}}} for n in range(count)}
     if key == "$ref":
         found = {f"C{n}": {"$ref": f"{REF}C{n + 1}"} for n in range(count)}
     return {**found, f"C{count}": {"type": "object", "properties": {"end": {"type": "string"}}}}
@@ -240,6 +242,7 @@ def chain(count: int, key: str) -> dict[str, Any]:
         ("C0", chain(3_000, "$ref")),
         ("C0", chain(400, "allOf")),
         ("C0", chain(400, "oneOf")),
+        ("C0", chain(1_000, "properties")),
     ],
 )
 def test_circles_and_chains_end(name: str, schemas: dict[str, Any], tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from restencil_generator.config import Import, find_imports
 from restencil_generator.failure import Failure
 from restencil_generator.openapi import keeping, overlays, settling
 from restencil_generator.openapi.choosing import Choice
+from restencil_generator.openapi.depth import deeply
 from restencil_generator.openapi.document import Document, Finding, Where
 from restencil_generator.openapi.embedding import restored
 from restencil_generator.openapi.fetching import Fetcher, is_address
@@ -170,7 +171,8 @@ def prepare(job: Job, step: Step = lambda text: None) -> Imported:
     last = keeping.read_record(keeping.beside(out), package)
     made = None if exported is None else make_again(document, job.options, package, exported)
     if made is None:
-        made = make(document, job.options, package, _last_of(last, out, package))
+        known = _last_of(last, out, package)
+        made = deeply(lambda: make(document, job.options, package, known))
     places = Places(files, overlaid)
     left = [each.where for each in document.left_out]
     found = places.find([*(finding.where for finding in document.findings), *left])
