@@ -812,3 +812,24 @@ def test_wire_names_are_the_style_of_most() -> None:
     assert found["wire_names"] == "camelCase"
     (entity,) = found["entities"].values()
     assert entity["fields"]["odd_one"] == {"type": "string?", "wire": "odd_one"}
+
+
+def test_examples() -> None:
+    """The first example of an operation is taken over with the names of Python, where it fits and is short."""
+
+    def answered(schema: Any, example: Any) -> dict[str, Any]:
+        found = operation(schema)
+        found["responses"]["200"]["content"]["application/json"]["examples"] = {"a": {"value": example}}
+        return found
+
+    shelf = record("id", id="string", madeOn={"type": "string", "format": "date"}, x="string")
+    paths = {
+        "/a/{id}": {"get": answered(record(data=shelf), {"data": {"id": "1", "madeOn": "2024-01-31", "unknown": 1}})},
+        "/b/{id}": {"get": answered(shelf, {"id": 1})},
+        "/c/{id}": {"get": answered(shelf, {"id": "x" * 3000})},
+        "/d/{id}": {"get": answered(shelf, {"id": "1", "madeOn": "soon"})},
+    }
+    found = spec(paths)["resources"]
+    assert {name: each.get("examples") for name, each in found.items()} == {
+        "a": {"get": {"response": {"id": "1", "made_on": "2024-01-31"}}}, "b": None, "c": None, "d": None,
+    }  # fmt: skip

@@ -95,9 +95,22 @@ class Contents:
             kind=kind,
             where=part.where,
             schema=schema,
-            examples=tuple(_examples(value)),
+            examples=tuple(self._examples(value, part)),
             encoding={name: each for name, each in encoding.items() if is_table(each)} if is_table(encoding) else {},
         )
+
+    def _examples(self, value: Mapping[str, Any], part: Part) -> list[Any]:
+        found = [value["example"]] if "example" in value else []
+        named = value.get("examples")
+        if is_list(named):
+            return [*found, *named]
+        for name, each in named.items() if is_table(named) else ():
+            if is_table(each) and "$ref" in each:
+                target = self._references.follow(child(part, each, "examples", name))
+                each = None if target is None else target.value
+            if is_table(each) and "value" in each:
+                found.append(each["value"])
+        return found
 
     def _kind(self, media: str, schema: Part) -> ContentKind:
         kind = kind_of(media)
@@ -140,13 +153,3 @@ class Contents:
 
     def _found(self, code: str, message: str, where: Where) -> None:
         self._report(Finding(code, message, where))
-
-
-def _examples(value: Mapping[str, Any]) -> list[Any]:
-    found = [value["example"]] if "example" in value else []
-    named = value.get("examples")
-    if is_table(named):
-        found += [each["value"] for each in named.values() if is_table(each) and "value" in each]
-    elif is_list(named):
-        found += named
-    return found

@@ -15,6 +15,7 @@ from restencil_generator.openapi.access import servers_of
 from restencil_generator.openapi.document import Document, Finding, Operation, Where
 from restencil_generator.openapi.endpoints import Endpoints
 from restencil_generator.openapi.entities import EntityTable
+from restencil_generator.openapi.examples import Examples
 from restencil_generator.openapi.ground import Endpoint, Ground
 from restencil_generator.openapi.labels import identity_of, name_endpoints, name_resources, once
 from restencil_generator.openapi.last import NOTHING, Last
@@ -68,6 +69,7 @@ class _Writer:
         self.table = EntityTable(ground)
         self.paths = Paths(ground)
         self.endpoints = Endpoints(ground)
+        self.examples = Examples(ground)
 
     def infer(self) -> Inferred:
         document, tree = self.ground.document, self.ground.tree
@@ -261,6 +263,12 @@ class _Writer:
                 table[each.name] = _ordered(each.values, ENDPOINT_KEYS)
         if table:
             values["endpoints"] = table
+        examples: dict[str, Value] = {}
+        for each in endpoints:
+            if example := self.examples.of(each):
+                examples[each.name] = example
+        if examples:
+            values["examples"] = dict(sorted(examples.items()))
         return _ordered(values, RESOURCE_KEYS)
 
     def _noted(self, at: NodePath, endpoint: Endpoint) -> None:
