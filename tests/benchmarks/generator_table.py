@@ -57,6 +57,8 @@ def table(rounds: int, quick: bool) -> Table:
     checked = repeated(lambda: run(check, cwd=FOLDER), few)
     made.value("check, nothing changed, 1,000", 2.5, [spent.seconds for spent in checked])
     changed = write(FOLDER, 1000, changed=True)
+    told = repeated(lambda: run([*COMMAND, "diff", str(specs[1000]), str(changed), "--only", "wire"], cwd=FOLDER), few)
+    made.value("diff of two specs of 1,000", 5, [spent.seconds for spent in told])
     specs[1000].write_text(changed.read_text(encoding="utf-8"), encoding="utf-8")
     made.value("one of 1,000 changed", 3, [generate(specs[1000], out[1000], fresh=False).seconds])
     write(FOLDER, 1000)

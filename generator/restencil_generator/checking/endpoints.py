@@ -578,6 +578,8 @@ def _styled(endpoint: d.Endpoint) -> d.Endpoint:
 
 def check_param_fields(types: Types, params: tuple[d.Field, ...], given: Given, schemas: list[d.Type | None]) -> None:
     """The fields that path parameters are exist in an entity that is asked for."""
+    if not any(field.of for field in params):
+        return
     names = list(dict.fromkeys(name for schema in schemas if schema is not None for name in d.entities_in(schema)))
     entities = [types.entities[name] for name in names if name in types.entities]
     for field in params:

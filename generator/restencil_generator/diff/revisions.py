@@ -5,8 +5,10 @@ This is the only file that asks git. It asks for objects alone, and neither writ
 
 from __future__ import annotations
 
+import io
 import os
 import subprocess
+from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Final
 
@@ -17,13 +19,31 @@ from restencil_generator.problems import Place, Problem
 
 
 def load_sides(old: str, new: str) -> tuple[Spec, Spec]:
-    """Both specs. Raises one `SpecError` with the mistakes of both, and what `load_side` raises."""
-    loaded = [load_side(old), load_side(new)]
+    """Both specs, large ones side by side. Raises `SpecError` with the mistakes of both, and what `load_side` does."""
+    loaded = _beside(old, new) if _is_large(new) and (os.cpu_count() or 1) > 1 else [load_side(old), load_side(new)]
     problems = [problem for one in loaded for problem in one.problems]
     before, after = (one.declaration for one in loaded)
     if before is None or after is None:
         raise SpecError(problems, {name: source for one in loaded for name, source in one.sources.items()})
     return before, after
+
+
+def _beside(old: str, new: str) -> list[Loaded]:
+    """Both sides at once: the old one in a process of its own."""
+    from concurrent.futures import ProcessPoolExecutor
+    from multiprocessing import get_context
+
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        first = pool.submit(load_side, old)
+        second = load_side(new)
+        return [first.result(), second]
+
+
+def _is_large(text: str) -> bool:
+    """Whether reading a spec takes so long that a process is worth its start."""
+    path = Path(text)
+    files = [path] if path.is_file() else path.rglob("*.y*ml")
+    return sum(file.stat().st_size for file in files) >= _LARGE
 
 
 def load_side(text: str) -> Loaded:
@@ -35,20 +55,28 @@ def load_side(text: str) -> Loaded:
     if not is_revision(text):
         return load_spec(text)
     path = PurePosixPath(text.partition(":")[2])
-    kind, content = _object(text, text)
+    kind, content = next(_objects([text], text))
     if kind == "blob":
         return load_contents({text: content}, path.name)
     if kind != "tree":
         raise _no_revision(text)
-    names = _git(text, "ls-tree", "-z", "--name-only", f"{text.rstrip('/')}").decode("utf-8", "replace").split("\0")
-    files = sorted(name for name in names if name.endswith(SUFFIXES) and not name.startswith("."))
+    listed = (
+        _git(text, "ls-tree", "-r", "-z", "--name-only", "--full-tree", text).decode("utf-8", "replace").split("\0")
+    )
     folder = text if text.endswith((":", "/")) else f"{text}/"
-    found = {f"{folder}{name}": _object(f"{folder}{name}", text) for name in files}
-    contents = {name: content for name, (kind, content) in found.items() if kind == "blob"}
+    files = [f"{folder}{name}" for name in sorted(filter(_is_of_spec, listed))]
+    contents = {
+        name: content for name, (kind, content) in zip(files, _objects(files, text), strict=True) if kind == "blob"
+    }
     if not contents:
         problem = Problem("no-spec-files", "the folder holds no *.yaml and no *.yml file", Place(text))
         return Loaded(None, (problem,), {})
     return load_contents(contents, path.name)
+
+
+def _is_of_spec(name: str) -> bool:
+    """Whether a file of a folder is one of its spec's: hidden ones are not, nor what hidden folders hold."""
+    return name.endswith(SUFFIXES) and not any(part.startswith(".") for part in name.split("/"))
 
 
 def is_revision(text: str) -> bool:
@@ -68,17 +96,22 @@ def working_path(text: str) -> str:
     return Path(os.path.relpath(Path(up) / path)).as_posix()
 
 
-def _object(name: str, asked: str) -> tuple[str, bytes]:
-    """The kind of an object, and its content; links are followed to what they lead to at that revision."""
-    if name.startswith("-") or "\n" in name or "\0" in name:
+def _objects(names: Sequence[str], asked: str) -> Iterator[tuple[str, bytes]]:
+    """The kind and content of each object, in their order; links are followed to what they lead to at that revision."""
+    if any(name.startswith("-") or "\n" in name or "\0" in name for name in names):
         raise _no_revision(asked)
-    answer = _git(asked, "cat-file", "--batch", "--follow-symlinks", given=f"{name}\n".encode())
-    head, _, rest = answer.partition(b"\n")
-    words = head.decode("utf-8", "replace").split(" ")
-    if len(words) != 3 or not words[2].isdecimal() or words[1] not in ("blob", "tree"):
-        raise _no_revision(asked)
-    return words[1], rest[: int(words[2])]
+    given = "".join(f"{name}\n" for name in names).encode()
+    answer = io.BytesIO(_git(asked, "cat-file", "--batch", "--follow-symlinks", given=given) if names else b"")
+    for _ in names:
+        words = answer.readline().decode("utf-8", "replace").rstrip("\n").split(" ")
+        if len(words) != 3 or words[1] not in ("blob", "tree") or not words[2].isdecimal():
+            raise _no_revision(asked)
+        yield words[1], answer.read(int(words[2]))
+        answer.readline()  # the end of its last line
 
+
+_LARGE: Final = 150_000
+"""Bytes of a spec."""
 
 _NO_GIT: Final = "install git, or name a file"
 

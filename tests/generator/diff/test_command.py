@@ -81,12 +81,17 @@ def test_a_folder_is_one_spec_at_a_revision_too(capsys: pytest.CaptureFixture[st
     assert "HEAD:specs/shop.yaml:32:14: note: was decimal here\n" in capsys.readouterr().out
     head, entities = BEFORE.split("entities:\n")
     entities, resources = entities.split("resources:\n")
-    Path("split").mkdir()
+    Path("split/tables").mkdir(parents=True)
+    Path("split/.imported").mkdir()
+    Path("split/.imported/old.yaml").write_text("no spec", "utf-8")
     Path("split/spec.yaml").write_text(f"{head}resources:\n{resources}", "utf-8")
-    Path("split/entities.yaml").write_text(f"entities:\n{entities}", "utf-8")
+    Path("split/tables/entities.yaml").write_text(f"entities:\n{entities}", "utf-8")
     git("add", "-A")
     git("commit", "-q", "-m", "split")
     assert run(["diff", "v1.2:specs/shop.yaml", "HEAD:split"]) == 0
+    assert run(["diff", "HEAD:split"]) == 0
+    os.chdir("split")
+    assert run(["diff", "HEAD:split"]) == 0
 
 
 def test_a_path_counts_from_the_top_or_from_here(
