@@ -41,6 +41,16 @@ MISSING: Final = Missing.MISSING
 NOWHERE: Final = Place("")
 
 
+Places: TypeAlias = Mapping[str, Place]
+"""Where the values of keys stand, by key; those that are not written have no place."""
+
+
+def _places() -> Places:
+    """Places that take no part in comparisons and do not show in a repr."""
+    field: Places = dataclasses.field(default_factory=dict[str, Place], compare=False, repr=False)
+    return field
+
+
 def _place() -> Place:
     """A place that takes no part in comparisons and does not show in a repr."""
     field: Place = dataclasses.field(default=NOWHERE, compare=False, repr=False)
@@ -758,6 +768,7 @@ class Endpoint:
     example: Example | None = None
     extenders: Mapping[str, Endpoint] = dataclasses.field(default_factory=dict[str, "Endpoint"])
     place: Place = _place()
+    places: Places = _places()
 
     @property
     def has_body(self) -> bool:
@@ -802,6 +813,7 @@ class Resource:
     description: str = ""
     deprecated: str | None = None
     place: Place = _place()
+    places: Places = _places()
     url_place: Place = _place()
 
     @property
@@ -952,4 +964,5 @@ class Spec:
     header_params: tuple[HeaderParam, ...] = ()
     search_params: tuple[Field, ...] = ()
     place: Place = _place()
+    places: Places = _places()
     url_place: Place = _place()

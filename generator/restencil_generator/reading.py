@@ -44,6 +44,9 @@ class WithPlaces(NamedTuple):
     usable: bool
 
 
+_NO_PLACES: Final[Mapping[str, Place]] = {}
+
+
 class Given:
     """What a mapping in a place of the language gives: its known keys, and the values that the table could read.
 
@@ -67,6 +70,11 @@ class Given:
     def get(self, key: str, otherwise: Any = None) -> Any:
         """The value of a key that is given, else something other than the default; the place need not know the key."""
         return self[key] if key in self.entries else otherwise
+
+    @property
+    def places(self) -> Mapping[str, Place]:
+        """Where the value of each key stands that is given."""
+        return {key: entry.value.place for key, entry in self.entries.items()} if self.entries else _NO_PLACES
 
     def node(self, key: str) -> Node | None:
         """What is written under a key, None where it is not given."""

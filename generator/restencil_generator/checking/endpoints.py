@@ -422,6 +422,7 @@ class Family:
             deprecated=given["deprecated"],
             example=self.examples.get(name) if meant else None,
             place=own.key.place,
+            places=given.places,
         )
         request = self.said.request(endpoint, own, base, self.root, meant=meant)
         endpoint = dataclasses.replace(endpoint, request=request, body=styled_body(endpoint.body, request.style))

@@ -208,6 +208,7 @@ class _Resource:
             description=given["description"],
             deprecated=given["deprecated"],
             place=self.key.place,
+            places=given.places,
             url_place=(self.settings if self.settings.url_prefix is not None else self.top).url_place,
         )
 

@@ -101,6 +101,7 @@ def check(root: MappingNode, file: str, problems: list[Problem]) -> d.Spec | Non
             styled(one, styles_over(d.NO_STYLES, top.styles)) for one in client_arguments.search_params
         ),
         place=root.place,
+        places=given.places,
         url_place=top.url_place,
     )
     return dataclasses.replace(spec, digest=digest(spec))

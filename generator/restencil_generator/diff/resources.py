@@ -84,11 +84,12 @@ class Resources:
             yield found_at(change, node, old.place, new.place)
         yield from _Pair(self, old, new, moved).findings()
 
-    def tell_of_spec(self, keyed: Keyed, old: Place, new: Place) -> None:
+    def tell_of_spec(self, keyed: Keyed) -> None:
         """Notes a change that the top of the spec makes, once for all endpoints that it reaches."""
         change = keyed.change
         node = change.sub if keyed.key in ("", change.sub.partition(".")[0]) else f"{keyed.key}.{change.sub}"
-        self._of_spec.setdefault(keyed.identity, found_at(dataclasses.replace(change, sub=""), node, old, new))
+        places = (_at(spec, keyed.key) for spec in (self.old, self.new))
+        self._of_spec.setdefault(keyed.identity, found_at(dataclasses.replace(change, sub=""), node, *places))
 
 
 @dataclasses.dataclass(slots=True)
@@ -231,7 +232,7 @@ class _Pair:
         if owner == _SPEC and keyed.key == "url_prefix" and (self.whole.old.servers or self.whole.new.servers):
             return  # told of the servers
         if owner == _SPEC:
-            self.whole.tell_of_spec(keyed, self.whole.old.place, self.whole.new.place)
+            self.whole.tell_of_spec(keyed)
             return
         node = f"resources.{self.new.name}"
         if not keyed.key:
@@ -240,9 +241,10 @@ class _Pair:
                 return  # told of the resource already
             owner = owners.pop() if len(owners) == 1 else _RESOURCE
         if owner == _RESOURCE:
-            yield found_at(keyed.change, node, self.old.place, self.new.place)
+            yield found_at(keyed.change, node, _at(self.old, keyed.key), _at(self.new, keyed.key))
         else:
-            yield found_at(keyed.change, f"{node}.{owner}", before[was[owner]].place, now[owner].place)
+            old, new = before[was[owner]], now[owner]
+            yield found_at(keyed.change, f"{node}.{owner}", _at(old, keyed.key), _at(new, keyed.key))
 
     def _owner(
         self,
@@ -268,6 +270,11 @@ class _Pair:
         if values != (keyed.at(self.whole.old), keyed.at(self.whole.new)):
             return _RESOURCE
         return _SPEC
+
+
+def _at(holder: d.Spec | d.Resource | d.Endpoint, key: str) -> Place:
+    """Where the value of a key stands; where it is not written, the whole."""
+    return holder.places.get(key, holder.place)
 
 
 _RESOURCE, _SPEC = "", "."

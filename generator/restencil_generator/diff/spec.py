@@ -43,7 +43,8 @@ def _rank(finding: Finding) -> tuple[object, ...]:
 
 def _top(old: d.Spec, new: d.Spec, fields: Fields) -> Iterator[Finding]:
     def finding(rule: str, node: str, was: str, now: str) -> Finding:
-        return Finding(rule, node, f"{was or '–'} → {now or '–'}", new.place, old.place, was)
+        places = [spec.places.get(node, spec.place) for spec in (new, old)]
+        return Finding(rule, node, f"{was or '–'} → {now or '–'}", places[0], places[1], was)
 
     if old.package != new.package:
         yield finding("package-renamed", "package", old.package, new.package)
@@ -53,7 +54,8 @@ def _top(old: d.Spec, new: d.Spec, fields: Fields) -> Iterator[Finding]:
     if old.title != new.title:
         yield finding("description-changed", "title", old.title, new.title)
     if old.description != new.description:
-        yield Finding("description-changed", "description", "description", new.place, old.place)
+        places = [spec.places.get("description", spec.place) for spec in (new, old)]
+        yield Finding("description-changed", "description", "description", places[0], places[1])
     for key in ("user_agent", "version"):
         was, now = getattr(old, key), getattr(new, key)
         if was != now:

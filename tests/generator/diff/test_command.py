@@ -312,3 +312,31 @@ def test_the_configuration_has_no_say_in_the_others() -> None:
     """A table of `diff` names no specs, and other commands go on as they were."""
     configure('fail_on = "risky"')
     assert run(["generate", "specs/shop.yaml", "--dry-run"]) == 1
+
+
+# -------------------------------------------------------------------------------------------------------------- places
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "places"),
+    [
+        ("package: shop\n", "package: shop\nclient: Bazaar\n", ("3:9", "1:1")),
+        ("timeout: 10s", "timeout: 20s", ("8:10", "8:10")),
+        ("path: /users/:id", "path: /people/:id", ("54:11", "54:11")),
+        ("clear: {method: POST", "clear: {method: PUT", ("89:23", "89:23")),
+        ("    optimistic: true\n", "", ("56:3", "64:17")),
+        ("text: string, loud", "loud", ("68:7", "71:25")),
+        ("[open, paid, sent]", "[open, paid]", ("13:3", "13:24")),
+        ("price: decimal", "price: number", ("32:14", "32:14")),
+    ],
+)
+def test_a_finding_stands_where_its_value_does(
+    old: str, new: str, places: tuple[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In the new spec and in the old one; what is not written in one of them is told of what would hold it."""
+    assert BEFORE.count(old) == 1
+    Path("specs/shop.yaml").write_text(BEFORE.replace(old, new), "utf-8")
+    run(["diff", "HEAD:specs/shop.yaml"])
+    lines = capsys.readouterr().out.splitlines()
+    found = [line.split(": ")[0].removeprefix("HEAD:").removeprefix("specs/shop.yaml:") for line in lines[:2]]
+    assert tuple(found) == places
