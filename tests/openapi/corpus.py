@@ -14,6 +14,7 @@ import argparse
 import asyncio
 import dataclasses
 import importlib
+import json
 import re
 import subprocess
 import sys
@@ -26,6 +27,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from openapi_spec_validator import validate
+from openapi_spec_validator.validation.exceptions import OpenAPIValidationError
 from tests.libraries import httpx
 
 import restencil_generator as generator
@@ -34,6 +37,7 @@ from restencil_generator.failure import Failure
 from restencil_generator.lint import lint
 from restencil_generator.loading import load_text
 from restencil_generator.mock import CannotServe, create_app
+from restencil_generator.openapi.export import export
 from restencil_generator.openapi.importing import Imported, Job, prepare
 from restencil_generator.openapi.options import Options
 from restencil_generator.openapi.overlays import apply
@@ -144,7 +148,7 @@ def _document(path: Path, out: Path, sums: Sums, verbose: bool) -> list[str]:
     imported.out.write_text(imported.text, "utf-8")
     generator.write(spec, out)
     _calls(path, spec, sums)
-    _exported(path, spec, sums)
+    _exported(path, spec, imported, out, sums)
     return [package]
 
 
@@ -184,7 +188,9 @@ def _calls(path: Path, spec: Spec, sums: Sums) -> None:
     except CannotServe as error:
         _wrong(sums, path, f"the mock cannot serve it: {error}")
         return
-    asyncio.run(_call_all(path, spec, package, app, sums))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # what is called may be deprecated
+        asyncio.run(_call_all(path, spec, package, app, sums))
 
 
 async def _call_all(path: Path, spec: Spec, package: Any, app: Any, sums: Sums) -> None:
@@ -213,8 +219,19 @@ def _needs_arguments(endpoint: Any) -> bool:
     return any(field.required for field in fields)
 
 
-def _exported(path: Path, spec: Spec, sums: Sums) -> None:
-    """What is exported and imported again has the digest of the spec."""
+def _exported(path: Path, spec: Spec, imported: Imported, out: Path, sums: Sums) -> None:
+    """What is exported is OpenAPI, and has the digest of the spec when it is imported."""
+    document = export(spec, written=imported.made.tree.value)
+    try:
+        validate(document)
+    except OpenAPIValidationError as error:
+        _wrong(sums, path, f"the export is no OpenAPI: {error.message[:200]}")
+    source = out / f"{spec.package}.json"
+    source.write_text(json.dumps(document), "utf-8")
+    again = prepare(Job(str(source), Options(package=spec.package), out / "again" / f"{spec.package}.yaml"))
+    loaded = load_text(again.text, f"{spec.package}.yaml").declaration
+    if loaded is None or loaded.digest != spec.digest:
+        _wrong(sums, path, "the export gives another spec when it is imported")
 
 
 # --------------------------------------------------------------------------------------------------------- all together
