@@ -315,3 +315,33 @@ def test_each_of_several_apis_has_documents_of_its_own() -> None:
     app = create_app(declared(SHOP), declared("restencil: 1\npackage: other\n"))
     assert asked(app, "/shop/openapi.json").json()["servers"] == [{"url": "http://mock.test:81/shop"}]
     assert asked(app, "/other/docs").status_code == 200
+
+
+def test_reading_back_counts_every_operation(tmp_path: Path) -> None:
+    """What hangs on a list of one's own, and paths that leave out a parameter, are operations of the spec as well."""
+    text = """
+restencil: 1
+package: shop
+entities: {Order: {fields: {id: integer}}, Customer: {fields: {id: integer}}}
+resources:
+  orders: {path: "/orders/:id", schema: Order}
+  customers:
+    path: /customers/:id
+    schema: Customer
+    endpoints:
+      orders: {path: "/customers/:id/orders", schema: {collection: [Order]}}
+      reports: {path: "/reports/:year?", params: {year: integer}, schema: any}
+"""
+    made = document(text, plain=False)
+    found = restored(made)
+    assert found is not None
+    places = {(path, method) for path, item in made["paths"].items() for method in item if method in ("get", "post")}
+    assert places <= {place for _, place in found.members}
+    names = [name for name, place in found.members if place == ("/customers/{id}/orders", "post")]
+    assert sorted(names) == [("customers", "orders.push"), ("customers", "orders.unshift")]
+    assert (("customers", "push"), ("/customers", "post")) in found.members
+    source = tmp_path / "openapi.json"
+    source.write_text(json.dumps(made), encoding="utf-8")
+    told = CliRunner().invoke(cli, ["import", str(source), "--out", str(tmp_path / "shop.yaml"), "--format", "json"])
+    operations = json.loads(told.stdout)["operations"]
+    assert operations["found"] == operations["covered"] == len({*places}) + 6

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from tests.openapi.small import made, many, operation, record, ref, spec
 
+from restencil_generator.loading import load_text
 from restencil_generator.openapi.making import Made
 from restencil_generator.openapi.options import Options
 
@@ -130,8 +131,23 @@ def test_what_lies_below_is_an_endpoint_of_the_deepest_resource() -> None:
     }  # fmt: skip
     assert found["orders"]["endpoints"]["stats"] == {"path": "/orders/stats", "schema": ["string"]}
     assert found["customers"]["endpoints"]["orders"] == {
-        "path": "/customers/:customer_id/orders", "schema": {"collection": ["Order"]},
+        "path": "/customers/:customer_id/orders", "schema": {"collection": ["Order"]}, "members": [],
     }  # fmt: skip
+
+
+def test_what_hangs_on_a_list_below_a_resource_is_in_the_document() -> None:
+    """On a list of another resource's entities hang its pages, where it has them, and no request that nobody named."""
+    paths = {
+        **crud("/orders", "id", ref("Order")),
+        "/customers/{id}": {"get": operation(ref("Customer"))},
+        "/customers/{id}/orders": {"get": operation(many(ref("Order")), query={"page": "integer"})},
+    }
+    result = made(paths, {"Order": record("id", id="string"), "Customer": record("id", id="string")})
+    assert whole(result)["resources"]["customers"]["endpoints"]["orders"]["members"] == ["get_page"]
+    declared = load_text(result.text).declaration
+    assert declared is not None
+    methods = [endpoint.method for one in declared.resources.values() for _, endpoint in one.all_endpoints()]
+    assert set(methods) == {"GET"}
 
 
 @pytest.mark.parametrize(

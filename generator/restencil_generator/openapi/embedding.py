@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from restencil_generator.openapi.plain import is_list, is_table
@@ -21,18 +21,22 @@ _TABLES: Final[Mapping[str, str]] = {"enums": "enum", "objects": "object", "enti
 
 @dataclasses.dataclass(slots=True)
 class Placed:
-    """Where the parts of a spec went: of each resource the first path, of each endpoint its path and method."""
+    """Where the parts of a spec went: of each resource the first path, of each endpoint its path and method.
+
+    `members` are all members of each path and method: one that may leave out path parameters has several.
+    """
 
     resources: dict[str, str]
     endpoints: dict[tuple[str, str], tuple[str, str]]
+    members: list[tuple[str, tuple[str, str]]] = dataclasses.field(default_factory=list[tuple[str, tuple[str, str]]])
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Exported:
-    """A spec that a document was exported from, and the path and method of each of its members."""
+    """A spec that a document was exported from, and its members with the paths and methods that they have."""
 
     spec: dict[str, Any]
-    members: Mapping[tuple[str, str], tuple[str, str]]
+    members: Sequence[tuple[tuple[str, str], tuple[str, str]]]
 
     @property
     def package(self) -> str:
@@ -59,9 +63,9 @@ def embed(document: dict[str, Any], written: Mapping[str, Any], placed: Placed) 
         own = rest["resources"].pop(name)
         _endpoints(document, name, own, placed)
         _part(document["paths"][path], "resources")[name] = own
-    for (resource, member), (path, method) in placed.endpoints.items():
+    for member, (path, method) in placed.members:
         operation = document["paths"][path][method]
-        operation.setdefault(KEY, {}).setdefault("members", []).append(f"{resource}.{member}")
+        operation.setdefault(KEY, {}).setdefault("members", []).append(member)
     document[KEY] = rest
 
 
@@ -103,7 +107,7 @@ def restored(document: Any) -> Exported | None:
         owner = _table(spec, "resources").get(resource)
         if is_table(owner):
             _table(owner, "endpoints")[member] = copy.deepcopy(value)
-    return Exported(spec, dict(_members(paths)))
+    return Exported(spec, tuple(_members(paths)))
 
 
 def _members(paths: Mapping[str, Any]) -> Iterator[tuple[tuple[str, str], tuple[str, str]]]:

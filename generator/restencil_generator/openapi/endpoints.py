@@ -149,6 +149,8 @@ class Endpoints:
         if collection is not None and call.method == "GET":
             self.lists.pages(resource, endpoint, queries, python, "")
             values.pop("collection", None)
+            if resource.kind != "group":  # no request that the document does not name hangs on the list
+                values["members"] = ["get_page"] if "pagination_field" in values else []
         self._reads(resource, endpoint)
         if own.expires and "side_effect" not in values:
             values["expires"] = list(own.expires)

@@ -66,6 +66,13 @@ class _Member:
     endpoint: d.Endpoint
 
     @property
+    def written(self) -> str:
+        """Its name as a spec writes it: what hangs on `get_list` has a name of its own."""
+        parent = self.dotted.removeprefix(f"{self.resource.name}.").rpartition(".")[0]
+        names = [self.resource.name, *([parent] if parent not in ("", "get_list") else []), self.endpoint.name]
+        return ".".join(names)
+
+    @property
     def rank(self) -> bool:
         """Of several members of one request, `create` stands for all."""
         return self.endpoint.name != "create"
@@ -129,10 +136,12 @@ class _Export:
             if method in item:
                 continue
             item[method] = self._operation(first, form, renamed(form, known))
-            if not form.left:
-                for member in members:
-                    self._placed.endpoints[(member.resource.name, member.endpoint.name)] = (known.path, method)
-                    self._placed.resources.setdefault(member.resource.name, known.path)
+            for member in members:
+                self._placed.members.append((member.written, (known.path, method)))
+                if not form.left:
+                    resource, _, name = member.written.partition(".")
+                    self._placed.endpoints[(resource, name)] = (known.path, method)
+                    self._placed.resources.setdefault(resource, known.path)
 
     def _operation(self, member: _Member, form: Form, names: Mapping[str, str]) -> dict[str, Any]:
         endpoint = member.endpoint

@@ -94,8 +94,8 @@ def make_again(document: Document, options: Options, package: str, exported: Exp
         return None
     by_place = {(operation.key, operation.method.lower()): operation for operation in document.operations}
     operations: dict[NodePath, Operation] = {
-        ("resources", resource, "endpoints", member): by_place[place]
-        for (resource, member), place in exported.members.items()
+        ("resources", resource, "endpoints", member, *place): by_place[place]
+        for (resource, member), place in exported.members
         if place in by_place
     }
     counts = {table: len(_mapping(tree.value.get(table))) for table in ("entities", "objects", "enums")}
