@@ -60,6 +60,7 @@ def delete(schema: Deletion, response: Any, request: Request, writer: Normalizat
         siblings = request.rules.siblings
         if siblings is not None:
             _expire(writer, siblings.lists_test(request.args))
+        _note_unknown(schema.item, writer)
         return UNDEFINED
     for gone in found:
         writer.write_invalid(gone.schema.table_key, gone.pk)
@@ -226,6 +227,8 @@ def without_answer(request: Request, writer: Normalization) -> None:
     expire_self(request, writer)
     params = _params(request)
     pks = {gone.pk for gone in _named(schema, params, params, writer) or _known(schema, request, writer)}
+    if not pks:
+        _note_unknown(schema, writer)
 
     def holds(listing: Listing) -> bool:
         stored = writer.below.get(*listing.cell)
@@ -233,6 +236,11 @@ def without_answer(request: Request, writer: Normalization) -> None:
         return not pks or any((entry["id"] if is_dict(entry) else entry) in pks for entry in entries)
 
     _expire_lists(schema, writer, holds)
+
+
+def _note_unknown(schema: Schema | None, writer: Normalization) -> None:
+    """The server changed an entity, and which one is not known here."""
+    writer.change.unknown.update(entity.table_key for _, entity in entities_of(schema))
 
 
 def expire_self(request: Request, writer: Normalization) -> None:

@@ -3,6 +3,7 @@
 A request tells when it was sent and when it was answered, and not when the server dealt with it. So of a mutation and
 a read, or of two mutations, that were under way at the same time no one here knows which the server did last. What
 both of them brought is *in doubt*: it shows, and counts as stale, until an answer comes that overlapped with nothing.
+Of a mutation that tells nothing of an entity that nobody knows here, that goes for all that a read brings of its kind.
 
 A mutation adds to a list or takes from it, so it does no harm to one that was read before its answer came. But where a
 read replaces the list that it was answered into, what it added may be lost; and a list that is read for the first time
@@ -12,6 +13,8 @@ meanwhile was not there to be added to.
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
+
+from .tables import WHOLE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -33,7 +36,7 @@ class Arrival:
         self.started = started
         self.number = number
         self.is_change = is_change
-        self.cells = set(change.cells())
+        self.cells = {*change.cells(), *((table, WHOLE) for table in change.unknown)}
         self.collections = change.collections
 
 
@@ -73,7 +76,9 @@ class Overlaps:
         started, read = arrival.started, self._read if arrival.is_change else {}
         found: set[Cell] = set()
         for cell in arrival.cells:
-            change = self._changed.get(cell)
+            if cell[1] == WHOLE:
+                continue
+            change = self._last_change(cell)
             overlaps = change is not None and change.number > started
             if cell[0] not in arrival.collections:
                 if overlaps or read.get(cell, 0) > started:
@@ -85,6 +90,11 @@ class Overlaps:
             elif change is None and self._may_lack(arrival):
                 found.add(cell)
         return found
+
+    def _last_change(self, cell: Cell) -> Arrival | None:
+        """The last change of an entity or a list, or of what nobody knows in its table."""
+        own, unknown = self._changed.get(cell), self._changed.get((cell[0], WHOLE))
+        return own if unknown is None or (own is not None and own.number > unknown.number) else unknown
 
     def _may_lack(self, arrival: Arrival) -> bool:
         """A change that came meanwhile brought an entity that this list is without, and did not know the list."""

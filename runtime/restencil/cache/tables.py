@@ -458,6 +458,7 @@ class Change:
         "noted",
         "results",
         "times",
+        "unknown",
     )
 
     def __init__(self, below: State, times: Meta) -> None:
@@ -480,6 +481,8 @@ class Change:
         """Collections that the response is the whole of, with their schemas."""
         self.extended: dict[Cell, Any] = {}
         """Collections that the response is a page of, with their schemas."""
+        self.unknown: set[str] = set()
+        """Tables of which it is not known what the server changed."""
         self.noted: list[Listing] = []
         """What it says of keys that hold lists."""
         self.growing: dict[Cell, Growth] = {}
