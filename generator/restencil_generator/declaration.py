@@ -332,6 +332,19 @@ def formatted(type: Type, format: Format | None) -> Type:
             return type
 
 
+def list_in(type: Type) -> ListOf | None:
+    """The list that a value is, or, as one of several types, may be; None for what is none."""
+    match type:
+        case Optional(item):
+            return list_in(item)
+        case ListOf():
+            return type
+        case OneOf(alternatives):
+            return next((one for one in alternatives if isinstance(one, ListOf)), None)
+        case _:
+            return None
+
+
 def entities_in(type: Type) -> Iterator[str]:
     """The names of the entities in a type, those of unions included."""
     for part in parts(type):

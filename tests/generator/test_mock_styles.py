@@ -85,6 +85,16 @@ def test_joined_lists_are_read_but_for_their_separator(style: str, separator: st
     assert _read(d.ListOf(STRING), style, value) == separator.join(value).split(separator)
 
 
+@pytest.mark.parametrize(
+    ("style", "lists"),
+    [("repeat", [["1", "2"]]), ("pipe", [["1", "2"], []]), ("deep", [["1"], ["1", "2"]])],
+)
+def test_one_of_several_is_the_text_or_the_list_that_was_written(style: Any, lists: list[list[str]]) -> None:
+    """A list of one item says the same as the item, but where the style marks lists."""
+    kind = d.OneOf((d.Scalar("integer"), d.ListOf(STRING)))
+    assert [_read(kind, style, value) for value in ("1", *lists)] == ["1", *lists]
+
+
 @given(value=st.dictionaries(NAMES, TREES, min_size=1, max_size=3))
 def test_objects_of_any_depth_are_read_as_they_were_written(value: dict[str, Any]) -> None:
     """Numbered styles and JSON lose nothing."""

@@ -63,6 +63,11 @@ def drive(client: Any, seen: Seen) -> Generator[Any, Any, None]:
         *(("api-version", "2024-06-01"), ("least", "5"), ("period[first]", "2024-01-02")),
         *(("regions", "eu"), ("regions", "us")),
     ]
+    yield offers.get_list(rank="best", seller=[1, 2])
+    assert sorted(seen.last.url.params.get_list("seller")) == ["1", "2"]
+    assert seen.last.headers["x-rank"] == "best"
+    assert {offer.seller.id for offer in (yield offers.get_list(rank=3, seller=1))} == {1}
+    assert (seen.last.headers["x-rank"], seen.last.url.params["seller"]) == ("3", "1")
     german = yield offers.get(id=1, language="de")
     assert (seen.last.headers["accept-language"], german.id) == ("de", 1)
     count = len(seen.requests)
@@ -109,6 +114,21 @@ def test_calls_of_asyncio_arrive_as_declared(address: str) -> None:
                         break
 
     asyncio.run(main())
+
+
+def test_arguments_of_a_client_may_be_one_of_several(address: str) -> None:
+    """What they are is what is sent, in headers, search strings and the URL of a server."""
+    seen = Seen()
+    with httpx.Client(event_hooks={"request": [seen.note]}) as client:
+        market.Market(url_prefix=address, client=client, units="metric", limit_to=[4, 5]).offers.get(id=1)
+        assert seen.last.headers["x-units"] == "metric"
+        assert seen.last.url.query == b"api-version=2024-06-01&limit=4&limit=5"
+        market.Market(url_prefix=address, client=client, limit_to="open").offers.get(id=1)
+        assert (seen.last.url.params["limit"], "x-units" in seen.last.headers) == ("open", False)
+    server = pytest.warns(DeprecationWarning, match="the server 'region' of Market is deprecated")
+    with server, pytest.warns(DeprecationWarning, match="edition of Market is deprecated"):
+        shop = market.Market(server="region", edition="beta")
+    assert shop.offers.get.url(id=1) == "https://eu.market.example/beta/offers/1"
 
 
 def test_the_server_is_an_argument_of_the_client() -> None:

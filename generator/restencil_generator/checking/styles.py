@@ -50,23 +50,24 @@ def styled(field: d.Field, styles: d.Styles) -> d.Field:
     """A search parameter with the style that counts for it."""
     style = field.style
     if style is None:
-        shape = facts(field.type).shape
-        style = styles[0] if shape == "list" else styles[1] if shape in ("object", "mapping") else None
-        if style is not None and style not in styles_of(field.type):
-            style = None  # what it says of many does not fit this one
+        style = _usual(field.type, styles)
     return field if style == field.style else dataclasses.replace(field, style=style)
 
 
 def form_styled(field: d.Field, styles: d.Styles) -> d.Field:
     """A field of a form with the style that counts for it; the one that its kind has in forms anyway is none."""
-    shape = facts(field.type).shape
-    usual: d.Style = "repeat" if shape == "list" else "brackets"
+    usual: d.Style = "repeat" if d.list_in(field.type) is not None else "brackets"
     style = field.style
     if style is None:
-        style = styles[0] if shape == "list" else styles[1] if shape in ("object", "mapping") else None
-        if style is not None and style not in styles_of(field.type):
-            style = None
+        style = _usual(field.type, styles)
     return field if style == field.style else dataclasses.replace(field, style=None if style == usual else style)
+
+
+def _usual(type: d.Type, styles: d.Styles) -> d.Style | None:
+    """What is said of all lists, or of all objects, for a value of a type; None where it does not fit."""
+    is_object = facts(type).shape in ("object", "mapping")
+    style = styles[0] if d.list_in(type) is not None else styles[1] if is_object else None
+    return style if style in styles_of(type) else None
 
 
 def styles_of(type: d.Type) -> tuple[d.Style, ...]:
@@ -76,9 +77,10 @@ def styles_of(type: d.Type) -> tuple[d.Style, ...]:
         return ("json",)
     if known.shape in ("object", "mapping"):
         return d.OBJECT_STYLES
-    if known.shape != "list" or known.item is None:
+    listed = d.list_in(type)
+    if listed is None:
         return ()
-    return d.LIST_STYLES if facts(known.item).shape in ("scalar", "several") else _NESTING
+    return d.LIST_STYLES if facts(listed.item).shape in ("scalar", "several") else _NESTING
 
 
 def _named(type: d.Type) -> str:
@@ -87,6 +89,8 @@ def _named(type: d.Type) -> str:
     if known.shape == "list" and known.item is not None:
         return f"a list of {_noun(known.item)}s"
     noun = _noun(known.bare)
+    if isinstance(known.bare, d.OneOf):
+        return "one of several scalars"
     return "a value of any kind" if noun == "any" else f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"
 
 

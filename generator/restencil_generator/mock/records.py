@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from http import HTTPStatus
 
-from restencil_generator.declaration import MISSING, Entity, EntityRef, Json, ListOf, UnionOf
+from restencil_generator.declaration import MISSING, Entity, EntityRef, Json, ListOf, UnionOf, list_in
 from restencil_generator.mock import made_up, styles
 from restencil_generator.mock.call import Call
 from restencil_generator.mock.errors import Refusal
@@ -195,14 +195,16 @@ class Records:
         spec, endpoint, query = self.tables.spec, self.call.endpoint, self.call.query
         styled = [field for field in endpoint.search_params if field.style is not None]
         lists = {
-            field.wire
+            field.wire: isinstance(bare(field.type), ListOf)
             for field in endpoint.search_params
-            if field.style is None and isinstance(bare(field.type), ListOf)
+            if field.style is None and list_in(field.type) is not None
         }
         taken = {name for field in styled for name in styles.names(spec, field)}
         for name, text in query:
             if name.partition("[")[0] not in taken:
-                yield name, text.split(",") if name in lists else [text]
+                # A text that may be no list is taken for both.
+                texts = text.split(",") if name in lists else []
+                yield name, texts if lists.get(name) else [text, *texts]
         for field in styled:
             value = styles.read(spec, field, query, endpoint.search_style[0])
             if value is not MISSING:

@@ -30,6 +30,7 @@ from restencil_generator.declaration import (
     Spec,
     Type,
     ValuesOf,
+    list_in,
 )
 from restencil_generator.mock import styles
 from restencil_generator.mock.call import Sent
@@ -186,8 +187,9 @@ def _fields(spec: Spec, body: Body | None, pairs: Sequence[tuple[str, str]]) -> 
     taken: set[str] = set()
     for field in declared:
         type_ = bare(field.type)
-        if field.style is None and isinstance(type_, ListOf | ObjectRef | ObjectType | ValuesOf):
-            is_flat = isinstance(type_, ListOf) and not isinstance(bare(type_.item), ListOf | ObjectRef | ObjectType)
+        listed = list_in(type_)
+        if field.style is None and (listed is not None or isinstance(type_, ObjectRef | ObjectType | ValuesOf)):
+            is_flat = listed is not None and not isinstance(bare(listed.item), ListOf | ObjectRef | ObjectType)
             field = dataclasses.replace(field, style="repeat" if is_flat else "brackets")
         value = styles.read(spec, field, pairs, "repeat")
         named = {*styles.names(spec, field)}
@@ -203,8 +205,8 @@ def _typed(spec: Spec, type_: Type, value: Json | Missing) -> Json:
     match value:
         case str():
             return _value(type_, value)
-        case list() if isinstance(type_, ListOf):
-            return [_typed(spec, type_.item, item) for item in value]
+        case list() if (listed := list_in(type_)) is not None:
+            return [_typed(spec, listed.item, item) for item in value]
         case dict():
             members = styles.members(spec, type_)
             types = {member.wire: member.type for member in members}

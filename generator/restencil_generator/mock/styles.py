@@ -18,11 +18,13 @@ from restencil_generator.declaration import (
     Missing,
     ObjectRef,
     ObjectType,
+    OneOf,
     Scalar,
     Spec,
     Style,
     Type,
     ValuesOf,
+    list_in,
 )
 from restencil_generator.mock.kinds import bare
 
@@ -41,6 +43,8 @@ def read(spec: Spec, field: Field, query: Query, listed: Style | None = None) ->
     `listed` is the style of lists that stand in an object of the style `form`.
     """
     type_ = bare(field.type)
+    if isinstance(type_, OneOf):
+        return _one_of(spec, field, query)
     style: Style | None = field.style or ("comma" if isinstance(type_, ListOf) else None)
     texts = [text for name, text in query if name == field.wire]
     match style:
@@ -60,6 +64,17 @@ def read(spec: Spec, field: Field, query: Query, listed: Style | None = None) ->
             return cast("Json", found) if found else MISSING
         case "brackets" | "deep":
             return _nested(spec, field.wire, type_, query, numbered=style == "deep")
+
+
+def _one_of(spec: Spec, field: Field, query: Query) -> Json | Missing:
+    """One of several types: a list where one is written, which a text alone is not unless it holds a separator."""
+    listed = list_in(field.type)
+    alone = dataclasses.replace(field, type=Scalar("any"), style="json" if field.style == "json" else None)
+    if listed is None or field.style == "json":
+        return read(spec, alone, query)
+    value = read(spec, dataclasses.replace(field, type=listed), query)
+    is_item = isinstance(value, list) and len(value) == 1 and field.style not in ("brackets", "deep")
+    return read(spec, alone, query) if value is MISSING or is_item else value
 
 
 def names(spec: Spec, field: Field) -> Iterator[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import datetime
 import typing
+from collections.abc import Sequence
 
 import restencil
 from restencil import schema
@@ -50,10 +51,12 @@ _API = restencil.Api(
     params={
         "shop": restencil.ClientParam.header("X-Shop", env="MARKET_SHOP"),
         "device": restencil.ClientParam.header("X-Device", secret=True),
+        "units": restencil.ClientParam.header("X-Units"),
         "edition_date": restencil.ClientParam.query(
             "api-version",
             default="2024-06-01",
         ),
+        "limit_to": restencil.ClientParam.query("limit", style="repeat"),
     },
     servers={
         "production": restencil.Server("https://market.example/api"),
@@ -131,10 +134,12 @@ class Market(_Resources[restencil.Controller], restencil.Controller):
             token: restencil.Token | None = None,
             shop: str | None = None,
             device: str | None = None,
+            units: typing.Literal["metric", "imperial"] | None = None,
             edition_date: datetime.date | None = None,
+            limit_to: typing.Literal["open"] | Sequence[int] | None = None,
             server: typing.Literal["production", "region"] | None = None,
             region: Region | None = None,
-            edition: str | None = None,
+            edition: typing.Literal["api", "beta"] | None = None,
             **options: typing.Unpack[restencil.ClientOptions],
         ) -> None: ...
 
@@ -157,9 +162,11 @@ class AsyncMarket(_Resources[restencil.AsyncController], restencil.AsyncControll
             token: restencil.Token | None = None,
             shop: str | None = None,
             device: str | None = None,
+            units: typing.Literal["metric", "imperial"] | None = None,
             edition_date: datetime.date | None = None,
+            limit_to: typing.Literal["open"] | Sequence[int] | None = None,
             server: typing.Literal["production", "region"] | None = None,
             region: Region | None = None,
-            edition: str | None = None,
+            edition: typing.Literal["api", "beta"] | None = None,
             **options: typing.Unpack[restencil.AsyncClientOptions],
         ) -> None: ...

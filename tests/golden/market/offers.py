@@ -66,6 +66,7 @@ class Offers(
     errors={404: Missing, "4XX": Problem, "5XX": typing.Any},
     header_params={
         "scope": restencil.HeaderParam("X-Scope"),
+        "rank": restencil.HeaderParam("X-Rank"),
         "language": restencil.HeaderParam("Accept-Language"),
         "since": restencil.HeaderParam(
             "X-Since",
@@ -82,6 +83,7 @@ class Offers(
         *,
         id: int,
         scope: str | None = None,
+        rank: typing.Literal["best", "last"] | int | None = None,
         language: str | None = None,
         since: datetime.datetime | None = None,
     ) -> Offer:
@@ -93,7 +95,9 @@ class Offers(
         *,
         body: OfferBody,
         name: str | None = None,
+        seller: int | Sequence[int] | None = None,
         scope: str | None = None,
+        rank: typing.Literal["best", "last"] | int | None = None,
         language: str | None = None,
         since: datetime.datetime | None = None,
         key: uuid.UUID | None = None,
@@ -104,7 +108,9 @@ class Offers(
         *,
         body: OfferBody,
         name: str | None = None,
+        seller: int | Sequence[int] | None = None,
         scope: str | None = None,
+        rank: typing.Literal["best", "last"] | int | None = None,
         language: str | None = None,
         since: datetime.datetime | None = None,
     ) -> Offer: ...
@@ -114,6 +120,7 @@ class Offers(
         push_options={
             "header_params": {
                 "scope": restencil.HeaderParam("X-Scope"),
+                "rank": restencil.HeaderParam("X-Rank"),
                 "language": restencil.HeaderParam("Accept-Language"),
                 "since": restencil.HeaderParam(
                     "X-Since",
@@ -126,12 +133,13 @@ class Offers(
                     auto="uuid",
                 ),
             },
-            "search_styles": None,
+            "search_styles": {"seller": "repeat"},
             "search_types": None,
         },
         unshift=_unshift,
         persist=2,
         search_styles={
+            "seller": "repeat",
             "ids": "comma",
             "regions": "repeat",
             "period": "brackets",
@@ -151,11 +159,13 @@ class Offers(
         self,
         *,
         name: str | None = None,
+        seller: int | Sequence[int] | None = None,
         ids: Sequence[int] | None = None,
         regions: Sequence[Region] | None = None,
         period: PeriodBody | Period | None = None,
         prices: OffersSearchPrices | None = None,
         scope: str | None = None,
+        rank: typing.Literal["best", "last"] | int | None = None,
         language: str | None = None,
         since: datetime.datetime | None = None,
     ) -> Sequence[Offer]:
@@ -171,6 +181,7 @@ class Offers(
         id: int,
         body: OfferBody,
         scope: str | None = None,
+        rank: typing.Literal["best", "last"] | int | None = None,
         language: str | None = None,
         since: datetime.datetime | None = None,
     ) -> Offer:
@@ -184,6 +195,7 @@ class Offers(
         id: int,
         body: OfferBody,
         scope: str | None = None,
+        rank: typing.Literal["best", "last"] | int | None = None,
         language: str | None = None,
         since: datetime.datetime | None = None,
     ) -> Offer:
@@ -196,6 +208,7 @@ class Offers(
         *,
         id: int,
         scope: str | None = None,
+        rank: typing.Literal["best", "last"] | int | None = None,
         language: str | None = None,
         since: datetime.datetime | None = None,
     ) -> Offer | None:
@@ -219,6 +232,7 @@ class Offers(
         id: int,
         body: OffersBuyBody,
         scope: str | None = None,
+        rank: typing.Literal["best", "last"] | int | None = None,
         language: str | None = None,
         since: datetime.datetime | None = None,
     ) -> Offer:
@@ -233,6 +247,7 @@ class Offers(
         persist=False,
         path_params={"file": "slashes"},
         header_params={
+            "rank": restencil.HeaderParam("X-Rank"),
             "language": restencil.HeaderParam("Accept-Language"),
             "since": restencil.HeaderParam(
                 "X-Since",
@@ -248,6 +263,7 @@ class Offers(
         *,
         id: int,
         file: str,
+        rank: typing.Literal["best", "last"] | int | None = None,
         language: str | None = None,
         since: datetime.datetime | None = None,
     ) -> typing.Any:
@@ -267,6 +283,7 @@ class Offers(
         *,
         ids: Sequence[int],
         scope: str | None = None,
+        rank: typing.Literal["best", "last"] | int | None = None,
         language: str | None = None,
         since: datetime.datetime | None = None,
     ) -> Sequence[Offer]:
