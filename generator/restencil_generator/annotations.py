@@ -182,7 +182,7 @@ def _keyed(type: d.Type, scope: Scope) -> Alternatives:
 
 
 def _or_none(found: Alternatives, scope: Scope) -> Alternatives:
-    return found if "None" in found or found == (f"{scope.typing('Any')}",) else (*found, "None")
+    return found if "None" in found or (len(found) == 1 and scope.is_any(found[0])) else (*found, "None")
 
 
 def _either(found: Iterable[Alternatives]) -> Alternatives:

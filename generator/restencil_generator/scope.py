@@ -77,6 +77,9 @@ class Scope:
     def use(self, module: str) -> str:
         """The name under which a module stands here; it is imported from now on."""
         self._uses.modules.add(module)
+        return self._standing(module)
+
+    def _standing(self, module: str) -> str:
         head = module.partition(".")[0]
         return module if self._outside(head) == head else f"_{module.replace('.', '_')}"
 
@@ -97,6 +100,10 @@ class Scope:
     def typing(self, name: str) -> str:
         """A name of `typing`."""
         return f"{self.use('typing')}.{name}"
+
+    def is_any(self, text: str) -> bool:
+        """Whether a type says nothing."""
+        return text == f"{self._standing('typing')}.Any"
 
     def restencil(self, name: str) -> str:
         """A public name of the runtime."""

@@ -21,6 +21,7 @@ from hypothesis import assume, given, settings
 from tests.generator.specs_at_random import loaded, specs
 
 from restencil_generator import declaration as d
+from restencil_generator.api import load
 from restencil_generator.failure import Failure
 from restencil_generator.loading import load_spec, load_text
 from restencil_generator.pipeline import build
@@ -110,7 +111,7 @@ def body_members(declared: d.Endpoint, spec: d.Spec) -> list[d.Field]:
         return []
     match declared.body.type:
         case d.EntityRef(name):
-            return list(spec.entities[name].all_fields)
+            return [field for field in spec.entities[name].all_fields if not field.param]
         case d.ObjectRef(name):
             return list(spec.objects[name].fields)
         case d.ObjectType(members):
@@ -1100,3 +1101,20 @@ def test_the_items_of_a_list_in_an_object_are_typed() -> None:
     assert "    def _item(self) -> Thing: ...\n" in text
     assert text.count("items=_item") == 1
     assert "_plain_item" not in text
+
+
+OPTIONAL_ALONE = """
+resources:
+  blobs:
+    path: /blobs/:owner/:sha
+    schema: {entity: Blob, pk: [owner, sha], fields: {owner: string, sha: string, url: string?}}
+    members: [get]
+"""
+
+
+def test_a_module_imports_nothing_that_it_does_not_use() -> None:
+    """Each module that is imported by its own line is named in the text below."""
+    for files in (made(OPTIONAL_ALONE), *(dict(build(load(spec), spec.name).files) for spec in SPECS)):
+        for name, text in files.items():
+            for module in re.findall(r"^import ([a-z_.]+)$", text, re.MULTILINE):
+                assert f"{module}." in text, (name, module)
