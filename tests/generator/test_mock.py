@@ -387,6 +387,56 @@ def test_values_of_a_wrong_type_are_a_422(blog: Api) -> None:
     assert blog.get("/articles/1")["title"] == "Title 1"
 
 
+NEEDY = """
+restencil: 1
+package: needy
+objects: {Place: {street: string!, city: string}}
+entities:
+  Owner: {fields: {id: integer, name: string!}}
+  Shop:
+    fields:
+      id: {type: integer, read_only: true}
+      name: string!
+      secret: {type: string, write_only: true, required: true}
+      place: Place?
+      owner: Owner?
+      at: {type: {one_of: [Place, string]}, optional: true}
+resources:
+  shops:
+    path: /shops/:id
+    schema: Shop
+    endpoints:
+      many: {method: POST, path: /many, body: [Shop], schema: null}
+      maybe: {method: POST, path: /maybe, body: Shop, request: {optional: true}, schema: null}
+"""
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "missing"),
+    [
+        ("POST", "/shops", {"name": "a", "secret": "b"}, []),
+        ("POST", "/shops", {"name": "a"}, ["secret"]),
+        ("POST", "/shops", None, ["name", "secret"]),
+        ("PUT", "/shops/1", {"secret": "b"}, ["name"]),
+        ("PATCH", "/shops/1", {}, []),
+        ("PATCH", "/shops/1", {"place": {"city": "c"}}, ["place.street"]),
+        ("PATCH", "/shops/1", {"owner": {"id": 7}}, []),
+        ("PATCH", "/shops/1", {"owner": {}}, ["owner.name"]),
+        ("PATCH", "/shops/1", {"at": {}}, ["at.street"]),
+        ("PATCH", "/shops/1", {"at": "there"}, []),
+        ("POST", "/many", [{"name": "a", "secret": "b"}, {}], ["1.name", "1.secret"]),
+        ("POST", "/maybe", None, []),
+    ],
+)
+def test_a_body_without_what_it_must_hold_is_a_422(method: str, path: str, body: Any, missing: list[str]) -> None:
+    """Each member that is missing is named; a change may lack those of the record itself."""
+    answer = Api(NEEDY)(method, path, **({} if body is None else {"json": body}))
+    assert (answer.status_code == 422) if missing else answer.is_success, answer.text
+    if missing:
+        told = [f"{place}: is missing, and has to be given" for place in missing]
+        assert answer.json()["message"] == "; ".join(told)
+
+
 @pytest.mark.parametrize("body", ["x", 5, True])
 def test_a_body_that_is_no_object_is_a_422(blog: Api, body: Any) -> None:
     """A record is a JSON object."""

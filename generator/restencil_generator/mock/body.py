@@ -1,4 +1,7 @@
-"""Does a body have values of the types that the spec declares? Fields may be missing, and unknown ones are kept."""
+"""Does a body have values of the types that the spec declares? Unknown fields are kept.
+
+Fields may be missing, but those of which the spec says that bodies hold them.
+"""
 
 from __future__ import annotations
 
@@ -112,6 +115,61 @@ def _fields(
         case UnionOf():
             chosen = choice_of(type_, value)
             return () if chosen is None else spec.entities[chosen].all_fields
+
+
+def lacks(spec: Spec, type_: Type, value: Json, at: At = (), *, partial: bool = False) -> Iterator[str]:
+    """The members that must be there and are not, each with its place; a `partial` body lacks none of its own.
+
+    What is nested in it is asked too, but for entities that have their pk: they may be known.
+    """
+    match type_:
+        case Optional(item):
+            yield from lacks(spec, item, value, at, partial=partial)
+        case CollectionOf(of) | PageOf(of) | QueryOf(of) | InvalidateOf(of):
+            yield from lacks(spec, of, value, at, partial=partial)
+        case AdderOf(of):
+            whole = isinstance(of.of, ValuesOf) or isinstance(value, list)
+            yield from lacks(spec, of.of if whole else of.of.item, value, at, partial=partial)
+        case ListOf(item) | AllOf(item) if isinstance(value, list):
+            for index, part in enumerate(value):
+                yield from lacks(spec, item, part, (*at, index), partial=partial)
+        case ValuesOf(item) if isinstance(value, dict):
+            for key, part in value.items():
+                yield from lacks(spec, item, part, (*at, key), partial=partial)
+        case OneOf(alternatives):
+            fitting = (one for one in alternatives if not any(True for _ in misfits(spec, one, value)))
+            yield from min(([*lacks(spec, one, value, at, partial=partial)] for one in fitting), key=len, default=())
+        case ObjectType() | ObjectRef() | EntityRef() | UnionOf() if isinstance(value, dict):
+            yield from _lacking_members(spec, type_, value, at, partial=partial)
+        case _:
+            pass
+
+
+def _lacking_members(
+    spec: Spec,
+    type_: ObjectType | ObjectRef | EntityRef | UnionOf,
+    value: Mapping[str, Json],
+    at: At,
+    *,
+    partial: bool,
+) -> Iterator[str]:
+    for field in _fields(spec, type_, value):
+        if field.wire not in value:
+            if field.must and field.is_sent and not partial:
+                yield f"{'.'.join(map(str, (*at, field.wire)))}: is missing, and has to be given"
+        elif not _has_pk(spec, field.type, value[field.wire]):
+            yield from lacks(spec, field.type, value[field.wire], (*at, field.wire))
+
+
+def _has_pk(spec: Spec, type_: Type, value: Json) -> bool:
+    """Whether a value is an entity with all that its pk is made of."""
+    known = type_.item if isinstance(type_, Optional) else type_
+    if not isinstance(known, EntityRef) or not isinstance(value, dict):
+        return False
+    entity = spec.entities[known.name]
+    wires = {field.name: field.wire for field in entity.all_fields}
+    names = {name.partition(".")[0] for name in entity.pk}
+    return all(wires.get(name) in value for name in names)
 
 
 # -------------------------------------------------------------------------------------------------------------- scalars

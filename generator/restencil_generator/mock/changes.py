@@ -25,7 +25,7 @@ from restencil_generator.declaration import (
     ValuesOf,
 )
 from restencil_generator.mock import made_up
-from restencil_generator.mock.body import misfits
+from restencil_generator.mock.body import lacks, misfits
 from restencil_generator.mock.call import Call, Sent
 from restencil_generator.mock.errors import Refusal
 from restencil_generator.mock.intake import Intake
@@ -100,8 +100,10 @@ class Changes:
             self.tables.contents.pop(self.call.url, None)
 
     def _check_body(self) -> None:
-        """Refuses a body with values of a wrong type. Fields may be missing, and unknown ones are kept."""
-        body, declared = self.call.body, self.call.endpoint.body
+        """Refuses a body with values of a wrong type, or without what it must hold. Unknown fields are kept."""
+        body, declared, request = self.call.body, self.call.endpoint.body, self.call.endpoint.request
+        if isinstance(body, Missing) and self.call.endpoint.has_body and not request.optional:
+            body = {}  # no body at all lacks whatever must be there
         if declared is None or declared.type is None or isinstance(body, Missing | bytes) or body is None:
             return
         type_ = declared.type
@@ -109,7 +111,8 @@ class Changes:
             type_ = ListOf(type_)
         elif isinstance(type_, EntityRef | UnionOf) and self._assigns:
             type_ = ValuesOf(type_)
-        found = [*misfits(self.spec, type_, body)]
+        found = [] if isinstance(self.call.body, Missing) else [*misfits(self.spec, type_, body)]
+        found += lacks(self.spec, type_, body, partial=declared.partial)
         if found:
             raise Refusal(HTTPStatus.UNPROCESSABLE_ENTITY, "; ".join(found))
 
