@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import Any, Literal, assert_type
 
@@ -28,7 +28,21 @@ from shapes import (
 from blog import Article as GeneratedArticle
 from blog import Blog as GeneratedBlog
 from feed import Feed
-from market import Bank, Buyer, Card, Market, Payment, PaymentsReportResult, Shelf, Team
+from market import (
+    AsyncMarket,
+    Bank,
+    Basket,
+    Buyer,
+    Card,
+    Market,
+    Offer,
+    Payment,
+    PaymentsReportResult,
+    Review,
+    Shelf,
+    Team,
+)
+from market import User as MarketUser
 from restencil import (
     AbortController,
     AsyncController,
@@ -37,6 +51,7 @@ from restencil import (
     Endpoint,
     ListEndpoint,
     NotFoundError,
+    OAuth2,
     Page,
     Resource,
     ResourceClass,
@@ -313,6 +328,27 @@ def types_of_fields(market: Market) -> None:
     market.payments.partial_update(id=1, body={"source": {"kind": "card", "last_digits": "1"}})
     market.payments.settle(id=1, body={"iban": "DE"})
     market.payments.get_list(since=payment.paid_at, state="open")
+
+
+async def arguments_of_clients(token: str) -> None:
+    Market(shop="north", device=None, units="metric", edition_date=date(2024, 6, 1), limit_to=[1, 2])
+    Market(limit_to="open", server="production", token=token, key=lambda: "k", timeout="5s")
+    Market(Market().store, machine=OAuth2(client_id="i", client_secret="s"))
+    async with AsyncMarket(server="region", region="us", edition="beta", token=token, user_agent=False) as market:
+        assert_type(await market.account.get(), MarketUser)
+
+
+def singletons_and_groups(market: Market) -> None:
+    assert_type(market.account.get(), MarketUser)
+    assert_type(market.account.get.cached(), MarketUser | None)
+    assert_type(market.account.partial_update(body={"newsletter": True}), MarketUser)
+    assert_type(market.account.delete(), MarketUser | None)
+    assert_type(market.basket.get(user_id=1), Basket)
+    assert_type(market.search.offers(q="lamp"), Sequence[Offer])
+    assert_type(market.search.reviews(body={"state": "new"})["items"], Sequence[Review])
+    market.search.save(body={"words": ["a"]})
+    market.offers.get_list(rank="best", seller=[1, 2], scope=None)
+    market.offers.get_list(rank=3, seller=1)
 
 
 def unions_by_hand() -> None:

@@ -191,3 +191,27 @@ def types_of_fields(market: Market) -> None:
     market.payments.get_list(since="2024-01-31")  # error: a datetime
     market.shelves.get(hall="1", shelf=2)  # error: the field that it is holds a number
     market.questions.get(offer=1)  # error: a keyword is missing
+
+
+def arguments_of_clients() -> None:
+    Market(shop=1)  # error: a text
+    Market(units="cubits")  # error: no such value
+    Market(limit_to="closed")  # error: none of the types
+    Market(edition_date="2024-06-01")  # error: a date
+    Market(server="moon")  # error: no such server
+    Market(region="mars")  # error: no such region
+    Market(shpo="north")  # error: a slip
+    Market(machine="secret")  # error: OAuth2 is no text
+
+
+def singletons_and_groups(market: Market) -> None:
+    market.account.get(id=1)  # error: it is the only one
+    market.account.get_list()  # error: there is no list
+    market.account.create(body={})  # error: nor can there be more
+    market.account.update(body={"id": 1})  # error: it is read alone
+    market.basket.get()  # error: that of whom
+    market.search.get(q="lamp")  # error: a group has its own members alone
+    market.search.offers()  # error: a keyword is missing
+    market.search.reviews(body={"stat": "new"})  # error: no such member of the body
+    market.offers.get_list(rank="first")  # error: none of the types
+    market.offers.get_list(seller="1")  # error: a number, or some
