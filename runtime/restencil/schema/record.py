@@ -619,16 +619,7 @@ def to_wire(value: Any, model: Any = None) -> Any:
         if encode is not None:
             return encode(value)
     if isinstance(value, Record):
-        record = stored_record(value)
-        own = type(value).__model__
-        if record is None:
-            return own.encoded(value.__dict__)
-        if own.sends_keys and sending.get() is not None:
-            keys = {own.to_json.get(name, name) for name in own.sends_keys}
-            record = {**record, **own.encoded({name: item for name, item in record.items() if name in keys})}
-        if own.unsent and sending.get() is not None:
-            return {name: item for name, item in record.items() if name not in own.unsent}
-        return dict(record)
+        return _record_to_wire(value)
     if isinstance(model, LIST):
         model = model[0] if model else None
     if isinstance(value, MAPPING):
@@ -643,6 +634,20 @@ def to_wire(value: Any, model: Any = None) -> Any:
     if type(value) in SCALARS:
         return value
     return to_wire(list(value), model) if is_items(value) else _other_to_wire(value, model)
+
+
+def _record_to_wire(value: Record) -> Any:
+    """The members that were set of an instance, and of one that is stored those of its record."""
+    record = stored_record(value)
+    own = type(value).__model__
+    if record is None:
+        return own.encoded(value.__dict__)
+    if own.sends_keys and sending.get() is not None:
+        keys = {own.to_json.get(name, name) for name in own.sends_keys}
+        record = {**record, **own.encoded({name: item for name, item in record.items() if name in keys})}
+    if own.unsent and sending.get() is not None:
+        return {name: item for name, item in record.items() if name not in own.unsent}
+    return dict(record)
 
 
 def _other_to_wire(value: Any, model: Any) -> Any:
