@@ -116,6 +116,33 @@ def test_a_literal_that_changes_is_a_singleton() -> None:
     assert found["entities"]["SetupData" if "SetupData" in found["entities"] else "Setup"]["pk"] == []
 
 
+def test_a_singleton_is_recognised_in_the_answers_to_its_changes() -> None:
+    """Without a key, an answer with most of its members is it; an answer that confirms is none."""
+    settings = {"dark": "boolean", "name": "string", "lang": "string"}
+    paths = {
+        "/settings": {
+            "get": operation(record(**settings)),
+            "put": operation(record(**settings), body=record(**settings)),
+            "patch": operation(record(ok="boolean"), body=record(**settings)),
+        }
+    }
+    assert spec(paths)["resources"]["settings"] == {
+        "path": "/settings", "singleton": True, "schema": "Setting", "members": ["get", "update", "partial_update"],
+        "endpoints": {"partial_update": {"response": {"ignore": True}}},
+    }  # fmt: skip
+
+
+def test_a_singleton_may_be_in_an_envelope() -> None:
+    """`{"data": {...}}` around what has no key is an envelope, in answers and requests."""
+    wrapped = record(data=ref("Settings"))
+    paths = {"/settings": {"get": operation(wrapped), "put": operation(wrapped, body=wrapped)}}
+    found = spec(paths, {"Settings": record(dark="boolean", name="string")})
+    assert list(next(iter(found["entities"].values()))["fields"]) == ["dark", "name"]
+    resource = found["resources"]["settings"]
+    assert resource["members"] == ["get", "update"]
+    assert (resource["request"], resource["response"]) == ({"envelope": "data"}, {"envelope": "data"})
+
+
 def test_what_lies_below_is_an_endpoint_of_the_deepest_resource() -> None:
     """Actions below an item and endpoints below a list are of that resource; lists of entities are collections."""
     paths = {
@@ -133,6 +160,15 @@ def test_what_lies_below_is_an_endpoint_of_the_deepest_resource() -> None:
     assert found["customers"]["endpoints"]["orders"] == {
         "path": "/customers/:customer_id/orders", "schema": {"collection": ["Order"]}, "members": [],
     }  # fmt: skip
+
+
+def test_the_list_of_the_entity_counts_among_several() -> None:
+    """What GET of the item answers is listed under any name; else the name of the resource tells."""
+    answer = record(warnings=many(record(code="string")), orders=many(ref("Order")), tags=many({"type": "string"}))
+    paths = {"/orders/{id}": {"get": operation(ref("Order"))}, "/orders": {"get": operation(answer)}}
+    found = spec(paths, {"Order": record("id", id="string", name="string")})
+    listed = found["resources"]["orders"]["endpoints"]["get_list"]["schema"]
+    assert listed["object"]["orders"] == {"collection": ["Order"]}
 
 
 def test_what_hangs_on_a_list_below_a_resource_is_in_the_document() -> None:

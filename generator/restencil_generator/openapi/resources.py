@@ -15,7 +15,7 @@ from restencil_generator.openapi.document import Document, Operation, Part, Wher
 from restencil_generator.openapi.keys import Key, KeyPart, Keys, Place
 from restencil_generator.openapi.routes import Route, is_below, parents, route, stem
 from restencil_generator.openapi.shapes import Record, Shapes, merged, overlap
-from restencil_generator.openapi.words import singular, snake_case
+from restencil_generator.openapi.words import plural, singular, snake_case
 
 Kind: TypeAlias = Literal["item", "singleton", "group"]
 
@@ -188,7 +188,7 @@ class _Finder:
         get, get_list = at.get("GET"), listed.get("GET")
         place = _place(found)
         mutates = any(method in at for method in MUTATIONS)
-        many = self._many(get_list, place) if get_list is not None else None
+        many = self._many(get_list, place, get) if get_list is not None else None
         items = self.shapes.record_of(many.items) if many is not None else None
         guess = mutates or many is not None
         answer = get.answer if get is not None else None
@@ -219,11 +219,18 @@ class _Finder:
                 return self.paths[path]
         return {}
 
-    def _many(self, call: Call, place: Place) -> Many | None:
-        def fits(part: Part) -> bool:
-            return self._may_be_item(part, place)
-
-        return None if call.answer is None else self.answers.many(call.answer, fits, place.thing)
+    def _many(self, call: Call, place: Place, get: Call | None) -> Many | None:
+        """The list of a resource: that of what its GET answers, else one whose items may have a key."""
+        if call.answer is None:
+            return None
+        names = (place.thing, plural(place.thing))
+        one = None if get is None or get.answer is None else self.answers.one(get.answer, None, place, guess=True)
+        if one is not None and one.key is not None:
+            at = self.shapes.of(one.part).at
+            found = self.answers.many(call.answer, lambda part: self.shapes.of(part).at == at, *names)
+            if found is not None and self.shapes.of(found.items).at == at:
+                return found
+        return self.answers.many(call.answer, lambda part: self._may_be_item(part, place), *names)
 
     def _may_be_item(self, part: Part, place: Place) -> bool:
         record = self.shapes.record_of(part)
@@ -469,6 +476,7 @@ class _Finder:
             else:
                 resource.entity, resource.envelope = entity, path
         if known is None:
+            resource.envelope, answer = self._unwrapped(answer, place)
             record = self.shapes.record_of(answer)
             if record is None or self.found.by_schema.get(self.shapes.of(answer).at) is not None:
                 return
@@ -483,6 +491,17 @@ class _Finder:
             if method in at:
                 self._mutation(resource, name, at[method])
         self.found.resources.append(resource)
+
+    def _unwrapped(self, answer: Part, place: Place) -> tuple[tuple[str, ...], Part]:
+        """The object that an answer without key is wrapped around, and the envelope in which it stands."""
+        record = self.shapes.record_of(answer)
+        if record is not None:
+            for wire, named in self.answers.candidates(record, place):
+                part = record.members[wire].parts[0]
+                inner = self.shapes.of(part)
+                if named and self.answers.alone(record, wire) and inner.type == "object" and inner.properties:
+                    return (wire,), part
+        return (), answer
 
     def _known_in(self, answer: Part) -> tuple[Entity, tuple[str, ...]] | None:
         """The entity that an answer is, and the envelope in which it stands."""
@@ -563,7 +582,10 @@ def _same_key(one: Key, other: Key) -> bool:
 
 
 def _alike(record: Record, entity: Entity) -> bool:
-    return bool(entity.key.wires) and any(overlap(record, each) for each in entity.records)
+    """Whether a record has much in common with an entity; where no member is the key, with what it is itself."""
+    if entity.key.wires:
+        return any(overlap(record, each) for each in entity.records)
+    return any(len(each.members.keys() & record.members.keys()) * 2 > len(each.members) for each in entity.records)
 
 
 def _group(call: Call) -> tuple[str, str]:
