@@ -290,6 +290,7 @@ def test_parts_of_all_of_that_disagree(tmp_path: Path) -> None:
     schema, found = schema_of({"allOf": parts}, tmp_path)
     assert found.schema(schema.properties["a"]).type == "any"
     assert codes(found) == ["allof-conflict"]
+    assert found.findings[0].message == "the value of 'a' is string and integer at once; read as any"
 
 
 def test_one_part_is_the_schema_itself(tmp_path: Path) -> None:
@@ -485,6 +486,10 @@ def test_which_answer_is_the_success(tmp_path: Path) -> None:
     assert (alone.result.statuses, [one.status for one in alone.errors]) == (("default",), ["400"])
     found = read_tree(document(answers(s302={})), tmp_path)
     assert (found.operations[0].result.schema, codes(found)) == (None, ["no-success"])
+    (finding,) = read_tree(document(answers(default=text, s400=text)), tmp_path).findings
+    assert (finding.code, finding.message) == (
+        "no-success", "no answer of this operation is a success; 'default' is read as one",
+    )  # fmt: skip
 
 
 def test_several_successes(tmp_path: Path) -> None:

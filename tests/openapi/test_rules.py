@@ -636,6 +636,14 @@ def test_types(schema: Any, written: Any) -> None:
     assert found["entities"]["AData" if "AData" in found["entities"] else "A"]["fields"]["f"] == written
 
 
+def test_constants_of_an_enum_are_kept() -> None:
+    """An enum without a name whose values have names is called like its field."""
+    level = {"type": "integer", "enum": [1, 2], "x-enum-varnames": ["Low", "High"]}
+    found = spec({"/a/{id}": {"get": operation(record("id", "level", id="string", level=level))}})
+    assert found["enums"] == {"Level": {"low": 1, "high": 2}}
+    assert next(iter(found["entities"].values()))["fields"]["level"] == "Level"
+
+
 def test_inline_objects_are_called_after_their_place() -> None:
     """An object without a name is called like its owner and field; equal ones of one name are one."""
     inner = record("x", x="string")

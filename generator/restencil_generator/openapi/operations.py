@@ -406,10 +406,10 @@ class Operations:
         errors = tuple(
             one for one in answers if one not in success and (one.status[:1] in "45" or one.status == "default")
         )
+        if not success or success[0].status == "default":
+            read_as = "'default' is read as one" if success else "it is read as one without schema"
+            self._found("no-success", f"no answer of this operation is a success; {read_as}", where)
         if not success:
-            self._found(
-                "no-success", "no answer of this operation is a success; it is read as one without schema", where
-            )
             return Result(), errors
         full = [one for one in success if one.content is not None]
         headers = tuple(dict.fromkeys(name for one in success for name in one.headers))

@@ -433,7 +433,9 @@ class Schemas:
                 one if one.type == "integer" else other, other if one.type == "integer" else one, self._join
             )
         self._found(
-            "allof-conflict", f"{self._named(where)} is {one.type} and {other.type} at once; read as any", where
+            "allof-conflict",
+            f"the value {self._named(where)} is {one.type} and {other.type} at once; read as any",
+            where,
         )
         return dataclasses.replace(
             one, type="any", format="", enum=(), const=None, properties={}, items=None, values=None

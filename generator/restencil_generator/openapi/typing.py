@@ -313,12 +313,12 @@ class Types:
                 self.origins["enums", name] = _origin(schema)
             return self._named[schema.at]
         key = (snake_case(self._field), schema.enum)
-        if len(self.survey.enums.get(key, ())) > 1:
+        if len(self.survey.enums.get(key, ())) > 1 or isinstance(_enum_values(schema), dict):
             return self._shared_enum(schema, key, owner)
         return {"enum": list(schema.enum)}
 
     def _shared_enum(self, schema: Schema, key: tuple[str, tuple[str | int, ...]], owner: str) -> str:
-        """The name of an enum that has none in the document and stands in several places."""
+        """The name of an enum that has none in the document, but constants, or several places that it stands in."""
         identity = f"type:{key[0]}:{json.dumps(key[1])}"
         for name, values in self.enums.items():
             if self.origins.get(("enums", name), Origin("")).identity == identity and values == _enum_values(schema):
