@@ -724,6 +724,35 @@ def test_auth(schemes: Any, security: Any, auth: Any) -> None:
     assert ("auth-not-carried" in [each.code for each in result.document.findings]) == (auth is None)
 
 
+@pytest.mark.parametrize(
+    ("scheme", "message"),
+    [
+        (
+            {"type": "apiKey", "in": "header", "name": "Authorization", "x-amazon-apigateway-authtype": "awsSigv4"},
+            "the scheme 'hmac' signs requests (AWS4); use an `endpoint: python:`",
+        ),
+        ({"type": "http", "scheme": "Digest"}, "the scheme 'hmac' signs requests (digest); use an `endpoint: python:`"),
+        (
+            {"type": "mutualTLS"},
+            "the scheme 'hmac' asks for a certificate of the client (mutualTLS); use an `endpoint: python:`",
+        ),
+        (
+            {"type": "apiKey", "in": "body"},
+            "the scheme 'hmac' does not say in which header, cookie or query parameter its key goes; "
+            "use an `endpoint: python:`",
+        ),
+        (None, "the scheme 'hmac' is asked for, but declared nowhere; no credential is sent for it"),
+    ],
+)
+def test_what_of_auth_is_not_carried(scheme: Any, message: str) -> None:
+    """Signatures, certificates, and what says too little are told; so is a scheme that no one declared."""
+    schemes = {} if scheme is None else {"hmac": scheme}
+    result = made({"/a": {"get": operation()}}, security=[{"hmac": []}], components={"securitySchemes": schemes})
+    assert "auth" not in whole(result)
+    told = [each.message for each in result.document.findings if each.code == "auth-not-carried"]
+    assert told == [message]
+
+
 def test_operations_that_ask_otherwise() -> None:
     """What differs from the document has `auth` of its own; an empty list is `none`."""
     paths = {"/a": {"get": operation(security=[])}, "/b": {"get": operation(security=[{"y": []}])}}

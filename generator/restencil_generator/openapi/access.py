@@ -7,12 +7,14 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Final
 
-from restencil_generator.openapi.document import Document, Finding, Requirement, SecurityScheme, Server
+from restencil_generator.openapi.document import Document, Finding, Requirement, SecurityScheme, Server, Where
 from restencil_generator.openapi.naming import member_names
 from restencil_generator.openapi.parameters import CLIENT_NAMES
 from restencil_generator.openapi.tree import Value
 from restencil_generator.openapi.words import snake_case
+from restencil_generator.problems import quoted
 
+_PLACES: Final = ("header", "query", "cookie")
 _LOOPBACK: Final = re.compile(r"http://(localhost|127\.0\.0\.1|\[::1\])(:|/|\Z)")
 
 Use = tuple[tuple[str, ...], ...]
@@ -33,6 +35,7 @@ class Access:
         if not used and document.schemes and not self.top and not document.security:
             used = list(document.schemes)
             self.check = "check: no operation asks for it"
+        self._undeclared(used)
         kept = [scheme for scheme in document.schemes if scheme in used]
         for scheme in kept:
             form = self._form(document.schemes[scheme])
@@ -61,7 +64,8 @@ class Access:
 
     def _form(self, scheme: SecurityScheme) -> dict[str, Value] | None:
         """A scheme in the words of the language; None where it has none, which is a finding."""
-        if scheme.type == "apiKey" and scheme.place in ("header", "query", "cookie") and scheme.parameter:
+        signed = _is_signed(scheme)
+        if scheme.type == "apiKey" and scheme.place in _PLACES and scheme.parameter and not signed:
             return {scheme.place: scheme.parameter}
         if scheme.type == "http" and scheme.scheme in ("basic", "bearer"):
             return {scheme.scheme: True}
@@ -77,10 +81,22 @@ class Access:
             return {"bearer": True}
         if scheme.type == "openIdConnect":
             return {"bearer": True}
-        signs = scheme.scheme or scheme.type
-        message = f"the scheme '{scheme.name}' signs requests ({signs}); use an `endpoint: python:`"
+        does = f"signs requests ({'AWS4' if signed else scheme.scheme or scheme.type})"
+        if scheme.type == "apiKey" and not signed:
+            does = "does not say in which header, cookie or query parameter its key goes"
+        elif scheme.type == "mutualTLS":
+            does = "asks for a certificate of the client (mutualTLS)"
+        message = f"the scheme '{scheme.name}' {does}; use an `endpoint: python:`"
         self.document.findings.append(Finding("auth-not-carried", message, scheme.where))
         return None
+
+    def _undeclared(self, used: Iterable[str]) -> None:
+        """Tells which schemes are asked for, but declared nowhere."""
+        for name in dict.fromkeys(used):
+            if name not in self.document.schemes:
+                message = f"the scheme {quoted(name)} is asked for, but declared nowhere; no credential is sent for it"
+                where = Where(self.document.source, "/security" if self.document.security else "")
+                self.document.findings.append(Finding("auth-not-carried", message, where))
 
     def _scopes(self, scheme: str) -> set[str]:
         """The scopes that the document and its operations ask for."""
@@ -136,6 +152,12 @@ class Access:
         if len(self.forms) == 1 and "oauth2" not in next(iter(self.forms.values())) and () not in whole:
             return ""
         return self.names[use[0][0]] if len(use) == 1 and len(use[0]) == 1 else self.written(use)
+
+
+def _is_signed(scheme: SecurityScheme) -> bool:
+    """Whether each request has a signature of Amazon's."""
+    said = scheme.extensions.get("x-amazon-apigateway-authtype")
+    return scheme.scheme.startswith("aws4") or (isinstance(said, str) and said.lower() == "awssigv4")
 
 
 def _use(security: tuple[Requirement, ...]) -> Use:
