@@ -171,6 +171,18 @@ def test_the_list_of_the_entity_counts_among_several() -> None:
     assert listed["object"]["orders"] == {"collection": ["Order"]}
 
 
+def test_what_a_delete_answers_changes_no_entity() -> None:
+    """`{"id": ..., "deleted": true}` is ignored: it gives no field, and makes none optional."""
+    confirmed = record("id", id="string", deleted="boolean")
+    paths = {"/users/{id}": {"get": operation(ref("User")), "delete": operation(confirmed)}}
+    found = spec(paths, {"User": record("id", "name", id="string", name="string")})
+    assert found["entities"]["User"] == {"fields": {"id": "string", "name": "string"}}
+    assert found["resources"]["users"]["endpoints"] == {"delete": {"response": {"ignore": True}}}
+    paths["/users/{id}"]["delete"] = operation(ref("User"))
+    found = spec(paths, {"User": record("id", "name", id="string", name="string")})
+    assert "endpoints" not in found["resources"]["users"]
+
+
 def test_what_hangs_on_a_list_below_a_resource_is_in_the_document() -> None:
     """On a list of another resource's entities hang its pages, where it has them, and no request that nobody named."""
     paths = {

@@ -404,7 +404,7 @@ class _Finder:
         result = call.operation.result
         if name == "delete":
             self._use(resource, name, call)
-            if result.content is not None and not self._answers(resource, call) and self._misleads(resource, call):
+            if result.content is not None and not self._is_entity(resource, call) and self._misleads(resource, call):
                 resource.ignored.add(name)
             return
         if result.content is None or self._answers(resource, call):
@@ -414,6 +414,16 @@ class _Finder:
             resource.ignored.add(name)
         else:
             self._own(resource, call, ("self",), check="check: its answer is not the entity")
+
+    def _is_entity(self, resource: Resource, call: Call) -> bool:
+        """Whether a delete answers with the entity, of which that answer says nothing: it may lack what all have."""
+        assert resource.entity is not None
+        assert resource.place is not None
+        one = self.located(call, resource.entity, resource.place)
+        if one is None:
+            return False
+        known = self.found.by_schema.get(self.shapes.of(one.part).at) is resource.entity
+        return known or one.record.members.keys() >= resource.entity.record.members.keys()
 
     def _misleads(self, resource: Resource, call: Call) -> bool:
         """Whether an answer of a delete could be taken for an entity: a text is a key, and so is what is called so."""
