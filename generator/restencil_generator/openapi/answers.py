@@ -134,6 +134,22 @@ class Answers:
             level = below
         return None
 
+    def unwrapped(self, answer: Part, place: Place) -> tuple[tuple[str, ...], Part]:
+        """The object that an answer without key is wrapped around, and the envelope in which it stands."""
+        record = self.shapes.record_of(answer)
+        if record is not None:
+            for wire, named in self.candidates(record, place):
+                part = record.members[wire].parts[0]
+                inner = self.shapes.of(part)
+                if named and self.alone(record, wire) and inner.type == "object" and inner.properties:
+                    return (wire,), part
+        return (), answer
+
+    def may_be_item(self, part: Part, place: Place) -> bool:
+        """Whether what a list holds may be the records of an item."""
+        record = self.shapes.record_of(part)
+        return record is not None and self.keys.find(record, None, place, guess=True) is not None
+
     def candidates(self, record: Record, place: Place) -> Iterator[tuple[str, bool]]:
         """Members that may be wrapped, each with whether it is called like one, the likelier ones first."""
         named = [*ENVELOPES, place.thing, plural(place.thing)]

@@ -230,11 +230,7 @@ class _Finder:
             found = self.answers.many(call.answer, lambda part: self.shapes.of(part).at == at, *names)
             if found is not None and self.shapes.of(found.items).at == at:
                 return found
-        return self.answers.many(call.answer, lambda part: self._may_be_item(part, place), *names)
-
-    def _may_be_item(self, part: Part, place: Place) -> bool:
-        record = self.shapes.record_of(part)
-        return record is not None and self.keys.find(record, None, place, guess=True) is not None
+        return self.answers.many(call.answer, lambda part: self.answers.may_be_item(part, place), *names)
 
     def _entity(self, resource: Resource, one: One, detail: bool) -> None:
         """Gives a resource its entity: that which has the schema already, if its key is the same, else a new one."""
@@ -486,7 +482,7 @@ class _Finder:
             else:
                 resource.entity, resource.envelope = entity, path
         if known is None:
-            resource.envelope, answer = self._unwrapped(answer, place)
+            resource.envelope, answer = self.answers.unwrapped(answer, place)
             record = self.shapes.record_of(answer)
             if record is None or self.found.by_schema.get(self.shapes.of(answer).at) is not None:
                 return
@@ -501,17 +497,6 @@ class _Finder:
             if method in at:
                 self._mutation(resource, name, at[method])
         self.found.resources.append(resource)
-
-    def _unwrapped(self, answer: Part, place: Place) -> tuple[tuple[str, ...], Part]:
-        """The object that an answer without key is wrapped around, and the envelope in which it stands."""
-        record = self.shapes.record_of(answer)
-        if record is not None:
-            for wire, named in self.answers.candidates(record, place):
-                part = record.members[wire].parts[0]
-                inner = self.shapes.of(part)
-                if named and self.answers.alone(record, wire) and inner.type == "object" and inner.properties:
-                    return (wire,), part
-        return (), answer
 
     def _known_in(self, answer: Part) -> tuple[Entity, tuple[str, ...]] | None:
         """The entity that an answer is, and the envelope in which it stands."""
