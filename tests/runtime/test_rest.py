@@ -490,12 +490,17 @@ def test_body_format_sends_a_dict_as_a_form() -> None:
 
 
 def test_a_form_field_without_text_is_named() -> None:
-    """A nested dict has no place in a form."""
-    endpoint = RestEndpoint(path="/a", method="POST", client=Asked().sync)
-    with pytest.raises(TypeError, match="form field 'a' is a dict, which has no text in a form"):
-        endpoint({}, Form({"a": {"b": 1}}))
-    with pytest.raises(TypeError, match="multipart field 'a' is a dict; expected text or a file"):
-        endpoint({}, Multipart({"a": {"b": 1}}))
+    """A nested dict is written, with brackets or as a part of JSON; a set has no place in a form."""
+    asked = Asked()
+    endpoint = RestEndpoint(path="/a", method="POST", client=asked.sync)
+    endpoint({}, Form({"a": {"b": 1}}))
+    assert asked.last.content == b"a%5Bb%5D=1"
+    endpoint({}, Multipart({"a": {"b": 1}}))
+    assert b'\r\nContent-Type: application/json\r\n\r\n{"b":1}\r\n' in asked.last.content
+    with pytest.raises(TypeError, match="form field 'a' is a set, which has no text in a form"):
+        endpoint({}, Form({"a": {1}}))
+    with pytest.raises(TypeError, match="multipart field 'a' is a set; expected text or a file"):
+        endpoint({}, Multipart({"a": {1}}))
 
 
 @pytest.mark.parametrize("asynchronous", [False, True])
