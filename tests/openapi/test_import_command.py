@@ -189,6 +189,24 @@ def test_a_title_that_gives_no_package(title: str, capsys: pytest.CaptureFixture
     assert "gives no name for the package; give one by --package NAME" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("a-b", "the name 'a-b' of the package is no Python name"),
+        ("class", "the name 'class' of the package is a word of Python itself"),
+        ("httpx", "a package 'httpx' would hide the library of that name"),
+    ],
+)
+def test_a_name_that_no_package_can_have(name: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Exit code 2, whether the name is given or comes of the title; nothing is written."""
+    Path("openapi.json").write_text(json.dumps(shop(info={"title": f"{name} API", "version": "1"})))
+    given = [["--package", name]] if "-" in name else [["--package", name], []]
+    for more in given:
+        assert run(["import", "openapi.json", *more]) == 2
+        assert f"openapi.json: {message}; give another one by --package NAME" in capsys.readouterr().err
+    assert [path.name for path in Path().iterdir()] == ["openapi.json"]
+
+
 def test_what_is_not_said_to_be_required() -> None:
     """A document that says nothing of it: fields are certain; `--assume-optional` turns that round."""
     schemas = {"Order": {**ITEM, "required": 1}}

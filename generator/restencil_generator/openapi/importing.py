@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from restencil_generator.config import Import, find_imports
 from restencil_generator.failure import Failure
+from restencil_generator.loading import load_text
 from restencil_generator.openapi import keeping, overlays, settling
 from restencil_generator.openapi.choosing import Choice
 from restencil_generator.openapi.depth import deeply
@@ -166,6 +167,7 @@ def prepare(job: Job, step: Step = lambda text: None) -> Imported:
     chosen = job.options.include or job.options.exclude or job.options.tags
     exported = None if chosen else restored(files.source.value)
     package = job.options.package or (package_of(document) if exported is None else exported.package)
+    _check_package(package, document.source)
     step(f"making the spec of {package}")
     out = job.target(package)
     last = keeping.read_record(keeping.beside(out), package)
@@ -223,6 +225,16 @@ def package_of(document: Document) -> str:
             "give one by --package NAME"
         )
     return name
+
+
+def _check_package(name: str, source: str) -> None:
+    """Raises `Failure` for a name that no package can have."""
+    smallest = (
+        f"restencil: 1\npackage: {quoted(name)}\nresources: {{a: {{endpoints: {{b: {{path: /b, schema: any}}}}}}}}\n"
+    )
+    for problem in load_text(smallest, source).problems:
+        if problem.severity == "error":
+            raise Failure(f"{source}: {problem.message}; give another one by --package NAME")
 
 
 def jobs(source: str | None, config: Path | None, out: str | None, given: Mapping[str, Any]) -> list[Job]:

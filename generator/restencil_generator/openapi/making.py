@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Final
 
+from restencil_generator.failure import Failure
 from restencil_generator.loading import load_text
 from restencil_generator.openapi.document import Document, Finding, LeftOut, Operation, Where
 from restencil_generator.openapi.embedding import KEY, Exported
@@ -77,6 +78,10 @@ def make(document: Document, options: Options, package: str, last: Last = NOTHIN
             break
         for problem in problems:
             remover.remove(nodes[problem.place.line - 1] if problem.place.line else (), problem, count >= ROUNDS)
+    else:
+        raise Failure(
+            f"{document.source}: what was made of it is no spec, which is a mistake of the importer: please report it"
+        )
     return Made(document, inferred, text)
 
 
