@@ -800,7 +800,12 @@ def _print_imports(console: _Console, found: Sequence[Mapping[str, Any]], *, sev
 
 @cli.group(short_help="A spec in another form.")
 def export() -> None:
-    """A spec as a document of another kind."""
+    """A spec as a document of another kind.
+
+    \b
+    Examples:
+      restencil export openapi specs/blog.yaml -o openapi.json
+    """
 
 
 @_command(

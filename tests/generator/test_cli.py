@@ -540,6 +540,8 @@ def test_every_command_has_help_with_examples(capsys: pytest.CaptureFixture[str]
     for command in sorted(cli.commands):
         assert run([command, "--help"]) == 0
         assert "Examples:" in capsys.readouterr().out
+    assert run(["export", "openapi", "--help"]) == 0
+    assert "Examples:" in capsys.readouterr().out
 
 
 def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:

@@ -55,6 +55,13 @@ def test_port_0_prints_the_address_and_a_signal_ends_the_server(spec: Path, numb
         assert (process.returncode, out, err) == (0, "", "GET /items 200\n")
 
 
+def test_a_signal_right_after_the_address_ends_the_server(spec: Path) -> None:
+    """Who is told to stop as soon as the address is known stops, whatever has been started by then."""
+    with running(spec, "--port", "0") as (process, _):
+        process.terminate()
+        assert process.wait(timeout=PATIENCE) == 0
+
+
 def test_a_request_in_progress_is_finished_first(spec: Path) -> None:
     """Who is being answered when the signal comes gets the answer."""
     with running(spec, "--port", "0") as (process, address):

@@ -75,7 +75,7 @@ def test_blocking_clients(packages: Path) -> None:
             assert crud.books.get(id=books[0].id) is books[0]
             made = crud.books.get_list.push(body={"title": "Tea", "author": 1})
             assert made.title == "Tea"
-            assert crud.books.partial_update(id=made.id, body={"title": "More tea"}).title == "More tea"
+            assert crud.books.partial_update(id=made.id, body={"title": "More tea", "author": 1}).title == "More tea"
 
 
 def test_plain_crud(packages: Path) -> None:

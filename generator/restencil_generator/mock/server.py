@@ -57,11 +57,12 @@ def serve(
         server_header=False,
         timeout_graceful_shutdown=5,
     )
-    with _listen(host, port) as listener, _stoppable():
+    server = uvicorn.Server(config)
+    with _listen(host, port) as listener, _stoppable(server):
         bound = listener.getsockname()
         shown = f"[{bound[0]}]" if listener.family == socket.AF_INET6 else bound[0]
         announce(f"http://{shown}:{bound[1]}")
-        uvicorn.Server(config).run(sockets=[listener])
+        server.run(sockets=[listener])
 
 
 class _Protocol(H11Protocol):
@@ -100,16 +101,19 @@ def _listen(host: str, port: int) -> socket.socket:
 
 
 @contextlib.contextmanager
-def _stoppable() -> Generator[None]:
-    """SIGINT and SIGTERM end the server and not the process: uvicorn raises them once more when it has stopped."""
+def _stoppable(server: uvicorn.Server) -> Generator[None]:
+    """SIGINT and SIGTERM end the server and not the process, from the moment on that its address is told.
+
+    uvicorn listens to them only once it runs, and raises them once more when it has stopped.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
 
-    def ignore(number: int, frame: FrameType | None) -> None:
-        """Stopping is what was asked for, and done."""
+    def stop(number: int, frame: FrameType | None) -> None:
+        server.should_exit = True
 
-    before = {number: signal.signal(number, ignore) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield
     finally:
