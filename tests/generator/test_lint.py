@@ -577,7 +577,7 @@ def test_types_of_a_union_that_cannot_be_told_apart_are_advised_against(union: s
 
 def test_a_type_of_a_union_has_the_field_that_tells_it_apart() -> None:
     """As the entities of the form `union` have."""
-    found = [message for code, message in advice(UNIONS.replace("ONE", "{one_of: [C, A], attribute: kind}"))]
+    found = [message for _, message in advice(UNIONS.replace("ONE", "{one_of: [C, A], attribute: kind}"))]
     assert "object 'A' of a union lacks 'kind', which tells it apart" in found
 
 

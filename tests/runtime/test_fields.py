@@ -135,13 +135,13 @@ def test_what_is_write_only_is_no_field() -> None:
     """One name is not both, and what is declared is a field."""
     with pytest.raises(TypeError, match="Both: 'name' of write_only is a field as well"):
 
-        class Both(Entity, write_only={"name": field()}):
+        class Both(Entity, write_only={"name": field()}):  # pyright: ignore[reportUnusedClass]  # it cannot be made
             id: int = 0
             name: str = ""
 
     with pytest.raises(TypeError, match=r"'code' of write_only is 5; write restencil.field\(\)"):
 
-        class Odd(Entity, write_only={"code": 5}):
+        class Odd(Entity, write_only={"code": 5}):  # pyright: ignore[reportUnusedClass]  # as above
             id: int = 0
 
 

@@ -291,7 +291,7 @@ def test_what_cannot_be_read_twice_is_not_sent_twice() -> None:
         url_prefix="http://case.test", path="/things/:id", method="PUT", name="put", body_format="bytes"
     )
     auth = Schemes({"machine": Auth.oauth2("https://auth.test/token")})
-    kind = type("Shop", (restencil.Controller,), {"_api": restencil.Api(url_prefix="http://case.test", auth=auth)})
+    kind: Any = type("Shop", (restencil.Controller,), {"_api": restencil.Api(url_prefix="http://case.test", auth=auth)})
     with kind(client=asked.sync, machine=OAuth2(**CLIENT)) as client:
         with pytest.raises(restencil.AuthenticationError, match="was not repeated: its body is, or has, a generator"):
             client.fetch(put, {"id": 1}, (part for part in (b"a", b"b")))
@@ -473,7 +473,9 @@ def test_a_thousand_tasks_ask_for_one_token() -> None:
         return as_json({"token": token}, status=200 if token == f"Bearer t{len(asked)}" else 401)
 
     auth = Schemes({"machine": Auth.oauth2("https://auth.test/token")})
-    kind = type("Shop", (restencil.AsyncController,), {"_api": restencil.Api(url_prefix="http://case.test", auth=auth)})
+    kind: Any = type(
+        "Shop", (restencil.AsyncController,), {"_api": restencil.Api(url_prefix="http://case.test", auth=auth)}
+    )
     one = restencil.RestEndpoint(url_prefix="http://case.test", path="/things/:id", name="things.get")
 
     async def run() -> None:
@@ -660,7 +662,9 @@ def test_all_who_wait_get_an_error_of_their_own() -> None:
         return as_json({"error": "invalid_client"}, status=400)
 
     auth = Schemes({"machine": Auth.oauth2("https://auth.test/token")})
-    kind = type("Shop", (restencil.AsyncController,), {"_api": restencil.Api(url_prefix="http://case.test", auth=auth)})
+    kind: Any = type(
+        "Shop", (restencil.AsyncController,), {"_api": restencil.Api(url_prefix="http://case.test", auth=auth)}
+    )
     one = restencil.RestEndpoint(url_prefix="http://case.test", path="/things/:id", name="things.get")
 
     async def run() -> list[Any]:

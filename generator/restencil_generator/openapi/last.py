@@ -32,7 +32,10 @@ class Last:
         if self.spec is None:
             return None
         style = self.spec.get("wire_names")
-        return next((each for each in STYLES if each == style), "as_is")
+        for each in STYLES:
+            if each == style:
+                return each
+        return "as_is"
 
     @property
     def search_style(self) -> dict[str, str] | None:
