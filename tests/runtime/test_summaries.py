@@ -125,7 +125,7 @@ def test_needs_is_an_option_of_every_member() -> None:
     """It is inherited and taken back like any other; what is no list of names is a TypeError."""
     notes: Any = create_resource(path="/notes/:id", schema=Note, needs=("title",))
     assert notes.get.needs == ("title",) and notes.get.extend(needs=()).needs == ()
-    with pytest.raises(TypeError, match="needs of endpoint GET '/x/:id' is 'title'; expected a list or tuple of field"):
+    with pytest.raises(TypeError, match="needs of endpoint GET '/x/:id' is 'title'; expected a list or tuple of names"):
         RestEndpoint(path="/x/:id", schema=Note, needs="title")
 
 

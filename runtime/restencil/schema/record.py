@@ -195,14 +195,14 @@ def field(
 
 
 def _write_only(
-    owner: str, parents: list[Model], own: Mapping[str, Field] | None, fields: Mapping[str, Field]
+    owner: str, parents: list[Model], own: Mapping[str, Any] | None, fields: Mapping[str, Field]
 ) -> dict[str, Field]:
     """What the class keyword `write_only` of a class and those above it says. Raises TypeError for what is no field."""
     found: dict[str, Field] = {}
     for parent in reversed(parents):
         found.update(parent.write_only)
     for name, declared in (own or {}).items():
-        if not isinstance(declared, Field) or name in fields:  # type: ignore[redundant-expr]  # users may give anything
+        if not isinstance(declared, Field) or name in fields:
             why = "is a field as well" if name in fields else f"is {declared!r}; write restencil.field()"
             raise TypeError(f"{owner}: {name!r} of write_only {why}")
         declared.name = name
