@@ -349,61 +349,64 @@ class _Statements:
                     source.put(f"{waiting} = reader.memo.waiting({model.key!r})")
                 source.put(f"{waiting} += ({node}, {value})")
             return
-        home, built = source.variable("home"), source.variable("built")
-        source.put(f"{home} = reader.memo.home({model.key!r}, {cls})")
-        build = source.variable("build")
-        source.put(f"{build} = {schema}.builder or compile_entity({schema})")
+        nodes = self._nodes(item)
         itself = source.name(model, "model")
         with source.block(f"if {itself} not in reader.fits and len({value}) >= {_MANY}:"):
             source.put(f"reader.look_at({itself}, len({value}))")
         with source.block(f"for {entry} in {value}:"):
-            with source.block(f"if type({entry}) is str:"):
-                source.put(f"{built} = {home}.get({entry})")
-                with source.block(f"if {built} is not None:"):
-                    with source.block(f"if {node} is not None and {built}.parents is not {node}:"):
-                        source.put(f"{built}.parents = linked({built}.parents, {node})")
-                    source.put(f"{found} = {built}.value")
-                with source.block("else:"):
-                    source.put(f"{found} = {table}.get({entry})")
-                    with source.block(f"if type({found}) is dict:"):
-                        source.put(f"{found} = {build}(reader, {entry}, {found}, {home}, {node})")
-                    with source.block("else:"):
-                        source.put(f"{found} = {self._out('reader.entity', schema, entry)}")
-            with source.block("else:"):
-                source.put(f"{found} = {self._out('reader.visit', schema, entry)}")
+            self._related(item, entry, node, found, table, nodes)
             with source.block(f"if {found} is not UNDEFINED and {found} is not INVALID:"):
                 source.put(f"{out}.append({found})")
         source.put(f"{out} = ReadOnlyList({out})")
 
     def _entity(self, schema: EntitySchema, value: str, node: str, sink: str) -> None:
-        """The object for one primary key; where it has been built already it is only linked."""
+        """The object for one primary key."""
         source, model = self.source, schema.model
-        name, found = source.name(schema, "schema"), source.variable("found")
-        cls = source.name(model.cls, "cls")
+        found, table = source.variable("found"), source.variable("table")
+        source.put(f"{table} = reader.tables.get({model.key!r}, EMPTY)")
         if model.direct:
+            name = source.name(schema, "schema")
             with source.block(f"if type({value}) is str:"):
-                source.put(f"{found} = reader.tables.get({model.key!r}, EMPTY).get({value})")
-                with source.block(f"if type({found}) is not {cls}:"):
+                source.put(f"{found} = {table}.get({value})")
+                with source.block(f"if type({found}) is not {source.name(model.cls, 'cls')}:"):
                     source.put(f"{found} = {self._out('reader.entity', name, value)}")
                 with source.block(f"elif {node} is not None:"):
                     source.put(f"reader.memo.link_cell({model.key!r}, {value}, {node})")
             with source.block("else:"):
                 source.put(f"{found} = {self._out('reader.visit', name, value)}")
-            source.put(sink.format(found))
-            return
-        home, built = source.variable("home"), source.variable("built")
-        with source.block(f"if type({value}) is str:"):
-            source.put(f"{home} = reader.memo.home({model.key!r}, {cls})")
-            source.put(f"{built} = {home}.get({value})")
+        else:
+            self._related(schema, value, node, found, table, self._nodes(schema))
+        source.put(sink.format(found))
+
+    def _nodes(self, schema: EntitySchema) -> tuple[str, str]:
+        """The variables for what was built of an entity, and for the function that builds more of it."""
+        source, model = self.source, schema.model
+        home, build = source.variable("home"), source.variable("build")
+        name = source.name(schema, "schema")
+        source.put(f"{home} = reader.memo.home({model.key!r}, {source.name(model.cls, 'cls')})")
+        source.put(f"{build} = {name}.builder or compile_entity({name})")
+        return home, build
+
+    def _related(
+        self, schema: EntitySchema, entry: str, node: str, found: str, table: str, nodes: tuple[str, str]
+    ) -> None:
+        """The object for a primary key goes into `found`; where it has been built already it is only linked."""
+        source, (home, build) = self.source, nodes
+        name, built = source.name(schema, "schema"), source.variable("built")
+        with source.block(f"if type({entry}) is str:"):
+            source.put(f"{built} = {home}.get({entry})")
             with source.block(f"if {built} is not None:"):
                 with source.block(f"if {node} is not None and {built}.parents is not {node}:"):
                     source.put(f"{built}.parents = linked({built}.parents, {node})")
                 source.put(f"{found} = {built}.value")
             with source.block("else:"):
-                source.put(f"{found} = {self._out('reader.entity', name, value)}")
+                source.put(f"{found} = {table}.get({entry})")
+                with source.block(f"if type({found}) is dict:"):
+                    source.put(f"{found} = {build}(reader, {entry}, {found}, {home}, {node})")
+                with source.block("else:"):
+                    source.put(f"{found} = {self._out('reader.entity', name, entry)}")
         with source.block("else:"):
-            source.put(f"{found} = {self._out('reader.visit', name, value)}")
-        source.put(sink.format(found))
+            source.put(f"{found} = {self._out('reader.visit', name, entry)}")
 
     def _object(self, schema: Object, value: str, node: str, sink: str) -> None:
         source = self.source
