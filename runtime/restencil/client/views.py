@@ -18,7 +18,7 @@ from weakref import WeakSet, WeakValueDictionary
 from ..base.logs import STORE, debug
 from ..cache.family import Family
 from ..endpoint.bound import AnyBoundEndpoint
-from ..endpoint.calls import CallOptions
+from ..endpoint.calls import OPERATIONS, CallOptions
 from ..endpoint.typing import Binder
 from .options import NO_OPTIONS, Hidden, Options, merged, own_token
 
@@ -34,26 +34,7 @@ PARTITIONS: Final = 32
 _ASKED: Final = 256
 _ENDPOINTS: Final = 4_096
 
-_OF_ENDPOINTS: Final = (
-    "cached",
-    "expire",
-    "explain",
-    "fetch",
-    "fetch_if_stale",
-    "fetch_response",
-    "get_error",
-    "get_response",
-    "invalidate",
-    "iterate",
-    "live",
-    "read",
-    "resolve",
-    "set_error",
-    "set_response",
-    "state",
-    "subscribe",
-    "unsubscribe",
-)
+_OF_ENDPOINTS: Final = (*OPERATIONS, "read")
 """The operations of controllers that take an endpoint first."""
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from ..base.values import is_mapping
 from ..cache.request import Arguments
@@ -18,6 +18,27 @@ if TYPE_CHECKING:
     from ..base.durations import Timeout
 
 E = TypeVar("E")
+
+OPERATIONS: Final = (
+    "cached",
+    "expire",
+    "explain",
+    "fetch",
+    "fetch_if_stale",
+    "fetch_response",
+    "get_error",
+    "get_response",
+    "invalidate",
+    "iterate",
+    "live",
+    "resolve",
+    "set_error",
+    "set_response",
+    "state",
+    "subscribe",
+    "unsubscribe",
+)
+"""What controllers do with an endpoint that they are given, and bound endpoints with their own."""
 
 
 class CallOptions:

@@ -13,30 +13,9 @@ from typing import Any, Final
 from ..base.arguments import HeaderParam, header_text
 from ..base.values import is_mapping
 from ..schema.record import to_wire
+from .calls import OPERATIONS
 
-_OPERATIONS: Final = (
-    "__call__",
-    "cached",
-    "expire",
-    "explain",
-    "fetch",
-    "fetch_if_stale",
-    "fetch_response",
-    "get_error",
-    "get_response",
-    "invalidate",
-    "iterate",
-    "key",
-    "live",
-    "pages",
-    "resolve",
-    "set_error",
-    "set_response",
-    "state",
-    "subscribe",
-    "unsubscribe",
-    "url",
-)
+_OPERATIONS: Final = (*OPERATIONS, "__call__", "key", "pages", "url")
 _OWN_ARGUMENTS: Final = {"resolve": 2, "set_error": 1, "set_response": 1}
 """How many arguments of an operation stand before those of the call."""
 

@@ -295,23 +295,21 @@ class OneOf(Schema):
                 return reader.visit(node, stored["id"])
             if name is None:
                 stored = stored["id"]
-        found = self.of(stored)
-        if found is None:
-            return read_only(stored)
-        if type(stored) in SCALARS and not found.is_entity:
-            return stored if found.decode is None else found.decode(stored)
-        return read_only(stored) if found.schema is None else reader.visit(found.schema, stored)
+        return self._shown(stored, reader)
 
     def echo(self, value: Any, echo: Echo) -> Any:
         if is_instance(value):
             schema = schema_of(kind_of(value))
             return value if schema is None else echo.visit(schema, value)
+        return self._shown(value, echo)
+
+    def _shown(self, value: Any, visitor: Reader | Echo) -> Any:
         found = self.of(value)
         if found is None:
             return read_only(value)
         if type(value) in SCALARS and not found.is_entity:
             return value if found.decode is None else found.decode(value)
-        return read_only(value) if found.schema is None else echo.visit(found.schema, value)
+        return read_only(value) if found.schema is None else visitor.visit(found.schema, value)
 
     def query_key(self, args: tuple[Any, ...], reader: Reader) -> Any:
         for one in self.alternatives:
