@@ -10,7 +10,6 @@ import ast
 import asyncio
 import inspect
 import re
-import subprocess
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -21,7 +20,7 @@ import pytest
 
 from blog import AsyncBlog, Blog
 from restencil import AsyncController, Controller
-from tests.patience import PATIENCE
+from tests.mocked import mocked
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = sorted((ROOT / "docs" / "how-to").glob("*.md"))
@@ -72,19 +71,8 @@ async def close_all(values: Iterable[object]) -> None:
 @pytest.fixture
 def address() -> Iterator[str]:
     """Where a mock of the blog listens, with records of its own for each page."""
-    served = subprocess.Popen(
-        [sys.executable, "-m", "restencil_generator", "mock", "specs/blog.yaml", "--port", "0"],
-        cwd=ROOT,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-    )
-    try:
-        assert served.stdout is not None
-        yield served.stdout.readline().strip()
-    finally:
-        served.terminate()
-        served.communicate(timeout=PATIENCE)
+    with mocked("specs/blog.yaml") as found:
+        yield found
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import subprocess
-import sys
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any, assert_type
 
 import pytest
-from tests.patience import PATIENCE
+from tests.mocked import mocked
 
 import market
 import restencil
 
-ROOT = Path(__file__).parents[2]
 BOTH = pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
 Run = Callable[[Any], Any]
 
@@ -24,12 +20,8 @@ Run = Callable[[Any], Any]
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
     """Where the mock server of the market listens."""
-    command = [sys.executable, "-m", "restencil_generator", "mock", "specs/market.yaml", "--port", "0"]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as served:
-        assert served.stdout is not None
-        yield served.stdout.readline().strip()
-        served.terminate()
-        served.communicate(timeout=PATIENCE)
+    with mocked("specs/market.yaml") as found:
+        yield found
 
 
 @contextmanager

@@ -14,6 +14,7 @@ from typing import Any, assert_type
 
 import httpx
 import pytest
+from tests.mocked import mocked
 from tests.patience import PATIENCE
 
 import market
@@ -26,14 +27,9 @@ ROOT = Path(__file__).parents[2]
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
     """Where the mock server of the market listens; its endpoints fail as these tests want it."""
-    command = [sys.executable, "-m", "restencil_generator", "mock", "specs/market.yaml", "--port", "0"]
-    command += ["--fail", "GET /sellers/:id=404", "--fail", "GET /sellers=503", "--fail", "POST /offers/:id/buy=409"]
-    command += ["--fail", "DELETE /offers/:id=418"]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as served:
-        assert served.stdout is not None
-        yield served.stdout.readline().strip()
-        served.terminate()
-        served.communicate(timeout=PATIENCE)
+    calls = ("GET /sellers/:id=404", "GET /sellers=503", "POST /offers/:id/buy=409", "DELETE /offers/:id=418")
+    with mocked("specs/market.yaml", *(f"--fail={call}" for call in calls)) as found:
+        yield found
 
 
 def test_the_table_of_classes_is_that_of_the_runtime() -> None:

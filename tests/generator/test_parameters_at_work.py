@@ -4,32 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import datetime
-import subprocess
-import sys
 import uuid
 from collections.abc import Generator, Iterator
-from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
-from tests.patience import PATIENCE
+from tests.mocked import mocked
 
 import market
 import restencil
-
-ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
     """Where the mock server of the market listens."""
-    command = [sys.executable, "-m", "restencil_generator", "mock", "specs/market.yaml", "--port", "0"]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as served:
-        assert served.stdout is not None
-        yield served.stdout.readline().strip()
-        served.terminate()
-        served.communicate(timeout=PATIENCE)
+    with mocked("specs/market.yaml") as found:
+        yield found
 
 
 class Seen:

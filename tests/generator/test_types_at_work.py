@@ -5,29 +5,21 @@ from __future__ import annotations
 import asyncio
 import datetime
 import decimal
-import subprocess
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
-from tests.patience import PATIENCE
+from tests.mocked import mocked
 
 import market
 
-ROOT = Path(__file__).parents[2]
 NOON = datetime.datetime(2024, 1, 31, 12, tzinfo=datetime.UTC)
 
 
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
     """Where the mock server of the market listens."""
-    command = [sys.executable, "-m", "restencil_generator", "mock", "specs/market.yaml", "--port", "0"]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as served:
-        assert served.stdout is not None
-        yield served.stdout.readline().strip()
-        served.terminate()
-        served.communicate(timeout=PATIENCE)
+    with mocked("specs/market.yaml") as found:
+        yield found
 
 
 def test_a_payment_is_of_the_types_that_it_says(address: str) -> None:
