@@ -284,7 +284,6 @@ KINDS: Final[Mapping[type[kinds.Kind], Callable[[Any], str]]] = {
         f"a mapping from statuses to names of objects, {_link('error_choice')}, `any` or `null`"
     ),
     kinds.Use: lambda kind: ("" if kind.whole else "`none`, a scheme, or ") + "a list of schemes and of lists of them",
-    kinds.Response: lambda kind: "an object, a list, an entity or a form; or `null`",
     kinds.Response: lambda kind: "a type or a form; or `null`",
 }
 """What each kind is called."""
