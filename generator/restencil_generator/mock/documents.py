@@ -15,8 +15,6 @@ from urllib.parse import urlsplit
 
 from starlette.responses import HTMLResponse, JSONResponse, Response
 
-from restencil_generator.openapi.export import export
-
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -80,6 +78,8 @@ class Documents:
         return HTMLResponse(_HTML.format(title=title, options=json.dumps(_OPTIONS)))
 
     def _document(self, place: str, address: str) -> dict[str, Any]:
+        from restencil_generator.openapi.export import export  # a server that nobody asks for documents starts without
+
         document = export(self._spec, _VERSIONS[place], plain=True)
         document["servers"] = [{"url": address}]
         for item in document["paths"].values():
