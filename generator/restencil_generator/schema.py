@@ -123,7 +123,7 @@ def _exactly_one(rule: kinds.ExactlyOne) -> Schema:
 
 
 def _one_or_more(rule: kinds.OneOrMore) -> Schema:
-    return {"anyOf": [{"required": [key]} for key in rule.keys]}
+    return _any_given(rule.keys)
 
 
 def _only_with(rule: kinds.OnlyWith) -> Schema:
@@ -149,8 +149,7 @@ def _not_both(rule: kinds.NotBoth) -> Schema:
 
 
 def _excludes(rule: kinds.Excludes) -> Schema:
-    others = {"anyOf": [{"required": [key]} for key in rule.others]}
-    return {"if": {"required": [rule.key]}, "then": {"not": others}}
+    return {"if": {"required": [rule.key]}, "then": {"not": _any_given(rule.others)}}
 
 
 def _any_given(keys: Iterable[str]) -> Schema:
