@@ -175,25 +175,20 @@ def _table(file: Path) -> Mapping[str, object] | None:
 
 
 def _config(file: Path, table: Mapping[str, object]) -> _Config:
-    _known(file, table, _KEYS, "[tool.restencil]")
-    specs = _texts(table.get("specs", []))
-    if specs is None:
-        raise Failure(f'{file}: `specs` in [tool.restencil] must be a list of texts, such as ["specs/*.yaml"]')
-    out = table.get("out", ".")
-    if not isinstance(out, str) or not out:
-        raise Failure(f'{file}: `out` in [tool.restencil] must be a text, such as "src"')
-    templates = table.get("templates")
-    if templates is not None and (not isinstance(templates, str) or not templates):
-        raise Failure(f'{file}: `templates` in [tool.restencil] must be a text, such as "templates"')
+    where = "[tool.restencil]"
+    _known(file, table, _KEYS, where)
+    specs = _list(file, table, "specs", where, '["specs/*.yaml"]')
+    out = _text(file, table, "out", where, '"src"')
+    templates = _text(file, table, "templates", where, '"templates"')
     imports = table.get("import", {})
     if not isinstance(imports, dict):
-        raise Failure(f"{file}: `import` in [tool.restencil] must hold tables, such as [tool.restencil.import.shop]")
+        raise Failure(f"{file}: `import` in {where} must hold tables, such as [tool.restencil.import.shop]")
     named = cast("Mapping[str, object]", imports)
     root = file.parent
     return _Config(
         file,
-        tuple(specs),
-        root / out,
+        specs,
+        root / (out or "."),
         root / templates if templates is not None else None,
         {name: _import(file, name, written) for name, written in named.items()},
     )
