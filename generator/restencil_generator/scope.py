@@ -182,14 +182,17 @@ class Scope:
         home = self.homes.entities[name]
         if home != self.module:
             return Call(self.schema("Lazy"), (string(f".{home}:{name}"), "__name__"))
-        # A lambda does not see the members of the class that it stands in.
-        plain = name in self.defined and name not in self._members
-        return name if plain else Call(self.schema("Lazy"), (Lambda(name),))
+        return self._here(name)
 
     def object_lazily(self, name: str) -> Expression:
         """The class of an object where a schema is wanted: itself, or beside it where it may be defined below."""
         if self.module != OBJECTS:
             return self.sibling(OBJECTS, name, real=True)
+        return self._here(name)
+
+    def _here(self, name: str) -> Expression:
+        """A class of this very module: itself where it is defined above, else looked up at first use."""
+        # A lambda does not see the members of the class that it stands in.
         plain = name in self.defined and name not in self._members
         return name if plain else Call(self.schema("Lazy"), (Lambda(name),))
 
