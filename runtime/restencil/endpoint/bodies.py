@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any, cast
 
 from ..base.bodies import Form, Multipart, is_file
 from ..base.json_text import encode_json
+from ..base.lazy import hashlib, json
 from ..base.values import UNDEFINED, is_items, is_list, is_mapping, is_sequence
 from ..schema.codec import sending
 from ..schema.containers import Object, Values
@@ -105,8 +105,6 @@ def body_digest(body: Any, owner: str) -> str:
 
     It is compact, and its keys are sorted. Raises TypeError for a body that has no JSON and is no bytes.
     """
-    import hashlib
-
     if isinstance(body, bytes | bytearray | memoryview):
         content = bytes(cast("bytes | bytearray", body))
     else:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ..base.arguments import ArgumentText, HeaderParam, header_text
 from ..base.calls import CONDITIONS, INERT_HEADERS
-from ..base.lazy import urls
+from ..base.lazy import urls, uuid
 from ..base.values import is_mapping
 from ..cache.request import Arguments
 from ..schema.record import to_wire
@@ -60,7 +60,7 @@ def bind_headers(endpoint: Any, own: tuple[Any, ...], given: Mapping[str, Any]) 
             if param.auto is None:
                 continue
             made.add(param.name)
-            headers[param.name] = ArgumentText(_made_uuid(), secret=param.secret)
+            headers[param.name] = ArgumentText(str(uuid.uuid4()), secret=param.secret)
             continue
         what = f"the header parameter {keyword!r} of endpoint {endpoint.name!r}"
         text = headers[param.name] = header_text(to_wire(value), what, secret=param.secret)
@@ -81,12 +81,6 @@ def _with_keyed(own: tuple[Any, ...], keyed: Mapping[str, str], *, has_body: boo
     params: Mapping[str, Any] = {} if only_body or not own else own[0] or {}
     rest = own if only_body else own[1:]
     return ({**keyed, **params}, *rest)
-
-
-def _made_uuid() -> str:
-    from uuid import uuid4
-
-    return str(uuid4())
 
 
 def split(params: Mapping[str, HeaderParam], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
