@@ -38,6 +38,10 @@ if TYPE_CHECKING:
         RestencilError,
         ServerError,
         StatusError,
+        StorageCorrupt,
+        StorageDown,
+        StorageError,
+        StorageOff,
         TimeoutExceededError,
         UnexpectedContentError,
         UnprocessableEntityError,
@@ -74,6 +78,7 @@ if TYPE_CHECKING:
     from .schema.entity import Entity, validate_required
     from .schema.keys import foreign_key
     from .schema.record import Record, field
+    from .storage.protocol import Storage
 
 __all__ = [
     "AbortController",
@@ -148,6 +153,11 @@ __all__ = [
     "ServerError",
     "Snapshot",
     "StatusError",
+    "Storage",
+    "StorageCorrupt",
+    "StorageDown",
+    "StorageError",
+    "StorageOff",
     "Store",
     "StreamedResponse",
     "SubscriptionManager",
@@ -214,6 +224,11 @@ _MODULES: Final[dict[str, str]] = {
     "MissingParameterError": "base.errors",
     "NetworkError": "base.errors",
     "StatusError": "base.errors",
+    "StorageCorrupt": "base.errors",
+    "StorageDown": "base.errors",
+    "StorageError": "base.errors",
+    "StorageOff": "base.errors",
+    "Storage": "storage.protocol",
     "AuthError": "base.errors",
     "AuthenticationError": "base.errors",
     "BadRequestError": "base.errors",

@@ -240,6 +240,22 @@ class ResetError(RestencilError):
     """The store was reset while the caller waited."""
 
 
+class StorageError(RestencilError, ValueError):
+    """A storage, or a dump, cannot be used as it is."""
+
+
+class StorageDown(StorageError):
+    """The storage does not answer now; it may later."""
+
+
+class StorageOff(StorageError):
+    """The storage is never used: a newer format, a foreign owner, a network file system."""
+
+
+class StorageCorrupt(StorageError):
+    """What the storage holds is damaged."""
+
+
 class InvalidDataError(RestencilError):
     """A suspending read fetched, and the data is still unusable; status 400."""
 

@@ -1,0 +1,237 @@
+"""What a storage is: texts, numbers and bytes under names, in commits that are numbered without gaps.
+
+A storage knows no schema. It holds *rows* (what lies in a cell of the store's tables), *results* (what lies under the
+key of an endpoint), index entries, a log of what each commit changed, and leases. All of that belongs to one
+*namespace*: one principal at one place of one API. An *epoch* is its life between two resets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, Protocol, TypeAlias, runtime_checkable
+
+from ..base.values import Meta
+
+Cell: TypeAlias = tuple[str, str]
+"""Table and primary key."""
+Place: TypeAlias = Cell | str
+"""A cell, or the key of a result."""
+IndexEntry: TypeAlias = tuple[str, str, str]
+"""Table, field in JSON, and the text of its value."""
+
+
+class StoredRow(NamedTuple):
+    """What a storage holds of a cell; times are its own, in ms."""
+
+    table: str
+    pk: str
+    rev: int
+    """The number of the commit that wrote it; in a `Batch` the one that memory knows, 0 where there must be no row."""
+    born: int
+    """Orders a table by arrival; in a `Batch` 0, where it is to be given."""
+    times: Meta
+    """When it was asked for, answered, and turns stale, in ms of the storage's time; may be infinite."""
+    shape: str
+    """The classes that wrote it, as fingerprints; `""` for a collection."""
+    value: bytes | None
+    """JSON; None is a tombstone."""
+
+
+class StoredResult(NamedTuple):
+    """What a storage holds under the key of an endpoint; times are its own, in ms."""
+
+    key: str
+    rev: int
+    times: Meta
+    shape: str
+    """The endpoint's fingerprint, or `"*"`, which fits all."""
+    invalidated: bool
+    value: bytes | None
+    """JSON; None where nothing lies under the key: it is invalidated, or the response was a whole table."""
+
+
+class TableInfo(NamedTuple):
+    """What a storage knows of a table as a whole."""
+
+    version: int
+    """Grows when a row comes in or goes; 0 where the table is unknown."""
+    incomplete: bool
+    """Whether rows were dropped, or left out, since the server last said all that is in it."""
+
+
+class Loaded(NamedTuple):
+    """What was asked for, as it was at one moment; what is absent is left out."""
+
+    epoch: int
+    number: int
+    """The newest commit that is in it."""
+    rows: list[StoredRow]
+    results: list[StoredResult]
+    index: dict[IndexEntry, str]  # type: ignore[assignment]  # in place of tuple.index, which says nothing here
+    tables: dict[str, TableInfo]
+
+
+class Entry(NamedTuple):
+    """What the log says of one commit."""
+
+    number: int
+    """Given by the storage."""
+    writer: str
+    """A random id for each store and process."""
+    times: Meta | None
+    """Those of `same` and `same_keys`."""
+    changed: dict[str, list[str]]
+    """By table, the primary keys of rows with another value, or with times of their own."""
+    same: dict[str, list[str]]
+    """By table, the primary keys of rows whose value stayed."""
+    gone: dict[str, list[str]]
+    """By table, the primary keys of rows that were dropped."""
+    keys: list[str]
+    same_keys: list[str]
+    everything: bool
+    """Whether it is too much to list (over 256 KiB of JSON), so that all is in doubt."""
+
+
+class Batch(NamedTuple):
+    """What a commit writes: all of it, or nothing."""
+
+    epoch: int
+    rows: list[StoredRow]
+    results: list[StoredResult]
+    drop: list[Place]
+    """What is taken out, whatever its rev."""
+    index: dict[IndexEntry, str | None]  # type: ignore[assignment]  # as above
+    tables: dict[str, int]
+    """The versions of tables that the batch was made from."""
+    listed: list[str]
+    """Tables of which the server said all that is in them."""
+    lacking: list[str]
+    """Tables of which something was left out."""
+    used: list[Place]
+    """What was just used; that makes neither a rev nor an entry."""
+    release: list[str]
+    """Leases that end with the commit."""
+    entry: Entry
+
+
+class Outcome(NamedTuple):
+    """What became of a batch."""
+
+    number: int
+    """Of the commit; 0 where nothing was written."""
+    epoch: int
+    """Another one than the batch's says that the batch came too late."""
+    moved: Loaded | None
+    """The rows and tables that are not as the batch says; None where there are none."""
+
+
+class Changes(NamedTuple):
+    """What was committed since."""
+
+    epoch: int
+    reset: int
+    """The epoch that the last reset began."""
+    number: int
+    entries: list[Entry]
+    lost: bool
+    """Whether entries in between are gone."""
+
+
+class Opened(NamedTuple):
+    """What a storage says of a namespace that was opened."""
+
+    epoch: int
+    reset: int
+    number: int
+    offset: float
+    """The storage's time minus the store's, in ms."""
+
+
+class Page(NamedTuple):
+    """Part of a list of names; `next` asks for the part after it."""
+
+    items: list[str]
+    next: str | None
+
+
+class NamespaceStats(NamedTuple):
+    """How much a namespace holds."""
+
+    rows: int
+    results: int
+    bytes: int
+
+
+@runtime_checkable
+class Storage(Protocol):
+    """Keeps what a store holds beyond the life of a process; blocking, and called by several threads at once.
+
+    Methods raise `StorageDown` for what may work later, `StorageOff` for what never will, and `StorageCorrupt`; any
+    other `Exception` counts as `StorageDown`. `restencil.testing.check_storage` runs every rule against a storage.
+    """
+
+    inline: bool
+    """Whether `load` is local: some 10 µs a row, never a network."""
+    writable: bool
+    write_behind: float
+    """How long a change may wait for others before it is committed, in ms."""
+    poll: float
+    """How often `changes` is asked where it cannot wait, in ms."""
+    max_age: float
+    """What was received longer ago than this, in ms, is absent."""
+    lease_wait: float
+    """How long a request waits for that of another process, in ms; 0: there are no leases."""
+
+    def open(self, place: str, now: Callable[[], float], /) -> Opened:
+        """Finds or makes the namespace; costs the same for ten rows and a million. `now` is the store's time."""
+        ...
+
+    def load(
+        self,
+        cells: Sequence[Cell],
+        keys: Sequence[str] = (),
+        index: Sequence[IndexEntry] = (),
+        tables: Sequence[str] = (),
+        /,
+    ) -> Loaded:
+        """What is held of these places, all of one moment; at most 5,000 places a call."""
+        ...
+
+    def scan(self, table: str | None, after: str | None, limit: int, /) -> Page:
+        """Primary keys of a table in order of arrival, or for None the keys of all results; page by page.
+
+        A page may miss what comes during the scan.
+        """
+        ...
+
+    def commit(self, batch: Batch, /) -> Outcome:
+        """Writes all of it with its entry, or nothing.
+
+        A row whose rev is not the batch's, or a table of another version, moves the whole batch. A result that is there
+        with a later `date` stays, silently.
+        """
+        ...
+
+    def changes(self, after: int, wait: float, /) -> Changes:
+        """Entries after a number, own ones included; waits at most `wait` ms where it can, else answers at once."""
+        ...
+
+    def lease(self, name: str, owner: str, length: float, /) -> bool:
+        """Whether the owner has the lease for `length` ms, anew or still; a length of 0 gives it back."""
+        ...
+
+    def reset(self, /) -> int:
+        """Begins a new, empty epoch and returns it; nothing that is committed to an older one is ever read again."""
+        ...
+
+    def trim(self, /) -> int:
+        """Drops what is over the bounds and says how many; takes at most 50 ms, so it is called again."""
+        ...
+
+    def stats(self, /) -> NamespaceStats:
+        """How much the namespace holds."""
+        ...
+
+    def close(self, /) -> None:
+        """Lets connections go; a later call opens new ones. Safe to call twice."""
+        ...
