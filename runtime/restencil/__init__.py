@@ -78,6 +78,7 @@ if TYPE_CHECKING:
     from .schema.entity import Entity, validate_required
     from .schema.keys import foreign_key
     from .schema.record import Record, field
+    from .storage.memory import MemoryStorage
     from .storage.protocol import Storage
 
 __all__ = [
@@ -122,6 +123,7 @@ __all__ = [
     "LiveRead",
     "LogoutManager",
     "Manager",
+    "MemoryStorage",
     "MissingFieldError",
     "MissingParameterError",
     "Multipart",
@@ -228,6 +230,7 @@ _MODULES: Final[dict[str, str]] = {
     "StorageDown": "base.errors",
     "StorageError": "base.errors",
     "StorageOff": "base.errors",
+    "MemoryStorage": "storage.memory",
     "Storage": "storage.protocol",
     "AuthError": "base.errors",
     "AuthenticationError": "base.errors",

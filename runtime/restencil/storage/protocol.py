@@ -28,7 +28,7 @@ class StoredRow(NamedTuple):
     rev: int
     """The number of the commit that wrote it; in a `Batch` the one that memory knows, 0 where there must be no row."""
     born: int
-    """Orders a table by arrival; in a `Batch` 0, where it is to be given."""
+    """Orders a table by arrival; given by the storage when a row comes in, and kept while it is there."""
     times: Meta
     """When it was asked for, answered, and turns stale, in ms of the storage's time; may be infinite."""
     shape: str
@@ -99,7 +99,7 @@ class Batch(NamedTuple):
     rows: list[StoredRow]
     results: list[StoredResult]
     drop: list[Place]
-    """What is taken out, whatever its rev."""
+    """What is taken out first, whatever its rev; a row that goes makes its table incomplete."""
     index: dict[IndexEntry, str | None]  # type: ignore[assignment]  # as above
     tables: dict[str, int]
     """The versions of tables that the batch was made from."""
@@ -118,11 +118,14 @@ class Outcome(NamedTuple):
     """What became of a batch."""
 
     number: int
-    """Of the commit; 0 where nothing was written."""
+    """Of the commit; 0 where nothing was written, or only what makes no commit: `used` and `release`."""
     epoch: int
     """Another one than the batch's says that the batch came too late."""
     moved: Loaded | None
-    """The rows and tables that are not as the batch says; None where there are none."""
+    """The rows and tables that are not as the batch says; None where there are none.
+
+    A row of rev 0 in it says that there is none.
+    """
 
 
 class Changes(NamedTuple):
@@ -194,7 +197,7 @@ class Storage(Protocol):
         tables: Sequence[str] = (),
         /,
     ) -> Loaded:
-        """What is held of these places, all of one moment; at most 5,000 places a call."""
+        """What is held of these places, all of one moment; what is absent is left out. At most 5,000 places a call."""
         ...
 
     def scan(self, table: str | None, after: str | None, limit: int, /) -> Page:
@@ -208,7 +211,7 @@ class Storage(Protocol):
         """Writes all of it with its entry, or nothing.
 
         A row whose rev is not the batch's, or a table of another version, moves the whole batch. A result that is there
-        with a later `date` stays, silently.
+        with a later `date` stays, silently. A table that was `listed` has a version from 1 on, empty or not.
         """
         ...
 
@@ -225,7 +228,10 @@ class Storage(Protocol):
         ...
 
     def trim(self, /) -> int:
-        """Drops what is over the bounds and says how many; takes at most 50 ms, so it is called again."""
+        """Drops what is over the bounds and says how many; takes at most 50 ms, so it is called again.
+
+        What goes is a commit of nobody (`writer=""`) with an entry: rows in `gone`, results in `keys`.
+        """
         ...
 
     def stats(self, /) -> NamespaceStats:

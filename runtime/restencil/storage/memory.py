@@ -1,0 +1,337 @@
+"""A storage in plain dicts: the protocol by its rules, for tests, and what `Store.load` stands on."""
+
+from __future__ import annotations
+
+import threading
+import time
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from itertools import islice
+from math import inf
+from typing import Final
+
+from ..base.errors import StorageDown, StorageOff
+from .protocol import (
+    Batch,
+    Cell,
+    Changes,
+    Entry,
+    IndexEntry,
+    Loaded,
+    NamespaceStats,
+    Opened,
+    Outcome,
+    Page,
+    StoredResult,
+    StoredRow,
+    TableInfo,
+)
+
+MOST_PLACES: Final = 5_000
+"""So many places may be asked for in one `load`."""
+TOMBSTONES: Final = 3_600_000
+"""A tombstone is kept for an hour at least, in ms."""
+_MOST_TIME: Final = 0.05
+"""`trim` returns after so many seconds, and is called again."""
+_AT_ONCE: Final = 500
+_NOTHING: Final = TableInfo(0, False)
+
+
+class _Namespace:
+    """The data of one place, which all storages that were made from one see."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.epoch = 1
+        self.last_reset = 0
+        self.begin()
+
+    def begin(self) -> None:
+        """An empty epoch."""
+        self.number = 0
+        self.born = 0
+        self.tables: dict[str, dict[str, StoredRow]] = {}
+        self.results: dict[str, StoredResult] = {}
+        self.index: dict[IndexEntry, str] = {}
+        self.infos: dict[str, TableInfo] = {}
+        self.used: dict[Cell | str, float] = {}
+        self.log: list[Entry] = []
+        self.leases: dict[str, tuple[str, float]] = {}
+
+    def row(self, cell: Cell) -> StoredRow | None:
+        table, pk = cell
+        return self.tables.get(table, {}).get(pk)
+
+    def put(self, row: StoredRow, now: float) -> None:
+        """A row over what is there; a new one is born, and comes last in its table."""
+        rows = self.tables.setdefault(row.table, {})
+        before = rows.get(row.pk)
+        if before is None:
+            self.born += 1
+            self.grow(row.table)
+        rows[row.pk] = row._replace(rev=self.number, born=self.born if before is None else before.born)
+        self.used[row.table, row.pk] = now
+
+    def take(self, cell: Cell) -> bool:
+        """Takes a row out, so that its table is not whole any more; whether there was one."""
+        table, pk = cell
+        if self.tables.get(table, {}).pop(pk, None) is None:
+            return False
+        self.used.pop(cell, None)
+        self.grow(table)
+        self.infos[table] = self.infos[table]._replace(incomplete=True)
+        return True
+
+    def take_result(self, key: str) -> bool:
+        self.used.pop(key, None)
+        return self.results.pop(key, None) is not None
+
+    def grow(self, table: str) -> None:
+        info = self.infos.get(table, _NOTHING)
+        self.infos[table] = info._replace(version=info.version + 1)
+
+    def append(self, entry: Entry, history: int) -> None:
+        self.log.append(entry._replace(number=self.number))
+        del self.log[: max(0, len(self.log) - history)]
+
+
+class MemoryStorage:
+    """A storage that lasts as long as its object: the protocol of storages by its rules, in plain dicts.
+
+        storage = MemoryStorage()
+        first, second = Store(storage=storage), Store(storage=storage.another())    # as two processes would share it
+
+    One object serves one store; `another()` is a further door to the same data. With `write_behind=0`, as here, what a
+    call brings is stored when the call returns. With `inline=False` stores treat it as one that is far away. Times are
+    in ms of the store's clock, leases too; `max_age` bounds how long what is not used is kept, `history` how many
+    commits the log remembers.
+    """
+
+    def __init__(
+        self,
+        *,
+        inline: bool = True,
+        max_age: float = 86_400_000,
+        write_behind: float = 0,
+        poll: float = 100,
+        lease_wait: float = 10_000,
+        history: int = 10_000,
+    ) -> None:
+        self.inline = inline
+        self.writable = True
+        self.max_age = max_age
+        self.write_behind = write_behind
+        self.poll = poll
+        self.lease_wait = lease_wait
+        self.history = history
+        self._places: dict[str, _Namespace] = {}
+        self._opened: _Namespace | None = None
+        self._now: Callable[[], float] = time.monotonic
+
+    def another(self) -> MemoryStorage:
+        """A storage of the same data and settings, for another store."""
+        other = MemoryStorage(
+            inline=self.inline,
+            max_age=self.max_age,
+            write_behind=self.write_behind,
+            poll=self.poll,
+            lease_wait=self.lease_wait,
+            history=self.history,
+        )
+        other.writable = self.writable
+        other._places = self._places
+        return other
+
+    def open(self, place: str, now: Callable[[], float], /) -> Opened:
+        """Finds or makes the namespace of a place; `now` is the store's time, which is the storage's too."""
+        space = self._opened = self._places.setdefault(place, _Namespace())
+        self._now = now
+        with space.lock:
+            return Opened(space.epoch, space.last_reset, space.number, 0.0)
+
+    def load(
+        self,
+        cells: Sequence[Cell],
+        keys: Sequence[str] = (),
+        index: Sequence[IndexEntry] = (),
+        tables: Sequence[str] = (),
+        /,
+    ) -> Loaded:
+        """What is held of these places, all of one moment; what is absent is left out."""
+        count = len(cells) + len(keys) + len(index)
+        if count > MOST_PLACES:
+            raise ValueError(f"at most {MOST_PLACES:,} places are loaded at once, and these are {count:,}")
+        space = self._space()
+        with space.lock:
+            return Loaded(
+                space.epoch,
+                space.number,
+                [row for cell in cells if (row := space.row(cell)) is not None],
+                [space.results[key] for key in keys if key in space.results],
+                {entry: space.index[entry] for entry in index if entry in space.index},
+                {table: space.infos[table] for table in tables if table in space.infos},
+            )
+
+    def scan(self, table: str | None, after: str | None, limit: int, /) -> Page:
+        """The primary keys of a table by arrival, or the keys of all results, after what `Page.next` said."""
+        space = self._space()
+        with space.lock:
+            if table is None:
+                keys = sorted(space.results)
+                start = 0 if after is None else bisect_right(keys, after)
+                items = keys[start : start + limit]
+                return Page(items, items[-1] if start + limit < len(keys) else None)
+            born = 0 if after is None else int(after)
+            rows = list(islice((row for row in space.tables.get(table, {}).values() if row.born > born), limit + 1))
+            return Page([row.pk for row in rows[:limit]], str(rows[limit - 1].born) if len(rows) > limit else None)
+
+    def commit(self, batch: Batch, /) -> Outcome:
+        """Writes all of it with its entry, or nothing: what came too late, or was made from what is no more so."""
+        if not self.writable:
+            raise StorageOff("this storage is for reading only; give the store another one to write to")
+        space = self._space()
+        now = self._now()
+        with space.lock:
+            if batch.epoch != space.epoch:
+                return Outcome(0, space.epoch, None)
+            moved = _moved(space, batch)
+            if moved is not None:
+                return Outcome(0, space.epoch, moved)
+            number = self._write(space, batch, now) if _says_anything(batch) else 0
+            for place in batch.used:
+                if place in space.used:
+                    space.used[place] = now
+            for name in batch.release:
+                space.leases.pop(name, None)
+            return Outcome(number, space.epoch, None)
+
+    def _write(self, space: _Namespace, batch: Batch, now: float) -> int:
+        space.number += 1
+        for table in batch.listed:
+            space.infos[table] = space.infos.get(table, _NOTHING)._replace(incomplete=False)
+        for place in batch.drop:
+            if isinstance(place, str):
+                space.take_result(place)
+            else:
+                space.take(place)
+        for row in batch.rows:
+            space.put(row, now)
+        for table in batch.listed:
+            if space.infos[table].version == 0:
+                space.grow(table)
+        for table in batch.lacking:
+            space.infos[table] = space.infos.get(table, _NOTHING)._replace(incomplete=True)
+        for result in batch.results:
+            before = space.results.get(result.key)
+            if before is None or before.times.date <= result.times.date:
+                space.results[result.key] = result._replace(rev=space.number)
+                space.used[result.key] = now
+        for entry, pk in batch.index.items():
+            if pk is None:
+                space.index.pop(entry, None)
+            else:
+                space.index[entry] = pk
+        space.append(batch.entry, self.history)
+        return space.number
+
+    def changes(self, after: int, wait: float, /) -> Changes:
+        """The entries after a number, at once; `lost` where the log does not reach back to it, or never was so far."""
+        space = self._space()
+        with space.lock:
+            first = space.number - len(space.log) + 1
+            lost = after > space.number or after + 1 < first
+            entries = [] if lost else space.log[after + 1 - first :]
+            return Changes(space.epoch, space.last_reset, space.number, entries, lost)
+
+    def lease(self, name: str, owner: str, length: float, /) -> bool:
+        """Whether the owner has the lease for `length` ms, anew or still; a length of 0 gives it back."""
+        space = self._space()
+        now = self._now()
+        with space.lock:
+            holder, until = space.leases.get(name, ("", -inf))
+            if until > now and holder != owner:
+                return False
+            if length > 0:
+                space.leases[name] = (owner, now + length)
+            else:
+                space.leases.pop(name, None)
+            return length > 0
+
+    def reset(self, /) -> int:
+        """Begins a new, empty epoch and returns it; nothing that is committed to an older one is ever read again."""
+        space = self._space()
+        with space.lock:
+            space.epoch += 1
+            space.last_reset = space.epoch
+            space.begin()
+            return space.epoch
+
+    def trim(self, /) -> int:
+        """Drops what was not used for `max_age`, tombstones not within an hour; says how many, and logs them."""
+        space = self._space()
+        now = self._now()
+        end = time.perf_counter() + _MOST_TIME
+        dropped = 0
+        while time.perf_counter() < end:
+            with space.lock:
+                count = self._trim_some(space, now)
+            dropped += count
+            if count < _AT_ONCE:
+                break
+        return dropped
+
+    def _trim_some(self, space: _Namespace, now: float) -> int:
+        gone: dict[str, list[str]] = {}
+        keys: list[str] = []
+        for place in list(islice((place for place in space.used if self._is_old(space, place, now)), _AT_ONCE)):
+            if isinstance(place, str):
+                space.take_result(place)
+                keys.append(place)
+            else:
+                space.take(place)
+                gone.setdefault(place[0], []).append(place[1])
+        if gone or keys:
+            space.number += 1
+            space.append(Entry(0, "", None, {}, {}, gone, keys, [], False), self.history)
+        return len(keys) + sum(map(len, gone.values()))
+
+    def _is_old(self, space: _Namespace, place: Cell | str, now: float) -> bool:
+        row = None if isinstance(place, str) else space.row(place)
+        kept = max(self.max_age, TOMBSTONES) if row is not None and row.value is None else self.max_age
+        return now - space.used[place] > kept
+
+    def stats(self, /) -> NamespaceStats:
+        """How much the namespace holds; the bytes are those of its values."""
+        space = self._space()
+        with space.lock:
+            values = [row.value for table in space.tables.values() for row in table.values()]
+            count = len(values)
+            values += [result.value for result in space.results.values()]
+            return NamespaceStats(count, len(space.results), sum(len(value or b"") for value in values))
+
+    def close(self, /) -> None:
+        """Has nothing to let go of."""
+
+    def _space(self) -> _Namespace:
+        if self._opened is None:
+            raise StorageDown("this storage was not opened; `open` comes before all else")
+        return self._opened
+
+
+def _moved(space: _Namespace, batch: Batch) -> Loaded | None:
+    """The rows and tables that are not as the batch says; a row of rev 0 says that there is none."""
+    rows: list[StoredRow] = []
+    for row in batch.rows:
+        there = space.row((row.table, row.pk)) or row._replace(rev=0, born=0, shape="", value=None)
+        if row.rev != there.rev:
+            rows.append(there)
+    tables = {
+        table: info
+        for table, version in batch.tables.items()
+        if (info := space.infos.get(table, _NOTHING)).version != version
+    }
+    return Loaded(space.epoch, space.number, rows, [], {}, tables) if rows or tables else None
+
+
+def _says_anything(batch: Batch) -> bool:
+    return any((batch.rows, batch.results, batch.drop, batch.index, batch.listed, batch.lacking))
