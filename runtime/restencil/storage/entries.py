@@ -1,0 +1,62 @@
+"""What the log says of a commit, as JSON and back; how much of it can be listed."""
+
+from __future__ import annotations
+
+from math import inf
+from typing import Any, Final
+
+from ..base.json_text import decode_json, encode_json
+from ..base.values import Meta, is_dict, is_list
+from .protocol import Entry
+
+MOST_BYTES: Final = 256 * 1024
+"""An entry of more bytes of JSON says that everything may have changed."""
+
+_EVERYTHING: Final = b'{"everything":true}'
+
+
+def entry_to_json(entry: Entry) -> bytes:
+    """An entry without its number and writer."""
+    if entry.everything:
+        return _EVERYTHING
+    members: dict[str, Any] = {}
+    if entry.times is not None:  # what is infinite has no JSON form: null stands for what never ends
+        members["times"] = [None if time == inf else time for time in entry.times]
+    for name in ("changed", "same", "gone", "keys", "same_keys"):
+        value = getattr(entry, name)
+        if value:
+            members[name] = value
+    text = encode_json(members, str).encode()
+    return text if len(text) <= MOST_BYTES else _EVERYTHING
+
+
+def entry_from_json(number: int, writer: str, text: bytes) -> Entry:
+    """The entry with this number; what is no entry says that everything may have changed."""
+    try:
+        members = decode_json(text)
+        times = members.get("times")
+        return Entry(
+            number,
+            writer,
+            None if times is None else Meta(*(inf if time is None else float(time) for time in times)),
+            _lists(members.get("changed", {})),
+            _lists(members.get("same", {})),
+            _lists(members.get("gone", {})),
+            _texts(members.get("keys", [])),
+            _texts(members.get("same_keys", [])),
+            bool(members.get("everything", False)),
+        )
+    except (ValueError, TypeError, AttributeError):
+        return Entry(number, writer, None, {}, {}, {}, [], [], True)
+
+
+def _lists(value: Any) -> dict[str, list[str]]:
+    if not is_dict(value):
+        raise TypeError
+    return {table: _texts(pks) for table, pks in value.items()}
+
+
+def _texts(value: Any) -> list[str]:
+    if not is_list(value) or not all(isinstance(text, str) for text in value):
+        raise TypeError
+    return value

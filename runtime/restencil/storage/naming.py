@@ -1,0 +1,29 @@
+"""What a namespace is called: a hash of whose data it is and where it came from, so that neither can be read there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..base.json_text import encode_json
+from ..base.lazy import hashlib
+from ..base.values import described
+
+
+def namespace_hash(namespace: str, principal: str | None, place: str) -> str:
+    """The name of a namespace in files and keys, 32 hexadecimal digits; `namespace` is `""` where a path is given.
+
+    A hash keeps an id from being read, not from being guessed.
+    """
+    text = encode_json(["restencil/1", namespace, principal, place], str)
+    return str(hashlib.blake2b(text.encode(), digest_size=16).hexdigest())
+
+
+def check_principal(principal: Any) -> None:
+    """Raises ValueError where it says of nobody whose data it is; the text does not say what was given."""
+    if principal is None or (isinstance(principal, str) and principal):
+        return
+    found = "empty" if principal == "" else described(principal)
+    raise ValueError(
+        f"principal is {found}; expected a text that is not empty, an account's id or the like, or None where all who "
+        "can open the storage may see all of it"
+    )
