@@ -196,7 +196,7 @@ class Reader:
         meant = language.also(place).get(word)
         if meant:
             return f"did you mean {quoted(meant)}?"
-        return language.OF_OTHERS.get(word) or did_you_mean(word, language.rows(place))
+        return language.OF_OTHERS.get(word) or _one_level_down(place, word) or did_you_mean(word, language.rows(place))
 
     def _deprecated_key(self, row: language.Row, key: ScalarNode, what: str) -> None:
         message = f"the key {quoted(row.key)} of {what} is deprecated"
@@ -307,6 +307,16 @@ class Reader:
             self.report("yaml-number", f"{visible(node.text[:40])} is no number that JSON can hold", node)
             return None
         return value
+
+
+def _one_level_down(place: str, word: str) -> str:
+    """The hint for a key that stands beside the one key under which it belongs; empty where it is none or several."""
+    sections = [
+        row.key
+        for row in language.rows(place).values()
+        if isinstance(row.kind, kinds.Section) and word in language.rows(row.kind.place)
+    ]
+    return f"write it under {quoted(sections[0])}: {{{word}: …}}" if len(sections) == 1 else ""
 
 
 def known_here(place: str) -> str:
