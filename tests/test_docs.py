@@ -1,7 +1,8 @@
 """The pages of `docs/how-to` say what is true: their Python runs, from top to bottom, against a real server.
 
-Each page is one script. It is given `address`, where the mock of `specs/blog.yaml` listens, and two clients of the
-package that is generated from it, `blog` and `async_blog`. It may await at its top level.
+A page that writes files is followed from top to bottom (`tests/walk.py`). Each other page is one script. It is given
+`address`, where the mock of `specs/blog.yaml` listens, and two clients of the package that is generated from it, `blog`
+and `async_blog`. It may await at its top level.
 """
 
 from __future__ import annotations
@@ -21,9 +22,11 @@ import pytest
 from blog import AsyncBlog, Blog
 from restencil import AsyncController, Controller
 from tests.mocked import mocked
+from tests.walk import follow, is_walked
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = sorted((ROOT / "docs" / "how-to").glob("*.md"))
+PAGES = [page for page in sorted((ROOT / "docs" / "how-to").glob("*.md")) if not is_walked(page)]
+WALKED = [page for page in sorted((ROOT / "docs").rglob("*.md")) if is_walked(page)]
 
 
 HABITS = {
@@ -94,6 +97,18 @@ def test_the_python_of_a_page_runs(page: Path, address: str, monkeypatch: pytest
             await close_all(names.values())
 
     asyncio.run(run())
+
+
+@pytest.mark.parametrize("page", WALKED, ids=lambda page: page.stem)
+def test_who_follows_a_page_gets_what_it_shows(page: Path, tmp_path: Path) -> None:
+    """Its files, commands and programs work, in the order in which they stand, and print what is shown."""
+    follow(page, tmp_path)
+
+
+@pytest.mark.slow
+def test_the_tutorial_works_with_commands_as_they_are_typed(tmp_path: Path) -> None:
+    """Each command is a process of its own in a folder that was empty."""
+    follow(ROOT / "docs" / "tutorial.md", tmp_path, apart=True)
 
 
 def anchors(page: Path) -> set[str]:

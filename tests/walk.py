@@ -1,0 +1,328 @@
+"""A page is followed from top to bottom in an empty folder, as a reader would follow it who types nothing else.
+
+- A block whose first line is a comment that is a file name is written there: `# openapi.yaml`, `# src/main.py`.
+- A `diff` block after `<!-- in FILE -->` changes the file: lines with `+` come, lines with `-` go, the others find it.
+- A block after `<!-- FILE has -->` shows lines of a file that is there.
+- `console`: commands behind `$` are run, and print what is shown.
+- `console` after `<!-- goes on -->`: the command runs on until the page ends. A mock takes a free port, whose address
+  stands for `http://127.0.0.1:8000` from then on. A block after `<!-- shows -->` is what the latest of them printed.
+- `python` that names no file is run here. It may await, and knows what the blocks before it have made.
+- A block after `<!-- not run: REASON -->` is none of these. Neither are other languages.
+
+In what is shown, `…` on a line of its own stands for any lines, and inside of a line for any text.
+"""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import contextlib
+import inspect
+import io
+import os
+import re
+import runpy
+import shlex
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from itertools import pairwise
+from pathlib import Path
+from types import ModuleType
+from typing import Any, NamedTuple
+
+import uvicorn
+
+from restencil import AsyncController, Controller
+from restencil_generator.api import load_all
+from restencil_generator.cli import run
+from restencil_generator.mock import failure
+from restencil_generator.mock.app import create_app
+from tests.patience import PATIENCE, eventually
+
+ADDRESS = "http://127.0.0.1:8000"
+
+_BLOCK = re.compile(
+    r"^(?:<!-- (?P<said>[^\n]+?) -->\n+)?```(?P<language>\w+)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL
+)
+_FILE = re.compile(r"(?:#|//|\{#) (?P<name>[\w./-]*\.\w+)(?: #\})?\n")
+
+
+class Block(NamedTuple):
+    """A fenced block: its language, its text, the line of the page on which that begins, and the comment before it."""
+
+    language: str
+    text: str
+    line: int
+    said: str
+
+    @property
+    def file(self) -> str:
+        """The name of the file that it is, or nothing."""
+        found = _FILE.match(self.text)
+        return found["name"] if found else ""
+
+
+def blocks(page: Path) -> Iterator[Block]:
+    """The blocks of a page, in order."""
+    text = page.read_text("utf-8")
+    for found in _BLOCK.finditer(text):
+        line = text.count("\n", 0, found.start("text")) + 1
+        yield Block(found["language"], found["text"], line, found["said"] or "")
+
+
+def is_walked(page: Path) -> bool:
+    """Whether a page is one to follow: one that writes files."""
+    return any(block.file for block in blocks(page))
+
+
+def follow(page: Path, folder: Path, *, apart: bool = False) -> None:
+    """Follows a page in an empty folder; `apart` runs the commands as processes of their own, which takes longer."""
+    with _Walk(page, folder, apart=apart) as walk:
+        for block in blocks(page):
+            try:
+                walk.take(block)
+            except AssertionError as error:
+                raise AssertionError(f"{page.name}:{block.line}: {error}") from None
+
+
+class _Walk:
+    def __init__(self, page: Path, folder: Path, *, apart: bool) -> None:
+        self.page = page
+        self.folder = folder
+        self.apart = apart
+        self.address = ADDRESS
+        self.module = ModuleType("page")  # where what a page defines is looked for: annotations, pickles
+        self.names = vars(self.module)
+        self.ends = contextlib.ExitStack()
+        self.runner = asyncio.Runner()
+        self.output: Callable[[], str] = str
+        self.environment = {
+            **{name: value for name, value in os.environ.items() if name not in ("CI", "GITHUB_ACTIONS")},
+            "PYTHONPATH": os.pathsep.join([str(folder), str(folder / "src")]),
+            "PYTHONUNBUFFERED": "1",
+            "RESTENCIL_CACHE_DIR": "",
+        }
+
+    def __enter__(self) -> _Walk:
+        self.ends.enter_context(_at_home(self.folder, self.environment))
+        sys.modules["page"] = self.module
+        self.ends.callback(self.forget)
+        self.ends.callback(self.runner.close)
+        self.ends.callback(self.close_clients)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.ends.close()
+
+    def close_clients(self) -> None:
+        """Closes what a page leaves open, so that the reader need not see it done each time."""
+        for value in list(self.names.values()):
+            if isinstance(value, Controller):
+                value.close()
+            elif isinstance(value, AsyncController):
+                self.runner.run(value.aclose())
+
+    def take(self, block: Block) -> None:
+        """Does what one block says."""
+        text = block.text.replace(ADDRESS, self.address)
+        if block.said.startswith("not run: "):
+            return
+        if block.said.startswith("in ") and block.language == "diff":
+            self.change(self.folder / block.said.removeprefix("in "), text)
+        elif block.said.endswith(" has"):
+            shown = (self.folder / block.said.removesuffix(" has")).read_text("utf-8")
+            assert within(text, shown), f"the file has\n{shown}"
+        elif block.said == "shows":
+            eventually(lambda: within(text, self.output()))
+        elif block.file:
+            file = self.folder / block.file
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text, "utf-8")
+        elif block.language == "console":
+            self.type_in(text, goes_on=block.said == "goes on")
+        elif block.language == "python":
+            self.python(text, block.line)
+
+    def change(self, file: Path, text: str) -> None:
+        """Applies a diff without line numbers."""
+        lines = [line or " " for line in text.splitlines()]
+        before = "".join(f"{line[1:]}\n" for line in lines if line[0] in " -")
+        after = "".join(f"{line[1:]}\n" for line in lines if line[0] in " +")
+        found = file.read_text("utf-8")
+        assert found.count(before) == 1, f"these lines stand {found.count(before)} times in\n{found}"
+        file.write_text(found.replace(before, after), "utf-8")
+
+    def type_in(self, text: str, *, goes_on: bool) -> None:
+        """Runs the commands of a console, each of which prints what follows it."""
+        for found in re.finditer(r"^\$ (.+)\n((?:(?!\$ ).*\n)*)", text, re.MULTILINE):
+            command, shown = shlex.split(found[1], comments=True), found[2]
+            if goes_on and command[:2] == ["restencil", "mock"] and not self.apart:
+                log: list[str] = []
+                self.address = self.ends.enter_context(_mocked(command[2:], log.append))
+                self.output = lambda log=log: "".join(f"{line}\n" for line in log)  # type: ignore[misc]
+                continue
+            if goes_on:
+                self.start(command)
+                if command[:2] == ["restencil", "mock"]:
+                    eventually(lambda: "\n" in self.output())
+                    self.address = self.output().splitlines()[0]
+                    shown = shown.replace(ADDRESS, self.address)
+                eventually(lambda shown=shown: within(shown, self.output()))  # type: ignore[misc]
+                continue
+            printed = self.run(command)
+            assert same(shown, printed), f"{found[1]} prints\n{printed}"
+
+    def run(self, command: Sequence[str]) -> str:
+        """What a command prints, on both of its streams."""
+        if command[0] in ("restencil", "python") and not self.apart:
+            printed = io.StringIO()
+            with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
+                if command[0] == "restencil":
+                    run(command[1:])
+                else:
+                    self.forget()
+                    self.program(command[1:])
+            return printed.getvalue()
+        ended = subprocess.run(
+            _program(command),
+            cwd=self.folder,
+            env=self.environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=PATIENCE,
+        )
+        return ended.stdout
+
+    def program(self, arguments: Sequence[str]) -> None:
+        """Runs a file in this process, as `python FILE` would."""
+        before, sys.argv = sys.argv, list(arguments)
+        names: dict[str, Any] = {}
+        try:
+            names = runpy.run_path(str(self.folder / arguments[0]), run_name="__main__")
+        finally:
+            sys.argv = before
+            for value in names.values():
+                if isinstance(value, Controller):
+                    value.close()
+
+    def forget(self) -> None:
+        """Forgets what was imported from the folder: it may be another file by now."""
+        for name, module in list(sys.modules.items()):
+            if (getattr(module, "__file__", None) or "").startswith(str(self.folder)):
+                del sys.modules[name]
+
+    def start(self, command: Sequence[str]) -> None:
+        """Starts a command that goes on; `self.output` tells what it has printed so far."""
+        free = ["--port", "0"] if command[:2] == ["restencil", "mock"] else []
+        going = subprocess.Popen(
+            [*_program(command), *free],
+            cwd=self.folder,
+            env=self.environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        assert going.stdout is not None
+        lines: list[str] = []
+        reader = threading.Thread(target=lines.extend, args=(going.stdout,), daemon=True)
+        reader.start()
+
+        def end() -> None:
+            going.terminate()
+            going.wait(PATIENCE)
+            reader.join(PATIENCE)
+            assert going.stdout is not None
+            going.stdout.close()
+
+        self.ends.callback(end)
+        self.output = lambda: "".join(list(lines))
+
+    def python(self, text: str, line: int) -> None:
+        """Runs a block; a failure names the line of the page."""
+        code = compile("\n" * (line - 1) + text, str(self.page), "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+        steps = eval(code, self.names)
+        if inspect.iscoroutine(steps):
+            self.runner.run(steps)
+
+
+def _program(command: Sequence[str]) -> list[str]:
+    """A command as a process of this interpreter."""
+    programs = {
+        "restencil": ["-m", "restencil_generator"],
+        "python": [],
+        "pytest": ["-m", "pytest", "-p", "no:cacheprovider", "-p", "no:xdist"],
+    }
+    assert command[0] in programs, f"{command[0]} is none of {', '.join(programs)}"
+    return [sys.executable, *programs[command[0]], *command[1:]]
+
+
+@contextlib.contextmanager
+def _at_home(folder: Path, environment: Mapping[str, str]) -> Generator[None]:
+    """The folder is where this process works and imports from."""
+    path, home, variables = list(sys.path), Path.cwd(), dict(os.environ)
+    sys.path[:0] = [str(folder), str(folder / "src")]
+    os.environ.clear()
+    os.environ.update(environment)
+    os.chdir(folder)
+    try:
+        yield
+    finally:
+        os.chdir(home)
+        os.environ.clear()
+        os.environ.update(variables)
+        sys.path[:] = path
+        sys.modules.pop("page", None)
+
+
+@contextlib.contextmanager
+def _mocked(arguments: Sequence[str], log: Callable[[str], None]) -> Generator[str]:
+    """The address of a mock server that runs in a thread of this process."""
+    specs = [Path(argument) for argument in arguments if argument.endswith(".yaml")]
+    failures = [failure(text) for option, text in pairwise(arguments) if option == "--fail"]
+    options = set(arguments) & {"--no-auth", "--auth-server"}
+    app = create_app(
+        *load_all(specs),
+        auth="--no-auth" not in options,
+        auth_server="--auth-server" in options,
+        fail=failures,
+        log=log,
+    )
+    with served(app) as address:
+        yield address
+
+
+@contextlib.contextmanager
+def served(app: Any) -> Generator[str]:
+    """The address of an ASGI application that runs in a thread of this process."""
+    server = uvicorn.Server(uvicorn.Config(app, log_config=None, log_level="error", lifespan="off", ws="none"))
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+        finally:
+            server.should_exit = True
+            thread.join(PATIENCE)
+
+
+def same(shown: str, printed: str) -> bool:
+    """Whether something was printed as it is shown."""
+    return re.fullmatch(_pattern(shown), printed.rstrip("\n") + "\n" if printed.strip() else "") is not None
+
+
+def within(shown: str, printed: str) -> bool:
+    """Whether what is shown stands among what was printed."""
+    return re.search(rf"^{_pattern(shown)}", printed, re.MULTILINE) is not None
+
+
+def _pattern(shown: str) -> str:
+    lines = shown.rstrip("\n").split("\n") if shown.strip() else []
+    return "".join(r"(?:.*\n)*" if line.strip() == "…" else rf"{_line(line)}\n" for line in lines)
+
+
+def _line(line: str) -> str:
+    return ".*".join(re.escape(part) for part in line.split("…"))
