@@ -50,11 +50,14 @@ if TYPE_CHECKING:
     from .base.response import Page, Response
     from .base.scheduler import Scheduler, ThreadScheduler
     from .base.transport import AwaitingTransport, BlockingTransport
+    from .cache.contents import Contents
     from .cache.explanation import Explanation
     from .cache.gc import GCPolicy, ImmortalGCPolicy
+    from .cache.lookup import Lookup
     from .cache.reading import EndpointState, ExpiryStatus
     from .cache.snapshot import Snapshot
     from .cache.store import Store
+    from .cache.tier import Lasting, StorageStats, Tier
     from .client.arguments import AsyncClientOptions, ClientOptions
     from .client.controller import AsyncController, Controller
     from .client.host import lazy_resource
@@ -160,6 +163,7 @@ __all__ = [
     "StorageDown",
     "StorageError",
     "StorageOff",
+    "StorageStats",
     "Store",
     "StreamedResponse",
     "SubscriptionManager",
@@ -232,6 +236,7 @@ _MODULES: Final[dict[str, str]] = {
     "StorageOff": "base.errors",
     "MemoryStorage": "storage.memory",
     "Storage": "storage.protocol",
+    "StorageStats": "cache.tier",
     "AuthError": "base.errors",
     "AuthenticationError": "base.errors",
     "BadRequestError": "base.errors",
@@ -310,6 +315,10 @@ def __getattr__(name: str) -> Any:
         from .endpoint.direct import provide_transports
 
         provide_transports(_transport_for)
+    elif name == "Store":
+        from .cache.tier import provide_tiers
+
+        provide_tiers(_tier_of)
     return value
 
 
@@ -318,6 +327,13 @@ def _transport_for(client: object) -> BlockingTransport | AwaitingTransport:
     from .http.transport import transport_for
 
     return transport_for(client)
+
+
+def _tier_of(store: Store, contents: Contents, lookup: Lookup, storage: Lasting) -> Tier:
+    """What a store tells its storage, and asks it: the cache does not know the wing of storages."""
+    from .storage.tier import tier_of
+
+    return tier_of(store, contents, lookup, storage)
 
 
 def __dir__() -> list[str]:

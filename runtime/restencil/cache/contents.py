@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from .optimistic import Token
     from .request import Request, Rules
     from .retention import Retention
+    from .tier import Tier
 
 Ready: TypeAlias = "tuple[Rules, int, tuple[Any, ...], Any, float]"
 """What was found under a key: by which rules, how often schemas had been redefined by then, for which arguments; the
@@ -71,6 +72,8 @@ class Effects:
     """What it raises instead."""
     marked: tuple[bytes, str] | None = None
     """What tells an answer from others under a key, where it would change nothing if it came once more."""
+    writer: Normalization | None = None
+    """What took the response apart that it writes."""
     shown: Request | None = None
     """The request whose value the action gives, as a read finds it once all that is done."""
 
@@ -101,6 +104,10 @@ class Contents:
         """What was handed out by key since the last change; only where a read shows the base as it is."""
         self._unfinished: list[Cell] = []
         """What is being taken out of the tables."""
+        self.tier: Tier | None = None
+        """The tier below the tables, of a store that stands on a storage."""
+        self.unsure = False
+        """Whether something in memory has to be compared with the storage before it is believed."""
         self._hold_nothing()
 
     def _hold_nothing(self) -> None:
@@ -130,7 +137,7 @@ class Contents:
     def shows_base(self) -> bool:
         """Whether a read shows the base as it is: nothing is laid over it, and no one minds what is read."""
         optimistic, retention = self.optimistic, self.retention
-        return not (optimistic.stale or optimistic.updates or retention.active or retention.evicted)
+        return not (optimistic.stale or optimistic.updates or retention.active or retention.evicted or self.unsure)
 
     def refresh(self) -> None:
         """Brings the view up to date; optimistic responses are computed here."""
@@ -164,11 +171,11 @@ class Contents:
         These are needed where a request is in flight that began before the deletion, whose answer must not undo it.
         """
         self.refresh()
-        base, expected = self.base, self.optimistic.cells
+        base, expected, tier = self.base, self.optimistic.cells, self.tier
         oldest = min((request.fetched_at for request in self.in_flight.by_id.values()), default=None)
 
         def is_needed(cell: Cell) -> bool:
-            if cell in expected:
+            if cell in expected or (tier is not None and tier.is_pending(cell)):
                 return True
             if oldest is None or base.get(*cell) is not INVALID:
                 return False
@@ -293,7 +300,11 @@ class Contents:
             self.witnesses.pop(key, None)
         for key in [key for key, witness in self.witnesses.items() if witness.is_of(tables)]:
             del self.witnesses[key]  # nothing that was let go of is held
-        self.retention.removed(gone, keys, base)
+        if self.tier is None:
+            self.retention.removed(gone, keys, base)
+        else:
+            self.retention.forgot(gone, keys)
+            self.tier.let_go(gone, keys)
         if gone or keys:
             debug(STORE, "%d entities and %d results let go of", len(gone), len(keys))
         memo.drop_cells(gone)

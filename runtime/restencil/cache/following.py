@@ -77,6 +77,10 @@ def _entries(stored: Any) -> Iterable[Any]:
     return stored.values() if is_dict(stored) else stored if is_list(stored) else ()
 
 
+def _always(pk: str) -> bool:
+    return True
+
+
 class _Following:
     """What one entity's change means for the lists of its kind."""
 
@@ -124,8 +128,10 @@ class _Following:
             return
         if joins:
             writer.change_collection(*cell, append(existing, [entry]))
+            writer.note_joins(*cell, _always, lambda pk, items: append(items, [entry]))
         elif self.now is not None and holds and not now:
             writer.change_collection(*cell, without(existing, [entry]))
+            writer.note_joins(*cell, _always, lambda pk, items: without(items, [entry]))
         if self.was is None and not self.subject.is_new:
             # It was not known before: whether it stood on the list of the server, only the server knows.
             self._tell(listings, -1 if held and not now else 0, expires=(now and not held) or self.now is None)

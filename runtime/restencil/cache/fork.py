@@ -16,6 +16,14 @@ class Forkable(Protocol):
 
     lock: RLock
 
+    def before_fork(self) -> None:
+        """The process is about to fork, and the lock is held."""
+        ...
+
+    def after_fork(self) -> None:
+        """This is the parent."""
+        ...
+
     def forked(self) -> None:
         """This is the child."""
         ...
@@ -37,19 +45,26 @@ def _before_fork() -> None:
     _forking.stores = tuple(stores)
     for store in _forking.stores:
         store.lock.acquire()
+        store.before_fork()
 
 
-def _after_fork() -> None:
-    locked, _forking.stores = _forking.stores, ()
-    for store in locked:
-        store.lock.release()
+def _after_fork_in_parent() -> None:
+    for store in _forking.stores:
+        store.after_fork()
+    _release()
 
 
 def _after_fork_in_child() -> None:
     for store in _forking.stores:
         store.forked()
-    _after_fork()
+    _release()
+
+
+def _release() -> None:
+    locked, _forking.stores = _forking.stores, ()
+    for store in locked:
+        store.lock.release()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork_in_child)
+    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork_in_parent, after_in_child=_after_fork_in_child)

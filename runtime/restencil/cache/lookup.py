@@ -71,6 +71,8 @@ class Lookup:
             return inactive()
         contents = self.contents
         with self.lock:
+            if contents.tier is not None:
+                contents.tier.know(request)
             contents.refresh()
             if contents.shows_base:
                 found = self._found(request)
@@ -119,12 +121,16 @@ class Lookup:
         """The value of a schema from the tables alone, None where it is missing or invalid."""
         with self.lock:
             contents = self.contents
+            if contents.tier is not None:
+                contents.tier.know_value(schema, args)
             contents.refresh()
             return self.value_in(reader_of(contents.view, args, contents.memo), schema, args)
 
     def unanswered(self, request: Request) -> str | None:
         """Why an entity that came with other responses does not answer a request; None where there is none, or does."""
         with self.lock:
+            if self.contents.tier is not None:
+                self.contents.tier.know(request)
             self.contents.refresh()
             state, schema = self.contents.view, request.rules.schema
             if schema is None or state.result(request.key) is not UNDEFINED:
@@ -136,6 +142,8 @@ class Lookup:
     def paths(self, request: Request) -> set[Cell]:
         """Every entity and collection that a read of the endpoint touches, nested ones included."""
         with self.lock:
+            if self.contents.tier is not None:
+                self.contents.tier.know(request)
             self.contents.refresh()
             state = self.contents.view
             schema, args = request.rules.schema, request.rules.told_args(request.args)
@@ -157,6 +165,8 @@ class Lookup:
         if not contents.optimistic.updates:
             return self.read(request)
         with self.lock:
+            if contents.tier is not None:
+                contents.tier.know(request)
             contents.refresh()
             base, view, holds = contents.base, contents.view, contents.optimistic.holds
 

@@ -14,10 +14,12 @@ from ..base.values import INVALID, SCALARS, TUPLE, UNDEFINED, Meta, is_dict, kin
 from ..schema.protocol import EntityNode, Schema
 from ..schema.record import class_record, is_instance, to_wire
 from ..schema.stored import Growth, Keys, is_partial, record_of
+from .brought import Items, Joins
 from .tables import EMPTY, Change, State, Tables
 
 if TYPE_CHECKING:
     from ..schema.entity import EntitySchema
+    from .brought import Brought
 
 
 class Normalization:
@@ -54,6 +56,8 @@ class Normalization:
         """The response, or what counts as one."""
         self.deleted: list[tuple[EntitySchema, str]] = []
         """The entities that a delete was of."""
+        self.brought: Brought | None = None
+        """What it brings is noted there, for a store that stands on a storage."""
         self.result: Any = UNDEFINED
         """What the response as a whole was stored as."""
         self.written: dict[tuple[int, str], str] = {}
@@ -186,16 +190,22 @@ class Normalization:
             # occurrence cannot overwrite newer data.
             if earlier is INVALID:
                 self._reborn.add((table, pk))
+                if self.brought is not None:
+                    self.brought.reborn.add((table, pk))
             else:
                 record = schema.joined(earlier, record)
             if (table, pk) in self._reborn:
                 before = UNDEFINED  # invalidated by this very response and written again: a new record
         self.passed(table)[pk] = record
+        if self.brought is not None:
+            self.brought.wrote(schema, (pk,))
         former = change.get(table, pk) if schema.indexes else UNDEFINED
         if before is UNDEFINED:
             stored = schema.to_store(record if earlier is None else {**record})
         elif self.replaces and self.enclosing is None:
             stored, meta = schema.replaced(before, self.below.meta(table, pk) or meta, record, meta)
+            if self.brought is not None:
+                self.brought.replaced.add((table, pk))
         else:
             stored, meta = schema.merged(before, self.below.meta(table, pk) or meta, record, meta)
         change.write(table, pk, stored, meta)
@@ -236,6 +246,8 @@ class Normalization:
     def write_collection(self, table: str, pk: str, items: Any, schema: Schema | None = None) -> None:
         """Replaces a collection, unless the stored one was fetched later."""
         self.change.collections.add(table)
+        if self.brought is not None and not is_partial(items):
+            self.brought.collections.append(Items(table, pk, items, is_page=False))
         before = self.below.get(table, pk)
         meta = self.meta
         old_meta = self.below.meta(table, pk)
@@ -253,9 +265,18 @@ class Normalization:
             (self.change.extended if is_partial(items) else self.change.answered)[table, pk] = schema
         self.change.write(table, pk, stored, meta)
 
-    def note_page(self, table: str, pk: str, schema: Schema) -> None:
+    def note_page(self, table: str, pk: str, schema: Schema, items: Any) -> None:
         """What is added to this collection is a page of it."""
         self.change.extended[table, pk] = schema
+        if self.brought is not None:
+            self.brought.collections.append(Items(table, pk, items, is_page=True))
+
+    def note_joins(
+        self, table: str, pk: str | None, accepts: Callable[[str], bool], change: Callable[[str, Any], Any]
+    ) -> None:
+        """Notes what is done to all collections of a table that are accepted, or to one."""
+        if self.brought is not None:
+            self.brought.collections.append(Joins(table, pk, accepts, change))
 
     def change_collection(self, table: str, pk: str, changed: Any) -> None:
         """Stores a collection that something was added to or taken from; its times become this action's."""

@@ -35,6 +35,7 @@ from ..schema.one_of import OneOf
 from ..schema.protocol import Echo, is_plain
 from ..schema.record import is_instance
 from . import actions
+from .brought import Brought
 from .contents import Effects
 from .denormalize import Denormalization
 from .denormalize_compiled import reader_of
@@ -95,6 +96,7 @@ def set_response(lookup: Lookup, action: actions.SetResponse) -> Effects:
                 response,
                 action.meta,
                 adopts=request.rules.adopts or not is_fetched,
+                noted=None if contents.tier is None else Brought(),
             )
             known = _known_before(lookup, request, writer, response) if isinstance(schema, Deletion) else UNDEFINED
     except Exception as error:
@@ -115,7 +117,7 @@ def set_response(lookup: Lookup, action: actions.SetResponse) -> Effects:
             effects.value = _own_value(request, writer, writer.response) if known is UNDEFINED else known
         return effects
     before = contents.base.key_meta(key)
-    effects.change = writer.change
+    effects.change, effects.writer = writer.change, writer
     writer.change.key_metas[key] = KeyMeta(action.meta, prev_expires_at=None if before is None else before.expires_at)
     if schema is None:
         effects.value = writer.change.results[key]
@@ -201,13 +203,14 @@ def set_value(lookup: Lookup, action: actions.Set) -> Effects:
                 value = value(before)
             computing = False
             writer = CompiledNormalization(contents.base, args, action.meta, where=" (set)")
+            writer.brought = None if contents.tier is None else Brought()
             writer.write(schema, _fitting(schema, copy_in(value)))
     except Exception as error:
         logger.error("set(%s) failed; the store is unchanged", schema.title)
         if computing or isinstance(error, ProcessingError):
             raise
         raise ProcessingError(f"set({schema.title}): the value does not fit its schema: {error!r}") from error
-    effects.change = writer.change
+    effects.change, effects.writer = writer.change, writer
     return effects
 
 
@@ -289,11 +292,11 @@ def hear(lookup: Lookup, action: actions.Hear) -> Effects:
 
 def collect(lookup: Lookup, action: actions.Collect) -> Effects:
     """What no one holds goes; a reader may have come since the policy looked."""
-    is_held = lookup.contents.retention.is_held
+    is_held, tier = lookup.contents.retention.is_held, lookup.contents.tier
     effects = Effects()
     effects.is_told = False
     effects.removed = (
-        [cell for cell in action.entities if not is_held(cell)],
+        [cell for cell in action.entities if not (is_held(cell) or (tier is not None and tier.is_pending(cell)))],
         [key for key in action.keys if not is_held(key)],
     )
     return effects
@@ -341,6 +344,7 @@ def _normalized(
     *,
     adopts: bool = False,
     placeholder: int | None = None,
+    noted: Brought | None = None,
 ) -> Normalization:
     """A response as the change that it makes: tables, the key's result, and what the endpoint's `update` adds.
 
@@ -362,6 +366,7 @@ def _normalized(
         strict=rules.strict_shape,
         replaces=replaces,
     )
+    writer.brought = noted
     writer.response = response
     if schema is None:
         result = _decoded(rules.returns, read_only(response), below, args)

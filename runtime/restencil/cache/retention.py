@@ -125,6 +125,13 @@ class Retention:
         if len(self.evicted) > self._look_at:
             self._forget_marks(base)
 
+    def forgot(self, cells: Iterable[Cell], keys: Iterable[str]) -> None:
+        """These were taken out of the tables, and a storage may have them still: they leave no mark."""
+        for cell in cells:
+            self._order.pop(cell, None)
+        for key in keys:
+            self._keys.pop(key, None)
+
     def _forget_marks(self, base: Tables) -> None:
         """Marks that nothing refers to any more are dropped; looked for as rarely as there are many of them."""
         tables = {mark for mark in self.evicted if mark[1] == WHOLE}

@@ -23,6 +23,7 @@ from .lookup import Lookup
 from .picture import picture
 from .retention import Retention
 from .snapshot import Snapshot
+from .tier import OverStorage, tier_over
 from .timeline import timeline
 
 if TYPE_CHECKING:
@@ -32,9 +33,10 @@ if TYPE_CHECKING:
     from .family import Member
     from .gc import ImmortalGCPolicy
     from .tables import Cell, Change, KeyMeta, State
+    from .tier import Lasting
 
 
-class Store:
+class Store(OverStorage):
     """Holds what was fetched; shared by any number of controllers, sync and async, in any threads.
 
     `clock` gives the time in ms (default: the system's); where it steps back, the store's time goes on from where it
@@ -46,6 +48,9 @@ class Store:
 
     `validate` says what becomes of answers that do not fit what is declared, where their endpoint says nothing:
     `strict` makes them errors, `warn` logs each kind of misfit once, `off` takes them.
+
+    `storage` is what the store stands on, if it is to outlive the process or to be shared by several; it serves this
+    store alone. Such a store is closed at its end, as `with Store(storage=...) as store:` does it.
     """
 
     def __init__(
@@ -57,6 +62,7 @@ class Store:
         gc: ImmortalGCPolicy | None = None,
         watch_overlaps: bool = False,
         validate: str = "off",
+        storage: Lasting | None = None,
     ) -> None:
         if validate not in MODES:
             raise ValueError(f"validate is one of {', '.join(MODES)}, not {validate!r}")
@@ -93,6 +99,8 @@ class Store:
         self.member: Member | None = None
         """What it is to other stores of its client, if there are any."""
         self._origins: dict[bool, str] = {}
+        if storage is not None:
+            self._tier = contents.tier = tier_over(self, contents, lookup, storage)
         fork.stores.add(self)
 
     def another(self) -> Store:
@@ -117,6 +125,8 @@ class Store:
         origin = origin.rstrip("/")
         with self.lock:
             known = self._origins.setdefault(is_base, origin)
+            if self._tier is not None:
+                self._tier.place(self._origins.get(False, origin))
         if known != origin and not share:
             raise ValueError(
                 f"this store has what {known!r} answered, and the client asks {origin!r}: what the one says would show "
@@ -232,11 +242,15 @@ class Store:
         try:
             with self.lock:
                 effects = reduce.REDUCERS[type(action)](self._lookup, action)
+                tier = contents.tier
+                written = None if tier is None else tier.written(action, effects)
                 try:
                     contents.commit(effects)
                 finally:  # it was carried out, also where it was interrupted
                     if effects.is_told and self._listeners:
                         self._notifications.append(None)
+                    if tier is not None and written is not None:
+                        tier.take(written)
                 if effects.failure is not None:
                     raise effects.failure
                 done = True
@@ -273,6 +287,16 @@ class Store:
 
         return remove
 
+    def changed(self) -> None:
+        """Listeners hear of a change that was no action, once the lock is released (locked)."""
+        if self._listeners:
+            self._notifications.append(None)
+
+    def tell(self) -> None:
+        """Tells the listeners of such a change."""
+        if self._notifications:
+            self._notify()
+
     def _notify(self) -> None:
         while True:
             with self.lock:
@@ -296,9 +320,21 @@ class Store:
                 with self.lock:
                     self._notifying = False
 
+    def before_fork(self) -> None:
+        """The process is about to fork, and the lock is held."""
+        if self._tier is not None:
+            self._tier.before_fork()
+
+    def after_fork(self) -> None:
+        """It has forked; this is the parent."""
+        if self._tier is not None:
+            self._tier.after_fork()
+
     def forked(self) -> None:
         """This is a forked process: whoever was telling the listeners of a change is not here."""
         self._notifying = False
+        if self._tier is not None:
+            self._tier.forked()
 
     # -- holding -------------------------------------------------------------------------------------------------------
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
-from typing import Any, Final, NoReturn, TypeAlias, cast
+from typing import Any, Final, NamedTuple, NoReturn, TypeAlias, cast
 
 from ..base.errors import ProcessingError
 from ..base.lazy import json
@@ -408,13 +408,19 @@ class Adder(Schema):
         """Merges the new entries into every stored collection that the arguments match."""
         collection = self.collection
         accepts = (self.create_filter or collection.create_collection_filter)(*writer.args)
-        table = collection.table_key
+        table, merge = collection.table_key, self.merge
+        writer.note_joins(
+            table,
+            None,
+            lambda pk: accepts(identity_of_text(pk)),
+            lambda pk, existing: merge(existing, new),
+        )
         for pk, existing in writer.collections(table):
             if accepts(identity_of_text(pk)):
-                if isinstance(self.merge, Joins):
-                    self.merge.into(writer, table, pk, existing, new)
+                if isinstance(merge, Joins):
+                    merge.into(writer, table, pk, existing, new)
                 else:
-                    writer.change_collection(table, pk, self.merge(existing, new))
+                    writer.change_collection(table, pk, merge(existing, new))
 
     def denormalize(self, stored: Any, reader: Reader) -> Any:
         collection = self.collection
@@ -428,27 +434,49 @@ class Adder(Schema):
         return None if found is UNDEFINED else found
 
 
+class _Move(NamedTuple):
+    """An entry of a collection, under its name in a map, and its record as it was and as it is."""
+
+    name: str | None
+    entry: Any
+    was: Mapping[str, Any] | None
+    now: Mapping[str, Any] | None
+
+
 class Mover(Adder):
     """Moves entities between collections by comparing what they were with what they are."""
 
     def normalize(self, value: Any, parent: Any, key: str | None, writer: Writer) -> Any:
         collection = self.collection
         new = writer.created(collection.normalize_items, self._wrapped(value), parent, key, writer)
+        entries: Any = new.items() if is_dict(new) else ((None, entry) for entry in new)
+        moves = [_Move(name, entry, *self._records(entry, writer)) for name, entry in entries]
+        args = writer.args[:1]
+
+        def change(pk: str, existing: Any) -> Any:
+            identity, changed = identity_of_text(pk), existing
+            for move in moves:
+                changed = self._moved(move, identity, changed, args)
+            return changed
+
+        writer.note_joins(collection.table_key, None, lambda pk: True, change)
         for pk, existing in writer.collections(collection.table_key):
-            identity = identity_of_text(pk)
-            changed = existing
-            for name, entry in new.items() if is_dict(new) else ((None, entry) for entry in new):
-                one: Any = [entry] if name is None else {name: entry}
-                was, now = self._records(entry, writer)
-                matched = was is not None and collection.create_collection_filter(was)(identity)
-                matches = now is not None and collection.create_collection_filter(*writer.args[:1], now)(identity)
-                if matched and not collection.create_collection_filter(now or {})(identity):
-                    changed = without(changed, one)
-                elif matches:
-                    changed = overlay(changed, one) if collection.is_map else self.merge(changed, one)
+            changed = change(pk, existing)
             if changed is not existing:
                 writer.change_collection(collection.table_key, pk, changed)
         return new
+
+    def _moved(self, move: _Move, identity: Identity, existing: Any, args: tuple[Any, ...]) -> Any:
+        """A collection once an entity has left or joined it."""
+        collection, was, now = self.collection, move.was, move.now
+        one: Any = [move.entry] if move.name is None else {move.name: move.entry}
+        matched = was is not None and collection.create_collection_filter(was)(identity)
+        matches = now is not None and collection.create_collection_filter(*args, now)(identity)
+        if matched and not collection.create_collection_filter(now or {})(identity):
+            return without(existing, one)
+        if matches:
+            return overlay(existing, one) if collection.is_map else self.merge(existing, one)
+        return existing
 
     def _records(self, entry: Any, writer: Writer) -> tuple[Mapping[str, Any] | None, Mapping[str, Any] | None]:
         """The record of an item as it was before this response, and as it is now."""
@@ -498,7 +526,7 @@ class PagedCollection(Collection):
             writer.change_collection(table, pk, overlay(existing, new))
         else:
             append.into(writer, table, pk, existing, new)
-        writer.note_page(table, pk, self)
+        writer.note_page(table, pk, self, new)
         return new
 
     def echo(self, value: Any, echo: Echo) -> Any:

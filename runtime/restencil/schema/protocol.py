@@ -100,8 +100,14 @@ class Writer(Protocol):
         """Replaces a collection, unless the stored one was fetched later."""
         ...
 
-    def note_page(self, table: str, pk: str, schema: Schema) -> None:
+    def note_page(self, table: str, pk: str, schema: Schema, items: Any) -> None:
         """Notes that what is added to this collection is a page of it."""
+        ...
+
+    def note_joins(
+        self, table: str, pk: str | None, accepts: Callable[[str], bool], change: Callable[[str, Any], Any]
+    ) -> None:
+        """Notes what is done to all collections of a table that are accepted, or to one."""
         ...
 
     def change_collection(self, table: str, pk: str, changed: Any) -> None:

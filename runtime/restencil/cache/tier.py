@@ -1,0 +1,191 @@
+"""What a store that stands on a storage tells the tier below its tables, and asks it.
+
+The cache knows no storage: it is given one, and the tier over it is provided from outside. All of it is called under
+the store's lock, and none of it raises because of the state of the storage.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from typing import TYPE_CHECKING, Any, Protocol
+
+from ..base.lazy import asyncio
+from ..base.struct import Struct
+
+if TYPE_CHECKING:
+    from types import TracebackType
+    from typing import Self
+
+    from .actions import Action
+    from .request import Request
+    from .tables import Cell
+
+
+class StorageStats(Struct):
+    """What a storage is doing for a store; numbers are since the store was made."""
+
+    state: str = "off"
+    """`on`; `down`: it does not answer now; `off`: it is not used."""
+    reason: str = "no storage"
+    """Why it is not on, in words."""
+    rows: int = 0
+    results: int = 0
+    bytes: int = 0
+    """How much the namespace holds; 0 where the storage cannot be asked."""
+    loads: int = 0
+    loaded_rows: int = 0
+    holes: int = 0
+    """Rows that were referred to and could not be used, so that a read fetched."""
+    commits: int = 0
+    committed_rows: int = 0
+    moved: int = 0
+    """Commits that met what others had written."""
+    fenced: int = 0
+    """Commits that came after a reset, and wrote nothing."""
+    pending_rows: int = 0
+    pending_names: int = 0
+    """What waits for its commit; of names, only that it has to be dropped is known any more."""
+    entries: int = 0
+    breaks: int = 0
+    """Changes of others that were taken in; how often all in memory had to be doubted."""
+    leases: int = 0
+    leases_waited_for: int = 0
+    requests_saved: int = 0
+    unstorable: int = 0
+    """Responses that have no exact JSON form, or are too big."""
+    errors: dict[str, int] = {}  # noqa: RUF012 - the default of a field, which no one edits
+
+
+class Lasting(Protocol):
+    """What a store is given to stand on; `restencil.Storage` says the rest."""
+
+    inline: bool
+    writable: bool
+
+    def close(self, /) -> None:
+        """Lets connections go."""
+        ...
+
+
+class Tier(Protocol):
+    """The second tier of a store, below its tables; locked, as the module says."""
+
+    def place(self, place: str, /) -> None:
+        """What the URLs of a client begin with. Raises ValueError where another one's begin otherwise."""
+        ...
+
+    # -- writing
+
+    def written(self, action: Action, effects: Any, /) -> object:
+        """What an action that is about to be carried out hands over, by its effects; None for nothing."""
+        ...
+
+    def take(self, written: Any, /) -> None:
+        """It was carried out; where nothing is to wait, it is in the storage when this returns."""
+        ...
+
+    # -- reading
+
+    def know(self, request: Request, /) -> None:
+        """Before a read looks in earnest: what it touches is brought into memory, as far as it is known below."""
+        ...
+
+    def know_value(self, schema: Any, args: tuple[Any, ...], /) -> None:
+        """Before the value of a schema is read from the tables: what it touches is brought into memory."""
+        ...
+
+    def is_pending(self, cell: Cell, /) -> bool:
+        """Whether a cell waits for its commit, so that it must not be let go of."""
+        ...
+
+    def let_go(self, cells: Collection[Cell], keys: Collection[str], /) -> None:
+        """Memory has let go of these: what lies below of them is unknown again."""
+        ...
+
+    # -- the life of a store
+
+    def flush(self, timeout: float, /) -> bool:
+        """Waits (without the lock) until all that was taken is in the storage; False: not within `timeout` ms."""
+        ...
+
+    def close(self, timeout: float, /) -> None:
+        """Flushes (without the lock) and lets the storage go."""
+        ...
+
+    def stats(self, /) -> StorageStats:
+        """What it is doing (without the lock)."""
+        ...
+
+    def before_fork(self, /) -> None:
+        """The process is about to fork, and the lock is held."""
+        ...
+
+    def after_fork(self, /) -> None:
+        """It has forked; this is the parent."""
+        ...
+
+    def forked(self, /) -> None:
+        """It has forked; this is the child."""
+        ...
+
+
+Provider = Callable[[Any, Any, Any, Lasting], Tier]
+"""From a store, its contents, its lookup and the storage."""
+
+_provider: Provider | None = None
+
+
+def provide_tiers(provider: Provider) -> None:
+    """Stores that are given a storage get their tiers here from now on."""
+    global _provider
+    _provider = provider
+
+
+def tier_over(store: Any, contents: Any, lookup: Any, storage: Lasting) -> Tier:
+    """The tier of a store over a storage. Raises TypeError for what is no storage, RuntimeError for one in use."""
+    if _provider is None:
+        raise RuntimeError("no tier was provided for stores with a storage; import Store from `restencil` itself")
+    return _provider(store, contents, lookup, storage)
+
+
+class OverStorage:
+    """The members of a store that are about the storage it stands on; without one they do nothing."""
+
+    _tier: Tier | None = None
+
+    def flush(self, timeout: float = 5_000) -> bool:
+        """Waits until all that was written before is in the storage; False: not within `timeout` ms."""
+        tier = self._tier
+        return True if tier is None else tier.flush(timeout)
+
+    def close(self, timeout: float = 1_000) -> None:
+        """Flushes for `timeout` ms at most and lets go of the storage; the store goes on in memory."""
+        tier = self._tier
+        if tier is not None:
+            tier.close(timeout)
+
+    async def aclose(self, timeout: float = 1_000) -> None:  # noqa: ASYNC109 - in ms, as everywhere
+        """Lets go of the storage as `close` does, and waits for it in a thread."""
+        if self._tier is not None:
+            await asyncio.to_thread(self.close, timeout)
+
+    def storage_stats(self) -> StorageStats:
+        """Whether the storage is used, and what was done with it; no secrets."""
+        tier = self._tier
+        return StorageStats() if tier is None else tier.stats()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        await self.aclose()

@@ -1,0 +1,210 @@
+"""A storage as a store asks it: opened at first need, never the reason for an error; and what memory knows of it."""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from ..base.errors import StorageCorrupt, StorageDown, StorageOff
+from ..base.lazy import logger, uuid
+
+if TYPE_CHECKING:
+    from threading import RLock
+
+    from .protocol import Opened, Storage
+
+T = TypeVar("T")
+
+_LOADS: Final = 3
+"""So many loads may fail one after another before no read asks any more."""
+_SHORTEST: Final = 1.0
+_LONGEST: Final = 30.0
+"""A storage that is down is asked again after so many seconds, each time after twice as many."""
+
+
+class Counters:
+    """What was done, since the store was made."""
+
+    def __init__(self) -> None:
+        self.loads = 0
+        self.loaded_rows = 0
+        self.holes = 0
+        self.commits = 0
+        self.committed_rows = 0
+        self.moved = 0
+        self.fenced = 0
+        self.entries = 0
+        self.breaks = 0
+        self.leases = 0
+        self.leases_waited_for = 0
+        self.requests_saved = 0
+        self.unstorable = 0
+        self.errors: dict[str, int] = {}
+
+
+class Known:
+    """What memory knows of the rows and results below it; guarded by the store's lock.
+
+    A cell is *known* if its table in `revs` has it, *open* if it is not and waits for its commit, *doubted* if it is in
+    neither and memory holds something under it, else *unknown*. The same holds for keys.
+    """
+
+    def __init__(self) -> None:
+        self.revs: dict[str, dict[str, int]] = {}
+        """By table and primary key, the rev that memory has; 0 for what is known to be absent."""
+        self.key_revs: dict[str, int] = {}
+        self.shapes: dict[str, str] = {}
+        """The usual shape of the rows of a table."""
+        self.odd_shapes: dict[tuple[str, str], str] = {}
+        """Those of rows that have another one."""
+        self.versions: dict[str, int] = {}
+        """Of tables whose primary keys are all known, in `members`."""
+        self.members: dict[str, list[str]] = {}
+        self.epoch = 0
+        self.reset = 0
+        self.number = 0
+        """The newest commit that memory has taken in."""
+        self.offset: float = 0
+        """The storage's time minus the store's, in ms."""
+
+    def begin(self, opened: Opened) -> None:
+        """Nothing is known of the namespace yet."""
+        self.epoch, self.reset, self.number, self.offset = opened.epoch, opened.reset, opened.number, opened.offset
+        for kept in (self.revs, self.key_revs, self.shapes, self.odd_shapes, self.versions, self.members):
+            kept.clear()
+
+    def rev(self, table: str, pk: str) -> int | None:
+        """The rev that memory has of a cell; None where it is not known."""
+        found = self.revs.get(table)
+        return None if found is None else found.get(pk)
+
+    def shape(self, table: str, pk: str) -> str:
+        """The shape that the row of a known cell has."""
+        return self.odd_shapes.get((table, pk)) or self.shapes.get(table, "")
+
+    def note(self, table: str, pk: str, rev: int, shape: str) -> None:
+        """Memory has the row of this rev."""
+        self.revs.setdefault(table, {})[pk] = rev
+        if self.shapes.setdefault(table, shape) != shape:
+            self.odd_shapes[table, pk] = shape
+        elif self.odd_shapes:
+            self.odd_shapes.pop((table, pk), None)
+
+    def forget(self, table: str, pk: str) -> None:
+        """The row is unknown again."""
+        self.revs.get(table, {}).pop(pk, None)
+        self.odd_shapes.pop((table, pk), None)
+
+
+class Below:
+    """The storage below a store, and how it is: `on`, `down` (it does not answer now), or `off` (it is not used)."""
+
+    def __init__(self, storage: Storage, lock: RLock, now: Callable[[], float], place: Callable[[], str]) -> None:
+        self.storage = storage
+        self.lock = lock
+        """The store's."""
+        self.known = Known()
+        self.count = Counters()
+        self.state = "on"
+        self.reason = ""
+        self.writer = ""
+        """The random id of this store in this process."""
+        self.is_open = False
+        self.is_back: Callable[[], object] = _nothing
+        """Called when a storage answers that was down: what was written meanwhile by others is not known."""
+        self._now = now
+        self._place = place
+        self._failed_loads = 0
+        self._wait = _SHORTEST
+        self._until = 0.0
+        self._opening = threading.RLock()
+        self.begin_anew()
+
+    def begin_anew(self) -> None:
+        """This store in this process is someone new to the storage."""
+        self.writer = uuid.uuid4().hex
+        self._opening = threading.RLock()
+
+    # -- asking
+
+    @property
+    def may_be_read(self) -> bool:
+        """Whether a read is to ask it: it is on, or was down for long enough to look again."""
+        return self.state == "on" or (self.state == "down" and time.monotonic() >= self._until)
+
+    def remaining(self) -> float:
+        """How long it is left alone, in s; 0 where it may be asked."""
+        return 0.0 if self.state != "down" else max(0.0, self._until - time.monotonic())
+
+    def load(self, work: Callable[[Storage], T]) -> T | None:
+        """What the storage answers to a read, None where it does not: `down` after three of them."""
+        if not self.may_be_read:
+            return None
+        return self._ask(work, is_load=True)
+
+    def write(self, work: Callable[[Storage], T]) -> T | None:
+        """What the storage answers to a write, None where it does not and is down."""
+        return None if self.state == "off" else self._ask(work, is_load=False)
+
+    def _ask(self, work: Callable[[Storage], T], *, is_load: bool) -> T | None:
+        try:
+            if not self.is_open:
+                self._open()
+            found = work(self.storage)
+        except Exception as error:
+            self._failed(error, is_load=is_load)
+            return None
+        self._answered()
+        return found
+
+    def _open(self) -> None:
+        with self._opening:
+            if self.is_open:
+                return
+            opened = self.storage.open(self._place(), self._now)
+        with self.lock:
+            if not self.is_open:
+                self.known.begin(opened)
+                self.is_open = True
+
+    # -- how it is
+
+    def _failed(self, error: Exception, *, is_load: bool) -> None:
+        name = type(error).__name__
+        errors = self.count.errors
+        errors[name] = errors.get(name, 0) + 1
+        if isinstance(error, StorageOff):
+            self.turn_off(str(error))
+            return
+        self._failed_loads += is_load
+        if is_load and self._failed_loads < _LOADS and self.state == "on":
+            return
+        if self.state == "on":
+            kind = "" if isinstance(error, StorageDown | StorageCorrupt) else f"{name}: "
+            self.reason = f"{kind}{error}"
+            logger.warning("the storage does not answer, memory goes on alone: %s", self.reason)
+            self.state = "down"
+        self._until = time.monotonic() + self._wait * random.uniform(0.8, 1.2)
+        self._wait = min(2 * self._wait, _LONGEST)
+
+    def turn_off(self, reason: str, *, is_told: bool = True) -> None:
+        """It is not used any more."""
+        if self.state != "off":
+            self.state, self.reason = "off", reason
+            if is_told:
+                logger.warning("the storage is not used: %s", reason)
+
+    def _answered(self) -> None:
+        self._failed_loads = 0
+        if self.state == "down":
+            self.state, self.reason = "on", ""
+            self._wait = _SHORTEST
+            logger.warning("the storage answers again")
+            self.is_back()
+
+
+def _nothing() -> None:
+    return None

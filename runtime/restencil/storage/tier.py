@@ -1,0 +1,155 @@
+"""The tier of a store over a storage: what writes to it, what reads from it, and how they live and end."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
+
+from ..base.lazy import logger, urls
+from ..cache.tier import StorageStats
+from .below import Below
+from .knowing import Knowing
+from .protocol import NamespaceStats, Storage
+from .writer import Writer
+
+if TYPE_CHECKING:
+    from ..cache.actions import Action
+    from ..cache.contents import Contents, Effects
+    from ..cache.lookup import Lookup
+    from ..cache.request import Request
+    from ..cache.store import Store
+    from ..cache.tables import Cell
+    from ..cache.tier import Lasting
+    from .pending import Pending
+
+_in_use: WeakSet[Any] = WeakSet()
+
+
+class StorageTier:
+    """What a store that stands on a storage tells it, and asks it; see `restencil.cache.tier.Tier`."""
+
+    def __init__(self, store: Store, contents: Contents, lookup: Lookup, storage: Storage) -> None:
+        self._told: str | None = None
+        self.below = below = Below(storage, store.lock, store.now, self._place)
+        self.writer = writer = Writer(store, contents, below)
+        self.knowing = Knowing(store, contents, lookup, below, writer)
+        self._store = store
+        self._contents = contents
+
+    # -- the place of the API
+
+    def place(self, place: str, /) -> None:
+        """What the URLs of a client begin with. Raises ValueError where another one's begin otherwise."""
+        bare = _without_userinfo(place)
+        if self._told is None and self.below.is_open:
+            raise ValueError(
+                f"a client of {bare!r} was made for a store that has used its storage before: what is stored belongs "
+                "to the place of an API, so make the client first"
+            )
+        if self._told is not None and self._told != bare:
+            raise ValueError(
+                f"the storage of this store belongs to {self._told!r}, and the client asks {bare!r}; give each of them "
+                "a store and a storage of its own"
+            )
+        self._told = bare
+
+    def _place(self) -> str:
+        return self._told or ""
+
+    # -- writing
+
+    def written(self, action: Action, effects: Effects, /) -> object:
+        """What an action that is about to be carried out hands over; None for nothing."""
+        return self.writer.written(action, effects)
+
+    def take(self, written: Pending, /) -> None:
+        """It was carried out; where nothing is to wait, it is in the storage when this returns."""
+        self.writer.take(written)
+
+    def is_pending(self, cell: Cell, /) -> bool:
+        """Whether a cell waits for its commit, so that it must not be let go of."""
+        return self.writer.is_pending(cell)
+
+    # -- reading
+
+    def know(self, request: Request, /) -> None:
+        """Before a read looks in earnest: what it touches is brought into memory, as far as it is known below."""
+        self.knowing.know(request)
+
+    def know_value(self, schema: Any, args: tuple[Any, ...], /) -> None:
+        """Before the value of a schema is read from the tables: what it touches is brought into memory."""
+        self.knowing.know_value(schema, args)
+
+    def let_go(self, cells: Collection[Cell], keys: Collection[str], /) -> None:
+        """Memory has let go of these: what lies below of them is unknown again."""
+        known = self.below.known
+        for table, pk in cells:
+            known.forget(table, pk)
+        for key in keys:
+            known.key_revs.pop(key, None)
+
+    # -- the life of a store
+
+    def flush(self, timeout: float, /) -> bool:
+        """Waits until all that was taken so far is in the storage; False: not within `timeout` ms."""
+        return self.writer.flush(timeout)
+
+    def close(self, timeout: float, /) -> None:
+        """Flushes and lets the storage go."""
+        self.writer.flush(timeout)
+        self.knowing.close()
+        self.writer.close()
+        with self._store.lock:
+            self._contents.tier = None
+            self._contents.unsure = False
+        self.below.turn_off("closed", is_told=False)
+        try:
+            self.below.storage.close()
+        except Exception:
+            logger.exception("the storage could not be closed")
+
+    def stats(self, /) -> StorageStats:
+        """What it is doing."""
+        below, writer = self.below, self.writer
+        held = NamespaceStats(0, 0, 0)
+        if below.is_open and below.state == "on":
+            held = below.load(lambda storage: storage.stats()) or held
+        told: dict[str, Any] = {**vars(below.count), "errors": dict(below.count.errors), **held._asdict()}
+        rows, names = writer.pending_rows, writer.pending_names
+        return StorageStats(state=below.state, reason=below.reason, pending_rows=rows, pending_names=names, **told)
+
+    def before_fork(self, /) -> None:
+        """The process is about to fork, and the lock is held."""
+        self.writer.before_fork()
+
+    def after_fork(self, /) -> None:
+        """It has forked; this is the parent."""
+        self.writer.after_fork()
+
+    def forked(self, /) -> None:
+        """It has forked; this is the child."""
+        self.below.begin_anew()
+        self.writer.forked()
+        self.knowing.forked()
+
+
+def tier_of(store: Store, contents: Contents, lookup: Lookup, storage: Lasting) -> StorageTier:
+    """The tier of a store over a storage. Raises TypeError for what is no storage, RuntimeError for one in use."""
+    if not isinstance(storage, Storage):
+        raise TypeError(f"storage is {storage!r:.100}; expected a Storage, as SQLiteStorage or ValkeyStorage")
+    if storage in _in_use:
+        raise RuntimeError(
+            f"{storage!r:.100} serves another store; give each store a storage of its own: two of them may be over the "
+            "same path or namespace"
+        )
+    made = StorageTier(store, contents, lookup, storage)
+    _in_use.add(storage)
+    return made
+
+
+def _without_userinfo(place: str) -> str:
+    parts = urls.urlsplit(place)
+    if "@" not in parts.netloc:
+        return place
+    return urls.urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))

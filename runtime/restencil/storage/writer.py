@@ -1,0 +1,59 @@
+"""Writing: what actions hand over waits, and is committed in whole actions, in their order."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ..cache.actions import Action
+    from ..cache.contents import Contents, Effects
+    from ..cache.store import Store
+    from ..cache.tables import Cell
+    from .below import Below
+    from .pending import Pending
+
+
+class Writer:
+    """What waits for its commit, and the thread that commits it."""
+
+    def __init__(self, store: Store, contents: Contents, below: Below) -> None:
+        self._store = store
+        self._contents = contents
+        self._below = below
+
+    @property
+    def pending_rows(self) -> int:
+        """How many rows wait."""
+        return 0
+
+    @property
+    def pending_names(self) -> int:
+        """Of how many only the names are known any more."""
+        return 0
+
+    def written(self, action: Action, effects: Effects) -> Pending | None:
+        """What an action that is about to be carried out hands over; None for nothing (locked)."""
+        return None
+
+    def take(self, written: Pending) -> None:
+        """It was carried out (locked)."""
+
+    def is_pending(self, cell: Cell) -> bool:
+        """Whether a cell waits for its commit (locked)."""
+        return False
+
+    def flush(self, timeout: float) -> bool:
+        """Waits until all that was taken so far is in the storage."""
+        return True
+
+    def close(self) -> None:
+        """Nothing is committed any more."""
+
+    def before_fork(self) -> None:
+        """The process is about to fork."""
+
+    def after_fork(self) -> None:
+        """It has forked; this is the parent."""
+
+    def forked(self) -> None:
+        """It has forked; this is the child."""
