@@ -39,7 +39,8 @@ class Denormalization:
     _shared: Memo | None = None
     _differs: Callable[[str, str], bool] | None = None
     _trace: dict[Cell, None] | None = None
-    _truncated = False
+    truncated = False
+    """Whether something of what is being built stays a primary key, because it is nested too deep."""
 
     def __init__(
         self,
@@ -63,10 +64,14 @@ class Denormalization:
             self._differs = differs
         if trace is not None:
             self._trace = trace
-        self._building: dict[tuple[Any, str], Any] = {}
-        self._closed: set[tuple[Any, str]] = set()
-        self._unusable: set[tuple[Any, str]] = set()
-        self._built: list[Node] = []
+        self.building: dict[tuple[Any, str], Any] = {}
+        """By class and primary key: the instance that is under way, which cycles are closed with, and its node."""
+        self.closed: set[tuple[Any, str]] = set()
+        """What a cycle was closed with."""
+        self.unusable: set[tuple[Any, str]] = set()
+        """Of that, what turned out unusable."""
+        self.built: list[Node] = []
+        """What this read has built."""
         self._cut: list[Node] = []
 
     # -- entrances -------------------------------------------------------------------------------------------------
@@ -76,7 +81,7 @@ class Denormalization:
         if schema is None or stored is UNDEFINED or stored is INVALID or stored is None:
             return stored
         while True:
-            self._built.clear()  # what earlier reads handed out stays
+            self.built.clear()  # what earlier reads handed out stays
             try:
                 if slot is None or isinstance(schema, (EntityNode, CollectionNode)):
                     return schema.denormalize(stored, self)
@@ -108,10 +113,10 @@ class Denormalization:
 
     def _abandon(self) -> None:
         """Forgets what this read built: some of it was built with an instance that will never be complete."""
-        self._own.drop(self._built)
-        self._building.clear()
+        self._own.drop(self.built)
+        self.building.clear()
         self._cut.clear()
-        self.current, self.depth, self._truncated = None, 0, False
+        self.current, self.depth, self.truncated = None, 0, False
 
     def _result(self, schema: Schema, stored: Any, slot: Any) -> Any:
         home: dict[Any, Node] = self._own.results
@@ -127,7 +132,7 @@ class Denormalization:
             self._own.drop([node])
         node = Composed(home, place, stored)
         outside, self.current = self.current, node
-        self._built.append(node)
+        self.built.append(node)
         self.used_args = False
         node.value = value = self.visit(schema, stored)
         if self.used_args:
@@ -207,15 +212,15 @@ class Denormalization:
                 node.parents = linked(node.parents, current)
             return node.value
         place = (cls, pk)
-        building = self._building.get(place)
+        building = self.building.get(place)
         if building is not None:
-            self._closed.add(place)
+            self.closed.add(place)
             instance, node = building
             if instance is None:
                 raise schema.not_built(pk, "leads back to itself")
             if current is not None:
                 node.parents = linked(node.parents, current)
-            return INVALID if place in self._unusable else instance
+            return INVALID if place in self.unusable else instance
         if self._shared is not None and self._is_the_views(schema, pk):
             return self._taken(self._shared, schema, home, pk)
         return self._build(schema, pk, stored, home, place)
@@ -240,7 +245,7 @@ class Denormalization:
         if self.depth >= schema.max_depth:
             if schema.whole:
                 raise schema.not_built(pk, f"is nested {schema.max_depth} entities deep")
-            self._truncated = True
+            self.truncated = True
             _warn_depth(schema)
             return pk
         current = self.current
@@ -248,25 +253,31 @@ class Denormalization:
         if current is not None:
             node.parents = current
         self.current = node
-        self._built.append(node)
+        self.built.append(node)
         self.depth += 1
-        truncated_outside, self._truncated = self._truncated, False
+        truncated_outside, self.truncated = self.truncated, False
         try:
-            value = self._instance(schema, pk, record_of(stored), place, node)
+            value = schema.instance(record_of(stored), pk, self, partial(self._register, place, node))
         finally:
             self.depth -= 1
             self.current = current
-            self._building.pop(place, None)
-        if place in self._unusable:
-            value = INVALID
+            self.building.pop(place, None)
+        if place in self.unusable or place in self.closed:
+            value = self.ringed(schema, pk, place, node, value)
+        node.value = value
+        self.keep(node, schema.table_key, pk)
+        self.truncated = self.truncated or truncated_outside
+        return value
+
+    def ringed(self, schema: EntityNode, pk: str, place: Any, node: Node, value: Any) -> Any:
+        """What became of an entity that a cycle was closed with: all is read anew where that is unusable."""
+        if place in self.unusable:
             if self._trace is None:
                 self._link_all(schema, pk, node)
-        elif value is INVALID and place in self._closed:
-            self._unusable.add(place)
+            return INVALID
+        if value is INVALID:
+            self.unusable.add(place)
             raise _Restart
-        node.value = value
-        self._keep(node, schema.table_key, pk)
-        self._truncated = self._truncated or truncated_outside
         return value
 
     def _link_all(self, schema: EntityNode, pk: str, node: Node) -> None:
@@ -279,8 +290,9 @@ class Denormalization:
             else:
                 self._own.link_cell(table, key, node)
 
-    def _keep(self, node: Node, table: str, pk: str) -> None:
-        if self._truncated and self.depth:
+    def keep(self, node: Node, table: str, pk: str) -> None:
+        """Keeps what was built in full for the next read."""
+        if self.truncated and self.depth:
             # Cut off by where the read began: a read that begins here must see more. What was built with it still
             # depends on it.
             self._own.link_cell(table, pk, node)
@@ -290,17 +302,13 @@ class Denormalization:
             if not self.depth and self._cut:
                 self._own.cut[node], self._cut = self._cut, []
 
-    def _instance(self, schema: EntityNode, pk: str | None, record: Mapping[str, Any], place: Any, node: Any) -> Any:
-        begun = None if place is None else partial(self.register, place, node)
-        return schema.instance(record, pk, self, begun)
-
-    def register(self, place: Any, node: Node, instance: Any) -> None:
+    def _register(self, place: Any, node: Node, instance: Any) -> None:
         """The instance is under way: who comes back to it on a cycle gets it as it is."""
-        self._building[place] = (instance, node)
+        self.building[place] = (instance, node)
 
     def entity_from_record(self, schema: EntityNode, record: Mapping[str, Any]) -> Any:
         """The instance for a record that was never normalized."""
-        return self._instance(schema, None, record, None, self.current)
+        return schema.instance(record, None, self, None)
 
     def collection(self, schema: CollectionNode, pk: str) -> Any:
         """The list or dict of a stored collection; all collections over one entity share it."""
@@ -320,16 +328,16 @@ class Denormalization:
                 return self._taken(self._shared, schema, home, pk)
             node = Node(home, pk)
             self.current = node
-            self._built.append(node)
-            truncated_outside, self._truncated = self._truncated, False
+            self.built.append(node)
+            truncated_outside, self.truncated = self.truncated, False
             node.value = schema.opened(stored, self)
             self.current = current
             again = home.get(pk)
             if again is None:
-                self._keep(node, table, pk)
+                self.keep(node, table, pk)
             else:
                 node = again  # its items led back to it, and it was built there
-            self._truncated = self._truncated or truncated_outside
+            self.truncated = self.truncated or truncated_outside
         if current is not None and node.parents is not current:
             node.parents = linked(node.parents, current)
         return node.value

@@ -283,13 +283,11 @@ class EntityNode(Schema):
     """The compiled function that builds an entity of the class with all that is nested in it."""
     ends: bool = False
     """Whether that function needs no help of the interpreter's: nothing in the schema leads back to the class."""
-    filler: Compiled | None = None
-    """The compiled function that fills one instance in, where the class leads back to itself."""
 
     def drop_compiled(self) -> None:
         """A schema was redefined, perhaps one that was compiled into this one."""
         super().drop_compiled()
-        self.builder = self.filler = None
+        self.builder = None
         self.ends = False
 
     @property
