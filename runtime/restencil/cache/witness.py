@@ -68,7 +68,7 @@ class Witness:
             return None
         change = Change(base, times)
         change.entities.update(self._cells)
-        change.kept.update(self._cells)
+        change.differing.update({table: [] for table in self._cells})
         change.answered = self._answered
         before = base.key_meta(key)
         change.key_metas[key] = KeyMeta(times, prev_expires_at=None if before is None else before.expires_at)
