@@ -2,6 +2,8 @@
 # make test      lint, types, tests, and `restencil check` on the packages that are checked in
 # make nightly   the tests that take minutes, examples that no one tried before, and all over both HTTP libraries
 # make bench     figures against peers
+# make docs      the site, in build/site: open build/site/index.html
+# make docs-test the blocks of the documentation that take longer, links that lead outside, and the site
 # make corpus    every OpenAPI document of a folder through the whole, and the figures: make corpus DIR=../documents
 # make servers   servers that others wrote, for the tests in tests/servers; those written in Python come by themselves
 # make clean     removes all of it, the virtual environment too
@@ -13,7 +15,7 @@ export PYTHON
 # pyright ships in its wheel; it need not look for a newer one.
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
-.PHONY: demo test lint types check tests nightly bench corpus servers servers-python clean setup setup-demo
+.PHONY: demo test lint types check tests nightly bench docs docs-test corpus servers servers-python clean setup setup-demo setup-docs
 .DEFAULT_GOAL := test
 
 setup:
@@ -21,6 +23,9 @@ setup:
 
 setup-demo:
 	@.ci/venv mock
+
+setup-docs:
+	@.ci/venv docs
 
 demo: setup-demo
 	@$(PY) tests/demo/run.py
@@ -49,6 +54,13 @@ nightly: setup servers
 
 bench: setup
 	$(PY) tests/benchmarks/run.py
+
+docs: setup-docs
+	@$(PY) -m sphinx -c docs -d build/doctrees -b html -W --keep-going -q . build/site
+	@echo build/site/index.html
+
+docs-test: setup docs
+	$(PY) -m pytest -n 0 -q -m "slow or not slow" tests/docs
 
 corpus: setup
 	PYTHONPATH=. $(PY) tests/openapi/corpus.py $(DIR)

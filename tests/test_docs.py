@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import asyncio
+import importlib
 import inspect
 import re
 import sys
@@ -19,8 +20,10 @@ from typing import Any
 
 import pytest
 
+import restencil
 from blog import AsyncBlog, Blog
 from restencil import AsyncController, Controller
+from restencil_generator.reference import language_models
 from tests.mocked import mocked
 from tests.walk import follow, is_walked
 
@@ -28,6 +31,17 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGES = [page for page in sorted((ROOT / "docs" / "how-to").glob("*.md")) if not is_walked(page)]
 WALKED = [page for page in sorted((ROOT / "docs").rglob("*.md")) if is_walked(page)]
 
+
+OUTSIDE = {
+    ROOT / name
+    for name in (
+        "CHANGELOG.md",
+        "CONTRIBUTING.md",
+        "templates/restencil_templates/CONTEXT.md",
+        "tests/benchmarks/results.md",
+    )
+}
+"""Pages of the site that stand elsewhere."""
 
 HABITS = {
     "errors by status": "status_errors: each_status_from_300_to_599_has_its_class",
@@ -125,6 +139,44 @@ def test_links_of_a_page_lead_somewhere(page: Path) -> None:
         target = (page.parent / file).resolve() if file else page
         assert target.exists(), f"{link} leads nowhere"
         assert not heading or heading in anchors(target), f"{link} names no heading; there are {anchors(target)}"
+
+
+INDEX = ROOT / "docs" / "index.md"
+
+
+def listed() -> list[Path]:
+    """The pages that the index lists, in its order, which is that of the site."""
+    links = re.findall(r"^- \[[^\]]*\]\(([^)]+)\): ", INDEX.read_text("utf-8"), re.MULTILINE)
+    return [(INDEX.parent / link).resolve() for link in links]
+
+
+def test_every_page_is_listed_once() -> None:
+    """Nothing is to be found by chance: `docs/index.md` has a line for each page, or a page there that lists it."""
+    below = set((ROOT / "docs" / "reference").glob("*/*.md"))
+    assert sorted(listed()) == sorted({*(ROOT / "docs").rglob("*.md"), *OUTSIDE} - below - {INDEX})
+    for page in below:
+        above = page.parent.with_suffix(".md").read_text("utf-8")
+        assert above.count(f"]({page.parent.name}/{page.name})") == 1, page
+
+
+def test_the_map_for_language_models_is_that_of_the_index() -> None:
+    """`docs/llms.txt` is what `docs/index.md` says, in the form that such maps have."""
+    assert (ROOT / "docs" / "llms.txt").read_text("utf-8") == language_models(INDEX.read_text("utf-8"))
+
+
+@pytest.mark.parametrize("module", ["restencil", "restencil.schema", "restencil.testing", "restencil_generator"])
+def test_every_public_name_stands_on_a_page_of_the_api(module: str) -> None:
+    """Once, and nothing else does; what a module takes over from `restencil` stands there."""
+    told = [
+        name
+        for page in sorted((ROOT / "docs" / "reference" / "api").glob("*.md"))
+        for found in re.finditer(rf"^```{{api}} {module}\n([^`]*)^```$", page.read_text("utf-8"), re.MULTILINE)
+        for name in found[1].split()
+    ]
+    names = set(importlib.import_module(module).__all__) - {"schema"}
+    if module == "restencil.schema":
+        names -= set(restencil.__all__)
+    assert sorted(told) == sorted(names)
 
 
 def test_each_habit_of_the_table_has_its_test() -> None:

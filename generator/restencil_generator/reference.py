@@ -1,11 +1,13 @@
 """The reference pages, made from the language's table and from the codes of problems.
 
-`python -m restencil_generator.reference docs/reference` writes them; a test keeps what is checked in equal to that.
+`python -m restencil_generator.reference docs/reference` writes them, and `docs/llms.txt`; tests keep what is checked in
+equal to that.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import sys
 import textwrap
 from collections.abc import Callable, Iterable, Mapping
@@ -293,8 +295,19 @@ def _or_forms(words: Iterable[str]) -> str:
     return _codes((f"{{{word}: …}}" for word in words), "or")
 
 
+def language_models(index: str) -> str:
+    """The map of the documentation for language models, `llms.txt`, from the page that lists all others."""
+    text = re.sub(r"^```.*?^```\n\n", "", index, flags=re.MULTILINE | re.DOTALL)
+    title, said, lists = text.split("\n\n", 2)
+    return f"{title}\n\n> {' '.join(said.splitlines())}\n\n{lists}"
+
+
 def main(folder: str) -> None:
-    """Writes the pages into a folder."""
+    """Writes the pages into a folder, and the map for language models into the one above."""
+    index = Path(folder).parent / "index.md"
+    if index.exists():
+        text = language_models(index.read_text("utf-8"))
+        index.with_name("llms.txt").write_text(text, encoding="utf-8", newline="\n")
     for name, text in pages().items():
         path = Path(folder) / name
         path.parent.mkdir(parents=True, exist_ok=True)
