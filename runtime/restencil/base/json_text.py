@@ -7,8 +7,9 @@ behaves the same with and without it.
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache
+from math import isfinite
 from typing import Any, Final, NoReturn
 
 from .lazy import dataclasses, json
@@ -116,6 +117,72 @@ def encode_json(value: Any, convert: Callable[[Any], Any]) -> str:
         # A lone surrogate has no UTF-8 form; escaped, it is JSON all the same.
         return json.dumps(json.loads(text), separators=(",", ":"))
     return text
+
+
+_EXACT: Final = frozenset({str, int, bool, type(None)})
+
+
+def encode_exactly(value: Any) -> bytes:
+    """Compact JSON in UTF-8 that decodes to the same value.
+
+    Raises ValueError for a value that has no such form: one with NaN or an infinity in it, with names that are no text,
+    with anything that JSON does not know, or nested more than 500 levels deep.
+    """
+    _check_exact(value, 1)
+    fast = _fast_encoder()
+    if fast is not None:
+        try:
+            return fast(value)
+        except TypeError:
+            pass  # integers beyond 64 bits, and more that it leaves to the standard library
+    encode, escaping = _encoders()
+    try:
+        return encode(value).encode()
+    except UnicodeEncodeError:
+        return escaping(value).encode()  # a lone surrogate has no UTF-8 form; escaped, it is JSON all the same
+
+
+@cache
+def _fast_encoder() -> Callable[[Any], bytes] | None:
+    try:
+        import orjson
+    except ImportError:
+        return None
+    return orjson.dumps
+
+
+@cache
+def _encoders() -> tuple[Callable[[Any], str], Callable[[Any], str]]:
+    return (
+        json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode,
+        json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode,
+    )
+
+
+def _check_exact(value: Any, level: int) -> None:
+    """Raises ValueError for what would decode to something else; a record of scalars is told by a look at its types."""
+    inner: Iterable[Any]
+    if is_dict(value):
+        if any(not issubclass(kind, str) for kind in set(map(type, value))):
+            raise ValueError(f"a name in {value!r:.100} is no text, as all names in JSON are")
+        inner = value.values()
+    elif is_list(value):
+        inner = value
+    else:
+        inner = (value,)
+        level -= 1
+    if _EXACT.issuperset(map(type, inner)):
+        return
+    for item in inner:
+        if isinstance(item, (dict, list)):
+            if level == _LEVELS:
+                raise ValueError(_TOO_DEEP)
+            _check_exact(item, level + 1)
+        elif isinstance(item, float):
+            if not isfinite(item):
+                raise ValueError(f"{item} is no JSON value")
+        elif item is not None and not isinstance(item, (str, int)):
+            raise ValueError(f"{described(item)} has no JSON form")
 
 
 def _plain(item: Any, convert: Callable[[Any], Any]) -> Any:

@@ -162,6 +162,8 @@ class Rules:
         expires: Iterable[str] = (),
         raw_returns: Any = None,
         fields_told: Mapping[str, str] | None = None,
+        persist: bool | int | None = None,
+        processes: bool = False,
     ) -> None:
         self.raw_schema = raw_schema
         self.fields_told = fields_told or None
@@ -186,6 +188,10 @@ class Rules:
         self.expires = tuple(expires)
         """What turns stale after success, by name."""
         self.raw_returns = raw_returns
+        self.persist = 1 if persist is None else int(persist)
+        """Whether a storage keeps what is answered, 0 or 1; from 1 on the number is part of its shape."""
+        self.processes = processes
+        """Whether a function of the user's makes of a response what fits the schema."""
         self.list_key = list_key
         """Of an endpoint whose responses are pages of a list: the key of the list, from a page's arguments."""
         self.simulated = side_effect and get_optimistic_response is not None

@@ -316,6 +316,8 @@ class Endpoint(Generic[P, R]):
             path_names=self.path_names,
             validate=self.validate,
             fields_told=fields_of(self.path_params),
+            persist=self.persist,
+            processes=self.plan.own_process,
         )
 
     def request(self, args: tuple[Any, ...], *, located: bool = False) -> Request:

@@ -55,6 +55,7 @@ def entity(
     validate: Callable[[Mapping[str, Any]], str | None] | None = ...,
     merge: Callable[[Mapping[str, Any], Mapping[str, Any]], Mapping[str, Any]] | None = ...,
     allow_mutable: bool = ...,
+    persist: bool | int = ...,
 ) -> type[T]: ...
 @typing.overload
 def entity(
@@ -68,6 +69,7 @@ def entity(
     validate: Callable[[Mapping[str, Any]], str | None] | None = ...,
     merge: Callable[[Mapping[str, Any], Mapping[str, Any]], Mapping[str, Any]] | None = ...,
     allow_mutable: bool = ...,
+    persist: bool | int = ...,
 ) -> Callable[[type[T]], type[T]]: ...
 
 
@@ -84,6 +86,7 @@ def entity(
     validate: Callable[..., str | None] | None = None,
     merge: Callable[..., Mapping[str, Any]] | None = None,
     allow_mutable: bool = False,
+    persist: bool | int = True,
 ) -> Any:
     """Makes a dataclass, attrs class, pydantic model or msgspec struct an entity; it stays the class that it was.
 
@@ -99,12 +102,13 @@ def entity(
     from field names to JSON names; without it these are the class's own aliases, or `metadata={"wire": …}`. `schema`
     leads from fields to what they refer to; without it that is read from the annotations. `process`, `validate` and
     `merge` do what the methods of an `Entity` do, and see records in wire form. Only frozen classes are taken, since
-    all readers share one instance; `allow_mutable=True` promises not to touch it. Raises TypeError for a class or a
-    name that does not fit.
+    all readers share one instance; `allow_mutable=True` promises not to touch it. `persist` is that of an `Entity`.
+    Raises TypeError for a class or a name that does not fit.
     """
     settings: dict[str, Any] = {
         "pk": tuple(pk) if is_sequence(pk) else pk,
         "indexes": indexes if isinstance(indexes, str) else (*indexes,),
+        "persist": persist,
     }
     settings.update(
         (name, value) for name, value in (("key", key), ("wire", wire), ("schema", schema)) if value is not None

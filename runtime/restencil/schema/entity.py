@@ -457,7 +457,10 @@ class EntityModel(Model):
         # The hooks are kept by themselves: a hook that is not overridden is not called.
         self.params = {f.in_json: f.param for f in self.fields.values() if f.param is not None}
         """The path parameters from which fields come that a record lacks, by the names of the fields in JSON."""
-        self.process = _completing(self, self._hook("process"))
+        own_process = self._hook("process")
+        self.has_process = own_process is not None
+        """Whether `process` is overridden; what completes records may stand in its place all the same."""
+        self.process = _completing(self, own_process)
         self.validate = self._hook("validate")
         self.merge = self._hook("merge")
         self.should_update = self._hook("should_update")
@@ -715,6 +718,11 @@ class Relation:
             self._node = found = schema_of(self._raw)
         return found
 
+    @property
+    def is_resolved(self) -> bool:
+        """Whether its schema was asked for; while it was not, nothing was written or read by it."""
+        return not isinstance(self._node, Sentinel)
+
     def converts(self, props: Mapping[str, Any]) -> bool:
         """Whether a record has a scalar in the field that is something else in Python."""
         node = self.node
@@ -963,6 +971,9 @@ class Entity(Record, metaclass=EntityMeta):
     Fields are annotated class attributes with defaults. `pk()` gives the primary key (default: the field `id`), `key`
     names the table (default: the class name), `schema` nests other schemas, `indexes` names fields to look it up by;
     all four may be given as class keywords instead. The hooks are class methods and see records in wire form.
+
+    The class keyword `persist=False` keeps the entities out of a storage; a number is part of the shape of what a
+    storage keeps, so raise it when `process`, `validate` or `merge` change.
     """
 
     __slots__ = ()
@@ -983,6 +994,7 @@ class Entity(Record, metaclass=EntityMeta):
             max_entity_depth: int = 64,
             write_only: Mapping[str, Any] = ...,
             pk_optional: bool = False,
+            persist: bool | int = True,
         ) -> None: ...
 
     else:

@@ -48,6 +48,7 @@ class Field:
         "name",
         "owner",
         "param",
+        "persist",
         "required",
         "schema",
         "send",
@@ -66,6 +67,7 @@ class Field:
         send: str | None = None,
         format: str | None = None,
         param: str | None = None,
+        persist: bool | None = None,
     ) -> None:
         self.name = ""
         self.annotation: Any = None
@@ -81,6 +83,7 @@ class Field:
         self.send = send
         self.format = format
         self.param = param
+        self.persist = persist
 
     @property
     def in_json(self) -> str:
@@ -108,6 +111,7 @@ if TYPE_CHECKING:
         send: typing.Literal["pk"] | None = ...,
         format: Format | None = ...,
         param: str | None = ...,
+        persist: bool | None = ...,
     ) -> list[T]: ...
     @typing.overload
     def field(
@@ -120,6 +124,7 @@ if TYPE_CHECKING:
         send: typing.Literal["pk"] | None = ...,
         format: Format | None = ...,
         param: str | None = ...,
+        persist: bool | None = ...,
     ) -> dict[str, T]: ...
     @typing.overload
     def field(
@@ -132,6 +137,7 @@ if TYPE_CHECKING:
         send: typing.Literal["pk"] | None = ...,
         format: Format | None = ...,
         param: str | None = ...,
+        persist: bool | None = ...,
     ) -> T: ...
     @typing.overload
     def field(
@@ -144,6 +150,7 @@ if TYPE_CHECKING:
         send: typing.Literal["pk"] | None = ...,
         format: Format | None = ...,
         param: str | None = ...,
+        persist: bool | None = ...,
     ) -> T: ...
     @typing.overload
     def field(
@@ -156,6 +163,7 @@ if TYPE_CHECKING:
         send: typing.Literal["pk"] | None = ...,
         format: Format | None = ...,
         param: str | None = ...,
+        persist: bool | None = ...,
     ) -> Any: ...
 
 
@@ -171,6 +179,7 @@ def field(
     send: str | None = None,
     format: str | None = None,
     param: str | None = None,
+    persist: bool | None = None,
 ) -> Any:
     """A field with more than a default: `field(default=None, wire="joinedAt")`.
 
@@ -181,8 +190,11 @@ def field(
 
     `format` is how datetimes look in JSON: `"rfc3339"` (as usual), `"unix"` (seconds since 1970), `"unix_ms"` or
     `"rfc2822"`. `param` is the path parameter of the call from which the field comes where the record lacks it; it is
-    never sent. Raises TypeError for both kinds of default at once, and ValueError for another `send` or `format`.
+    never sent. `persist=False` keeps the field out of a storage; `True` lets it in though its name says that it is a
+    secret. Raises TypeError for both kinds of default at once, and ValueError for another `send`, `format`, `persist`.
     """
+    if persist not in (None, True, False) or type(persist) is int:
+        raise ValueError(f"persist={persist!r} of a field: it is True or False; numbers are for classes and endpoints")
     if format is not None and format not in FORMATS:
         raise ValueError(f"format={format!r} of a field: datetimes have the formats {', '.join(FORMATS)}")
     if send not in (None, "pk"):
@@ -191,7 +203,7 @@ def field(
         raise TypeError("field() takes default or default_factory, not both")
     if required and (default is not UNDEFINED or default_factory is not None):
         raise TypeError("a required field has no default")
-    return Field(default, default_factory, schema, wire, decode, encode, required, send, format, param)
+    return Field(default, default_factory, schema, wire, decode, encode, required, send, format, param, persist)
 
 
 def _write_only(
@@ -311,6 +323,8 @@ _SETTINGS: Final = frozenset(
         "pk_optional",
     }
 )
+_KEYWORDS: Final = _SETTINGS | {"persist"}
+"""What is said on the line of the class; in its body, `persist` may be any member."""
 _IMMUTABLE: Final = SCALARS | {bytes, tuple, frozenset, complex}
 
 
@@ -373,6 +387,15 @@ class Model:
             if name in settings:
                 return settings[name]
         return default
+
+    @property
+    def persist(self) -> int:
+        """Whether a storage keeps records of the class, 0 or 1; from 1 on the number is part of their shape."""
+        told = [self.settings, *(base.__dict__["__model__"].settings for base in self._record_bases())]
+        return int(next((settings["persist"] for settings in told if "persist" in settings), True))
+
+    def _record_bases(self) -> list[type]:
+        return [base for base in self.cls.__mro__[1:] if "__model__" in base.__dict__]
 
     @property
     def codecs(self) -> dict[str, Codec]:
@@ -567,6 +590,8 @@ def _check_setting(owner: str, word: str, value: Any) -> None:
         expected = "a mapping from field names"
     elif word == "indexes" and (isinstance(value, str) or not isinstance(value, Iterable)):
         expected = "a list or tuple of field names"
+    elif word == "persist" and (not isinstance(value, int) or value < (0 if isinstance(value, bool) else 1)):
+        raise ValueError(f"persist of {owner} is a boolean or a number from 1 on, not {value!r:.80}")
     if expected is not None:
         raise TypeError(
             f"{owner}.{word} is a setting of the class: expected {expected}, found {value!r:.80}; a field of that name "
@@ -588,6 +613,9 @@ def _copied(declared: Field, *, wire: str | None) -> Field:
         declared.encode,
         declared.required,
         declared.send,
+        declared.format,
+        declared.param,
+        declared.persist,
     )
     made.name, made.annotation, made.owner = declared.name, declared.annotation, declared.owner
     return made
@@ -690,7 +718,7 @@ class RecordMeta(type):
     __model__: Model
 
     def __new__(mcls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], /, **keywords: Any) -> RecordMeta:
-        settings = {word: keywords.pop(word) for word in list(keywords) if word in _SETTINGS}
+        settings = {word: keywords.pop(word) for word in list(keywords) if word in _KEYWORDS}
         annotations = _annotations(namespace)
         own: dict[str, Field] = {}
         root = str(namespace.get("__module__", "")).startswith("restencil.")  # Record and Entity have no fields

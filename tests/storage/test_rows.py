@@ -1,0 +1,385 @@
+"""Stored forms as JSON and back; what of them is stored."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as some
+
+import restencil
+from restencil import Entity, Record, field
+from restencil.base.values import UNDEFINED, same_json
+from restencil.schema import Collection, Lazy, Values
+from restencil.schema.entity import EntityModel
+from restencil.schema.notation import schema_of
+from restencil.schema.record import class_record
+from restencil.schema.stored import PartialEntries, PartialKeys
+from restencil.storage import rows
+from restencil.storage.rows import TableRules, Unstorable
+
+
+class Plain(Entity):
+    id: int = 0
+    title: str = ""
+
+
+def model_of(cls: Any) -> EntityModel:
+    """The class record of an entity class."""
+    model = class_record(cls)
+    assert isinstance(model, EntityModel)
+    return model
+
+
+def stored(*classes: Any, record: Mapping[str, Any]) -> tuple[Any, rows.Left]:
+    """What of a record comes back from a storage, and what was left out, by these classes of its table."""
+    return rows.row_value(TableRules(map(model_of, classes)).encode(dict(record)))
+
+
+JSON = some.recursive(
+    some.none()
+    | some.booleans()
+    | some.integers()
+    | some.floats(allow_nan=False, allow_infinity=False)
+    | some.text(max_size=8)
+    | some.sampled_from(["$left", "$all", "$partial", "$", "$$x", "\ud800", "MISS-"]),
+    lambda inner: some.lists(inner, max_size=3)
+    | some.dictionaries(
+        some.text(max_size=3) | some.sampled_from(["$left", "$partial", "$$x", "$"]), inner, max_size=3
+    ),
+    max_leaves=12,
+)
+
+
+@given(some.dictionaries(some.text(max_size=4).filter(lambda name: not rows.is_secret(name)), JSON, max_size=4))
+def test_a_record_comes_back_as_it_was(record: dict[str, Any]) -> None:
+    """Whatever names and values are in it, names that begin with `$` included."""
+    value, left = stored(Plain, record=record)
+    assert same_json(value, record) and left == ()
+
+
+@given(some.lists(some.text(max_size=4)) | some.dictionaries(some.text(max_size=3), some.text(max_size=3)))
+def test_a_collection_comes_back_as_it_was(items: Any) -> None:
+    """As a list or a map, and one of which only pages are known as such a one."""
+    value, _ = rows.row_value(rows.encode_collection(items))
+    partial = PartialKeys(items) if isinstance(items, list) else PartialEntries(items)
+    again, _ = rows.row_value(rows.encode_collection(partial))
+    assert value == items and type(value) in (list, dict)
+    assert again == items and type(again) is type(partial)
+
+
+@given(JSON)
+def test_a_result_comes_back_as_it_was(value: Any) -> None:
+    """Whatever was answered where no schema says more."""
+    assert same_json(rows.result_value(rows.encode_result(value)), value)
+
+
+def test_nothing_under_a_key_is_told_from_null() -> None:
+    """What is invalidated, or was a whole table, has no value; an answer of `null` has one."""
+    assert rows.encode_result(UNDEFINED) is None and rows.result_value(None) is UNDEFINED
+    assert rows.encode_result(None) == b"null" and rows.result_value(b"null") is None
+
+
+def _deep(levels: int) -> Any:
+    value: Any = 1
+    for _ in range(levels):
+        value = [value]
+    return value
+
+
+@pytest.mark.parametrize(
+    "value",
+    [math.nan, [math.inf], {"a": {1: 2}}, {"a": b"x"}, (1, 2), {1}, datetime.now(UTC), {"a": object()}, _deep(501)],
+)
+def test_what_has_no_exact_json_form_is_not_stored(value: Any) -> None:
+    """Numbers that are not finite, names that are no text, bytes, tuples and objects are no JSON."""
+    with pytest.raises(Unstorable):
+        TableRules([model_of(Plain)]).encode({"id": 1, "x": value})
+
+
+def test_500_levels_are_stored() -> None:
+    """So deep may a response be nested."""
+    assert rows.result_value(rows.encode_result(_deep(500))) == _deep(500)
+
+
+@pytest.mark.parametrize("text", [b"", b"1", b'"x"', b"{", b"null", b"\xff"])
+def test_what_is_no_row_says_so(text: bytes) -> None:
+    """What is no JSON, or JSON of something else, is a ValueError."""
+    with pytest.raises(ValueError):
+        rows.row_value(text)
+
+
+# -- secrets and persist
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("access_token", "apiKey", "auth", "Authorization", "client-secret", "cookie", "credential", "credentials"),
+        *("id_token", "passwd", "password", "private_key", "refreshToken", "SECRET", "session_token", "sig"),
+        *("signature", "token", "TO_KEN"),
+    ],
+)
+def test_secret_names(name: str) -> None:
+    """In lower case, without dashes and underscores."""
+    assert rows.is_secret(name) and not rows.is_secret(name + "x")
+
+
+class Login(Entity):
+    id: int = 0
+    access: str = field(default="", wire="accessToken")
+    note: str = field(default="", persist=False)
+    sig: str = field(default="", persist=True)
+
+
+def test_secrets_are_left_out_of_a_record_and_named() -> None:
+    """Declared or not; `persist` of a field says otherwise, in both directions."""
+    record = {"id": 1, "accessToken": "s1", "note": "s2", "sig": "kept", "password": "s3", "other": 1}
+    value, left = stored(Login, record=record)
+    assert value == {"id": 1, "sig": "kept", "other": 1}
+    assert left == (("accessToken",), ("note",), ("password",))
+    assert b"s1" not in TableRules([model_of(Login)]).encode(record)
+
+
+def test_a_name_in_python_may_tell_a_secret() -> None:
+    """A field that is called so is one, whatever it is called in JSON."""
+
+    class Account(Entity):
+        id: int = 0
+        api_key: str = field(default="", wire="k")
+
+    assert stored(Account, record={"id": 1, "k": "x"}) == ({"id": 1}, (("k",),))
+
+
+def test_further_names_are_secrets() -> None:
+    """The name of the search parameter that a client is known by."""
+    rules = TableRules([model_of(Plain)], frozenset({"appid"}))
+    assert rows.row_value(rules.encode({"id": 1, "app_id": "x"})) == ({"id": 1}, (("app_id",),))
+    assert not rules.keeps("app_id") and rules.keeps("title")
+
+
+def test_one_class_of_a_table_is_enough_to_keep_a_member_out() -> None:
+    """Whichever class wrote it; and one that says True is enough for a secret that no other says False of."""
+
+    class Person(Entity, key="P"):
+        id: int = 0
+        ssn: str = field(default="", persist=False)
+        token: str = field(default="", persist=True)
+
+    class Brief(Entity, key="P"):
+        id: int = 0
+        ssn: str = ""
+        token: str = ""
+
+    assert stored(Person, Brief, record={"id": 1, "ssn": "1", "token": "t"}) == ({"id": 1, "token": "t"}, (("ssn",),))
+
+
+class Card(Record):
+    number: str = ""
+    token: str = ""
+    holder: dict[str, str] | None = None
+
+
+class Wallet(Entity):
+    id: int = 0
+    card: Card | None = None
+    cards: list[Card] | None = None
+    by_name: dict[str, Card] | None = None
+    free: Any = None
+    address: Any = field(default=None, schema={"city": Lazy(lambda: Plain)})
+
+
+def test_secrets_are_left_out_of_declared_objects() -> None:
+    """In lists and maps of them too; what nobody declared is data."""
+    card = {"number": "1", "token": "t", "holder": {"token": "data"}}
+    record = {"id": 1, "card": card, "cards": [card], "by_name": {"token": card}, "free": {"token": "data"}}
+    value, left = stored(Wallet, record={**record, "address": {"city": "1", "password": "x"}})
+    kept = {"number": "1", "holder": {"token": "data"}}
+    expected = {"id": 1, "card": kept, "cards": [kept], "by_name": {"token": kept}, "free": {"token": "data"}}
+    assert value == {**expected, "address": {"city": "1"}}
+    assert left == (("card", "token"), ("cards", "token"), ("by_name", "token"), ("address", "password"))
+    assert rows.lacks(model_of(Wallet), left[:1]) and rows.lacks(model_of(Wallet), left[2:3])
+    assert not rows.lacks(model_of(Wallet), left[3:])
+
+
+def test_secrets_are_left_out_of_objects_of_other_libraries() -> None:
+    """A dataclass in an entity is a declared object as well."""
+
+    @dataclass(frozen=True)
+    class Key:
+        name: str = ""
+        secret: str = ""
+
+    @restencil.entity
+    @dataclass(frozen=True)
+    class Machine:
+        id: int = 0
+        key: Any = None
+
+    Machine.__annotations__["key"] = Key
+    assert stored(Machine, record={"id": 1, "key": {"name": "n", "secret": "s"}})[0] == {"id": 1, "key": {"name": "n"}}
+
+
+def test_a_row_that_lacks_a_declared_member_is_a_hole_for_that_class_only() -> None:
+    """What a class does not declare it does not miss."""
+    left = (("password",),)
+    assert not rows.lacks(model_of(Login), left) and rows.lacks(model_of(Login), (*left, ("accessToken",)))
+
+
+def test_members_that_were_left_out_stay_as_memory_has_them() -> None:
+    """When a row is loaded over a record; those in lists where the list is as long."""
+    card = {"number": "1", "token": "t"}
+    known = {"id": 1, "card": card, "cards": [card], "by_name": {"a": card}, "note": "n"}
+    value, left = stored(Wallet, Login, record=known)
+    assert rows.with_left(value, left, known) == known
+    assert rows.with_left(value, left, {"id": 1, "cards": []}) == value
+    assert rows.with_left(value, left, UNDEFINED) == value
+    assert rows.with_left(value, left, Plain(id=1)) == value
+
+
+@pytest.mark.parametrize(
+    ("keywords", "kept"), [({}, True), ({"persist": True}, True), ({"persist": 3}, True), ({"persist": False}, False)]
+)
+def test_a_class_that_is_not_stored_keeps_its_whole_table_out(keywords: dict[str, Any], kept: bool) -> None:
+    """Whichever class of the table wrote it; unset, True and numbers are stored."""
+
+    class Person(Entity, key="Keep", **keywords):
+        id: int = 0
+
+    class Other(Entity, key="Keep"):
+        id: int = 0
+
+    class Below(Person, key="Keep"):
+        name: str = ""
+
+    assert TableRules([model_of(Other), model_of(Person)]).kept is kept
+    assert TableRules([model_of(Below)]).kept is kept
+
+
+@pytest.mark.parametrize("pk", ["token", ["id", "token"], "session_token"])
+def test_entities_whose_primary_key_is_a_secret_are_not_stored(pk: Any) -> None:
+    """Nor those of whose primary key a secret is a part."""
+
+    class Session(Entity, pk=pk):
+        id: int = 0
+        token: str = ""
+        session_token: str = ""
+
+    assert not TableRules([model_of(Session)]).kept
+
+
+def test_a_primary_key_that_is_said_to_be_no_secret() -> None:
+    """`persist=True` on its field says so."""
+
+    class Device(Entity, pk="token"):
+        token: str = field(default="", persist=True)
+
+    assert TableRules([model_of(Device)]).kept
+
+
+@pytest.mark.parametrize(
+    ("key", "kept"),
+    [
+        ("GET https://api.test/articles?tag=x", True),
+        ("GET https://api.test/articles?tag=token", True),
+        ("GET https://api.test/@me?x=1", True),
+        ("GET https://api.test/articles?a=1&access-token=x", False),
+        ("GET https://api.test/articles?%74oken=x", False),
+        ("GET https://api.test/articles?filter[password]=x", False),
+        ("GET https://api.test/articles?auth.id=x", False),
+        ("GET https://ann:pw@api.test/articles", False),
+        ("GET /articles page /articles?sig=1", False),
+        ("GET /articles?app_id=1", False),
+    ],
+)
+def test_results_whose_key_has_a_secret_are_not_stored(key: str, kept: bool) -> None:
+    """A search parameter of a secret's name, however it is written, or userinfo."""
+    assert rows.is_kept_key(key, frozenset({"appid"})) is kept
+
+
+@pytest.mark.parametrize(
+    ("table", "pk", "kept"),
+    [
+        ("A", "1", True),
+        ("A", "MISS-1-0", False),
+        ("A", '{"token":"x"}', True),
+        ("[A]", '{"tag":"token"}', True),
+        ("[A]", '{"token":"x"}', False),
+        ("{A}", '{"filter":{"api_key":"x"}}', False),
+        ("[A]", "no json", True),
+    ],
+)
+def test_cells_that_are_not_stored(table: str, pk: str, kept: bool) -> None:
+    """Ids of one process, and collections by a secret."""
+    assert rows.is_kept_cell(table, pk) is kept
+
+
+def test_a_result_with_a_secret_in_a_declared_object_is_not_stored() -> None:
+    """It is shown as a whole or not at all, so nothing can be left out of it."""
+    for raw, value in (
+        ({"user": Plain}, {"user": "1", "token": "x"}),
+        ([Card], [{"number": "1", "token": "x"}]),
+        (Values(Card), {"a": {"token": "x"}}),
+    ):
+        with pytest.raises(Unstorable, match="token"):
+            rows.encode_result(value, schema_of(raw))
+    assert rows.encode_result({"a": {"token": "x"}}, schema_of({"user": Plain})) is not None
+    assert rows.encode_result({"token": "x"}) is not None
+
+
+def test_ids_of_one_process_are_in_no_list() -> None:
+    """Not in collections, results, and lists of records; a single reference is left out of its record."""
+
+    class Post(Entity, schema={"author": Plain, "tags": [Plain]}):
+        id: int = 0
+        title: str = ""
+        author: Any = None
+        tags: Any = ()
+
+    assert rows.row_value(rows.encode_collection(["1", "MISS-2-0", "3"])) == (["1", "3"], ())
+    partial, _ = rows.row_value(rows.encode_collection(PartialKeys(["MISS-2-0", {"id": "MISS-1-0", "schema": "x"}])))
+    assert partial == [] and type(partial) is PartialKeys
+    post = {"id": 1, "title": "MISS-1-0", "author": "MISS-1-0", "tags": ["MISS-1-1", "2"]}
+    assert stored(Post, record=post) == ({"id": 1, "title": "MISS-1-0", "tags": ["2"]}, (("author",),))
+    listed = schema_of(Collection([Plain]))
+    assert rows.encode_result(["MISS-1-0", "2"], listed) == b'["2"]'
+    assert rows.encode_result("MISS-1-0", listed) is None
+    assert json.loads(rows.encode_result(["MISS-1-0"]) or b"") == ["MISS-1-0"]
+
+
+@pytest.mark.parametrize("value", [0, -1, 1.5, "yes", None])
+def test_persist_of_a_class_is_a_boolean_or_a_number(value: Any) -> None:
+    """What makes no sense is a ValueError at once."""
+    make: Any = type(Entity)
+    with pytest.raises(ValueError, match="boolean or a number from 1 on"):
+        make("X", (Entity,), {"__module__": __name__}, persist=value)
+
+
+@pytest.mark.parametrize("value", [1, 0, "yes"])
+def test_persist_of_a_field_is_a_boolean(value: Any) -> None:
+    """Numbers are for classes and endpoints."""
+    with pytest.raises(ValueError, match="True or False"):
+        field(default="", persist=value)
+
+
+def test_persist_in_the_body_of_a_class_is_a_member_like_any_other() -> None:
+    """Only the line of the class says what is stored; records may well have such a field or method."""
+
+    class Job(Entity):
+        id: int = 0
+        persist: bool = False
+
+    class Task(Entity):
+        id: int = 0
+
+        def persist(self) -> str:
+            return "done"
+
+    assert TableRules([model_of(Job)]).kept and TableRules([model_of(Task)]).kept
+    assert Task(id=1).persist() == "done" and model_of(Task).persist == 1
