@@ -7,6 +7,7 @@ import pytest
 from restencil import MemoryStorage, Storage, StorageOff
 from restencil.base.values import Meta
 from restencil.storage import Batch, Entry, Loaded, StoredResult, StoredRow, TableInfo
+from restencil.testing import check_storage
 
 TIMES = Meta(1, 2, 3)
 
@@ -39,6 +40,11 @@ def opened(storage: MemoryStorage | None = None, now: float = 0) -> MemoryStorag
     storage = storage or MemoryStorage()
     storage.open("https://api.test", lambda: now)
     return storage
+
+
+def test_it_has_all_rules_of_the_protocol() -> None:
+    """`check_storage` finds nothing."""
+    check_storage(MemoryStorage().another)
 
 
 def test_it_is_a_storage() -> None:

@@ -11,6 +11,7 @@ from math import inf
 from typing import Final
 
 from ..base.errors import StorageDown, StorageOff
+from .entries import entry_from_json, entry_to_json
 from .protocol import (
     Batch,
     Cell,
@@ -91,7 +92,7 @@ class _Namespace:
         self.infos[table] = info._replace(version=info.version + 1)
 
     def append(self, entry: Entry, history: int) -> None:
-        self.log.append(entry._replace(number=self.number))
+        self.log.append(entry_from_json(self.number, entry.writer, entry_to_json(entry)))  # as others keep it
         del self.log[: max(0, len(self.log) - history)]
 
 

@@ -13,6 +13,8 @@ and asynchronous controllers are stepped in the same way.
 The fixtures of the pytest plugin (`restencil_clock`, `restencil_server`, `restencil_store`, `restencil_controller`,
 `restencil_async_controller`) come with the installation; a test that is a coroutine function and uses one of them runs
 on the clock's own event loop.
+
+`check_storage(make)` checks a storage of one's own against the rules of the protocol.
 """
 
 from __future__ import annotations
@@ -22,10 +24,11 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from .clock import FakeClock, Task
     from .doubles import Answer, Fixture, MockServer, NetworkDown, Request, fill
+    from .storages import check_storage
 
-__all__ = ["Answer", "FakeClock", "Fixture", "MockServer", "NetworkDown", "Request", "Task", "fill"]
+__all__ = ["Answer", "FakeClock", "Fixture", "MockServer", "NetworkDown", "Request", "Task", "check_storage", "fill"]
 
-_CLOCK: Final = frozenset({"FakeClock", "Task"})
+_MODULES: Final = {"FakeClock": ".clock", "Task": ".clock", "check_storage": ".storages"}
 
 
 def __getattr__(name: str) -> Any:
@@ -34,6 +37,6 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    module = import_module(".clock" if name in _CLOCK else ".doubles", __name__)
+    module = import_module(_MODULES.get(name, ".doubles"), __name__)
     value = globals()[name] = getattr(module, name)
     return value
