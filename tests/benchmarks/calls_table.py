@@ -20,11 +20,22 @@ def table(rounds: int) -> Table:
     )
     with python_worker("calls_worker.py") as ours, python_worker("calls_worker.py", "httpx") as plain:
         rows = _Rows(made, ours, plain, rounds)
-        rows.compare("direct call", 0.9, "direct", "plain", file=file)
-        rows.compare("fetch through the cache", 0.95, "fetch", "plain", file=file)
-        rows.compare("direct call, async", 0.9, "direct async", "plain async", file=file)
-        rows.compare("fetch through the cache, async", 1.0, "fetch async", "plain async", file=file)
-        rows.compare("200 identical concurrent fetches", 0.15, "fetch together", "plain together", file=file)
+        rows.compare("direct call", "a typed call without a cache", 0.9, "direct", "plain", file=file)
+        rows.compare(
+            "fetch through the cache", "a small answer that always asks the server", 0.95, "fetch", "plain", file=file
+        )
+        rows.compare("direct call, async", "the same in asyncio", 0.9, "direct async", "plain async", file=file)
+        rows.compare(
+            "fetch through the cache, async", "the same in asyncio", 1.0, "fetch async", "plain async", file=file
+        )
+        rows.compare(
+            "200 identical concurrent fetches",
+            "many parts of a program that want the same at once",
+            0.15,
+            "fetch together",
+            "plain together",
+            file=file,
+        )
         server = subprocess.Popen(  # a script of this folder
             [sys.executable, str(PLACES / "loopback.py"), file],
             stdin=subprocess.PIPE,
@@ -35,6 +46,7 @@ def table(rounds: int) -> Table:
             port = server.stdout.readline().strip() if server.stdout is not None else ""
             rows.compare(
                 "the same over loopback",
+                "the same with a real server",
                 0.03,
                 "fetch together, loopback",
                 "plain together, loopback",
@@ -55,8 +67,8 @@ class _Rows:
         self.plain = plain
         self.rounds = rounds
 
-    def compare(self, work: str, goal: float, job: str, other: str, **parameters: Any) -> None:
+    def compare(self, work: str, means: str, goal: float, job: str, other: str, **parameters: Any) -> None:
         """A row: ours beside httpx alone."""
         mine, theirs = self.ours.job(job, **parameters), self.plain.job(other, **parameters)
         times = in_turns([mine.run, theirs.run], self.rounds)
-        self.table.ratio(work, goal, times[0], times[1], "httpx")
+        self.table.ratio(work, means, goal, times[0], times[1], "httpx")

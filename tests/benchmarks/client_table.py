@@ -18,15 +18,53 @@ def table(rounds: int) -> Table:
     )
     with python_worker("client_worker.py") as one, python_worker("client_worker.py") as other:
         rows = _Rows(made, one, other, rounds)
-        rows.time("a view that is known: `with_options(timeout=…)`", 1e-6, "known view", file=file, headers=0)
-        rows.time("the same, with two headers", 1e-6, "known view", file=file, headers=2)
-        rows.time("a view that is new", 20e-6, "new view", file=file)
-        rows.compare("a cached read through a view", 1.05, "cached through a view", "cached", file=file)
-        rows.compare("`fetch_response` beside `fetch`", 1.05, "fetch_response", "fetch", file=file)
-        rows.compare("`fetch` over httpx2 beside httpx", 1.05, "fetch", "fetch", {"library": "httpx2"}, file=file)
+        rows.time(
+            "a view that is known: `with_options(timeout=…)`",
+            "options for one call, in a loop",
+            1e-6,
+            "known view",
+            file=file,
+            headers=0,
+        )
+        rows.time("the same, with two headers", "the same with headers", 1e-6, "known view", file=file, headers=2)
+        rows.time("a view that is new", "options that were not used before", 20e-6, "new view", file=file)
+        rows.compare(
+            "a cached read through a view",
+            "what options cost where the answer is here",
+            1.05,
+            "cached through a view",
+            "cached",
+            file=file,
+        )
+        rows.compare(
+            "`fetch_response` beside `fetch`", "wanting the HTTP answer too", 1.05, "fetch_response", "fetch", file=file
+        )
+        rows.compare(
+            "`fetch` over httpx2 beside httpx",
+            "the choice of the HTTP library",
+            1.05,
+            "fetch",
+            "fetch",
+            {"library": "httpx2"},
+            file=file,
+        )
         strict = "`fetch` with `validate: strict` beside `off`"
-        rows.compare(strict, None, "fetch", "fetch", {"validate": "strict"}, file=file)
-        rows.time("an entity of 6 fields and a nested one to JSON, by pydantic", 10e-6, "by pydantic", file=file)
+        rows.compare(
+            strict,
+            "having all answers checked against their types",
+            None,
+            "fetch",
+            "fetch",
+            {"validate": "strict"},
+            file=file,
+        )
+        rows.time(
+            "an entity of 6 fields and a nested one to JSON, by pydantic",
+            "a record in the answer of a FastAPI service",
+            10e-6,
+            "by pydantic",
+            file=file,
+        )
     return made
 
 
@@ -38,14 +76,21 @@ class _Rows:
         self.rounds = rounds
 
     def compare(
-        self, work: str, goal: float | None, job: str, beside: str, own: dict[str, Any] | None = None, **parameters: Any
+        self,
+        work: str,
+        means: str,
+        goal: float | None,
+        job: str,
+        beside: str,
+        own: dict[str, Any] | None = None,
+        **parameters: Any,
     ) -> None:
         """A row: one job beside another one."""
         mine, theirs = self.one.job(job, **parameters, **(own or {})), self.other.job(beside, **parameters)
         times = in_turns([mine.run, theirs.run], self.rounds)
-        self.table.ratio(work, goal, times[0], times[1], beside)
+        self.table.ratio(work, means, goal, times[0], times[1], beside)
 
-    def time(self, work: str, goal: float, job: str, **parameters: Any) -> None:
+    def time(self, work: str, means: str, goal: float, job: str, **parameters: Any) -> None:
         """A row: the time of one job."""
         mine = self.one.job(job, **parameters)
-        self.table.value(work, goal, [mine.run() for _ in range(self.rounds)])
+        self.table.value(work, means, goal, [mine.run() for _ in range(self.rounds)])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import statistics
 from contextlib import ExitStack
+from itertools import pairwise
 from typing import Any, Final
 
 import front_package
@@ -76,12 +77,34 @@ def _shape(
     made: Table, shape: str, title: str, ours: dict[str, Worker], theirs: Worker, rounds: int, file: str
 ) -> None:
     fetched: dict[str, Any] = {"shape": shape, "file": file}
-    rows: list[tuple[str, str, dict[str, Any], str, dict[str, Any]]] = [
-        (f"fetch of {title}, into a fresh store", "fresh", fetched, "fetch", {**fetched, "share": 1}),
-        ("the same, every object looked at", "looked at", fetched, "looked at", {**fetched, "share": 1}),
-        ("fetched again, nothing changed", "again", fetched, "fetch", {**fetched, "share": 0}),
+    rows: list[tuple[str, str, str, dict[str, Any], str, dict[str, Any]]] = [
+        (
+            f"fetch of {title}, into a fresh store",
+            "a first answer, from the call to typed objects",
+            "fresh",
+            fetched,
+            "fetch",
+            {**fetched, "share": 1},
+        ),
+        (
+            "the same, every object looked at",
+            "and all of it used",
+            "looked at",
+            fetched,
+            "looked at",
+            {**fetched, "share": 1},
+        ),
+        (
+            "fetched again, nothing changed",
+            "a poll that brings nothing new",
+            "again",
+            fetched,
+            "fetch",
+            {**fetched, "share": 0},
+        ),
         (
             "fetched again, 1 % of the records changed, and the list read",
+            "a poll that brings a little, and a draw",
             "changed",
             {**fetched, "share": 0.01},
             "looked at",
@@ -89,26 +112,55 @@ def _shape(
         ),
         (
             "fetched again, all of them changed, and the list read",
+            "a poll that brings all anew, and a draw",
             "changed",
             {**fetched, "share": 1},
             "looked at",
             {**fetched, "share": 1},
         ),
     ]
-    for work, job, mine, other, its in rows:
+    for work, means, job, mine, other, its in rows:
         jobs = {name: worker.job(job, **mine) for name, worker in ours.items()}
         peer = theirs.job(other, **its)
         times = in_turns([*(one.run for one in jobs.values()), peer.run], rounds)
         goals = (None, None) if mine.get("share") == 1 else GOALS[job]
         for name, goal, spent in zip(jobs, goals, times, strict=False):
-            made.ratio(f"{work}; {name}", goal, spent, times[-1], PYDANTIC)
+            made.ratio(f"{work}; {name}", means, goal, spent, times[-1], PYDANTIC)
     mine_too = ours["[fast]"].job("set_response", **fetched)
     times = in_turns([mine_too.run, theirs.job("validate", **fetched).run], rounds)
-    made.ratio("`set_response` of its data into a fresh store", 1.0, times[0], times[1], "pydantic model_validate")
-    plain = in_turns([theirs.job("plain", **fetched).run], rounds)[0]
-    made.notes.append(f"{title}: `client.get(url).json()` takes {seconds(statistics.median(plain))}")
+    by_hand = "data that came by another way, such as a push, put into the cache"
+    work = "`set_response` of its data into a fresh store"
+    made.ratio(work, by_hand, 1.0, times[0], times[1], "pydantic model_validate")
+    for name, worker in ours.items():
+        made.notes.append(f"{title}, {name}: {_parts(worker, theirs, fetched, rounds)}")
     for worker in (*ours.values(), theirs):
         worker.forget()
+
+
+def _parts(worker: Worker, theirs: Worker, fetched: dict[str, Any], rounds: int) -> str:
+    """Where the time of a first fetch goes, part by part, and beside it what others need for their whole."""
+    jobs = [
+        worker.job("received", **fetched),
+        worker.job("decoded", **fetched),
+        worker.job("normalized", **fetched),
+        worker.job("stored", **fetched),
+        worker.job("applied", **fetched),
+        worker.job("fresh", **fetched),
+        worker.job("instances", **fetched),
+        worker.job("copied", **fetched),
+        theirs.job("plain", **fetched),
+        theirs.job("fetch", share=1, **fetched),
+    ]
+    times = [statistics.median(spent) for spent in in_turns([job.run for job in jobs], max(7, rounds // 2))]
+    shares = [times[0], *(later - before for before, later in pairwise(times[:6]))]
+    names = ("bytes by httpx", "JSON", "records and keys", "into the tables", "objects", "the call")
+    told = " + ".join(f"{seconds(max(share, 0))} {name}" for share, name in zip(shares, names, strict=True))
+    whole, instances, copy, plain, pydantic = map(seconds, times[5:])
+    return (
+        f"{whole} = {told}. Beside it: bytes, JSON and a plain instance for each object, by Python code that does "
+        f"nothing else, {instances}; the copy for `set_response` {copy}; `client.get(url).json()` {plain}; all of "
+        f"{PYDANTIC} {pydantic}"
+    )
 
 
 def _generated(made: Table, ours: Worker, stack: ExitStack, rounds: int) -> None:
@@ -120,7 +172,8 @@ def _generated(made: Table, ours: Worker, stack: ExitStack, rounds: int) -> None
     command = [python.command("python"), str(PLACES / "peers" / "orders.py"), str(front_package.theirs(python))]
     peer = stack.enter_context(Worker("openapi-python-client", command, cwd=PLACES)).job("page", share=1)
     times = in_turns([mine.run, peer.run], rounds)
-    made.ratio("a page of 50 typed items by a generated client", 0.8, times[0], times[1], "openapi-python-client")
+    work = "a page of 50 typed items by a generated client"
+    made.ratio(work, "the usual call of an SDK", 0.8, times[0], times[1], "openapi-python-client")
     ours.forget()
 
 
@@ -138,25 +191,41 @@ def _cold(made: Table, rounds: int) -> None:
         run(command, env=plain_env())
     sides = [lambda: run(mine, env=plain_env()).seconds, lambda: run(other, env=plain_env()).seconds]
     times = in_turns(sides, max(7, rounds // 2))
-    made.ratio("import of a generated package and first typed read, cold process", 0.25, times[0], times[1], "openai")
+    work = "import of a generated package and first typed read, cold process"
+    made.ratio(work, "the start of a script, or of a serverless function", 0.25, times[0], times[1], "openai")
 
 
 def _data_client(made: Table, ours: Worker, node: Worker, rounds: int, file: str) -> None:
-    rows: tuple[tuple[str, float, str, str | None, dict[str, Any] | None], ...] = (
+    rows: tuple[tuple[str, str, float, str, str | None, dict[str, Any] | None], ...] = (
         (
             "`set_response` of 0.5 MB into a fresh store",
+            "the same, beside the same idea in JavaScript",
             1.5,
             "set_response",
             "set response",
             {"file": file},
         ),
-        ("500 single entities with datetimes, cold, each with a new memo", 1.0, "singles with datetimes", None, None),
-        ("`cached()` of 500 small entities with datetimes, cold", 1.5, "cached with datetimes", None, None),
+        (
+            "500 single entities with datetimes, cold, each with a new memo",
+            "building a record with dates, nothing kept",
+            1.0,
+            "singles with datetimes",
+            None,
+            None,
+        ),
+        (
+            "`cached()` of 500 small entities with datetimes, cold",
+            "first looks at records that a list brought",
+            1.5,
+            "cached with datetimes",
+            None,
+            None,
+        ),
     )
-    for work, goal, mine, its, given in rows:
+    for work, means, goal, mine, its, given in rows:
         parameters: dict[str, Any] = {"shape": "nested", **given} if given is not None else {"count": 500}
         peer = node.job(its or mine, **(parameters if given is None else given))
         times = in_turns([ours.job(mine, **parameters).run, peer.run], rounds)
-        made.ratio(work, goal, times[0], times[1], "data-client core 0.10")
+        made.ratio(work, means, goal, times[0], times[1], "data-client core 0.10")
         ours.forget()
         node.forget()

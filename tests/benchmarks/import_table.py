@@ -65,9 +65,15 @@ def table(rounds: int) -> Table:
             used[count].append(_spent(code))
     many = [spent - empty for spent, empty in zip(used[1000], bare, strict=True)]
     few = [spent - empty for spent, empty in zip(used[10], bare, strict=True)]
-    made.value("import of 1,000 resources and use of one, up to the first request", 0.040, many)
+    made.value(
+        "import of 1,000 resources and use of one, up to the first request",
+        "the start of a script that uses one resource",
+        0.040,
+        many,
+    )
     made.value(
         "the same ÷ its own time at 10 resources",
+        "whether a large package starts slower",
         1.3,
         [large / small for large, small in zip(many, few, strict=True)],
         lambda value: f"{value:.2f}",
@@ -75,8 +81,14 @@ def table(rounds: int) -> Table:
     code = ALL.format(path=str(packages[1000]))
     _all(code)
     everything = [_all(code) for _ in range(3)]
-    made.value("all thousand modules", 1.1, [spent for spent, _ in everything])
-    made.value("all thousand modules: memory", 60, [size for _, size in everything], lambda value: f"{value:.0f} MB")
+    made.value("all thousand modules", "a program that uses all of them", 1.1, [spent for spent, _ in everything])
+    made.value(
+        "all thousand modules: memory",
+        "what that program holds",
+        60,
+        [size for _, size in everything],
+        lambda value: f"{value:.0f} MB",
+    )
     http = sorted(one - empty for one, empty in zip(alone, bare, strict=True))[len(bare) // 2]
     made.notes.append(f"`import httpx` alone takes {seconds(http)} over a bare interpreter")
     return made

@@ -171,6 +171,7 @@ class Row:
     """One line of a table."""
 
     work: str
+    means: str
     goal: str
     measured: str
     quartiles: str
@@ -190,18 +191,19 @@ class Table:
     def ratio(
         self,
         work: str,
+        means: str,
         goal: float | None,
         ours: Sequence[float],
         theirs: Sequence[float],
         against: str,
-        bound: str = "",
     ) -> Row:
-        """Adds a line that compares two sides."""
+        """Adds a line that compares two sides; `means` says what it is to a user."""
         spread = ratios(ours, theirs)
         mine, other = statistics.median(ours), statistics.median(theirs)
         return self._add(
             work,
-            bound or ("–" if goal is None else f"≤ {number(goal)}"),
+            means,
+            "–" if goal is None else f"≤ {number(goal)}",
             number(spread.median),
             f"{number(spread.low)} – {number(spread.high)}",
             f"{seconds(mine)} : {seconds(other)} ({against})",
@@ -211,19 +213,20 @@ class Table:
     def value(
         self,
         work: str,
+        means: str,
         goal: float | None,
         values: Sequence[float],
         show: Callable[[float], str] = seconds,
-        against: str = "",
     ) -> Row:
-        """Adds a line with a bound of its own."""
+        """Adds a line with a bound of its own; `means` says what it is to a user."""
         spread = Spread.of(values)
         return self._add(
             work,
+            means,
             "–" if goal is None else f"≤ {show(goal)}",
             show(spread.median),
             f"{show(spread.low)} – {show(spread.high)}",
-            against,
+            "",
             "–" if goal is None else spread.verdict(goal),
         )
 
@@ -242,10 +245,11 @@ class Table:
             "",
             self.about,
             "",
-            "| work | goal | measured | quartiles | ours : theirs | verdict |",
-            "|---|---|---|---|---|---|",
+            "| work | to a user | goal | measured | quartiles | ours : theirs | verdict |",
+            "|---|---|---|---|---|---|---|",
             *(
-                f"| {row.work} | {row.goal} | {row.measured} | {row.quartiles} | {row.absolute} | {row.verdict} |"
+                f"| {row.work} | {row.means} | {row.goal} | {row.measured} | {row.quartiles} | {row.absolute} "
+                f"| {row.verdict} |"
                 for row in self.rows
             ),
         ]

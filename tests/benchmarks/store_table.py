@@ -34,48 +34,127 @@ def table(rounds: int, peers: NodePeers) -> Table:
         rows = _Rows(made, ours, theirs, rounds)
         rows.compare(
             "normalize the parsed response into an empty store",
+            "the cache's part in a first large answer",
             0.9,
             "empty",
             {NEWEST: "empty", CORE: "empty, core", PLAIN: "empty, normalizr"},
             file=file,
         )
         rows.compare(
-            "the same, merging into a full store", 0.8, "full", {NEWEST: "full", CORE: "full, core"}, file=file
+            "the same, merging into a full store",
+            "its part in the same answer once more",
+            0.8,
+            "full",
+            {NEWEST: "full", CORE: "full, core"},
+            file=file,
         )
-        rows.compare("bytes → tables, standard json", 1.15, "bytes", {NEWEST: "bytes"}, file=file)
-        rows.compare("bytes → tables, with [fast]", 0.85, "bytes fast", {NEWEST: "bytes"}, file=file)
+        rows.compare(
+            "bytes → tables, standard json",
+            "a large answer from bytes to what reads find",
+            1.15,
+            "bytes",
+            {NEWEST: "bytes"},
+            file=file,
+        )
+        rows.compare(
+            "bytes → tables, with [fast]",
+            "the same with the extra `[fast]`",
+            0.85,
+            "bytes fast",
+            {NEWEST: "bytes"},
+            file=file,
+        )
         rows.compare(
             "denormalize it all cold, memo filled",
+            "the first look at all of it",
             0.35,
             "cold",
             {NEWEST: "cold", CORE: "cold, core", PLAIN: "cold, normalizr"},
             file=file,
         )
-        rows.compare("read it again warm, identical object", 1 / 50, "warm", {NEWEST: "warm"}, file=file)
+        rows.compare(
+            "read it again warm, identical object",
+            "each later look: what a UI does at every draw",
+            1 / 50,
+            "warm",
+            {NEWEST: "warm"},
+            file=file,
+        )
         rows.compare(
             "read it again after a write to another type (through the controller)",
+            "a look after something else changed",
             1 / 50,
             "warm after a write",
             {NEWEST: "warm after a write"},
             file=file,
         )
-        rows.compare("500 single entities cold", 0.6, "singles cold", {NEWEST: "singles cold"}, file=file, count=500)
-        rows.compare("500 single entities warm", 0.3, "singles warm", {NEWEST: "singles warm"}, file=file, count=500)
-        rows.absolute("cached read of one entity (key, expiry, value): `cached()`", 2.5e-6, "read", count=1000)
-        rows.absolute("the same as a bound call that may fetch: `items.get(id=…)`", 2.5e-6, "read bound", count=1000)
+        rows.compare(
+            "500 single entities cold",
+            "first looks at single records, as on detail pages",
+            0.6,
+            "singles cold",
+            {NEWEST: "singles cold"},
+            file=file,
+            count=500,
+        )
+        rows.compare(
+            "500 single entities warm",
+            "later looks at them",
+            0.3,
+            "singles warm",
+            {NEWEST: "singles warm"},
+            file=file,
+            count=500,
+        )
+        rows.absolute(
+            "cached read of one entity (key, expiry, value): `cached()`",
+            "asking for one record that is here",
+            2.5e-6,
+            "read",
+            count=1000,
+        )
+        rows.absolute(
+            "the same as a bound call that may fetch: `items.get(id=…)`",
+            "the same by the call that asks the server where it must",
+            2.5e-6,
+            "read bound",
+            count=1000,
+        )
         flat: list[list[float]] = []
         for size in (1_000, 10_000, 100_000):
-            flat.append(rows.absolute(f"write one entity into a store of {size:,}", 20e-6, "write", count=size))
+            writes = f"write one entity into a store of {size:,}"
+            flat.append(rows.absolute(writes, "one small answer, in a store of some size", 20e-6, "write", count=size))
         growth = ratios(flat[2], flat[0])
-        made.value("a write at 100,000 ÷ at 1,000", 1.5, [growth.low, growth.median, growth.high], number)
+        large = "whether a large store makes writes slower"
+        made.value("a write at 100,000 ÷ at 1,000", large, 1.5, [growth.low, growth.median, growth.high], number)
         if theirs is not None:
             rows.peer("data-client at 100,000: a write", "write", count=100_000)
-        rows.compare("push 10 items onto a list of 10,000", 1 / 50, "push", {CORE: "push"}, count=10_000)
-        rows.compare("the same, and read the list", None, "push and read", {CORE: "push and read"}, count=10_000)
+        rows.compare(
+            "push 10 items onto a list of 10,000",
+            "a page that joins a long list",
+            1 / 50,
+            "push",
+            {CORE: "push"},
+            count=10_000,
+        )
+        rows.compare(
+            "the same, and read the list",
+            "and drawing the list after it",
+            None,
+            "push and read",
+            {CORE: "push and read"},
+            count=10_000,
+        )
         for word in ("invalidate", "expire"):
             theirs_too = {CORE: f"{word}_all"}
-            rows.compare(f"{word}_all over 10,000 keys", 1 / 5, f"{word}_all", theirs_too, once=True, count=10_000)
-            rows.compare("the same, and a look at every key", 1.0, f"{word} each", theirs_too, once=True, count=10_000)
+            everything = "telling all that is held to be asked anew"
+            rows.compare(
+                f"{word}_all over 10,000 keys", everything, 1 / 5, f"{word}_all", theirs_too, once=True, count=10_000
+            )
+            looks = "and the first look at each of them after it"
+            rows.compare(
+                "the same, and a look at every key", looks, 1.0, f"{word} each", theirs_too, once=True, count=10_000
+            )
     return made
 
 
@@ -87,7 +166,15 @@ class _Rows:
         self.rounds = rounds
 
     def compare(
-        self, work: str, goal: float | None, job: str, peers: dict[str, str], *, once: bool = False, **parameters: Any
+        self,
+        work: str,
+        means: str,
+        goal: float | None,
+        job: str,
+        peers: dict[str, str],
+        *,
+        once: bool = False,
+        **parameters: Any,
     ) -> None:
         """A row for each of data-client's packages, the fastest first."""
         self._forget()
@@ -97,13 +184,13 @@ class _Rows:
             others = {name: self.theirs.job(other, **parameters) for name, other in peers.items()}
         times = in_turns([mine.run, *(other.run for other in others.values())], self.rounds)
         if not others:
-            self.table.value(work, None, times[0])
+            self.table.value(work, means, None, times[0])
             return
         by_name = dict(zip(others, times[1:], strict=True))
         theirs = sorted((name for name in by_name if name != PLAIN), key=lambda name: statistics.median(by_name[name]))
         for name in theirs:
             title = work if name == theirs[0] else f"the same, beside {name}"
-            self.table.ratio(title, goal, times[0], by_name[name], name)
+            self.table.ratio(title, means, goal, times[0], by_name[name], name)
         if PLAIN in by_name:
             spent = by_name[PLAIN]
             median = number(ratios(times[0], spent).median)
@@ -114,11 +201,11 @@ class _Rows:
         if self.theirs is not None:
             self.theirs.forget()
 
-    def absolute(self, work: str, goal: float | None, job: str, **parameters: Any) -> list[float]:
+    def absolute(self, work: str, means: str, goal: float | None, job: str, **parameters: Any) -> list[float]:
         """A row with a bound of its own."""
         self._forget()
         times = in_turns([self.ours.job(job, **parameters).run], self.rounds)[0]
-        self.table.value(work, goal, times)
+        self.table.value(work, means, goal, times)
         return times
 
     def peer(self, work: str, job: str, **parameters: Any) -> None:
