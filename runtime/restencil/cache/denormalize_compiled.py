@@ -275,14 +275,14 @@ class _Statements:
         with source.block(f"if isinstance({value}, list):"):
             source.put(f"{out} = []")
             if isinstance(item, EntitySchema):
-                self._entities(item, value, node, entry, out, found)
+                with source.block(f"if {value}:"):
+                    self._entities(item, value, node, entry, out, found)
             else:
                 with source.block(f"for {entry} in {value}:"):
                     self.value(item, entry, node, f"{found} = {{}}")
                     with source.block(f"if {found} is not UNDEFINED and {found} is not INVALID:"):
                         source.put(f"{out}.append({found})")
-                source.put(f"{out} = ReadOnlyList({out})")
-            source.put(sink.format(out))
+            source.put(f"{out} = ReadOnlyList({out})", sink.format(out))
         self._otherwise(schema, value, sink)
 
     def _entities(self, item: EntitySchema, value: str, node: str, entry: str, out: str, found: str) -> None:
@@ -310,8 +310,7 @@ class _Statements:
                 source.put(f"{found} = {self._out('reader.visit', schema, entry)}")
                 with source.block(f"if {found} is not UNDEFINED and {found} is not INVALID:"):
                     source.put(f"{out}.append({found})")
-            source.put(f"{out} = ReadOnlyList({out})")
-            with source.block(f"if {node} is not None and {value}:"):
+            with source.block(f"if {node} is not None:"):
                 waiting = source.variable("waiting")
                 source.put(f"{waiting} = reader.unlinked.get({model.key!r})")
                 with source.block(f"if {waiting} is None:"):
@@ -326,7 +325,6 @@ class _Statements:
             self._related(item, entry, node, found, table, nodes)
             with source.block(f"if {found} is not UNDEFINED and {found} is not INVALID:"):
                 source.put(f"{out}.append({found})")
-        source.put(f"{out} = ReadOnlyList({out})")
 
     def _entity(self, schema: EntitySchema, value: str, node: str, sink: str) -> None:
         """The object for one primary key."""
