@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import statistics
 from contextlib import ExitStack
+from functools import partial
 from itertools import pairwise
 from typing import Any, Final
 
@@ -189,10 +190,17 @@ def _cold(made: Table, rounds: int) -> None:
     other = [str(theirs), "-c", _COLD_OPENAI]
     for command in (mine, other):
         run(command, env=plain_env())
-    sides = [lambda: run(mine, env=plain_env()).seconds, lambda: run(other, env=plain_env()).seconds]
+    commands = (mine, other, [str(ours), "-c", "import httpx"], [str(ours), "-c", "pass"])
+    sides = [partial(_spent, command) for command in commands]
     times = in_turns(sides, max(7, rounds // 2))
+    library, bare = (seconds(statistics.median(spent)) for spent in times[2:])
+    made.notes.append(f"of a cold process, Python itself takes {bare}, and with `import httpx` alone {library}")
     work = "import of a generated package and first typed read, cold process"
     made.ratio(work, "the start of a script, or of a serverless function", 0.25, times[0], times[1], "openai")
+
+
+def _spent(command: list[str]) -> float:
+    return run(command, env=plain_env()).seconds
 
 
 def _data_client(made: Table, ours: Worker, node: Worker, rounds: int, file: str) -> None:
