@@ -145,6 +145,8 @@ def table(rounds: int, peers: NodePeers) -> Table:
             {CORE: "push and read"},
             count=10_000,
         )
+        alone = in_turns([ours.job("look each", once=True, count=10_000).run], rounds)[0]
+        made.notes.append(f"a look at each of 10,000 keys, where nothing was told: {seconds(statistics.median(alone))}")
         for word in ("invalidate", "expire"):
             theirs_too = {CORE: f"{word}_all"}
             everything = "telling all that is held to be asked anew"

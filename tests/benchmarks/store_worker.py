@@ -248,10 +248,15 @@ def expire_each(count: int) -> Run:
     return in_fresh(lambda: _changing_all(count, "expire_all", look=True), 1)
 
 
+def look_each(count: int) -> Run:
+    """The look alone."""
+    return in_fresh(lambda: _changing_all(count, "", look=True), 1)
+
+
 def _changing_all(count: int, operation: str, *, look: bool = False) -> Callable[[int], object]:
     """The operation on keys that were just written; with `look` it has been carried out for each of them at the end."""
     controller = _keys(count)
-    change = getattr(controller, operation)
+    change = getattr(controller, operation) if operation else id
     names = [f"GET /items/{number}" for number in range(count)] if look else []
     known = controller.store.endpoint_meta
 
@@ -284,5 +289,6 @@ if __name__ == "__main__":
             "invalidate each": invalidate_each,
             "expire_all": expire_all,
             "expire each": expire_each,
+            "look each": look_each,
         }
     )
