@@ -7,12 +7,9 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-import httpx
-from front_shapes import answers, tree
+from front_shapes import PREFIX, client, look_deep, look_flat, tree
 from pydantic import BaseModel, TypeAdapter
 from serve import Run, serve, timed
-
-PREFIX = "https://api.test"
 
 
 class BuildType(BaseModel):
@@ -94,26 +91,11 @@ _ADAPTERS: dict[str, TypeAdapter[Any]] = {
 }
 
 
-def _client(shape: str, changed: float, file: str) -> httpx.Client:
-    bodies = answers(shape, changed, file)
-
-    class Memory(httpx.BaseTransport):
-        def handle_request(self, request: httpx.Request) -> httpx.Response:
-            return httpx.Response(200, headers={"content-type": "application/json"}, content=next(bodies))
-
-    return httpx.Client(transport=Memory())
-
-
 def _look_nested(value: Any) -> Iterator[Any]:
     for project in value.project:
         yield project.name
         for build in project.buildTypes.buildType:
             yield build.name
-
-
-def _look_flat(value: Any) -> Iterator[Any]:
-    for product in value:
-        yield product.name
 
 
 def _look_page(value: Any) -> Iterator[Any]:
@@ -124,17 +106,11 @@ def _look_page(value: Any) -> Iterator[Any]:
         yield order.product.since
 
 
-def _look_deep(value: Any) -> Iterator[Any]:
-    yield value.name
-    for part in value.parts:
-        yield from _look_deep(part)
-
-
 _LOOKS: dict[str, Callable[[Any], Iterator[Any]]] = {
     "nested": _look_nested,
-    "flat": _look_flat,
+    "flat": look_flat,
     "page": _look_page,
-    "deep": _look_deep,
+    "deep": look_deep,
 }
 
 
@@ -144,18 +120,18 @@ def _see(shape: str, value: Any) -> None:
 
 
 def fetch(shape: str, share: float, file: str) -> Run:
-    client, adapter, url = _client(shape, share, file), _ADAPTERS[shape], f"{PREFIX}/{shape}"
-    return timed(lambda: adapter.validate_json(client.get(url).content))
+    ours, adapter, url = client(shape, share, file), _ADAPTERS[shape], f"{PREFIX}/{shape}"
+    return timed(lambda: adapter.validate_json(ours.get(url).content))
 
 
 def looked(shape: str, share: float, file: str) -> Run:
-    client, adapter, url = _client(shape, share, file), _ADAPTERS[shape], f"{PREFIX}/{shape}"
-    return timed(lambda: _see(shape, adapter.validate_json(client.get(url).content)))
+    ours, adapter, url = client(shape, share, file), _ADAPTERS[shape], f"{PREFIX}/{shape}"
+    return timed(lambda: _see(shape, adapter.validate_json(ours.get(url).content)))
 
 
 def plain(shape: str, file: str) -> Run:
-    client, url = _client(shape, 1, file), f"{PREFIX}/{shape}"
-    return timed(lambda: client.get(url).json())
+    ours, url = client(shape, 1, file), f"{PREFIX}/{shape}"
+    return timed(lambda: ours.get(url).json())
 
 
 def validate(shape: str, file: str) -> Run:

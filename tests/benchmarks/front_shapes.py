@@ -8,6 +8,10 @@ from itertools import cycle
 from pathlib import Path
 from typing import Any, Final
 
+import httpx
+
+PREFIX: Final = "https://api.test"
+
 VERSIONS: Final = 6
 """How many versions of an answer take turns; each differs from the one before, the first from the last too."""
 
@@ -20,6 +24,30 @@ def answers(shape: str, changed: float, file: str) -> Iterator[bytes]:
         made.append(text.encode())
     # A copy each: no two answers of a server are the same object.
     return (bytes(memoryview(answer)) for answer in cycle(made))
+
+
+def client(shape: str, changed: float, file: str) -> httpx.Client:
+    """A client over a transport that answers from memory."""
+    bodies = answers(shape, changed, file)
+
+    class Memory(httpx.BaseTransport):
+        def handle_request(self, request: httpx.Request) -> httpx.Response:
+            return httpx.Response(200, headers={"content-type": "application/json"}, content=next(bodies))
+
+    return httpx.Client(transport=Memory())
+
+
+def look_flat(value: Any) -> Iterator[Any]:
+    """A look at each product."""
+    for product in value:
+        yield product.name
+
+
+def look_deep(value: Any) -> Iterator[Any]:
+    """A look at each part."""
+    yield value.name
+    for part in value.parts:
+        yield from look_deep(part)
 
 
 def tree(shape: str, file: str) -> Any:

@@ -12,13 +12,12 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-import httpx
 from serve import Run, in_fresh, serve, timed
 
 if "--standard" in sys.argv:
     sys.modules["orjson"] = None  # type: ignore[assignment]  # as where it is not installed
 
-from front_shapes import answers, tree
+from front_shapes import PREFIX, client, look_deep, look_flat, tree
 from store_worker import Project
 
 from restencil import Controller, Entity, RestEndpoint, Store
@@ -32,8 +31,6 @@ from restencil.cache.normalize_compiled import CompiledNormalization
 from restencil.cache.tables import Tables
 from restencil.schema import Collection, Lazy
 from restencil.schema.notation import schema_of
-
-PREFIX = "https://api.test"
 
 
 class Product(Entity, key="Product"):
@@ -97,27 +94,11 @@ _ENDPOINTS: dict[str, RestEndpoint[..., Any]] = {
 }
 
 
-def client(shape: str, changed: float, file: str) -> httpx.Client:
-    """A client over a transport that answers from memory."""
-    bodies = answers(shape, changed, file)
-
-    class Memory(httpx.BaseTransport):
-        def handle_request(self, request: httpx.Request) -> httpx.Response:
-            return httpx.Response(200, headers={"content-type": "application/json"}, content=next(bodies))
-
-    return httpx.Client(transport=Memory())
-
-
 def look_nested(value: Any) -> Iterator[Any]:
     for project in value["project"]:
         yield project.name
         for build in project.buildTypes["buildType"]:
             yield build.name
-
-
-def look_flat(value: Any) -> Iterator[Any]:
-    for product in value:
-        yield product.name
 
 
 def look_page(value: Any) -> Iterator[Any]:
@@ -126,12 +107,6 @@ def look_page(value: Any) -> Iterator[Any]:
         yield order.created_at
         yield order.customer.since
         yield order.product.since
-
-
-def look_deep(value: Any) -> Iterator[Any]:
-    yield value.name
-    for part in value.parts:
-        yield from look_deep(part)
 
 
 _LOOKS: dict[str, Callable[[Any], Iterator[Any]]] = {

@@ -334,7 +334,7 @@ class _Writer:
         return {
             "resources": len(self.ground.resources) - groups,
             "groups": groups,
-            "entities": len(self.ground.tree.value.get("entities") or {}),  # type: ignore[arg-type]
+            "entities": len(self.ground.tree.value.get("entities") or {}),  # type: ignore[arg-type]  # it is a mapping
             "objects": len(self.ground.types.objects),
             "enums": len(self.ground.types.enums),
         }

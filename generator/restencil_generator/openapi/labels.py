@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 
 from restencil_generator import names as python
@@ -122,10 +122,10 @@ def _shared_prefix(resources: list[Resource]) -> int:
     return shared
 
 
-def _clashes(resources: list[Resource], name: object, taken: set[str]) -> list[Resource]:
+def _clashes(resources: list[Resource], name: Callable[[Resource], str], taken: set[str]) -> list[Resource]:
     names: dict[str, list[Resource]] = {}
     for resource in resources:
-        names.setdefault(name(resource), []).append(resource)  # type: ignore[operator]
+        names.setdefault(name(resource), []).append(resource)
     return [each for key, group in names.items() if len(group) > 1 or key in taken for each in group]
 
 

@@ -569,7 +569,7 @@ def fits(default: object, typed: Value, enums: Mapping[str, Value]) -> bool:
         return False
     if typed in enums:
         values = enums[typed]
-        return default in (values.values() if isinstance(values, dict) else values)  # type: ignore[operator]
+        return default in (values.values() if isinstance(values, dict) else values)  # type: ignore[operator]  # an enum is one of both
     kinds: dict[str, tuple[type, ...]] = {"string": (str,), "integer": (int,), "number": (int, float)}
     if typed == "boolean":
         return isinstance(default, bool)

@@ -744,7 +744,7 @@ def _key_test(test: Any) -> Callable[[str], bool]:
     if method is not None:
         return method  # type: ignore[no-any-return]  # an endpoint's
     if callable(test):
-        return test  # type: ignore[no-any-return]
+        return test  # type: ignore[no-any-return]  # what it gives is its author's matter
     raise TypeError(f"expected an endpoint or a function of the key, got {test!r}")
 
 

@@ -461,7 +461,7 @@ class Pages:
         if not self._pagination.is_url(value):
             endpoint: Endpoint[..., Any] = getattr(self._endpoint, "get_page")  # noqa: B009 - of lists only
             return endpoint
-        paginated: Callable[..., Endpoint[..., Any]] = getattr(self._endpoint, "paginated")  # noqa: B009
+        paginated: Callable[..., Endpoint[..., Any]] = getattr(self._endpoint, "paginated")  # noqa: B009 - as above
         return paginated(_unchanged).extend(url=_always(self._home.with_user(value)))
 
     def _page_args(self, value: Any) -> tuple[Any, ...]:

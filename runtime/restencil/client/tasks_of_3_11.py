@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from asyncio.tasks import (
     _enter_task,  # pyright: ignore[reportPrivateUsage] - documented for tasks of one's own
-    _leave_task,  # pyright: ignore[reportPrivateUsage]
+    _leave_task,  # pyright: ignore[reportPrivateUsage] - as above
 )
 from collections.abc import Callable, Coroutine, Generator
 from contextvars import Context, copy_context
