@@ -137,7 +137,10 @@ class Contents:
     def shows_base(self) -> bool:
         """Whether a read shows the base as it is: nothing is laid over it, and no one minds what is read."""
         optimistic, retention = self.optimistic, self.retention
-        return not (optimistic.stale or optimistic.updates or retention.active or retention.evicted or self.unsure)
+        if optimistic.stale or optimistic.updates or retention.active or self.unsure:
+            return False
+        # What was let go of is loaded before anything is built with it, where there is a storage.
+        return not retention.evicted or self.tier is not None
 
     def refresh(self) -> None:
         """Brings the view up to date; optimistic responses are computed here."""
@@ -256,6 +259,26 @@ class Contents:
                 self._remove(cells, keys)
             retention.listed(change.listed)
 
+    def take_in(self, change: Change) -> None:
+        """Writes what a storage had of what was not known here: that is no change, so snapshots see it as well."""
+        base, retention = self.base, self.retention
+        shown = self._drop_built(change)
+        grown = base.commit(change)
+        for table in grown:
+            if table not in shown:
+                self.memo.drop_table(table)
+        if self.optimistic.updates:
+            self.optimistic.base_changed(tokens_of(change, grown))
+        if retention.active or retention.evicted:
+            retention.came(change)
+        self.ready.clear()
+
+    def bound(self) -> None:
+        """Lets go of what is over the bound since more was taken in."""
+        over = self.retention.over(self._needed)
+        if over:
+            self._remove(over, ())
+
     def _drop_built(self, change: Change) -> Collection[str]:
         """Drops what was built from the cells that a change is to write; returns tables that look the same after it."""
         base, memo, optimistic = self.base, self.memo, self.optimistic
@@ -300,10 +323,8 @@ class Contents:
             self.witnesses.pop(key, None)
         for key in [key for key, witness in self.witnesses.items() if witness.is_of(tables)]:
             del self.witnesses[key]  # nothing that was let go of is held
-        if self.tier is None:
-            self.retention.removed(gone, keys, base)
-        else:
-            self.retention.forgot(gone, keys)
+        self.retention.removed(gone, keys, base)
+        if self.tier is not None:
             self.tier.let_go(gone, keys)
         if gone or keys:
             debug(STORE, "%d entities and %d results let go of", len(gone), len(keys))

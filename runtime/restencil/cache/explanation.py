@@ -82,6 +82,9 @@ def explain(store: Store, request: Request) -> Explanation:
     unanswered = None if reading.found else store.unanswered(request)
     freshness = _freshness(reading, meta, expires_in, store.in_doubt(entities))
     reasons = [*_origin(rules, reading, meta, unanswered), *freshness]
+    origin = store.origin(key)
+    if origin is not None:
+        reasons.insert(0, origin)
     if rules.invalid_if_stale:
         reasons.append("invalid_if_stale: stale data is not shown while it is fetched anew")
     if rules.side_effect:

@@ -71,14 +71,17 @@ class Lookup:
             return inactive()
         contents = self.contents
         with self.lock:
-            if contents.tier is not None:
-                contents.tier.know(request)
             contents.refresh()
             if contents.shows_base:
                 found = self._found(request)
                 if found is not None and found[1] is not None:
                     meta = contents.base.key_metas.get(request.key)
                     return _reading(request, meta, (found[0], USABLE, found[1]), self._clock())
+            if contents.tier is not None:
+                is_known = contents.tier.know(request)
+                contents.refresh()
+                if not is_known:
+                    return self._unknown(contents.view, request)
             reader = reader_of(contents.view, request.args, contents.memo)
             return self.reading_in(reader, request, uses=contents.retention.active)
 
@@ -121,8 +124,6 @@ class Lookup:
         """The value of a schema from the tables alone, None where it is missing or invalid."""
         with self.lock:
             contents = self.contents
-            if contents.tier is not None:
-                contents.tier.know_value(schema, args)
             contents.refresh()
             return self.value_in(reader_of(contents.view, args, contents.memo), schema, args)
 
@@ -165,9 +166,10 @@ class Lookup:
         if not contents.optimistic.updates:
             return self.read(request)
         with self.lock:
-            if contents.tier is not None:
-                contents.tier.know(request)
+            is_known = contents.tier is None or contents.tier.know(request)
             contents.refresh()
+            if not is_known:
+                return self._unknown(contents.base, request)
             base, view, holds = contents.base, contents.view, contents.optimistic.holds
 
             def differs(table: str, pk: str) -> bool:
@@ -190,6 +192,9 @@ class Lookup:
         """The value of a schema in the state that the reader sees, None where it is missing or invalid (locked)."""
         schema = schema_of(raw)
         if schema is None:
+            return None
+        tier = self.contents.tier
+        if tier is not None and not tier.know_value(schema, args, reader.state):
             return None
         try:
             return self._value(reader, schema, args)
@@ -215,6 +220,13 @@ class Lookup:
                     return None
         return None if data is UNDEFINED or data is INVALID else data
 
+    def reading_beside(self, reader: Denormalization, request: Request) -> Reading:
+        """What a read of the endpoint finds in a state beside the view (locked)."""
+        tier = self.contents.tier
+        if tier is not None and not tier.know(request, reader.state):
+            return self._unknown(reader.state, request)
+        return self.reading_in(reader, request)
+
     def reading_in(self, reader: Denormalization, request: Request, *, uses: bool = False) -> Reading:
         """What a read of the endpoint finds in the state that the reader sees (locked)."""
         schema, state = request.rules.schema, reader.state
@@ -231,6 +243,10 @@ class Lookup:
             raise
         return _reading(request, meta, assembled, now)
 
+    def _unknown(self, state: State, request: Request) -> Reading:
+        """What is found of a request where part of it is unknown, or missing below: nothing, and a read fetches."""
+        return _reading(request, state.key_meta(request.key), (UNDEFINED, LACKING, 1), self._clock())
+
     # -- steps ---------------------------------------------------------------------------------------------------------
 
     def _found(self, request: Request) -> FoundBuilt | None:
@@ -242,6 +258,8 @@ class Lookup:
         base, schema = contents.base, request.rules.schema
         meta = base.key_metas.get(request.key)
         if meta is not None and (meta.error is not None or meta.invalidated):
+            return None
+        if contents.tier is not None and request.key not in base.results and not contents.tier.knows(request):
             return None
         built = _built(base, contents.memo, request)
         if built is None:

@@ -104,6 +104,26 @@ class Retention:
             over = _first(len(order) - maximum, free, self._held)
         return over, self._past(named, maximum)
 
+    def came(self, change: Change) -> None:
+        """A storage had this: it is there again, and was used last."""
+        cells = [cell for cell in change.cells() if not is_partial(change.get(*cell))]
+        self.evicted.difference_update(cells)
+        if self.max_entities is not None:
+            for cell in cells:
+                self._order.pop(cell, None)
+                self._order[cell] = None
+            for key in (*change.results, *change.key_metas):
+                self._keys.pop(key, None)
+                self._keys[key] = None
+
+    def over(self, needed: Callable[[], Callable[[Cell], bool]]) -> list[Cell]:
+        """The entities that are over the bound, and were used longest ago."""
+        maximum = self.max_entities
+        if maximum is None or len(self._order) <= maximum:
+            return []
+        is_needed = needed()
+        return _first(len(self._order) - maximum, (cell for cell in self._order if not is_needed(cell)), self._held)
+
     def _past(self, named: Container[str], maximum: int) -> list[str]:
         # Results are bounded with the entities, generously: an entity may be the result of several keys.
         keys = self._keys
@@ -124,13 +144,6 @@ class Retention:
             self._keys.pop(key, None)
         if len(self.evicted) > self._look_at:
             self._forget_marks(base)
-
-    def forgot(self, cells: Iterable[Cell], keys: Iterable[str]) -> None:
-        """These were taken out of the tables, and a storage may have them still: they leave no mark."""
-        for cell in cells:
-            self._order.pop(cell, None)
-        for key in keys:
-            self._keys.pop(key, None)
 
     def _forget_marks(self, base: Tables) -> None:
         """Marks that nothing refers to any more are dropped; looked for as rarely as there are many of them."""

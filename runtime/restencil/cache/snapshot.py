@@ -55,7 +55,11 @@ class Snapshot:
         node = schema_of(schema)
         if not isinstance(node, EntityNode):
             return None
-        with self._lookup.lock, self._lookup.contents.hooks:
+        lookup = self._lookup
+        with lookup.lock, lookup.contents.hooks:
+            tier = lookup.contents.tier
+            if tier is not None and not tier.know_value(node, args, self._state):
+                return None
             pk = node.query_key(args, self._reader(args))
             stored = self._state.get(node.table_key, pk) if isinstance(pk, str) else INVALID
         return None if isinstance(stored, Sentinel) else record_of(stored)
@@ -74,7 +78,7 @@ class Snapshot:
         if request.inactive:
             return inactive()
         with self._lookup.lock:
-            return self._lookup.reading_in(self._reader(request.args), request)
+            return self._lookup.reading_beside(self._reader(request.args), request)
 
     def get_error(self, endpoint: Asker, /, *args: Any, **kwargs: Any) -> BaseException | None:
         """The error that a read of the endpoint raises in this state, or None."""

@@ -292,6 +292,11 @@ class Store(OverStorage):
         if self._listeners:
             self._notifications.append(None)
 
+    @property
+    def has_news(self) -> bool:
+        """Whether listeners are to hear of something."""
+        return bool(self._notifications)
+
     def tell(self) -> None:
         """Tells the listeners of such a change."""
         if self._notifications:

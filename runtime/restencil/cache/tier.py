@@ -16,9 +16,10 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
+    from ..base.steps import Steps
     from .actions import Action
     from .request import Request
-    from .tables import Cell
+    from .tables import Cell, State
 
 
 class StorageStats(Struct):
@@ -86,12 +87,27 @@ class Tier(Protocol):
 
     # -- reading
 
-    def know(self, request: Request, /) -> None:
-        """Before a read looks in earnest: what it touches is brought into memory, as far as it is known below."""
+    def know(self, request: Request, state: State | None = None, /) -> bool:
+        """Before a read of a state (or the view) looks in earnest: what it touches is brought into memory.
+
+        False where that is not all of it, so that nothing may be shown.
+        """
         ...
 
-    def know_value(self, schema: Any, args: tuple[Any, ...], /) -> None:
-        """Before the value of a schema is read from the tables: what it touches is brought into memory."""
+    def know_value(self, schema: Any, args: tuple[Any, ...], state: State | None = None, /) -> bool:
+        """Before the value of a schema is read from the tables, as a state shows them or the view: the same."""
+        ...
+
+    def knows(self, request: Request, /) -> bool:
+        """Whether it is known what lies under the key of a request, so that an entity in memory may answer it."""
+        ...
+
+    def steps(self, request: Request, /) -> Steps:
+        """Steps (without the lock) that bring into memory what a read touches, for who may wait."""
+        ...
+
+    def origin(self, key: str, /) -> str | None:
+        """Where the result under a key came from, in words; None where an answer brought it."""
         ...
 
     def is_pending(self, cell: Cell, /) -> bool:
@@ -152,6 +168,21 @@ class OverStorage:
     """The members of a store that are about the storage it stands on; without one they do nothing."""
 
     _tier: Tier | None = None
+
+    @property
+    def lasts(self) -> bool:
+        """Whether it stands on a storage, so that a read may have to wait for what that has."""
+        return self._tier is not None
+
+    def knowing(self, request: Request) -> Steps:
+        """Steps: what a read touches is brought into memory from the storage, if there is one."""
+        tier = self._tier
+        if tier is not None and not request.inactive:
+            yield from tier.steps(request)
+
+    def origin(self, key: str) -> str | None:
+        """Where the result under a key came from, in words; None where an answer brought it."""
+        return None if self._tier is None else self._tier.origin(key)
 
     def flush(self, timeout: float = 5_000) -> bool:
         """Waits until all that was written before is in the storage; False: not within `timeout` ms."""

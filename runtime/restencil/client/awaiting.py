@@ -97,6 +97,8 @@ class AwaitingCore(Core):
         data = store.fresh(request)
         if data is not None:
             return data
+        if store.lasts:
+            await drive_async(store.knowing(request), self.transport)
         reading = store.read(request)
         if reading.decision is Decision.GIVE:
             return reading.data

@@ -91,6 +91,8 @@ class BlockingCore(Core):
         data = store.fresh(request)
         if data is not None:
             return data
+        if store.lasts:
+            drive(store.knowing(request), self.transport)
         reading = store.read(request)
         if reading.decision is Decision.GIVE:
             return reading.data

@@ -467,7 +467,10 @@ class Controller(AnyController, Blocking):
 
         What is shown optimistically does not count as stored.
         """
-        reading = self.store.read_base(_request(endpoint, args, kwargs))
+        request = _request(endpoint, args, kwargs)
+        if self.store.lasts:
+            self._core.wait_for(self.store.knowing(request))
+        reading = self.store.read_base(request)
         if not reading.needs_fetch:
             data: R = reading.data
             return data
@@ -639,7 +642,10 @@ class AsyncController(AnyController, Awaiting):
 
         What is shown optimistically does not count as stored.
         """
-        reading = self.store.read_base(_request(endpoint, args, kwargs))
+        request = _request(endpoint, args, kwargs)
+        if self.store.lasts:
+            await self._core.wait_for(self.store.knowing(request))
+        reading = self.store.read_base(request)
         if not reading.needs_fetch:
             data: R = reading.data
             return data

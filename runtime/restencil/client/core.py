@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weakref
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Generator, Hashable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, TypeAlias, cast
 
 from ..base.errors import AbortError, InvalidDataError, ResetError
@@ -24,7 +24,7 @@ from .subscription import SubscriptionManager
 
 if TYPE_CHECKING:
     from ..base.scheduler import Handle
-    from ..base.steps import Steps
+    from ..base.steps import Step, Steps
     from ..cache.reading import Reading
     from ..cache.request import Asker, Request
     from ..endpoint.calls import CallOptions
@@ -346,7 +346,7 @@ class Core(ABC):
         except BaseException:
             self.forsake(in_flight)
             raise
-        reading = self.store.read(request)
+        reading = yield from looking(self.store, request)
         if self.store.resets != resets:
             # Whatever is there now is not what was asked for: another user may have logged in.
             raise ResetError(f"the store was reset while {request.asked!r} was being read")
@@ -385,6 +385,13 @@ def refuse_empty(endpoint: Asker, args: tuple[Any, ...]) -> None:
     """ValueError for `""` as a whole path segment, as before any request."""
     if args and type(args[0]) is dict and "" in args[0].values():
         endpoint.request_url(args)
+
+
+def looking(store: Store, request: Request) -> Generator[Step, Any, Reading]:
+    """Steps: what a read finds, once all that its storage has of it is in memory."""
+    if store.lasts:
+        yield from store.knowing(request)
+    return store.read(request)
 
 
 def recorded(reading: Reading) -> BaseException:

@@ -14,7 +14,7 @@ from ..base.scheduler import block
 from ..cache.actions import Subscribe, Unsubscribe
 from ..cache.reading import Decision, ExpiryStatus
 from ..endpoint.live import AnyLiveRead, AsyncLiveRead, LiveRead
-from .core import recorded, unusable_data
+from .core import looking, recorded, unusable_data
 from .in_flight import Completion
 
 if TYPE_CHECKING:
@@ -160,7 +160,7 @@ class WatchedRead(AnyLiveRead[R]):
 
     def _look(self) -> Generator[Step, Any, bool]:
         """Steps: one look at the store, with the fetch it calls for: True when there is something new to show."""
-        reading: Reading | None = self._read()
+        reading: Reading | None = yield from looking(self._core.store, self._request)
         while reading is not None:
             decision = self._decide(reading)
             if decision is not Decision.WAIT:
@@ -194,7 +194,7 @@ class WatchedRead(AnyLiveRead[R]):
         except BaseException:
             core.forsake(in_flight)
             raise
-        reading = self._read()
+        reading = yield from looking(core.store, request)
         if reading.error is None and not reading.found:
             if failure is None and core.was_overtaken(request, reading):
                 self._decided = None

@@ -21,6 +21,7 @@ from ..endpoint.runs import AsyncItems, AsyncPageRun, Items, PageRun
 from ..schema import Collection, Object, Schema, find_collection, schema_of
 from ..schema.collection import identity_text
 from ..schema.record import class_record, identity_of, to_wire
+from .core import looking
 from .in_flight import Completion, page_of
 
 if TYPE_CHECKING:
@@ -378,7 +379,7 @@ class Pages:
         if self._asks_always or self._pagination.needs_headers or self._envelope is not None:
             return (yield from self._fetched(endpoint, self._args))
         request = endpoint.request(self._args)
-        reading = core.store.read(request)
+        reading = yield from looking(core.store, request)
         if reading.decision is Decision.GIVE and self._stands_as_answered(reading.data):
             return reading.data
         return (yield from self._fetched(endpoint, self._args))

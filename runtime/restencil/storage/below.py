@@ -76,6 +76,12 @@ class Known:
         for kept in (self.revs, self.key_revs, self.shapes, self.odd_shapes, self.versions, self.members):
             kept.clear()
 
+    def begin_epoch(self, epoch: int, reset: int, number: int) -> None:
+        """The namespace began anew; the clocks did not."""
+        self.epoch, self.reset, self.number = epoch, reset, number
+        for kept in (self.revs, self.key_revs, self.shapes, self.odd_shapes, self.versions, self.members):
+            kept.clear()
+
     def rev(self, table: str, pk: str) -> int | None:
         """The rev that memory has of a cell; None where it is not known."""
         found = self.revs.get(table)

@@ -1,36 +1,339 @@
-"""Reading: what a read touches and memory does not know is loaded before it looks."""
+"""Reading: what a read touches and memory does not know is loaded before it looks, one level after another."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from ..base.values import UNDEFINED, Meta
+from ..cache.tables import Change, Listing
+from ..schema.collection import Collection
+from ..schema.notation import schema_of
+from ..schema.protocol import is_plain
+from .asking import MOST, MOST_IN_LOOP, Asking, Question, Waits, ask_here
+from .changes import Changes
+from .intake import Intake
+from .lacking import Lacking
+from .loading import Loading, Loads
+from .protocol import TableInfo
+from .shapes import fingerprint_of_endpoint
+from .walk import Walk
 
 if TYPE_CHECKING:
+    from ..base.steps import Steps
     from ..cache.contents import Contents
     from ..cache.lookup import Lookup
     from ..cache.request import Request
     from ..cache.store import Store
+    from ..cache.tables import Cell, State
+    from ..schema.protocol import Schema
     from .below import Below
+    from .protocol import IndexEntry, Loaded, Page
+    from .shapes import Shapes
+    from .walk import Reference
     from .writer import Writer
+
+_AGAIN: Final = 50
+"""So often a read begins anew because others wrote, or more was loaded, until it counts as not known for now."""
 
 
 class Knowing:
-    """Makes known what reads touch (locked)."""
+    """Makes known what reads touch (locked, but for the steps that wait)."""
 
-    def __init__(self, store: Store, contents: Contents, lookup: Lookup, below: Below, writer: Writer) -> None:
+    def __init__(
+        self, store: Store, contents: Contents, lookup: Lookup, below: Below, writer: Writer, shapes: Shapes
+    ) -> None:
         self._store = store
         self._contents = contents
-        self._lookup = lookup
         self._below = below
         self._writer = writer
+        self._shapes = shapes
+        self.intake = Intake(store, contents, below, writer, shapes)
+        self.changes = Changes(store, contents, below, writer, self.intake)
+        self._lacking = Lacking(contents, below, shapes, self.intake)
+        self._loads = Loads(store, below)
+        self._is_inside = 0
+        """How many reads are being prepared in each other, as by a hook that reads."""
 
-    def know(self, request: Request) -> None:
-        """What a read of the endpoint touches is brought into memory."""
+    # -- reads -----------------------------------------------------------------------------------------------------
 
-    def know_value(self, schema: Any, args: tuple[Any, ...]) -> None:
-        """Before the value of a schema is read from the tables: what it touches is brought into memory."""
+    def know(self, request: Request, state: State | None = None) -> bool:
+        """What a read of the endpoint touches is brought into memory; False where it is not to be shown."""
+        return self._here(
+            lambda waits: self._of_request(request, waits=waits, state=state), ("request", request.key, request.args)
+        )
+
+    def know_value(self, schema: Any, args: tuple[Any, ...], state: State | None = None) -> bool:
+        """What the value of a schema touches, as a state shows the tables, is brought into memory."""
+        node = schema_of(schema)
+        if node is None:
+            return True
+        self._shapes.meet(node)
+        return self._here(lambda waits: self._of(node, None, args, waits=waits, state=state), ("value", id(node), args))
+
+    def knows(self, request: Request) -> bool:
+        """Whether it is known what lies under a key."""
+        return request.key in self._below.known.key_revs or not self._asks or not self._lacking.keeps(request)
+
+    def steps(self, request: Request) -> Steps:
+        """Steps: the same for a read that may wait."""
+        asking = self._of_request(request, waits=True)
+        try:
+            question = self._until_it_waits(asking)
+            while question is not None:
+                answer = yield Loading(self._below, self._loads, question)
+                with self._below.lock:
+                    question = asking.send(answer)
+        except StopIteration:
+            pass
+        finally:
+            asking.close()
+            self._store.tell()
+
+    def _until_it_waits(self, asking: Asking[bool]) -> Question | None:
+        with self._below.lock:
+            try:
+                ask_here(asking, self._below, self._most)
+            except Waits as waits:
+                return waits.question
+        return None
+
+    @property
+    def _most(self) -> int:
+        """About how many rows may be asked here: nothing is asked of a remote storage, and little in a loop."""
+        if not self._below.storage.inline:
+            return 0
+        asyncio: Any = sys.modules.get("asyncio")
+        return MOST_IN_LOOP if asyncio is not None and asyncio._get_running_loop() is not None else MOST
+
+    @property
+    def _asks(self) -> bool:
+        return self._below.may_be_read
+
+    def _here(self, begin: Callable[[bool], Asking[bool]], name: tuple[Any, ...]) -> bool:
+        """Asks under the lock where that may be; else in the background, and nothing is known for now."""
+        most = self._most
+        asking = begin(most > 0)
+        self._is_inside += 1
+        try:
+            return ask_here(asking, self._below, most)
+        except Waits:
+            asking.close()
+            self._loads.begin(name, lambda: begin(True))
+            return False
+        finally:
+            self._is_inside -= 1
+            self._tell_later()
+
+    def _tell_later(self) -> None:
+        """Listeners hear of what others changed, where it was met by a read."""
+        if self._store.has_news:
+            self._store.scheduler.spawn(self._store.tell)
+
+    # -- what a read touches ---------------------------------------------------------------------------------------
+
+    def _of_request(self, request: Request, *, waits: bool, state: State | None = None) -> Asking[bool]:
+        rules, key, intake = request.rules, request.key, self.intake
+        schema = rules.schema
+        self._shapes.meet(schema)
+        is_loaded = False
+        if self._lacking.keeps(request):
+            if self._asks and self._lacking.lacks_key(key, waits=waits):
+                is_loaded = yield from self._load_key(request)
+            if key in intake.unusable_keys:
+                return False
+        if schema is None or is_plain(schema):
+            return True
+        listed = request if is_loaded else None
+        args = rules.told_args(request.args)
+        return (yield from self._of(schema, key, args, waits=waits, state=state, listed=listed))
+
+    def _of(
+        self,
+        schema: Schema,
+        key: str | None,
+        args: tuple[Any, ...],
+        *,
+        waits: bool,
+        state: State | None = None,
+        listed: Request | None = None,
+    ) -> Asking[bool]:
+        """Walks through what is known and loads what is not, until nothing is unknown; False for a hole."""
+        contents, intake = self._contents, self.intake
+        asks = self._asks
+        for _ in range(_AGAIN):
+            if state is None:
+                contents.refresh()
+            seen = contents.view if state is None else state
+            generation = intake.generation
+            walk = Walk(seen, args, intake.is_loaded)
+            stored = UNDEFINED if key is None else seen.result(key)
+            from_storage = key in intake.loaded_keys
+            if stored is UNDEFINED:
+                with contents.hooks:
+                    stored = schema.query_key(args, walk)
+                cells = self._lacking.of(((cell, None) for cell in walk.asked), waits=waits) if asks else {}
+                index = self._lacking.of_index(walk.index) if asks else []
+                if cells or index:
+                    asks = yield from self._load(cells, index, waits=waits)
+                    continue
+            with contents.hooks:
+                walk.begin(schema, stored, from_storage=from_storage)
+            if listed is not None:
+                self._note_lists(walk.next, listed)
+                listed = None
+            found = yield from self._through(walk, asks=asks, waits=waits)
+            if found is None or generation != intake.generation:
+                asks = self._asks
+                continue
+            if key is not None and listed is None:
+                self._note_use(key, walk)
+            if not found:
+                self._below.count.holes += 1
+            return found
+        return False
+
+    def _through(self, walk: Walk, *, asks: bool, waits: bool) -> Asking[bool | None]:
+        """Goes through all levels: False for a hole, None where it is to be begun anew."""
+        contents, seen = self._contents, self._contents.view
+        is_whole = True
+        while True:
+            tables = [table for table in walk.whole if asks and self._lacking.lacks_whole(table)]
+            if tables:
+                yield from self._load_whole(tables[0])
+                return None
+            level = walk.turn()
+            if not level:
+                break
+            lacking = self._lacking.of(_cells_of(level), waits=waits) if asks else {}
+            if lacking:
+                asks = yield from self._load(lacking, [], waits=waits)
+                if contents.optimistic.stale or contents.view is not seen:
+                    return None
+            with contents.hooks:
+                for reference in level:
+                    is_whole = not self._lacking.is_hole(reference, walk.open(reference)) and is_whole
+        return is_whole and not any(self._lacking.is_hole_of(table) for table in walk.whole)
+
+    # -- loading ---------------------------------------------------------------------------------------------------
+
+    def _load_key(self, request: Request) -> Asking[bool]:
+        key = request.key
+        loaded: Loaded | None = yield Question(lambda storage: storage.load((), (key,)))
+        self._below.count.loads += 1
+        if loaded is None or not (yield from self._reach(loaded)):
+            return False
+        late = self.changes.late(loaded.number)
+        if late is None or key in late:
+            return False
+        result = next((result for result in loaded.results if result.key == key), None)
+        schema = request.rules.schema
+        shape = fingerprint_of_endpoint(request.rules)
+        self.intake.take_result(key, result, shape, schema is None or is_plain(schema))
+        return result is not None
+
+    def _load(self, cells: Mapping[Cell, Any], index: list[IndexEntry], *, waits: bool) -> Asking[bool]:
+        """Loads all of one level; False where the storage does not answer, or not in time."""
+        intake, todo = self.intake, [*cells]
+        size = max(1, len(todo))
+        while todo or index:
+            piece, entries = todo[:MOST], index
+            tables = [*dict.fromkeys(table for table, _ in piece)]
+            loaded: Loaded | None = yield Question(
+                lambda storage: storage.load(piece, (), entries, tables), size  # noqa: B023
+            )
+            self._below.count.loads += 1
+            if loaded is None or not (yield from self._reach(loaded)):
+                return False
+            late = self.changes.late(loaded.number)
+            if late is None:
+                return False
+            taken = [cell for cell in piece if cell not in late]
+            intake.take_rows(taken, loaded, cells)
+            intake.take_index(entries, loaded)
+            todo, index = todo[MOST:], []
+            if len(taken) < len(piece):
+                return True  # the rest is found unknown again
+        return True
+
+    def _reach(self, loaded: Loaded) -> Asking[bool]:
+        """Memory is brought up to what was loaded; not inside of a hook, where nothing must change."""
+        known = self._below.known
+        if loaded.epoch == known.epoch and loaded.number <= known.number:
+            return True
+        if self._is_inside > 1:
+            return False
+        return (yield from self.changes.reach(loaded))
+
+    def _load_whole(self, table: str) -> Asking[bool]:
+        """Brings all that a table holds into memory, in the order in which it came."""
+        intake, known = self.intake, self._below.known
+        for _ in range(_AGAIN):
+            first: Loaded | None = yield Question(lambda storage: storage.load((), (), (), (table,)))
+            if first is None or not (yield from self._reach(first)):
+                return False
+            version = first.tables.get(table, _NO_TABLE).version
+            pks: list[str] = []
+            after: str | None = None
+            while version:
+                limit = MOST if pks else MOST_IN_LOOP
+                page: Page | None = yield Question(
+                    lambda storage: storage.scan(table, after, limit), len(pks) + limit  # noqa: B023
+                )
+                if page is None:
+                    return False
+                pks += page.items
+                after = page.next
+                if after is None:
+                    break
+            cells = {(table, pk): None for pk in pks if known.rev(table, pk) is None}
+            if cells and not (yield from self._load(cells, [], waits=True)):
+                return False
+            last: Loaded | None = yield Question(lambda storage: storage.load((), (), (), (table,)))
+            if last is None or not (yield from self._reach(last)):
+                return False
+            if last.tables.get(table, _NO_TABLE).version == version and last.epoch == first.epoch:
+                intake.infos.update(last.tables)
+                intake.take_whole(table, pks, is_known=bool(version))
+                return True
+        return False
+
+    def _note_lists(self, level: Iterable[Reference], request: Request) -> None:
+        """Notes under which key lists lie that were loaded, so that they follow what is known of their members."""
+        noted = [
+            Listing((node.table_key, pk), node, request.key, request.rules.total)
+            for node, pk, _ in level
+            if isinstance(node, Collection)
+        ]
+        if noted:
+            change = Change(self._contents.base, _NO_TIMES)
+            change.noted += noted
+            self._contents.take_in(change)
+
+    def _note_use(self, key: str, walk: Walk) -> None:
+        if key in self.intake.just_loaded:
+            self.intake.just_loaded.discard(key)
+            self._writer.use([key, *walk.touched])
+
+    # -- the life of a store -----------------------------------------------------------------------------------------
+
+    def origin(self, key: str) -> str | None:
+        """Where the result under a key came from, in words; None where an answer brought it here."""
+        return "it came from the storage" if key in self.intake.loaded_keys else None
 
     def close(self) -> None:
         """Nothing is loaded any more."""
+        self._loads.close()
 
     def forked(self) -> None:
         """This is the child."""
+        self._loads.forked()
+
+
+_NO_TABLE: Final = TableInfo(0, False)
+_NO_TIMES: Final = Meta(0, 0, 0)
+
+
+def _cells_of(level: Iterable[Reference]) -> Iterator[tuple[Cell, Any]]:
+    return (((node.table_key, pk), node) for node, pk, _ in level)

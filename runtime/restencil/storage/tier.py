@@ -11,15 +11,17 @@ from ..cache.tier import StorageStats
 from .below import Below
 from .knowing import Knowing
 from .protocol import NamespaceStats, Storage
+from .shapes import Shapes
 from .writer import Writer
 
 if TYPE_CHECKING:
+    from ..base.steps import Steps
     from ..cache.actions import Action
     from ..cache.contents import Contents, Effects
     from ..cache.lookup import Lookup
     from ..cache.request import Request
     from ..cache.store import Store
-    from ..cache.tables import Cell
+    from ..cache.tables import Cell, State
     from ..cache.tier import Lasting
     from .pending import Pending
 
@@ -33,7 +35,8 @@ class StorageTier:
         self._told: str | None = None
         self.below = below = Below(storage, store.lock, store.now, self._place)
         self.writer = writer = Writer(store, contents, below)
-        self.knowing = Knowing(store, contents, lookup, below, writer)
+        self.shapes = shapes = Shapes()
+        self.knowing = Knowing(store, contents, lookup, below, writer, shapes)
         self._store = store
         self._contents = contents
 
@@ -61,6 +64,8 @@ class StorageTier:
 
     def written(self, action: Action, effects: Effects, /) -> object:
         """What an action that is about to be carried out hands over; None for nothing."""
+        if effects.change is not None:
+            self.knowing.intake.wrote(effects.change)
         return self.writer.written(action, effects)
 
     def take(self, written: Pending, /) -> None:
@@ -73,13 +78,25 @@ class StorageTier:
 
     # -- reading
 
-    def know(self, request: Request, /) -> None:
+    def know(self, request: Request, state: State | None = None, /) -> bool:
         """Before a read looks in earnest: what it touches is brought into memory, as far as it is known below."""
-        self.knowing.know(request)
+        return self.knowing.know(request, state)
 
-    def know_value(self, schema: Any, args: tuple[Any, ...], /) -> None:
+    def know_value(self, schema: Any, args: tuple[Any, ...], state: State | None = None, /) -> bool:
         """Before the value of a schema is read from the tables: what it touches is brought into memory."""
-        self.knowing.know_value(schema, args)
+        return self.knowing.know_value(schema, args, state)
+
+    def knows(self, request: Request, /) -> bool:
+        """Whether it is known what lies under the key of a request."""
+        return self.knowing.knows(request)
+
+    def steps(self, request: Request, /) -> Steps:
+        """Steps that bring into memory what a read touches, for who may wait."""
+        return self.knowing.steps(request)
+
+    def origin(self, key: str, /) -> str | None:
+        """Where the result under a key came from, in words; None where an answer brought it."""
+        return self.knowing.origin(key)
 
     def let_go(self, cells: Collection[Cell], keys: Collection[str], /) -> None:
         """Memory has let go of these: what lies below of them is unknown again."""
@@ -88,6 +105,7 @@ class StorageTier:
             known.forget(table, pk)
         for key in keys:
             known.key_revs.pop(key, None)
+        self.knowing.intake.let_go(cells, keys)
 
     # -- the life of a store
 

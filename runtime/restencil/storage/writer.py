@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ..base.values import Meta
     from ..cache.actions import Action
     from ..cache.contents import Contents, Effects
     from ..cache.store import Store
     from ..cache.tables import Cell
     from .below import Below
     from .pending import Pending
+    from .protocol import Place
 
 
 class Writer:
@@ -41,6 +44,23 @@ class Writer:
     def is_pending(self, cell: Cell) -> bool:
         """Whether a cell waits for its commit (locked)."""
         return False
+
+    def is_pending_key(self, key: str) -> bool:
+        """Whether a result waits for its commit (locked)."""
+        return False
+
+    def over(self, cell: Cell, stored: Any, times: Meta) -> tuple[Any, Meta]:
+        """What is pending of a cell, laid over what was just loaded of it (locked)."""
+        return stored, times
+
+    def own(self, number: int) -> None:
+        """The log says that a batch of this store has this number (locked)."""
+
+    def use(self, places: Iterable[Place]) -> None:
+        """These were loaded for a read (locked)."""
+
+    def drop_all(self) -> None:
+        """Another process began anew: what waits is dropped (locked)."""
 
     def flush(self, timeout: float) -> bool:
         """Waits until all that was taken so far is in the storage."""

@@ -1,0 +1,72 @@
+"""What is asked of a storage in the course of something longer, written once: a generator of questions.
+
+What is between two questions happens under the store's lock. A storage beside the process is asked under it as well;
+one that is far away, or a question that takes long, is asked without it, by a thread that may wait.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
+
+if TYPE_CHECKING:
+    from .below import Below
+    from .protocol import Storage
+
+T = TypeVar("T")
+
+MOST: Final = 5_000
+"""So many rows may be asked for at once."""
+MOST_IN_LOOP: Final = 500
+"""And so many where an event loop runs, which must not be held up."""
+
+
+class Question:
+    """What is asked of a storage: a function of it, and about how many rows it is about."""
+
+    __slots__ = ("size", "work")
+
+    def __init__(self, work: Callable[[Storage], Any], size: int = 1) -> None:
+        self.work = work
+        self.size = size
+
+
+Asking: TypeAlias = Generator[Question, Any, T]
+"""Gives questions, is sent what they were answered, or None, and returns what came of it."""
+
+
+class Waits(Exception):
+    """A question that must not be asked here, and the asking that goes on with its answer."""
+
+    def __init__(self, question: Question) -> None:
+        super().__init__("a storage has to be asked where one may wait")
+        self.question = question
+
+
+def ask_here(asking: Asking[T], below: Below, most: int) -> T:
+    """Asks under the lock to the end (locked). Raises Waits at a question about more than `most` rows."""
+    try:
+        question = next(asking)
+        while True:
+            if question.size > most:
+                raise Waits(question)
+            question = asking.send(below.load(question.work))
+    except StopIteration as stop:
+        found: T = stop.value
+        return found
+
+
+def ask_apart(asking: Asking[T], below: Below, question: Question | None = None) -> T:
+    """Asks to the end, each time without the lock; from this question on, where one was met already."""
+    lock = below.lock
+    try:
+        if question is None:
+            with lock:
+                question = next(asking)
+        while True:
+            answer = below.load(question.work)
+            with lock:
+                question = asking.send(answer)
+    except StopIteration as stop:
+        found: T = stop.value
+        return found

@@ -1,0 +1,537 @@
+"""What a storage has comes into memory: rows and results that were loaded, by what memory knows of them already.
+
+Loading is no change: nobody is told, what is equal stays the object that it was, and memory never goes back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from ..base.lazy import logger
+from ..base.values import (
+    INVALID,
+    UNDEFINED,
+    Meta,
+    ReadOnlyDict,
+    ReadOnlyList,
+    Sentinel,
+    is_dict,
+    is_list,
+    kind_of,
+    read_only,
+    same_json,
+)
+from ..cache.contents import Effects
+from ..cache.tables import Change, KeyMeta
+from ..schema.protocol import EntityNode
+from ..schema.record import class_record
+from ..schema.stored import is_partial, record_of
+from .rows import lacks, result_value, row_value, with_left
+
+if TYPE_CHECKING:
+    from ..cache.contents import Contents
+    from ..cache.store import Store
+    from ..cache.tables import Cell
+    from .below import Below
+    from .protocol import IndexEntry, Loaded, StoredResult, StoredRow, TableInfo
+    from .rows import Left
+    from .shapes import Shapes
+    from .writer import Writer
+
+MOST_ABSENT: Final = 65_536
+"""Of so many places it is remembered that there is nothing; of more, it is asked again."""
+
+_FAR: Final = float("inf")
+
+
+class Intake:
+    """What memory has from its storage, besides the revs (locked)."""
+
+    def __init__(self, store: Store, contents: Contents, below: Below, writer: Writer, shapes: Shapes) -> None:
+        self._store = store
+        self._contents = contents
+        self._below = below
+        self._writer = writer
+        self._shapes = shapes
+        self.loaded: dict[str, set[str]] = {}
+        """By table, what came from the storage and was not written here since."""
+        self.loaded_keys: set[str] = set()
+        self.key_shapes: dict[str, str] = {}
+        """The shapes of the endpoints of results that memory has."""
+        self.unusable: set[Cell] = set()
+        """Rows that are there and cannot be used: of another shape, too old, or no JSON."""
+        self.unusable_keys: set[str] = set()
+        self.broken: list[Cell | str] = []
+        """What is no JSON: the next commit drops it."""
+        self.left: dict[Cell, Left] = {}
+        """The members that were left out of rows."""
+        self.whole: set[str] = set()
+        """Tables of which memory has all that the storage has."""
+        self.listed: set[str] = set()
+        """Tables of which the server told this process all that is in them."""
+        self.infos: dict[str, TableInfo] = {}
+        self.indexed: dict[str, set[tuple[str, str]]] = {}
+        """The index entries that were asked for, by table, as field and text."""
+        self.doubted: dict[str, dict[str, int]] = {}
+        """What memory holds and is not known any more, with the revs that it had; -1 is that of another epoch."""
+        self.doubted_keys: dict[str, int] = {}
+        self.just_loaded: set[str] = set()
+        """Keys whose results were loaded, and of which nobody knows yet what they touch."""
+        self.generation = 0
+        """How often something in memory changed by what others wrote: what was begun before begins anew."""
+        self._absent = 0
+
+    # -- what is known ---------------------------------------------------------------------------------------------
+
+    def is_loaded(self, table: str, pk: str) -> bool:
+        """Whether what lies in a cell came from the storage."""
+        return pk in self.loaded.get(table, ())
+
+    def begin_anew(self) -> None:
+        """Nothing is known, and memory holds nothing."""
+        for kept in (
+            self.loaded,
+            self.loaded_keys,
+            self.key_shapes,
+            self.unusable,
+            self.unusable_keys,
+            self.broken,
+            self.left,
+            self.whole,
+            self.listed,
+            self.infos,
+            self.indexed,
+            self.doubted,
+            self.doubted_keys,
+            self.just_loaded,
+        ):
+            kept.clear()
+        self.generation += 1
+        self._absent = 0
+
+    def wrote(self, change: Change) -> None:
+        """An action of this process wrote these."""
+        if self.loaded:
+            for table, written in change.entities.items():
+                known = self.loaded.get(table)
+                if known:
+                    known.difference_update(written)
+        if self.loaded_keys or self.unusable_keys:
+            for key in (*change.results, *(key for key, meta in change.key_metas.items() if meta.error is None)):
+                self.loaded_keys.discard(key)
+                self.unusable_keys.discard(key)
+        self.listed |= change.listed
+
+    def let_go(self, cells: Iterable[Cell], keys: Iterable[str]) -> None:
+        """Memory has let go of these."""
+        for table, pk in cells:
+            self.whole.discard(table)
+            self.unusable.discard((table, pk))
+            self.left.pop((table, pk), None)
+            known = self.loaded.get(table)
+            if known:
+                known.discard(pk)
+            if self.doubted:
+                self.doubted.get(table, {}).pop(pk, None)
+        for key in keys:
+            self.loaded_keys.discard(key)
+            self.unusable_keys.discard(key)
+            self.key_shapes.pop(key, None)
+            self.doubted_keys.pop(key, None)
+
+    def is_lacking_members(self, node: Any, cell: Cell, stored: Any) -> bool:
+        """Whether members were left out of a row that a class declares, and memory does not have them."""
+        left = self.left.get(cell)
+        if left is None or not isinstance(node, EntityNode):
+            return False
+        model: Any = class_record(node.cls)
+        return lacks(model, tuple(path for path in left if not _has(record_of(stored), path)))
+
+    def doubt(self, *, is_epoch: bool) -> None:
+        """All that memory holds has to be compared with the storage before it is believed; `is_epoch`: with another."""
+        known, base = self._below.known, self._contents.base
+        for table, pks in base.entities.items():
+            revs, before = known.revs.get(table, {}), self.doubted.get(table, {})
+            self.doubted[table] = {
+                pk: -1 if is_epoch else revs[pk] if pk in revs else before.get(pk, -1)
+                for pk in pks
+                if not self._writer.is_pending((table, pk))
+            }
+        for key in {**base.results, **base.key_metas}:
+            rev = known.key_revs.get(key, self.doubted_keys.get(key, -1))
+            self.doubted_keys[key] = -1 if is_epoch else rev
+        for kept in (known.revs, known.key_revs, known.odd_shapes, known.versions, known.members):
+            kept.clear()
+        for more in (self.unusable, self.unusable_keys, self.whole, self.infos, self.indexed):
+            more.clear()
+        self._absent = 0
+        self.generation += 1
+        self._contents.unsure = True
+
+    # -- times -----------------------------------------------------------------------------------------------------
+
+    def times(self, meta: Meta) -> Meta | None:
+        """Times of the storage in the store's time, never in the future; None where that is too long ago."""
+        now, offset = self._store.now(), self._below.known.offset
+        fetched_at, date, expires_at = (time if time <= 1 or time == _FAR else time - offset for time in meta)
+        if now - date > self._below.storage.max_age:
+            return None
+        return arrived(Meta(fetched_at, date, expires_at), now)
+
+    # -- rows ------------------------------------------------------------------------------------------------------
+
+    def take_rows(self, asked: Iterable[Cell], loaded: Loaded, nodes: Mapping[Cell, Any]) -> None:
+        """Takes in what was asked for: rows, and that there are none."""
+        base, known = self._contents.base, self._below.known
+        found = {(row.table, row.pk): row for row in loaded.rows}
+        self.infos.update(loaded.tables)
+        new, other = Change(base, _NO_TIMES), Change(base, _NO_TIMES)
+        for cell in asked:
+            table, pk = cell
+            row, rev = found.get(cell), known.rev(table, pk)
+            if row is None:
+                if rev is None:
+                    self._is_absent(cell)
+            elif rev is None or row.rev > rev:
+                self._take_row(row, nodes.get(cell), rev is not None, new, other)
+        self._below.count.loaded_rows += len(loaded.rows)
+        self.put(new, other)
+
+    def put(self, new: Change, other: Change, gone: Mapping[str, KeyMeta] | None = None) -> None:
+        """Puts into memory what is new there, and what is other than memory had it, of which listeners hear."""
+        contents = self._contents
+        if new.entities or new.results or new.key_metas:
+            contents.take_in(new)
+        if other.entities or other.results or other.key_metas:
+            effects = Effects()
+            effects.change = other
+            effects.doubtful = contents.overlaps.doubtful.intersection(other.cells())
+            self._tell(effects)
+        if gone:
+            effects = Effects()
+            effects.keys, effects.drops_results = gone, True
+            self._tell(effects)
+        contents.ready.clear()
+
+    def _tell(self, effects: Effects) -> None:
+        self.generation += 1
+        self._contents.commit(effects)
+        self._store.changed()
+
+    def _is_absent(self, cell: Cell) -> None:
+        """There is no row."""
+        table, pk = cell
+        known = self._below.known
+        doubted = self.doubted.get(table, {}).pop(pk, None)
+        if self._absent >= MOST_ABSENT:
+            self._forget_absent()
+        known.note(table, pk, 0, "")
+        self._absent += 1
+        if doubted is not None and not self._writer.is_pending(cell):
+            self._contents.overlaps.doubtful.add(cell)
+
+    def _forget_absent(self) -> None:
+        """What is known to be absent is unknown again, but where memory holds something."""
+        known, base = self._below.known, self._contents.base
+        for table, revs in known.revs.items():
+            gone = [pk for pk, rev in revs.items() if not rev and base.get(table, pk) is UNDEFINED]
+            for pk in gone:
+                del revs[pk]
+            self._contents.memo.drop_cells([(table, pk) for pk in gone])
+        self._absent = 0
+
+    def _take_row(self, row: StoredRow, node: Any, was_known: bool, new: Change, other: Change) -> None:
+        """Takes in one row that is newer than what memory knows."""
+        table, pk = cell = row.table, row.pk
+        base, known = self._contents.base, self._below.known
+        before, is_pending = base.get(table, pk), self._writer.is_pending(cell)
+        doubted = self.doubted.get(table, {}).pop(pk, None)
+        known.note(table, pk, row.rev, row.shape)
+        times = self.times(row.times)
+        if doubted == row.rev and not is_pending:
+            self._confirm(cell)
+            return
+        value = self._value_of(row) if times is not None else UNDEFINED
+        if times is None or value is UNDEFINED:
+            self.unusable.add(cell)
+            if before is not UNDEFINED and not is_pending:
+                self._contents.overlaps.doubtful.add(cell)  # others have something else of it
+            return
+        self.unusable.discard(cell)
+        earlier: Meta | None = base.meta(table, pk)
+        if is_pending:
+            stored, times = self._writer.over(cell, _stored(value, node, before), times)
+        elif before is UNDEFINED or earlier is None:
+            stored = _stored(value, node, before)
+        elif doubted is not None and not (row.rev > doubted >= 0 or times.date >= earlier.date):
+            self._contents.overlaps.doubtful.add(cell)
+            return
+        elif not was_known and doubted is None:
+            stored, times = _joined(value, times, before, earlier, node)
+        else:
+            stored = self._replaced(cell, value, node, before)
+        if not is_pending:
+            self.loaded.setdefault(table, set()).add(pk)
+        if stored is not before and not isinstance(stored, Sentinel) and _is_same(stored, before):
+            stored = before
+        (new if before is UNDEFINED or stored is before else other).write(table, pk, stored, times)
+
+    def _replaced(self, cell: Cell, value: Any, node: Any, before: Any) -> Any:
+        """What memory is to hold where it had something; members that were left out stay as they were."""
+        left = self.left.get(cell)
+        if left is not None and is_dict(value) and not isinstance(before, Sentinel):
+            value = with_left(value, left, before)
+        return _stored(value, node, before)
+
+    def _value_of(self, row: StoredRow) -> Any:
+        """The value of a row; UNDEFINED where it cannot be used."""
+        cell = row.table, row.pk
+        self.left.pop(cell, None)
+        if row.value is None:
+            return INVALID
+        if row.shape and not self._shapes.readable(row.table, row.shape):
+            return UNDEFINED
+        try:
+            record, left = row_value(row.value)
+        except ValueError:
+            self._is_broken(cell)
+            return UNDEFINED
+        if left:
+            self.left[cell] = left
+        return record
+
+    def _is_broken(self, place: Cell | str) -> None:
+        self.broken.append(place)
+        errors = self._below.count.errors
+        errors["ValueError"] = errors.get("ValueError", 0) + 1
+        logger.warning("something in the storage is no JSON; it counts as absent and is dropped")
+
+    def _confirm(self, cell: Cell) -> None:
+        """What memory holds is what the storage has; only times that lie in the future are not believed."""
+        table, pk = cell
+        base = self._contents.base
+        times = base.meta(table, pk)
+        if times is not None:
+            base.metas[table][pk] = arrived(times, self._store.now())
+
+    def take_whole(self, table: str, pks: list[str], *, is_known: bool) -> None:
+        """Memory has all rows of a table: those of the storage in their order, then what is on its way there."""
+        base, contents = self._contents.base, self._contents
+        self.whole.add(table)
+        held = base.entities.get(table)
+        if held is not None:
+            ordered = {pk: held[pk] for pk in pks if pk in held}
+            ordered.update(held)
+            held.clear()
+            held.update(ordered)
+            contents.memo.drop_table(table)
+            contents.ready.clear()
+        elif is_known:
+            change = Change(base, _NO_TIMES)
+            change.entities[table] = {}
+            contents.take_in(change)
+
+    def take_index(self, asked: Iterable[IndexEntry], loaded: Loaded) -> None:
+        """Takes in where index entries lead."""
+        base = self._contents.base
+        change = Change(base, _NO_TIMES)
+        for entry in asked:
+            table, field, text = entry
+            self.indexed.setdefault(table, set()).add((field, text))
+            pk = loaded.index.get(entry)
+            if pk is not None and base.by_index(table, field, text) is None:
+                change.indexes.setdefault((table, field), {})[text] = pk
+        if change.indexes:
+            self._contents.take_in(change)
+
+    # -- what others changed ---------------------------------------------------------------------------------------
+
+    def take_changes(
+        self,
+        cells: Iterable[Cell],
+        loaded: Loaded | None,
+        keys: Iterable[str],
+        same: Mapping[Cell, tuple[int, Meta]],
+        same_keys: Mapping[str, tuple[int, Meta]],
+    ) -> None:
+        """Takes in what others wrote, all of it as one change."""
+        base = self._contents.base
+        new, other = Change(base, _NO_TIMES), Change(base, _NO_TIMES)
+        gone: dict[str, KeyMeta] = {}
+        if loaded is not None:
+            found = {(row.table, row.pk): row for row in loaded.rows}
+            known = self._below.known
+            for cell in cells:
+                row, rev = found.get(cell), known.rev(*cell)
+                if row is None:
+                    self.dropped([cell])
+                elif rev is None or row.rev > rev:
+                    self._take_row(row, None, rev is not None, new, other)
+            self._below.count.loaded_rows += len(loaded.rows)
+            results = {result.key: result for result in loaded.results}
+            for key in keys:
+                self._take_result(key, results.get(key), self.key_shapes.get(key), False, (other, other, gone))
+        for cell, (number, times) in same.items():
+            self._renew(cell, number, times, other)
+        for key, (number, times) in same_keys.items():
+            self._renew_key(key, number, times, other)
+        for table, written in new.entities.items():  # an entry is one change, also what of it was not here before
+            for pk, stored in written.items():
+                other.write(table, pk, stored, new.times_of(table, pk))
+        self.put(Change(base, _NO_TIMES), other, gone)
+
+    def _renew(self, cell: Cell, number: int, times: Meta, other: Change) -> None:
+        """A row came once more as it was: it has newer times."""
+        table, pk = cell
+        base, known = self._contents.base, self._below.known
+        stored = base.get(table, pk)
+        here = self.times(times)
+        if known.rev(table, pk) is None or self._writer.is_pending(cell) or cell in self.unusable or here is None:
+            return
+        known.note(table, pk, number, known.shape(table, pk))
+        if stored is not UNDEFINED:
+            other.write(table, pk, stored, here)
+
+    def _renew_key(self, key: str, number: int, times: Meta, other: Change) -> None:
+        known, meta, here = self._below.known, self._contents.base.key_meta(key), self.times(times)
+        if key not in known.key_revs or meta is None or here is None or self._writer.is_pending_key(key):
+            return
+        if key in self.unusable_keys or meta.date > here.date:
+            return
+        known.key_revs[key] = number
+        other.key_metas[key] = KeyMeta(here, prev_expires_at=meta.expires_at)
+
+    def dropped(self, cells: Iterable[Cell]) -> None:
+        """Rows were taken out of the storage: what memory has of them shows, and counts as stale."""
+        base, known = self._contents.base, self._below.known
+        for cell in cells:
+            table, pk = cell
+            if table in self.infos:
+                self.infos[table] = self.infos[table]._replace(incomplete=True)
+            self.unusable.discard(cell)
+            if known.rev(table, pk) is None:
+                continue
+            known.note(table, pk, 0, "")
+            if base.get(table, pk) is not UNDEFINED and not self._writer.is_pending(cell):
+                self._contents.overlaps.doubtful.add(cell)
+        self._contents.ready.clear()
+
+    # -- results -----------------------------------------------------------------------------------------------------
+
+    def take_result(self, key: str, result: StoredResult | None, shape: str, is_plain: bool) -> None:
+        """Takes in what the storage has under a key; `shape` is that of the endpoint."""
+        base = self._contents.base
+        self.key_shapes[key] = shape
+        new, other, gone = Change(base, _NO_TIMES), Change(base, _NO_TIMES), dict[str, KeyMeta]()
+        self._take_result(key, result, shape, is_plain, (new, other, gone))
+        self.put(new, other, gone)
+
+    def _take_result(
+        self,
+        key: str,
+        result: StoredResult | None,
+        shape: str | None,
+        is_plain: bool,
+        into: tuple[Change, Change, dict[str, KeyMeta]],
+    ) -> None:
+        """Notes in the changes what comes of it; the last of them is for what has no result any more."""
+        known, base = self._below.known, self._contents.base
+        new, other, gone = into
+        rev, doubted = known.key_revs.get(key), self.doubted_keys.pop(key, None)
+        meta, is_pending = base.key_meta(key), self._writer.is_pending_key(key)
+        if result is None:
+            known.key_revs[key] = 0
+            if rev and meta is not None and not is_pending:
+                other.key_metas[key] = meta.with_expiry(1)  # it was dropped, and whoever did that may know more
+            return
+        if rev is not None and result.rev <= rev:
+            return
+        known.key_revs[key] = result.rev
+        times = self.times(result.times)
+        if is_pending and meta is not None and (times is None or times.date <= meta.date):
+            return
+        is_usable = times is not None and (result.invalidated or result.shape in ("*", shape))
+        value = self._value_under(key, result, is_plain) if is_usable else _UNUSABLE
+        if times is None or value is _UNUSABLE:
+            self.unusable_keys.add(key)
+            if meta is not None and meta.expires_at > 1:
+                other.key_metas[key] = meta.with_expiry(1)
+            return
+        self.unusable_keys.discard(key)
+        if doubted is not None and meta is not None and doubted != result.rev and times.date < meta.date:
+            return  # the storage has lost what came later; that stays, and stays stale
+        self.loaded_keys.add(key)
+        self.just_loaded.add(key)
+        before = base.result(key)
+        is_failed = meta is not None and meta.error is not None and meta.date > times.date
+        prev_expires_at = None if meta is None else meta.expires_at
+        made = KeyMeta(times, prev_expires_at=prev_expires_at, invalidated=result.invalidated)
+        if result.invalidated:
+            if not is_failed:
+                gone[key] = made
+            return
+        change = new if meta is None and before is UNDEFINED else other
+        if value is not UNDEFINED:
+            change.results[key] = before if before is not UNDEFINED and same_json(before, value) else value
+        if not is_failed:
+            change.key_metas[key] = made
+
+    def _value_under(self, key: str, result: StoredResult, is_plain: bool) -> Any:
+        """The value of a result, UNDEFINED where nothing lies under the key."""
+        try:
+            value = result_value(result.value)
+        except ValueError:
+            self._is_broken(key)
+            return _UNUSABLE
+        return read_only(value) if is_plain or isinstance(self._contents.base.result(key), _READ_ONLY) else value
+
+
+_READ_ONLY: Final = (ReadOnlyList, ReadOnlyDict)
+_NO_TIMES: Final = Meta(0, 0, 0)
+_UNUSABLE: Final = Sentinel("UNUSABLE")
+
+
+def arrived(times: Meta, now: float) -> Meta:
+    """Times of which none lies in the future: what came later than now came now, and lives as long as it was to."""
+    if times.fetched_at <= now and times.date <= now:
+        return times
+    length = times.expires_at - times.date
+    return Meta(min(times.fetched_at, now), min(times.date, now), now + length if times.expires_at > 1 else length)
+
+
+def _stored(value: Any, node: Any, before: Any) -> Any:
+    """A value in the form in which a table holds it: perhaps as an instance of the class that it is read as."""
+    if not is_dict(value) or is_partial(value):
+        return value
+    if isinstance(node, EntityNode):
+        return node.to_store(value)
+    if before is not UNDEFINED and not isinstance(before, (dict, list, Sentinel)):
+        model: Any = class_record(kind_of(before))
+        return value if model is None else model.stored(value)
+    return value
+
+
+def _joined(value: Any, times: Meta, before: Any, earlier: Meta, node: Any) -> tuple[Any, Meta]:
+    """A row that comes to what memory has of an answer that is stored nowhere."""
+    if isinstance(node, EntityNode) and is_dict(value) and not (is_list(before) or before is INVALID):
+        return node.merged(before, earlier, value, times)
+    return (before, earlier) if earlier.fetched_at > times.fetched_at else (_stored(value, node, before), times)
+
+
+def _is_same(left: Any, right: Any) -> bool:
+    """Whether two stored forms are equal, so that the one of before may stay."""
+    if isinstance(right, Sentinel) or is_partial(left) is not is_partial(right):
+        return False
+    if isinstance(left, list) is not isinstance(right, list):
+        return False
+    return same_json(record_of(left), record_of(right))
+
+
+def _has(record: Any, path: tuple[str, ...]) -> bool:
+    """Whether memory has a member that was left out of a row; of those in lists that is not looked at."""
+    for name in path:
+        if is_list(record) or not is_dict(record) or name not in record:
+            return False
+        record = record[name]
+    return True

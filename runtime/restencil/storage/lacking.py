@@ -1,0 +1,107 @@
+"""What a read lacks: what memory does not know yet, and what is missing of which the storage says that it was there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from ..base.values import UNDEFINED
+from ..cache.tables import EMPTY
+from .rows import is_kept_cell, is_kept_key
+
+if TYPE_CHECKING:
+    from ..cache.contents import Contents
+    from ..cache.request import Request
+    from ..cache.tables import Cell
+    from .below import Below
+    from .intake import Intake
+    from .protocol import IndexEntry
+    from .shapes import Shapes
+    from .walk import Reference
+
+
+class Lacking:
+    """Tells what is unknown, and what is a hole (locked)."""
+
+    def __init__(self, contents: Contents, below: Below, shapes: Shapes, intake: Intake) -> None:
+        self._contents = contents
+        self._below = below
+        self._shapes = shapes
+        self._intake = intake
+
+    def keeps(self, request: Request) -> bool:
+        """Whether results of the endpoint are stored."""
+        rules = request.rules
+        return bool(rules.persist) and not rules.side_effect and is_kept_key(request.key, self._shapes.secrets)
+
+    def lacks_key(self, key: str, *, waits: bool) -> bool:
+        """Whether it is not known what lies under a key; see `of` for `waits`."""
+        if key in self._below.known.key_revs:
+            return False
+        base = self._contents.base
+        return waits or not (key in base.results or key in base.key_metas)
+
+    def of(self, cells: Iterable[tuple[Cell, Any]], *, waits: bool) -> dict[Cell, Any]:
+        """The cells that are not known, with what they are read as.
+
+        Where nothing may wait, as with a remote storage in a loop, those that memory has are shown as they are.
+        """
+        revs, entities = self._below.known.revs, self._contents.base.entities
+        whole = self._intake.whole
+        found: dict[Cell, Any] = {}
+        for cell, node in cells:
+            table, pk = cell
+            if pk in revs.get(table, EMPTY) or not self._keeps_cell(table, pk):
+                continue
+            if pk not in entities.get(table, EMPTY):
+                if table in whole:
+                    continue
+            elif not waits:
+                continue
+            found[cell] = node
+        return found
+
+    def _keeps_cell(self, table: str, pk: str) -> bool:
+        return is_kept_cell(table, pk, self._shapes.secrets) and self._keeps_table(table)
+
+    def _keeps_table(self, table: str) -> bool:
+        return table[:1] in ("[", "{") or self._shapes.rules(table).kept
+
+    def of_index(self, asked: Iterable[IndexEntry]) -> list[IndexEntry]:
+        """The index entries that were not asked for yet, and lead nowhere in memory."""
+        found: list[IndexEntry] = []
+        for entry in asked:
+            table, field, text = entry
+            if (field, text) not in self._intake.indexed.get(table, ()) and self._keeps_table(table):
+                found.append(entry)
+        return found
+
+    def lacks_whole(self, table: str) -> bool:
+        """Whether a table may have rows that memory does not know of."""
+        return table not in self._intake.whole and self._keeps_table(table)
+
+    def is_hole(self, reference: Reference, stored: Any) -> bool:
+        """Whether something is not there, or not all of it, of which the storage's own values say that it is."""
+        node, pk, from_storage = reference
+        table, intake = node.table_key, self._intake
+        cell = table, pk
+        if stored is not UNDEFINED:
+            return cell in intake.left and intake.is_lacking_members(node, cell, stored)
+        if not from_storage:
+            return False
+        if cell in intake.unusable or not self._keeps_cell(table, pk):
+            return True
+        if self._below.known.rev(table, pk) is None and table not in intake.whole:
+            return True
+        info = intake.infos.get(table)
+        return info is not None and info.incomplete
+
+    def is_hole_of(self, table: str) -> bool:
+        """Whether a list of all that a table holds would lack something."""
+        intake = self._intake
+        if table in intake.listed:
+            return False
+        if not self._keeps_table(table):
+            return False
+        info = intake.infos.get(table)
+        return info is not None and info.incomplete

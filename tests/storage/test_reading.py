@@ -1,0 +1,226 @@
+"""Reading what a storage has: level by level, whole or not at all; holes, absence, bounds and age."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.storage.others import Other
+
+from restencil import Controller, Entity, MemoryStorage, Store, create_resource, field
+from restencil.cache.reading import ExpiryStatus
+from restencil.testing import Answer, FakeClock, MockServer
+
+
+class Author(Entity):
+    """Whom articles refer to."""
+
+    id: str = ""
+    name: str = ""
+
+
+class Article(Entity, indexes=("slug",)):
+    """What most tests read."""
+
+    id: str = ""
+    title: str = ""
+    slug: str = ""
+    author: Any = field(default=None, schema=Author)
+
+
+Articles = create_resource(schema=Article, path="/articles/:id", search_params=("slug",))
+ANN = {"id": "a1", "name": "Ann"}
+FIRST = {"id": "1", "title": "A", "slug": "a", "author": ANN}
+SECOND = {"id": "2", "title": "B", "slug": "b", "author": ANN}
+
+
+class Here:
+    """This process: a store over the storage, a server that counts, and the clock of all."""
+
+    def __init__(self, clock: FakeClock, **options: Any) -> None:
+        self.clock = clock
+        self.storage = MemoryStorage(**options)
+        self.other = Other(self.storage, clock)
+        self.server = MockServer(clock, respond=self._respond)
+        self.answers: dict[str, Any] = {}
+        self.begin()
+
+    def begin(self, **options: Any) -> None:
+        """The process starts (again): nothing is in memory."""
+        self.store = Store(clock=self.clock, scheduler=self.clock, storage=self.storage.another(), **options)
+        self.controller = Controller(self.store, client=self.server.client(), base_url="http://api.test")
+
+    def _respond(self, request: Any) -> Answer:
+        path = str(request.url).removeprefix("http://api.test")
+        if path not in self.answers:
+            return Answer(404, json={})
+        return Answer(json=self.answers[path])
+
+    @property
+    def asked(self) -> int:
+        return len(self.server.requests)
+
+
+@pytest.fixture
+def clock() -> Any:
+    clock = FakeClock()
+    yield clock
+    clock.close()
+
+
+@pytest.fixture
+def here(clock: FakeClock) -> Here:
+    return Here(clock)
+
+
+def one(found: Article | None) -> Article:
+    """What was found."""
+    assert found is not None
+    return found
+
+
+def titles(articles: Any) -> list[str]:
+    """What a list shows."""
+    return [article.title for article in articles]
+
+
+def test_a_fresh_list_is_read_without_a_request(here: Here) -> None:
+    """What another process was answered, and is fresh, is read from the storage with all that is nested in it."""
+    here.other.answered(Articles.get_list, [FIRST, SECOND]).publish()
+    found = here.controller.read(Articles.get_list)
+    assert titles(found) == ["A", "B"] and found[0].author.name == "Ann"
+    assert here.asked == 0
+    assert here.controller.read(Articles.get_list) is found
+
+
+def test_cached_and_state_show_what_is_stored(here: Here) -> None:
+    """`cached`, `state`, `get` and `snapshot` of an inline storage see what is stored, and never ask."""
+    here.other.answered(Articles.get_list, [FIRST]).publish()
+    assert titles(here.controller.cached(Articles.get_list)) == ["A"]
+    here.begin()
+    state = here.controller.state(Articles.get_list)
+    assert titles(state.data) == ["A"] and state.expiry_status is ExpiryStatus.Valid
+    here.begin()
+    assert one(here.controller.get(Article, id="1")).author.name == "Ann"
+    here.begin()
+    assert one(here.controller.snapshot().get(Article, id="1")).title == "A"
+    assert titles(here.controller.snapshot().get_response(Articles.get_list).data) == ["A"]
+    assert here.asked == 0
+
+
+def test_stale_data_is_shown_and_fetched_in_the_background(here: Here) -> None:
+    """What is stale in the storage is read as what is stale in memory: given, and fetched anew."""
+    here.other.answered(Articles.get, FIRST, id="1").publish()
+    here.clock.advance(61_000)
+    here.answers["/articles/1"] = {**FIRST, "title": "New"}
+    assert here.controller.read(Articles.get, id="1").title == "A"
+    here.clock.settle()
+    assert here.asked == 1
+    assert one(here.controller.cached(Articles.get, id="1")).title == "New"
+
+
+def test_an_entity_that_came_with_a_list_answers(here: Here) -> None:
+    """An entity that only a list brought is found for a `get`, through the storage too."""
+    here.other.answered(Articles.get_list, [FIRST]).publish()
+    assert here.controller.read(Articles.get, id="1").title == "A"
+    assert here.asked == 0
+
+
+def test_an_index_leads_through_the_storage(here: Here) -> None:
+    """A look-up by an indexed field asks the storage's index; a record with another value by now is not found."""
+    here.other.answered(Articles.get_list, [FIRST]).publish()
+    assert one(here.controller.get(Article, slug="a")).id == "1"
+    assert here.controller.get(Article, slug="zzz") is None
+    here.other.answered(Articles.get, {**SECOND, "slug": "zzz"}, id="2").publish()
+    here.begin()
+    assert one(here.controller.get(Article, slug="zzz")).id == "2"
+
+
+def test_nothing_stored_is_fetched_once(here: Here) -> None:
+    """What is absent is fetched as without a storage, and that it is absent is not asked again."""
+    here.answers["/articles/1"] = FIRST
+    assert here.controller.cached(Articles.get, id="1") is None
+    loads = here.store.storage_stats().loads
+    assert here.controller.cached(Articles.get, id="1") is None
+    assert here.store.storage_stats().loads == loads
+    assert here.controller.read(Articles.get, id="1").title == "A"
+    assert here.asked == 1
+
+
+def test_a_dropped_row_is_a_hole_not_a_shorter_list(here: Here) -> None:
+    """A list of which a row was dropped is not shown: `cached` gives None, and the next read fetches."""
+    here.other.answered(Articles.get_list, [FIRST, SECOND]).publish()
+    here.other.publish(drop=(("Article", "2"),))
+    here.answers["/articles"] = [FIRST, SECOND]
+    assert here.controller.cached(Articles.get_list) is None
+    state = here.controller.state(Articles.get_list)
+    assert (state.expiry_status, state.expires_at) == (ExpiryStatus.InvalidIfStale, 1)
+    assert titles(here.controller.read(Articles.get_list)) == ["A", "B"]
+    assert here.asked == 1
+
+
+def test_a_dropped_row_that_is_nested_is_a_hole(here: Here) -> None:
+    """The same holds for what an entity refers to: it does not show as None."""
+    here.other.answered(Articles.get_list, [FIRST]).publish()
+    here.other.publish(drop=(("Author", "a1"),))
+    assert here.controller.cached(Articles.get_list) is None
+
+
+def test_absent_means_absent_in_what_was_answered_here(here: Here) -> None:
+    """Once this process has written the referring result itself, what is absent is not fetched for ever."""
+    here.other.answered(Articles.get_list, [FIRST]).publish(lacking=("Author",))
+    here.other.publish(drop=(("Author", "a1"),))
+    here.answers["/articles"] = [{**FIRST, "author": "a1"}]
+    found = here.controller.read(Articles.get_list)
+    assert here.asked == 1 and titles(found) == ["A"] and found[0].author is None
+    here.controller.read(Articles.get_list)
+    assert here.asked == 1
+
+
+def test_a_deleted_entity_stays_deleted(here: Here) -> None:
+    """A tombstone hides the entity, as in memory: lists leave it out, and a `get` fetches."""
+    here.other.answered(Articles.get_list, [FIRST, SECOND])
+    here.clock.advance(10)
+    here.other.answered(Articles.delete, None, id="2").publish()
+    assert titles(here.controller.cached(Articles.get_list)) == ["A"]
+    assert here.controller.cached(Articles.get, id="2") is None
+
+
+def test_an_invalidated_result_is_fetched(here: Here) -> None:
+    """What another process invalidated is not shown by one that starts after it."""
+    here.other.answered(Articles.get_list, [FIRST])
+    here.clock.advance(10)
+    here.other.controller.invalidate(Articles.get_list)
+    here.other.publish()
+    here.answers["/articles"] = [SECOND]
+    assert here.controller.state(Articles.get_list).expiry_status is ExpiryStatus.Invalid
+    assert titles(here.controller.read(Articles.get_list)) == ["B"]
+
+
+def test_what_was_received_too_long_ago_is_absent(clock: FakeClock) -> None:
+    """Rows and results older than `max_age` are not shown."""
+    here = Here(clock, max_age=5_000)
+    here.other.answered(Articles.get_list, [FIRST]).publish()
+    clock.advance(4_000)
+    assert titles(here.controller.cached(Articles.get_list)) == ["A"]
+    here.begin()
+    clock.advance(2_000)
+    assert here.controller.cached(Articles.get_list) is None
+
+
+def test_what_comes_from_the_future_came_now(here: Here) -> None:
+    """A `date` in the future counts as now, with the lifetime that it had."""
+    other = here.other
+    ahead = Other(here.storage, lambda: here.clock() + 3_600_000)
+    ahead.answered(Articles.get, FIRST, id="1").publish()
+    assert here.controller.state(Articles.get, id="1").expires_at == here.clock() + 60_000
+    assert other.epoch == ahead.epoch
+
+
+def test_explain_says_where_a_result_came_from(here: Here) -> None:
+    """A line of `explain` says that a result came from the storage; none says so of an answer."""
+    here.other.answered(Articles.get_list, [FIRST]).publish()
+    assert "it came from the storage" in here.controller.explain(Articles.get_list).reasons
+    here.answers["/articles/1"] = FIRST
+    here.controller.fetch(Articles.get, id="1")
+    assert "storage" not in str(here.controller.explain(Articles.get, id="1"))
