@@ -83,6 +83,7 @@ if TYPE_CHECKING:
     from .schema.record import Record, field
     from .storage.memory import MemoryStorage
     from .storage.protocol import Storage
+    from .storage.sqlite import SQLiteStorage
 
 __all__ = [
     "AbortController",
@@ -152,6 +153,7 @@ __all__ = [
     "RestencilError",
     "Retries",
     "RetryBudget",
+    "SQLiteStorage",
     "Scheduler",
     "Schemes",
     "Server",
@@ -237,6 +239,7 @@ _MODULES: Final[dict[str, str]] = {
     "MemoryStorage": "storage.memory",
     "Storage": "storage.protocol",
     "StorageStats": "cache.tier",
+    "SQLiteStorage": "storage.sqlite",
     "AuthError": "base.errors",
     "AuthenticationError": "base.errors",
     "BadRequestError": "base.errors",

@@ -24,6 +24,7 @@ __all__ = [
     "linecache",
     "logger",
     "logging",
+    "sqlite3",
     "unicodedata",
     "urls",
     "uuid",
@@ -81,6 +82,7 @@ if TYPE_CHECKING:
     import json
     import linecache
     import logging
+    import sqlite3
     import unicodedata
     import urllib.parse as urls
     import uuid
@@ -99,6 +101,7 @@ else:
     json = LazyModule("json")
     linecache = LazyModule("linecache")
     logging = LazyModule("logging")
+    sqlite3 = LazyModule("sqlite3")
     unicodedata = LazyModule("unicodedata")
     urls = LazyModule("urllib.parse")
     uuid = LazyModule("uuid")

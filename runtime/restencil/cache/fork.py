@@ -29,13 +29,27 @@ class Forkable(Protocol):
         ...
 
 
+class Closable(Protocol):
+    """What has locks that are taken while a store's is held, and must not be open when the process forks."""
+
+    def before_fork(self) -> None:
+        """Nothing is open, and nothing is opened until `after_fork`."""
+        ...
+
+    def after_fork(self) -> None:
+        """This is the parent or the child."""
+        ...
+
+
 stores: Final[weakref.WeakSet[Forkable]] = weakref.WeakSet()
+within_stores: Final[weakref.WeakSet[Closable]] = weakref.WeakSet()
 
 
 class _Forking(threading.local):
-    """The stores that the thread which forks has locked."""
+    """What the thread which forks has locked."""
 
     stores: tuple[Forkable, ...] = ()
+    within: tuple[Closable, ...] = ()
 
 
 _forking: Final = _Forking()
@@ -46,18 +60,29 @@ def _before_fork() -> None:
     for store in _forking.stores:
         store.lock.acquire()
         store.before_fork()
+    _forking.within = tuple(within_stores)
+    for closable in _forking.within:
+        closable.before_fork()
 
 
 def _after_fork_in_parent() -> None:
+    _release_within()
     for store in _forking.stores:
         store.after_fork()
     _release()
 
 
 def _after_fork_in_child() -> None:
+    _release_within()
     for store in _forking.stores:
         store.forked()
     _release()
+
+
+def _release_within() -> None:
+    closed, _forking.within = _forking.within, ()
+    for closable in closed:
+        closable.after_fork()
 
 
 def _release() -> None:

@@ -1,0 +1,528 @@
+"""One epoch in a file of SQLite: what is read from it and written to it.
+
+Two connections: one commits, one reads, each behind a lock of its own, so that nobody who reads waits for a commit.
+The texts of SQL are constants, and a statement is about one row: one for many rows is no faster, or slower by far.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from contextlib import contextmanager
+from math import inf
+from threading import RLock
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from ..base.errors import StorageDown
+from ..base.values import Meta
+from .entries import entry_from_json, entry_to_json
+from .format import connect, opened
+from .protocol import (
+    Batch,
+    Cell,
+    Entry,
+    IndexEntry,
+    Loaded,
+    NamespaceStats,
+    Outcome,
+    Page,
+    StoredResult,
+    StoredRow,
+    TableInfo,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+    from sqlite3 import Connection, Cursor
+
+HOUR: Final = 3_600_000
+"""Use is noted by the hour, in ms."""
+MOST_PLACES: Final = 5_000
+"""So many places may be asked for in one `load`."""
+
+_LONGEST_LOAD: Final = 0.25
+"""After so many seconds a `load` gives up: the network is faster then."""
+_STEPS: Final = 10_000
+"""After so many steps of SQLite's machine the clock is looked at."""
+_AT_ONCE: Final = 128
+_LONGEST_LEASE: Final = 600_000
+"""A lease that ends later than in so many ms was taken before the clock was set back."""
+_LOG_ENTRIES: Final = 10_000
+_LOG_BYTES: Final = 1024 * 1024
+_LOG_LOOK: Final = 100
+"""The bytes of the log are counted after so many commits, and after a long entry."""
+_LONG_ENTRY: Final = 10_000
+
+_NUMBER: Final = "SELECT seq FROM sqlite_sequence WHERE name = 'log'"
+_INFO: Final = "SELECT value FROM info WHERE name = ?"
+_KIND: Final = "SELECT id FROM kind WHERE name = ?"
+_NEW_KIND: Final = "INSERT INTO kind (name, version, incomplete) VALUES (?, 0, 0)"
+_TABLE: Final = "SELECT version, incomplete FROM kind WHERE name = ?"
+_GROW: Final = "UPDATE kind SET version = version + 1 WHERE id = ?"
+_SHOW: Final = "UPDATE kind SET version = max(version, 1) WHERE id = ?"
+_COMPLETE: Final = "UPDATE kind SET incomplete = ? WHERE id = ?"
+_SHAPE: Final = "SELECT id FROM shape WHERE text = ?"
+_SHAPE_TEXT: Final = "SELECT text FROM shape WHERE id = ?"
+_NEW_SHAPE: Final = "INSERT INTO shape (text) VALUES (?)"
+_ROW: Final = "SELECT rev, born, fetched_at, date, expires_at, shape, value FROM row WHERE kind = ? AND pk = ?"
+_RESULT: Final = "SELECT rev, fetched_at, date, expires_at, shape, invalidated, value FROM result WHERE key = ?"
+_INDEX: Final = "SELECT pk FROM entry WHERE kind = ? AND field = ? AND value = ?"
+_NEW_ROW: Final = (
+    "INSERT INTO row (rev, fetched_at, date, expires_at, shape, used, value, kind, pk)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (kind, pk) DO NOTHING"
+)
+_NEXT_ROW: Final = (
+    "UPDATE row SET rev = ?, fetched_at = ?, date = ?, expires_at = ?, shape = ?, used = ?, value = ?"
+    " WHERE kind = ? AND pk = ? AND rev = ?"
+)
+_PUT_RESULT: Final = (
+    "INSERT INTO result (key, rev, fetched_at, date, expires_at, shape, used, invalidated, value)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET rev = excluded.rev,"
+    " fetched_at = excluded.fetched_at, date = excluded.date, expires_at = excluded.expires_at, shape = excluded.shape,"
+    " used = excluded.used, invalidated = excluded.invalidated, value = excluded.value"
+    " WHERE result.date <= excluded.date"
+)
+_DROP_ROW: Final = "DELETE FROM row WHERE kind = ? AND pk = ?"
+_DROP_RESULT: Final = "DELETE FROM result WHERE key = ?"
+_PUT_INDEX: Final = "INSERT OR REPLACE INTO entry (kind, field, value, pk) VALUES (?, ?, ?, ?)"
+_DROP_INDEX: Final = "DELETE FROM entry WHERE kind = ? AND field = ? AND value = ?"
+_USE_ROW: Final = "UPDATE row SET used = ? WHERE kind = ? AND pk = ? AND used < ?"
+_USE_RESULT: Final = "UPDATE result SET used = ? WHERE key = ? AND used < ?"
+_PKS: Final = "SELECT born, pk FROM row WHERE kind = ? AND born > ? ORDER BY born LIMIT ?"
+_KEYS: Final = "SELECT key FROM result WHERE key > ? ORDER BY key LIMIT ?"
+_FIRST_KEYS: Final = "SELECT key FROM result ORDER BY key LIMIT ?"
+_LOG: Final = "SELECT number, writer, entry FROM log WHERE number > ? ORDER BY number"
+_PUT_LOG: Final = "INSERT INTO log (number, writer, entry) VALUES (?, ?, ?)"
+_CUT_LOG: Final = "DELETE FROM log WHERE number <= ?"
+_LOG_LENGTHS: Final = "SELECT number, length(entry) FROM log ORDER BY number DESC"
+_TAKE_LEASE: Final = (
+    "INSERT INTO lease (name, owner, until) VALUES (?, ?, ?) ON CONFLICT (name) DO UPDATE"
+    " SET owner = excluded.owner, until = excluded.until WHERE owner = excluded.owner OR until <= ? OR until > ?"
+)
+_GIVE_LEASE: Final = "DELETE FROM lease WHERE name = ? AND owner = ?"
+_RELEASE: Final = "DELETE FROM lease WHERE name = ?"
+
+
+class Retired(Exception):
+    """The epoch is over; its file is not opened again."""
+
+
+class Database:
+    """The file of one epoch, and the two connections to it, each made when it is needed.
+
+    `lock_timeout` is in ms. Methods raise the errors of sqlite3; what they mean is told by the storage.
+    """
+
+    def __init__(self, file: str, epoch: int, identity: tuple[int, int], place: str, lock_timeout: float) -> None:
+        self.epoch = epoch
+        self.identity = identity
+        self.writing = RLock()
+        self.reading = RLock()
+        self.retired = False
+        self._file = file
+        self._place = place
+        self._lock_timeout = lock_timeout
+        self._writer: Connection | None = None
+        self._reader: Connection | None = None
+        self._deadline = inf
+        # Ids never change once they are committed, so what is known of them holds for both connections.
+        self._kinds: dict[str, int] = {}
+        self._shapes: dict[str, int] = {}
+        self._version = -1
+        self._known = 0
+        with self.writing:
+            found = self.writer().execute(_INFO, ("reset",)).fetchone()
+        self.reset = found[0] if found is not None and isinstance(found[0], int) else 0
+
+    def writer(self) -> Connection:
+        """The connection that commits; for who holds `writing`."""
+        if self._writer is None:
+            if self.retired:
+                raise Retired
+            self._writer = opened(self._file, self.epoch, self._place, self._lock_timeout)
+        return self._writer
+
+    def _for_reading(self) -> Connection:
+        if self._reader is None:
+            if self.retired:
+                raise Retired
+            connection = connect(self._file, 1000 * _LONGEST_LOAD)
+            connection.execute("PRAGMA cache_size = -8000")
+            connection.execute("PRAGMA query_only = ON")
+            connection.set_progress_handler(self._is_late, _STEPS)
+            self._reader = connection
+        return self._reader
+
+    def close(self) -> None:
+        """Lets both connections go, after what they are at."""
+        with self.writing:
+            connection, self._writer = self._writer, None
+            if connection is not None:
+                connection.close()
+            self._version = -1
+        with self.reading:
+            connection, self._reader = self._reader, None
+            if connection is not None:
+                connection.close()
+
+    def _is_late(self) -> bool:
+        return time.monotonic() > self._deadline
+
+    @contextmanager
+    def reads(self, longest: float = _LONGEST_LOAD) -> Generator[Cursor]:
+        """One moment of the file, for at most so many seconds."""
+        with self.reading:
+            connection = self._for_reading()
+            self._deadline = time.monotonic() + longest
+            try:
+                connection.execute("BEGIN")
+                yield connection.cursor()
+            finally:
+                self._deadline = inf
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+
+    @contextmanager
+    def writes(self) -> Generator[Cursor]:
+        """A transaction, which ends with the block: all of it, or after an exception nothing."""
+        with self.writing:
+            connection = self.writer()
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield connection.cursor()
+                if connection.in_transaction:
+                    connection.execute("COMMIT")
+            finally:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+
+    def load(
+        self, cells: Sequence[Cell], keys: Sequence[str], index: Sequence[IndexEntry], tables: Sequence[str]
+    ) -> Loaded:
+        """What is held of these places, of one moment."""
+        count = len(cells) + len(keys) + len(index)
+        if count > MOST_PLACES:
+            raise ValueError(f"at most {MOST_PLACES:,} places are loaded at once, and these are {count:,}")
+        with self.reads() as cursor:
+            return self.loaded(cursor, cells, keys, index, tables)
+
+    def loaded(
+        self,
+        cursor: Cursor,
+        cells: Sequence[Cell],
+        keys: Sequence[str] = (),
+        index: Sequence[IndexEntry] = (),
+        tables: Sequence[str] = (),
+    ) -> Loaded:
+        """What is held of these places, in the transaction of a cursor."""
+        shapes = _Shapes(cursor)
+        number = number_in(cursor)
+        rows: list[StoredRow] = []
+        for start in range(0, len(cells), _AT_ONCE):
+            self._in_time()
+            for table, pk in cells[start : start + _AT_ONCE]:
+                kind = self.kind(cursor, table)
+                found = None if kind is None else cursor.execute(_ROW, (kind, pk)).fetchone()
+                if found is not None:
+                    rows.append(_row_of(table, pk, found, shapes))
+        self._in_time()
+        results = [
+            _result_of(key, found, shapes)
+            for key in keys
+            if (found := cursor.execute(_RESULT, (key,)).fetchone()) is not None
+        ]
+        return Loaded(self.epoch, number, rows, results, self._index(cursor, index), _tables(cursor, tables))
+
+    def _in_time(self) -> None:
+        if time.monotonic() > self._deadline:
+            raise StorageDown(f"{self._file} takes too long to read")
+
+    def _index(self, cursor: Cursor, entries: Sequence[IndexEntry]) -> dict[IndexEntry, str]:
+        found: dict[IndexEntry, str] = {}
+        for table, field, value in entries:
+            kind = self.kind(cursor, table)
+            pk = None if kind is None else cursor.execute(_INDEX, (kind, field, value)).fetchone()
+            if pk is not None:
+                found[table, field, value] = pk[0]
+        return found
+
+    def kind(self, cursor: Cursor, table: str) -> int | None:
+        """The number that a table has in the file; None where it is unknown there."""
+        known = self._kinds.get(table)
+        if known is not None:
+            return known
+        found = cursor.execute(_KIND, (table,)).fetchone()
+        return None if found is None else int(found[0])
+
+    def shape(self, cursor: Cursor, text: str) -> int | None:
+        """The number that a shape has in the file; None where it is unknown there."""
+        known = self._shapes.get(text)
+        if known is not None:
+            return known
+        found = cursor.execute(_SHAPE, (text,)).fetchone()
+        return None if found is None else int(found[0])
+
+    def scan(self, table: str | None, after: str | None, limit: int) -> Page:
+        """The primary keys of a table by arrival, or the keys of all results."""
+        with self.reads() as cursor:
+            if table is None:
+                found = cursor.execute(*((_FIRST_KEYS, (limit + 1,)) if after is None else (_KEYS, (after, limit + 1))))
+                keys = [key for (key,) in found]
+                return Page(keys[:limit], keys[limit - 1] if len(keys) > limit else None)
+            kind = self.kind(cursor, table)
+            if kind is None:
+                return Page([], None)
+            rows = cursor.execute(_PKS, (kind, 0 if after is None else int(after), limit + 1)).fetchall()
+            return Page([pk for _, pk in rows[:limit]], str(rows[limit - 1][0]) if len(rows) > limit else None)
+
+    def commit(self, batch: Batch, now: float) -> Outcome:
+        """Writes a batch of this epoch; `now` is in ms of the store's time."""
+        with self.writing:
+            commit = _Commit(self, batch, int(now // HOUR))
+            with self.writes() as cursor:
+                outcome = commit.run(cursor)
+            if outcome.number:
+                self._kinds.update(commit.kinds)
+                self._shapes.update(commit.shapes)
+            return outcome
+
+    def append(self, cursor: Cursor, number: int, entry: Entry) -> None:
+        """Says in the log what a commit is, and lets go of what is too long ago."""
+        self._known = number  # `data_version` tells of the commits of others alone
+        text = entry_to_json(entry)
+        cursor.execute(_PUT_LOG, (number, entry.writer, text))
+        if number % _LOG_LOOK and len(text) < _LONG_ENTRY:
+            return
+        held = 0
+        for count, (older, length) in enumerate(cursor.execute(_LOG_LENGTHS).fetchall()):
+            held += length
+            if count >= _LOG_ENTRIES or held > _LOG_BYTES:
+                cursor.execute(_CUT_LOG, (older,))
+                return
+
+    def changes(self, after: int) -> tuple[int, list[Entry], bool]:
+        """The newest number, the entries after a number, and whether some of them are gone."""
+        with self.writing:
+            version = self.writer().execute("PRAGMA data_version").fetchone()[0]
+            if version == self._version and after == self._known:
+                return after, [], False
+            cursor = self.writer().cursor()
+            number = number_in(cursor)
+            entries = [
+                entry_from_json(number, str(writer), entry if isinstance(entry, bytes) else b"")
+                for number, writer, entry in cursor.execute(_LOG, (after,))
+            ]
+            if entries:
+                number = max(number, entries[-1].number)  # what came in between is there already
+            self._version, self._known = version, number
+        lost = after > number or [entry.number for entry in entries] != list(range(after + 1, number + 1))
+        return number, [] if lost else entries, lost
+
+    def lease(self, name: str, owner: str, length: float, now: float) -> bool:
+        """Whether the owner has a lease for `length` ms from `now` on, which is the system's time."""
+        with self.writes() as cursor:
+            if length <= 0:
+                cursor.execute(_GIVE_LEASE, (name, owner))
+                return False
+            return cursor.execute(_TAKE_LEASE, (name, owner, now + length, now, now + _LONGEST_LEASE)).rowcount > 0
+
+    def number(self) -> int:
+        """The newest commit."""
+        with self.writing:
+            return number_in(self.writer().cursor())
+
+    def stats(self) -> NamespaceStats:
+        """How much is in it."""
+        with self.reads(inf) as cursor:
+            rows = cursor.execute("SELECT count(*) FROM row").fetchone()[0]
+            results = cursor.execute("SELECT count(*) FROM result").fetchone()[0]
+            return NamespaceStats(rows, results, bytes_in_use(cursor))
+
+
+class _Commit:
+    """One batch on its way into the file; what it gives ids counts once it is there."""
+
+    def __init__(self, database: Database, batch: Batch, hour: int) -> None:
+        self.kinds: dict[str, int] = {}
+        self.shapes: dict[str, int] = {}
+        self._database = database
+        self._batch = batch
+        self._hour = hour
+
+    def run(self, cursor: Cursor) -> Outcome:
+        """Writes all of it, or leaves the transaction ended with nothing written."""
+        batch = self._batch
+        epoch = self._database.epoch
+        number = 0
+        if batch.rows or batch.results or batch.drop or batch.index or batch.tables or batch.listed or batch.lacking:
+            cursor.execute("SAVEPOINT before")
+            number = number_in(cursor) + 1
+            if self._other_versions(cursor) or not self._write(cursor, number):
+                cursor.execute("ROLLBACK TO before")
+                moved = self._moved(cursor)
+                cursor.execute("ROLLBACK")
+                return Outcome(0, epoch, moved)
+        for place in batch.used:
+            self._use(cursor, place)
+        for name in batch.release:
+            cursor.execute(_RELEASE, (name,))
+        return Outcome(number, epoch, None)
+
+    def _write(self, cursor: Cursor, number: int) -> bool:
+        """Whether each row was as the batch says."""
+        batch = self._batch
+        for table in batch.listed:
+            cursor.execute(_COMPLETE, (0, self._kind(cursor, table)))
+        grown = self._drop(cursor)
+        if not self._write_rows(cursor, number, grown):
+            return False
+        for kind in grown:
+            cursor.execute(_GROW, (kind,))
+        for table in batch.listed:
+            cursor.execute(_SHOW, (self._kind(cursor, table),))
+        for table in batch.lacking:
+            cursor.execute(_COMPLETE, (1, self._kind(cursor, table)))
+        self._write_results(cursor, number)
+        for (table, field, value), pk in batch.index.items():
+            place = (self._kind(cursor, table), field, value)
+            cursor.execute(*((_DROP_INDEX, place) if pk is None else (_PUT_INDEX, (*place, pk))))
+        self._database.append(cursor, number, batch.entry)
+        return True
+
+    def _drop(self, cursor: Cursor) -> set[int]:
+        """Takes out what is to go; the tables that lost something."""
+        lost: set[int] = set()
+        for place in self._batch.drop:
+            if isinstance(place, str):
+                cursor.execute(_DROP_RESULT, (place,))
+                continue
+            kind = self._kind(cursor, place[0])
+            if cursor.execute(_DROP_ROW, (kind, place[1])).rowcount:
+                lost.add(kind)
+        cursor.executemany(_COMPLETE, [(1, kind) for kind in lost])
+        return lost
+
+    def _write_rows(self, cursor: Cursor, number: int, grown: set[int]) -> bool:
+        new: list[tuple[Any, ...]] = []
+        known: list[tuple[Any, ...]] = []
+        for table, pk, rev, _, (fetched_at, date, expires_at), shape, value in self._batch.rows:
+            kind = self._kind(cursor, table)
+            row = (number, fetched_at, date, expires_at, self._shape(cursor, shape), self._hour, value, kind, pk)
+            if rev:
+                known.append((*row, rev))
+            else:
+                new.append(row)
+                grown.add(kind)
+        if known and cursor.executemany(_NEXT_ROW, known).rowcount < len(known):
+            return False
+        return not new or cursor.executemany(_NEW_ROW, new).rowcount == len(new)
+
+    def _write_results(self, cursor: Cursor, number: int) -> None:
+        results = [
+            (key, number, fetched_at, date, expires_at, self._shape(cursor, shape), self._hour, int(invalidated), value)
+            for key, _, (fetched_at, date, expires_at), shape, invalidated, value in self._batch.results
+        ]
+        cursor.executemany(_PUT_RESULT, results)
+
+    def _use(self, cursor: Cursor, place: Cell | str) -> None:
+        if isinstance(place, str):
+            cursor.execute(_USE_RESULT, (self._hour, place, self._hour))
+        elif (kind := self._database.kind(cursor, place[0])) is not None:
+            cursor.execute(_USE_ROW, (self._hour, kind, place[1], self._hour))
+
+    def _other_versions(self, cursor: Cursor) -> dict[str, TableInfo]:
+        """The tables whose version is not the one that the batch was made from."""
+        versions = self._batch.tables
+        unknown = TableInfo(0, False)
+        there = _tables(cursor, versions)
+        return {
+            table: info for table, version in versions.items() if (info := there.get(table, unknown)).version != version
+        }
+
+    def _moved(self, cursor: Cursor) -> Loaded:
+        """What is not as the batch says; a row that is not there at all has rev 0."""
+        loaded = self._database.loaded(cursor, [(row.table, row.pk) for row in self._batch.rows])
+        there = {(row.table, row.pk): row for row in loaded.rows}
+        rows = [
+            there.get((row.table, row.pk)) or row._replace(rev=0, born=0, shape="", value=None)
+            for row in self._batch.rows
+        ]
+        moved = [now for now, row in zip(rows, self._batch.rows, strict=True) if now.rev != row.rev]
+        return loaded._replace(rows=moved, tables=self._other_versions(cursor))
+
+    def _kind(self, cursor: Cursor, table: str) -> int:
+        kind = self.kinds.get(table) or self._database.kind(cursor, table)
+        if kind is None:
+            kind = cast("int", cursor.execute(_NEW_KIND, (table,)).lastrowid)
+        self.kinds[table] = kind
+        return kind
+
+    def _shape(self, cursor: Cursor, text: str) -> int:
+        shape = self.shapes.get(text) or self._database.shape(cursor, text)
+        if shape is None:
+            shape = cast("int", cursor.execute(_NEW_SHAPE, (text,)).lastrowid)
+        self.shapes[text] = shape
+        return shape
+
+
+class _Shapes(dict[int, str]):
+    """The texts of shapes by their number, looked up once a load."""
+
+    def __init__(self, cursor: Cursor) -> None:
+        super().__init__()
+        self._cursor = cursor
+
+    def __missing__(self, shape: int) -> str:
+        found = self._cursor.execute(_SHAPE_TEXT, (shape,)).fetchone()
+        text = self[shape] = "?" if found is None else str(found[0])  # a shape that no class has is not readable
+        return text
+
+
+def number_in(cursor: Cursor) -> int:
+    """The newest commit."""
+    found = cursor.execute(_NUMBER).fetchone()
+    return 0 if found is None else int(found[0])
+
+
+def bytes_in_use(cursor: Cursor) -> int:
+    """The bytes of all pages that hold something."""
+    pages, free, size = (
+        int(cursor.execute(f"PRAGMA {name}").fetchone()[0]) for name in ("page_count", "freelist_count", "page_size")
+    )
+    return (pages - free) * size
+
+
+def _tables(cursor: Cursor, tables: Iterable[str]) -> dict[str, TableInfo]:
+    found: dict[str, TableInfo] = {}
+    for table in tables:
+        info = cursor.execute(_TABLE, (table,)).fetchone()
+        if info is not None:
+            found[table] = TableInfo(int(info[0]), bool(info[1]))
+    return found
+
+
+def _row_of(table: str, pk: str, found: Any, shapes: _Shapes) -> StoredRow:
+    rev, born, fetched_at, date, expires_at, shape, value = found
+    times = Meta(fetched_at, date, expires_at)
+    if not _is_sound(times, value):
+        times, value = Meta(0.0, 0.0, 0.0), b""
+    return StoredRow(table, pk, rev, born, times, shapes[shape], value)
+
+
+def _result_of(key: str, found: Any, shapes: _Shapes) -> StoredResult:
+    rev, fetched_at, date, expires_at, shape, invalidated, value = found
+    times = Meta(fetched_at, date, expires_at)
+    if not _is_sound(times, value):
+        times, value = Meta(0.0, 0.0, 0.0), b""
+    return StoredResult(key, rev, times, shapes[shape], bool(invalidated), value)
+
+
+def _is_sound(times: Meta, value: Any) -> bool:
+    """Whether this was written by us; what others put there is then a value that is no JSON."""
+    fetched_at, date, expires_at = times
+    return (
+        (type(value) is bytes or value is None)
+        and type(fetched_at) is float
+        and type(date) is float
+        and type(expires_at) is float
+    )

@@ -1,0 +1,276 @@
+"""The folder of a namespace, and the files of its epochs: who may be in there, how they come and how they go.
+
+A file is `<epoch>.db`; the highest is the current one, and a name never comes again. Once a file has its name, SQLite
+alone opens it: closing another descriptor of it would drop the locks of this process.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import sys
+import time
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, suppress
+from typing import Final
+
+from ..base.errors import StorageDown, StorageOff
+
+_NEVER: Final = frozenset({errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG})
+"""What will not be otherwise later."""
+_NETWORK: Final = frozenset(
+    {"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "fuse.sshfs", "fuse.glusterfs", "afs", "ceph"}
+)
+"""File systems on which two machines do not see the same shared memory, which the journal of SQLite needs."""
+_MOUNTS: Final = "/proc/self/mountinfo"
+_FOLDER: Final = 0o700
+_FILE: Final = 0o600
+_BY_OTHERS: Final = 0o022
+_BESIDE: Final = ("", "-wal", "-shm", "-journal")
+_LEFT_BEHIND: Final = 60.0
+"""After so many seconds a file without its name is one whose maker was killed."""
+_LONGEST_WAIT: Final = 1.0
+"""So many seconds another process may take to make a file before this one makes its own."""
+
+
+class Epochs:
+    """The files of a namespace's epochs, in the folder `name` of the folder `path`."""
+
+    def __init__(self, path: str, name: str, *, mounts: str = _MOUNTS) -> None:
+        self._path = path
+        self._mounts = mounts
+        self.folder = os.path.join(path, name)
+
+    def file(self, epoch: int) -> str:
+        """Where an epoch is."""
+        return os.path.join(self.folder, f"{epoch}.db")
+
+    def prepare(self) -> None:
+        """Makes the folders, readable by nobody else; raises StorageOff where they are not ours alone."""
+        try:
+            with storage_errors(self._path):
+                for folder in (self._path, self.folder):
+                    if not os.path.isdir(folder):
+                        _make_folder(folder)
+                    _check(folder, os.stat(folder) if folder == self._path else os.lstat(folder), stat.S_ISDIR)
+        except FileNotFoundError as error:
+            raise StorageDown(f"{error.filename} cannot be made: it leads nowhere, or somebody removes it") from error
+        self._check_file_system()
+
+    def _check_file_system(self) -> None:
+        try:
+            with open(self._mounts, encoding="utf-8", errors="replace") as mounts:
+                kind = _file_system_of(mounts.read(), os.stat(self._path).st_dev)
+        except OSError:
+            return  # no Linux: nothing says what is there
+        if kind in _NETWORK:
+            raise StorageOff(
+                f"{self._path} is on a network file system ({kind}), where machines would destroy each other's data; "
+                "give a path on a local disk, or share the cache by restencil.ValkeyStorage"
+            )
+
+    def newest(self) -> int | None:
+        """The current epoch; None where there is no file."""
+        newest: int | None = None
+        with suppress(FileNotFoundError), storage_errors(self.folder), os.scandir(self.folder) as entries:
+            for entry in entries:
+                name = entry.name
+                if name.endswith(".db") and (number := _number(name[:-3])) is not None:
+                    newest = number if newest is None or number > newest else newest
+        return newest
+
+    def identity(self, epoch: int) -> tuple[int, int] | None:
+        """What tells the file of an epoch from another of its name; None where it is gone."""
+        try:
+            found = os.stat(self.file(epoch))
+        except OSError:
+            return None
+        return found.st_dev, found.st_ino
+
+    def check(self, epoch: int) -> None:
+        """Raises StorageOff where a file of an epoch is a link, or not ours alone."""
+        for ending in _BESIDE:
+            path = self.file(epoch) + ending
+            with suppress(FileNotFoundError), storage_errors(path):
+                _check(path, os.lstat(path), stat.S_ISREG)
+
+    def begin(self, above: int) -> int:
+        """A new, empty epoch, which is there when this returns: whoever opens it first makes a database of it."""
+        while True:
+            epoch = _next_after(max(above, self.newest() or 0))
+            with self._apart(epoch) as file:
+                if _name(file, self.file(epoch)):
+                    return epoch
+            above = epoch
+
+    def make(self, above: int, build: Callable[[str], None]) -> int:
+        """The epoch after `above`: that of another process, else one that `build` makes before it is named."""
+        with self._one_at_a_time():
+            newest = self.newest()
+            if newest is not None and newest > above:
+                return newest
+            epoch = _next_after(above)
+            with self._apart(epoch) as file:
+                build(file)
+                if _name(file, self.file(epoch)):
+                    return epoch
+            return self.newest() or epoch
+
+    def set_aside(self, epoch: int) -> None:
+        """A damaged file keeps its content under another name; of those one is kept."""
+        for name, _, damaged in self._files():
+            if damaged:
+                self._remove(name)
+        for ending in ("", "-wal"):
+            with suppress(OSError):
+                os.replace(self.file(epoch) + ending, os.path.join(self.folder, f"{epoch}.corrupt{ending}"))
+        self._remove(f"{epoch}.db-shm")
+
+    def sweep(self, current: int, reset: int) -> None:
+        """Takes away what is older than the current epoch, and what was damaged before the last reset."""
+        for name, epoch, damaged in self._files():
+            if epoch < (reset if damaged else current):
+                self._remove(name)
+        with suppress(OSError), os.scandir(self.folder) as entries:
+            late = time.time() - _LEFT_BEHIND
+            for entry in entries:
+                if entry.name.startswith(".new-"):
+                    with suppress(OSError):
+                        if entry.stat(follow_symlinks=False).st_mtime < late:
+                            os.unlink(entry.path)
+
+    def _files(self) -> list[tuple[str, int, bool]]:
+        """The files of all epochs: name, epoch, and whether it is one that was set aside."""
+        found: list[tuple[str, int, bool]] = []
+        with suppress(OSError), os.scandir(self.folder) as entries:
+            for entry in entries:
+                stem, _, ending = entry.name.partition(".")
+                kind, _, beside = ending.partition("-")
+                epoch = _number(stem)
+                if epoch is not None and kind in ("db", "corrupt") and beside in ("", "wal", "shm", "journal"):
+                    found.append((entry.name, epoch, kind == "corrupt"))
+        return found
+
+    def _remove(self, name: str) -> None:
+        with suppress(OSError):  # on Windows, while somebody has it open: the next opener takes it away
+            os.unlink(os.path.join(self.folder, name))
+
+    @contextmanager
+    def _apart(self, epoch: int) -> Generator[str]:
+        """An empty file without a name that anybody looks for; it is taken away in the end."""
+        file = os.path.join(self.folder, f".new-{epoch}-{os.urandom(6).hex()}")
+        with storage_errors(self.folder):
+            flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+            os.close(os.open(file, flags, _FILE))
+            try:
+                yield file
+            finally:
+                for ending in _BESIDE:
+                    with suppress(OSError):
+                        os.unlink(file + ending)
+
+    @contextmanager
+    def _one_at_a_time(self) -> Generator[None]:
+        """Processes that find no file make one, not one each; who is stopped meanwhile does not stop the others."""
+        if sys.platform == "win32":
+            yield  # the second file wins, and the first is given up by those who found it
+            return
+        import fcntl
+
+        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+        with storage_errors(self.folder):
+            lock = os.open(os.path.join(self.folder, ".lock"), flags, _FILE)
+        try:
+            end = time.monotonic() + _LONGEST_WAIT
+            while time.monotonic() < end:
+                try:
+                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    break
+                except BlockingIOError:
+                    time.sleep(0.005)
+                except OSError:
+                    break  # there are no locks here
+            yield
+        finally:
+            with suppress(OSError):
+                fcntl.flock(lock, fcntl.LOCK_UN)  # a child that was forked meanwhile has the descriptor too
+            os.close(lock)
+
+
+@contextmanager
+def storage_errors(path: str) -> Generator[None]:
+    """An OSError is one of a storage: what was refused is refused for good, what was lacking may come back."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        reason = error.strerror or str(error)
+        if error.errno in _NEVER:
+            raise StorageOff(f"{path} cannot be used: {reason}; give a folder that this user may write to") from error
+        raise StorageDown(f"{path} cannot be used now: {reason}") from error
+
+
+def _make_folder(path: str) -> None:
+    try:
+        os.mkdir(path, _FOLDER)
+    except FileNotFoundError:
+        _make_folder(os.path.dirname(path))
+        _make_folder(path)
+    except FileExistsError:
+        pass
+
+
+def _check(path: str, found: os.stat_result, kind: Callable[[int], bool]) -> None:
+    """Raises StorageOff where something is no folder or file, belongs to somebody else, or others may write to it."""
+    if not kind(found.st_mode):
+        expected = "folder" if kind is stat.S_ISDIR else "file"
+        what = "a link" if stat.S_ISLNK(found.st_mode) else f"no {expected}"
+        raise StorageOff(f"{path} is {what}; expected a {expected} of the cache's own: remove it, or give another path")
+    if sys.platform == "win32":
+        return  # who may do what there, the folder's list says, which is the user's
+    if found.st_uid != os.geteuid():
+        raise StorageOff(
+            f"{path} belongs to another user ({found.st_uid}, and this is {os.geteuid()}), who could show things to "
+            "this one; give a path of this user's own"
+        )
+    if found.st_mode & _BY_OTHERS:
+        raise StorageOff(
+            f"{path} may be written to by others (its mode is {stat.S_IMODE(found.st_mode):o}); "
+            f"expected {_FOLDER if kind is stat.S_ISDIR else _FILE:o}: chmod it, or give another path"
+        )
+
+
+def _file_system_of(mounts: str, device: int) -> str:
+    """The kind of file system on a device, as the table of mounts says; `""` where it does not."""
+    wanted = f"{os.major(device)}:{os.minor(device)}"
+    for line in mounts.splitlines():
+        before, _, after = line.partition(" - ")
+        if before.split()[2:3] == [wanted]:
+            return after.split(" ")[0]
+    return ""
+
+
+def _name(file: str, name: str) -> bool:
+    """Gives a file its name, if nobody has it."""
+    try:
+        os.link(file, name)
+    except FileExistsError:
+        return False
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EROFS):
+            raise
+        # Here a file has one name only. Where two do this at once, those who opened the first find it gone.
+        if os.path.lexists(name):
+            return False
+        os.replace(file, name)
+    return True
+
+
+def _next_after(epoch: int) -> int:
+    return max(epoch + 1, time.time_ns() // 1_000_000)
+
+
+def _number(text: str) -> int | None:
+    return int(text) if text.isascii() and text.isdecimal() and len(text) <= 18 else None

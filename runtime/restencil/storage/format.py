@@ -1,0 +1,129 @@
+"""A file of SQLite as a storage has it: its tables, the number of its format, and how each connection is set up."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Final
+
+from ..base.errors import StorageOff
+from ..base.lazy import sqlite3
+
+if TYPE_CHECKING:
+    from sqlite3 import Connection
+
+FORMAT: Final = 1
+APPLICATION: Final = 0x52535443
+
+_OLDEST_SQLITE: Final = (3, 24, 0)
+
+_TABLES: Final = """
+CREATE TABLE info   (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
+CREATE TABLE kind   (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, version INTEGER NOT NULL,
+                     incomplete INTEGER NOT NULL);
+CREATE TABLE shape  (id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE);
+CREATE TABLE row    (born INTEGER PRIMARY KEY, kind INTEGER NOT NULL, pk TEXT NOT NULL, rev INTEGER NOT NULL,
+                     fetched_at REAL NOT NULL, date REAL NOT NULL, expires_at REAL NOT NULL,
+                     shape INTEGER NOT NULL, used INTEGER NOT NULL, value BLOB, UNIQUE (kind, pk));
+CREATE TABLE result (key TEXT PRIMARY KEY, rev INTEGER NOT NULL,
+                     fetched_at REAL NOT NULL, date REAL NOT NULL, expires_at REAL NOT NULL,
+                     shape INTEGER NOT NULL, used INTEGER NOT NULL, invalidated INTEGER NOT NULL, value BLOB);
+CREATE TABLE entry  (kind INTEGER, field TEXT, value TEXT, pk TEXT NOT NULL,
+                     PRIMARY KEY (kind, field, value)) WITHOUT ROWID;
+CREATE TABLE log    (number INTEGER PRIMARY KEY AUTOINCREMENT, writer TEXT NOT NULL, entry BLOB NOT NULL);
+CREATE TABLE lease  (name TEXT PRIMARY KEY, owner TEXT NOT NULL, until REAL NOT NULL) WITHOUT ROWID;
+"""
+
+
+class NotOurs(Exception):
+    """The file has another format than this one reads: an older one, or none at all."""
+
+
+def create(file: str, place: str, reset: int) -> None:
+    """Makes a database of an empty file."""
+    connection = connect(file, 0)
+    try:
+        _format(connection, place, reset)
+        _share(connection, file)
+    finally:
+        connection.close()
+
+
+def connect(file: str, timeout: float) -> Connection:
+    """A connection to a file that is there, with what holds for every one."""
+    from pathlib import Path
+
+    connection: Connection = sqlite3.connect(
+        f"{Path(file).as_uri()}?mode=rw",
+        timeout=timeout / 1000,
+        isolation_level=None,
+        check_same_thread=False,
+        uri=True,
+    )
+    try:
+        connection.execute("PRAGMA synchronous = NORMAL")
+        connection.execute("PRAGMA journal_size_limit = 4194304")
+        connection.execute("PRAGMA trusted_schema = OFF")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def opened(file: str, epoch: int, place: str, lock_timeout: float) -> Connection:
+    """A connection to the file of an epoch; one that a reset left empty becomes a database."""
+    if sqlite3.sqlite_version_info < _OLDEST_SQLITE:
+        oldest = ".".join(map(str, _OLDEST_SQLITE))
+        raise StorageOff(f"this Python has SQLite {sqlite3.sqlite_version}, and {oldest} is the oldest that will do")
+    connection = connect(file, lock_timeout)
+    try:
+        if not _has_format(connection, file):
+            _format(connection, place, epoch)
+        _share(connection, file)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _has_format(connection: Connection, file: str) -> bool:
+    """Whether it is a database of ours; False where it is empty."""
+    connection.execute("BEGIN")
+    try:
+        application = connection.execute("PRAGMA application_id").fetchone()[0]
+        version = connection.execute("PRAGMA user_version").fetchone()[0]
+        is_empty = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
+    finally:
+        connection.execute("ROLLBACK")
+    if application == APPLICATION and version > FORMAT:
+        raise StorageOff(
+            f"{file} has format {version}, and this version of restencil knows {FORMAT}; give another path, or use the "
+            "newer version here too"
+        )
+    if application == APPLICATION and version == FORMAT:
+        return True
+    if application or version or not is_empty:
+        raise NotOurs
+    return False
+
+
+def _format(connection: Connection, place: str, reset: int) -> None:
+    connection.execute("PRAGMA auto_vacuum = INCREMENTAL")  # before there is a first page
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        if connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0:
+            for table in filter(str.strip, _TABLES.split(";")):
+                connection.execute(table)
+            info = {"reset": reset, "place": place, "created": time.time_ns() // 1_000_000}
+            connection.executemany("INSERT INTO info (name, value) VALUES (?, ?)", info.items())
+            connection.execute(f"PRAGMA application_id = {APPLICATION}")
+            connection.execute(f"PRAGMA user_version = {FORMAT}")
+        connection.execute("COMMIT")
+    finally:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+
+
+def _share(connection: Connection, file: str) -> None:
+    """Nobody who reads waits for who writes."""
+    if connection.execute("PRAGMA journal_mode = WAL").fetchone()[0] != "wal":
+        raise StorageOff(f"{file} is on a file system without shared memory; give a path on a local disk")

@@ -1,0 +1,378 @@
+"""The storage in a folder of files: one for each namespace and epoch, shared by all processes of a machine."""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from threading import RLock
+from typing import Any, Final, TypeVar, cast
+
+from ..base.errors import StorageCorrupt, StorageDown, StorageOff
+from ..base.lazy import sqlite3
+from ..base.values import described
+from ..cache.fork import within_stores
+from .database import Database, Retired
+from .epochs import Epochs, storage_errors
+from .format import NotOurs, create
+from .naming import check_principal, namespace_hash
+from .protocol import Batch, Cell, Changes, IndexEntry, Loaded, NamespaceStats, Opened, Outcome, Page
+from .trimming import Trim, make_room
+
+T = TypeVar("T")
+
+_TRIES: Final = 20
+"""So often a file may vanish, or turn out damaged, while it is opened."""
+_TRIM_LEASE: Final = 10_000.0
+_SHARE_FOR_ROOM: Final = 0.1
+"""Of all that is there, where the disk is full."""
+
+# Codes of SQLite, without what extends them.
+_ERROR, _BUSY, _LOCKED, _READONLY, _CORRUPT, _FULL, _CANTOPEN, _NOTADB = 1, 5, 6, 8, 11, 13, 14, 26
+
+
+class SQLiteStorage:
+    """Keeps what a store holds in files of a folder of its own; all processes of the machine may share it.
+
+        with Store(storage=SQLiteStorage(folder / "news", principal=account_id)) as store:
+            news = News(store=store)
+
+    `path` is a folder on a local disk, which is made and may be read by this user alone. `principal` says whose data
+    this is, an account's id or the like, and each has data apart; None: all who can open the folder may see all of it.
+    It reaches the disk as a hash only.
+
+    max_bytes     of the file; beyond it, what was not used for longest goes
+    max_age       what was received, or used, longer ago than so many ms is gone
+    write_behind  how long a change may wait for others before it is written, in ms; 0: until the call returns
+    poll          how often is looked what other processes wrote, in ms
+    lock_timeout  how long a commit waits for another process's, in ms
+    lease_wait    how long a request waits for the same one of another process, in ms; 0: each process asks for itself
+
+    Raises ValueError for arguments that make no sense, and else nothing: what is wrong with the folder shows in
+    `Store.storage_stats()`.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        principal: str | None,
+        max_bytes: int = 268_435_456,
+        max_age: float = 86_400_000,
+        write_behind: float = 20,
+        poll: float = 100,
+        lock_timeout: float = 5_000,
+        lease_wait: float = 10_000,
+    ) -> None:
+        self._path = _checked_path(path)
+        check_principal(principal)
+        _check_number("max_bytes", max_bytes, least=1)
+        _check_number("max_age", max_age, least=1, endless=True)
+        _check_number("poll", poll, least=1)
+        for name, value in (("write_behind", write_behind), ("lock_timeout", lock_timeout), ("lease_wait", lease_wait)):
+            _check_number(name, value, least=0)
+        self.inline = True
+        self.writable = True
+        self.max_age = max_age
+        self.write_behind = write_behind
+        self.poll = poll
+        self.lease_wait = lease_wait
+        self._lock_timeout = lock_timeout
+        self._name_of: Callable[[str], str] = lambda place: namespace_hash("", principal, place)
+        self._now: Callable[[], float] = time.monotonic
+        self._place = ""
+        self._epochs: Epochs | None = None
+        self._database: Database | None = None
+        self._retired: list[Database] = []
+        self._above = 0
+        self._reset = 0
+        self._sweeps = False
+        self._trim = Trim(max_bytes, max_age)
+        self._switching = RLock()
+        self._held: list[Database] = []
+        within_stores.add(self)
+
+    def __repr__(self) -> str:
+        return f"SQLiteStorage({self._path!r})"
+
+    def open(self, place: str, now: Callable[[], float], /) -> Opened:
+        """Finds or makes the namespace of a place; `now` is the store's time, which is the storage's too."""
+        with self._switching:
+            self._place = place
+            self._now = now
+            self._epochs = Epochs(self._path, self._name_of(place))
+            if self._database is not None:
+                self._retire(self._database)
+        return self._do(lambda database: Opened(database.epoch, self._reset, database.number(), 0.0))
+
+    def load(
+        self,
+        cells: Sequence[Cell],
+        keys: Sequence[str] = (),
+        index: Sequence[IndexEntry] = (),
+        tables: Sequence[str] = (),
+        /,
+    ) -> Loaded:
+        """What is held of these places, all of one moment; what is absent is left out."""
+        return self._do(lambda database: database.load(cells, keys, index, tables))
+
+    def scan(self, table: str | None, after: str | None, limit: int, /) -> Page:
+        """The primary keys of a table by arrival, or the keys of all results, after what `Page.next` said."""
+        return self._do(lambda database: database.scan(table, after, limit))
+
+    def commit(self, batch: Batch, /) -> Outcome:
+        """Writes all of it with its entry, or nothing: what came too late, or was made from what is no more so."""
+
+        def write(database: Database) -> Outcome:
+            if database.epoch != batch.epoch:
+                return Outcome(0, database.epoch, None)
+            try:
+                return database.commit(batch, self._now())
+            except sqlite3.OperationalError as error:
+                if _code_of(error) != _FULL or not self._found_room(database):
+                    raise
+                return database.commit(batch, self._now())
+
+        self._follow()
+        return self._do(write)
+
+    def _found_room(self, database: Database) -> bool:
+        """Whether something could be dropped, for a disk that is full."""
+        with suppress(sqlite3.OperationalError):
+            return make_room(database, self._now(), _SHARE_FOR_ROOM) > 0
+        return False
+
+    def changes(self, after: int, wait: float, /) -> Changes:
+        """The entries after a number, at once; `lost` where some of them are gone, or the epoch is another."""
+        before = self._database
+        self._follow()
+
+        def look(database: Database) -> Changes:
+            if before is not None and before.epoch != database.epoch:
+                return Changes(database.epoch, self._reset, database.number(), [], True)
+            number, entries, lost = database.changes(after)
+            return Changes(database.epoch, self._reset, number, entries, lost)
+
+        return self._do(look)
+
+    def lease(self, name: str, owner: str, length: float, /) -> bool:
+        """Whether the owner has the lease for `length` ms, anew or still; a length of 0 gives it back."""
+        return self._do(lambda database: database.lease(name, owner, length, time.time() * 1000))
+
+    def reset(self, /) -> int:
+        """Begins a new, empty epoch and returns it; nothing that is committed to an older one is ever read again."""
+        epochs = self._place_of_files()
+        with self._switching:
+            epochs.prepare()
+            if self._database is not None:
+                self._retire(self._database)
+            try:
+                epoch = epochs.begin(self._above)
+            except StorageDown:
+                # There is no room for one more file, so the old ones go at once.
+                epoch = max(self._above, epochs.newest() or 0) + 1
+                epochs.sweep(epoch, epoch)
+                if epochs.newest() is not None:
+                    raise
+            self._above, self._reset = epoch - 1, epoch
+            return epoch
+
+    def trim(self, /) -> int:
+        """Drops what is over the bounds and says how many; takes at most 50 ms, so it is called again."""
+
+        def drop(database: Database) -> int:
+            now = self._now()
+            if not self._trim.has_work(database, now):
+                return 0
+            # One process is enough, and who has begun goes on.
+            if not database.lease("trim", f"{os.getpid()}-{id(self)}", _TRIM_LEASE, time.time() * 1000):
+                return 0
+            return self._trim.run(database, now)
+
+        return self._do(drop)
+
+    def stats(self, /) -> NamespaceStats:
+        """How much the namespace holds."""
+        return self._do(lambda database: database.stats())
+
+    def close(self, /) -> None:
+        """Lets the file go, after a commit that is under way; a later call opens it again. Safe to call twice."""
+        with self._switching:
+            database = self._database
+            if database is not None:
+                database.close()
+            self._clean()
+
+    def before_fork(self) -> None:
+        """Nothing is open while the process forks, and nothing is opened: no child has what its parent opened."""
+        self._switching.acquire()
+        self._held = [*self._retired, *([] if self._database is None else [self._database])]
+        for database in self._held:
+            database.writing.acquire()
+            database.reading.acquire()
+            database.close()
+
+    def after_fork(self) -> None:
+        """Parent and child go on, each with a file that it opens itself."""
+        held, self._held = self._held, []
+        for database in reversed(held):
+            database.reading.release()
+            database.writing.release()
+        self._switching.release()
+
+    def _place_of_files(self) -> Epochs:
+        if self._epochs is None:
+            raise StorageDown("this storage was not opened; `open` comes before all else")
+        return self._epochs
+
+    def _do(self, work: Callable[[Database], T]) -> T:
+        """Works on the current file; its errors are those of a storage."""
+        for _ in range(_TRIES):
+            database = self._current()
+            try:
+                return work(database)
+            except Retired:
+                continue  # another thread found a newer one
+            except sqlite3.Error as error:
+                if self._place_of_files().identity(database.epoch) != database.identity:
+                    self._follow()
+                    continue
+                raise self._meaning(error, database) from error
+        raise StorageDown(f"{self._path} changes too fast to be read")
+
+    def _current(self) -> Database:
+        """The file that is held, else the newest one, which is made where there is none."""
+        database = self._database
+        if database is not None:
+            return database
+        with self._switching:
+            if self._database is None:
+                self._database = self._found()
+                self._above = self._database.epoch - 1
+                self._reset = max(self._reset, self._database.reset)
+                self._sweeps = True
+                self._trim.begin()
+            return self._database
+
+    def _found(self) -> Database:
+        epochs = self._place_of_files()
+        epochs.prepare()
+        made_room = False
+        for _ in range(_TRIES):
+            epoch = epochs.newest()
+            if epoch is None or epoch <= self._above:
+                epoch = self._made(epochs)
+            identity = epochs.identity(epoch)
+            if identity is None:
+                continue  # it was there a moment ago
+            epochs.check(epoch)
+            try:
+                return Database(epochs.file(epoch), epoch, identity, self._place, self._lock_timeout)
+            except (NotOurs, sqlite3.DatabaseError) as error:
+                if epochs.identity(epoch) != identity:
+                    continue  # it went, or has a successor
+                if _code_of(error) == _FULL and not made_room:
+                    made_room = True  # of the older files nothing is needed
+                    self._clean()
+                    continue
+                if not _is_damage(error):
+                    raise self._meaning(error) from error
+                self._replace(epochs, epoch)
+        raise StorageDown(f"{epochs.folder} changes too fast to be opened")
+
+    def _made(self, epochs: Epochs) -> int:
+        return epochs.make(self._above, lambda file: create(file, self._place, self._reset))
+
+    def _replace(self, epochs: Epochs, epoch: int) -> None:
+        """A file that is damaged, or of an older format, has a successor, and is set aside."""
+        self._above = max(self._above, epoch)
+        self._made(epochs)
+        epochs.set_aside(epoch)
+
+    def _follow(self) -> None:
+        """Lets a file go that is over, or was removed: what comes next finds or makes its successor."""
+        database = self._database
+        if database is not None:
+            epochs = self._place_of_files()
+            with suppress(FileNotFoundError), storage_errors(epochs.folder):
+                if epochs.newest() == database.epoch and epochs.identity(database.epoch) == database.identity:
+                    if self._sweeps or self._retired:
+                        self._clean()
+                    return
+            with self._switching:
+                if self._database is database:
+                    self._retire(database)
+                    self._above = (
+                        database.epoch
+                    )  # its name does not come again, and another file that has it is not ours
+
+    def _retire(self, database: Database) -> None:
+        """No more is asked of a file; who is at it is not waited for."""
+        database.retired = True
+        self._database = None
+        self._retired.append(database)
+
+    def _clean(self) -> None:
+        """Closes files that are over, and takes them away."""
+        with self._switching:
+            retired, self._retired = self._retired, []
+            for database in retired:
+                database.close()
+            epochs = self._epochs
+            if epochs is not None and (self._sweeps or retired):
+                newest = epochs.newest()
+                if newest is not None:
+                    epochs.sweep(newest, self._reset)
+                self._sweeps = False
+
+    def _meaning(self, error: Exception, database: Database | None = None) -> Exception:
+        """What an error of SQLite means to a store."""
+        code = _code_of(error)
+        if database is not None and _is_damage(error):
+            self._recover(database)
+            return StorageCorrupt(f"{self._path} was damaged ({error}); it is set aside, and a new file was begun")
+        if code in (_BUSY, _LOCKED):
+            return StorageDown(f"{self._path} was locked by another process for longer than {self._lock_timeout:g} ms")
+        if code in (_READONLY, _CANTOPEN) and not self._may_write():
+            return StorageOff(f"{self._path} cannot be written to; give a folder that this user may write to")
+        return StorageDown(f"{self._path} cannot be used now: {error}")
+
+    def _recover(self, database: Database) -> None:
+        epochs = self._place_of_files()
+        with self._switching:
+            if self._database is database:
+                self._retire(database)
+                if epochs.newest() == database.epoch:
+                    self._replace(epochs, database.epoch)
+
+    def _may_write(self) -> bool:
+        folder = self._place_of_files().folder
+        return not os.path.isdir(folder) or os.access(folder, os.W_OK | os.X_OK)
+
+
+def _is_damage(error: Exception) -> bool:
+    """Whether a file is none that can be used: its pages are wrong, or somebody took tables out."""
+    code = _code_of(error)
+    return isinstance(error, NotOurs) or code in (_CORRUPT, _NOTADB) or (code == _ERROR and "no such" in str(error))
+
+
+def _code_of(error: BaseException) -> int:
+    return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF
+
+
+def _checked_path(path: object) -> str:
+    text = os.fspath(cast("os.PathLike[str]", path)) if hasattr(path, "__fspath__") else path
+    if not isinstance(text, str):
+        raise ValueError(f"path is {described(path)}; expected the path of a folder, as a text or a Path")
+    if not text or "\0" in text or "://" in text:
+        hint = "; servers are for restencil.ValkeyStorage" if "://" in text else ""
+        raise ValueError(f"path is {text.partition('://')[0]!r}…; expected the path of a folder{hint}")
+    return os.path.abspath(text)
+
+
+def _check_number(name: str, value: Any, *, least: int, endless: bool = False) -> None:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool) and not math.isnan(value)
+    if not is_number or value < least or (value == math.inf and not endless):
+        raise ValueError(f"{name} is {value!r}; expected a number from {least} on")

@@ -1,0 +1,213 @@
+"""What a file lets go of: what is long out of date, what was not used for long, and so much that the rest has room."""
+
+from __future__ import annotations
+
+import random
+import time
+from math import inf
+from typing import TYPE_CHECKING, Any, Final
+
+from .database import HOUR, Database, bytes_in_use, number_in
+from .protocol import Entry
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from sqlite3 import Cursor
+
+_LONGEST: Final = 0.05
+"""A call takes about so many seconds at most, and is called again."""
+_AT_ONCE: Final = 500
+_LOOKED_AT: Final = 5_000
+"""So many rows are looked at for their last use before the clock is."""
+_SAMPLED: Final = 1_000
+_ROOM: Final = 0.9
+"""Of the bound this much is left."""
+_FREED: Final = 100
+
+_DEAD_RESULTS: Final = (
+    "SELECT rowid, key FROM result WHERE expires_at + max(expires_at - date, 0) + 3600000 < ? LIMIT 500"
+)
+_OLD_RESULTS: Final = "SELECT rowid, key FROM result WHERE used <= ? LIMIT 500"
+_OLD_ROWS: Final = (
+    "SELECT born, kind, pk FROM row WHERE born > ? AND born <= ? AND used <= ? AND (value IS NOT NULL OR date < ?)"
+    " ORDER BY born LIMIT 500"
+)
+_LAST_BORN: Final = "SELECT coalesce(max(born), 0) FROM row"
+_FIRST_BORN: Final = "SELECT coalesce(min(born), 0) FROM row"
+_SAMPLE: Final = "SELECT used FROM row WHERE born >= ? LIMIT 1"
+_DROP_RESULT: Final = "DELETE FROM result WHERE rowid = ?"
+_DROP_ROW: Final = "DELETE FROM row WHERE born = ?"
+_NAME: Final = "SELECT name FROM kind WHERE id = ?"
+_LOST: Final = "UPDATE kind SET version = version + 1, incomplete = 1 WHERE id = ?"
+_DROP_LEASES: Final = "DELETE FROM lease WHERE until < ?"
+_ENTRIES: Final = (
+    "SELECT kind, field, value, pk FROM entry WHERE (kind, field, value) > (?, ?, ?)"
+    " ORDER BY kind, field, value LIMIT 500"
+)
+_ROW: Final = "SELECT 1 FROM row WHERE kind = ? AND pk = ?"
+_DROP_ENTRY: Final = "DELETE FROM entry WHERE kind = ? AND field = ? AND value = ?"
+
+_START: Final[tuple[Any, ...]] = (0, "", "")
+
+
+class Trim:
+    """The bounds of a file, and how far the hourly look at all of it has come.
+
+    `max_bytes` bounds the pages in use, `max_age` (ms) how long what is not used is kept.
+    """
+
+    def __init__(self, max_bytes: int, max_age: float) -> None:
+        self._max_bytes = max_bytes
+        self._max_age = max_age
+        self.begin()
+
+    def begin(self) -> None:
+        """Another file, of which nothing was seen."""
+        self._makes_room = False
+        self._looked = -1
+        self._born = 0
+        self._entry: tuple[Any, ...] | None = _START
+
+    def has_work(self, database: Database, now: float) -> bool:
+        """Whether a call would find anything to do."""
+        with database.reads() as cursor:
+            free = cursor.execute("PRAGMA freelist_count").fetchone()[0]
+            if free or self._makes_room or int(now // HOUR) != self._looked:
+                return True
+            return bytes_in_use(cursor) > self._max_bytes
+
+    def run(self, database: Database, now: float) -> int:
+        """Drops what is over the bounds, for some time; how many rows and results went."""
+        end = time.monotonic() + _LONGEST
+        used, target = _bytes(database), int(self._max_bytes * _ROOM)
+        dropped = 0
+        if used > self._max_bytes or (self._makes_room and used > target):
+            dropped = _make_room(database, now, used, target, end)
+            self._makes_room = dropped > 0
+        dropped += self._look(database, now, end)
+        _free_pages(database, end)
+        return dropped
+
+    def _look(self, database: Database, now: float, end: float) -> int:
+        """What was not used for `max_age` goes, whatever the size; all of it is looked at once an hour."""
+        hour = int(now // HOUR)
+        if hour == self._looked:
+            return 0
+        dropped = 0
+        if self._max_age != inf:
+            oldest = (now - self._max_age) // HOUR - 1
+            dropped = _drop_results(database, _OLD_RESULTS, (oldest,), end)
+            last = _number(database, _LAST_BORN)
+            while self._born < last and time.monotonic() < end:
+                slice_end = self._born + _LOOKED_AT
+                dropped += _drop_rows(database, (self._born, slice_end, oldest, now - max(self._max_age, HOUR)), end)
+                self._born = slice_end
+            if self._born < last:
+                return dropped
+        while self._entry is not None and time.monotonic() < end:
+            self._entry = _tidy_index(database, self._entry)
+        if self._entry is None:
+            with database.writes() as cursor:
+                cursor.execute(_DROP_LEASES, (time.time() * 1000 - HOUR,))
+            self._looked, self._born, self._entry = hour, 0, _START
+        return dropped
+
+
+def make_room(database: Database, now: float, share: float) -> int:
+    """Drops at least this share of all, where the disk is full; how many rows and results went."""
+    used = _bytes(database)
+    return _make_room(database, now, used, int(used * (1 - share)), time.monotonic() + _LONGEST)
+
+
+def _make_room(database: Database, now: float, used: int, target: int, end: float) -> int:
+    def is_done() -> bool:
+        return _bytes(database) <= target
+
+    dropped = _drop_results(database, _DEAD_RESULTS, (now,), end, is_done)
+    if is_done():
+        return dropped
+    cutoff = _cutoff(database, now, 1 - target / used)
+    dropped += _drop_results(database, _OLD_RESULTS, (cutoff,), end, is_done)
+    return dropped + _drop_rows(database, (0, _number(database, _LAST_BORN), cutoff, now - HOUR), end, is_done)
+
+
+def _cutoff(database: Database, now: float, share: float) -> int:
+    """The hour before which this share of the rows was used last, told by a sample."""
+    first, last = _number(database, _FIRST_BORN), _number(database, _LAST_BORN)
+    with database.reads(inf) as cursor:
+        found = [cursor.execute(_SAMPLE, (random.randint(first, last),)).fetchone() for _ in range(_SAMPLED)]
+    used = sorted(hour for (hour,) in filter(None, found))
+    return used[min(int(share * len(used)), len(used) - 1)] if used else int(now // HOUR)
+
+
+def _never() -> bool:
+    return False
+
+
+def _drop_results(
+    database: Database, which: str, bound: tuple[Any, ...], end: float, is_done: Callable[[], bool] = _never
+) -> int:
+    """Drops the results that a statement finds, in short transactions, for as long as there is time."""
+    dropped = 0
+    while time.monotonic() < end and not is_done():
+        with database.writes() as cursor:
+            found = cursor.execute(which, bound).fetchall()
+            cursor.executemany(_DROP_RESULT, [(rowid,) for rowid, _ in found])
+            _log(database, cursor, {}, [key for _, key in found])
+        dropped += len(found)
+        if len(found) < _AT_ONCE:
+            break
+    return dropped
+
+
+def _drop_rows(database: Database, bound: tuple[Any, ...], end: float, is_done: Callable[[], bool] = _never) -> int:
+    """Drops rows, in short transactions; `bound`: born after, born until, used until, tombstones of before."""
+    after, *others = bound
+    dropped = 0
+    while time.monotonic() < end and not is_done():
+        with database.writes() as cursor:
+            found = cursor.execute(_OLD_ROWS, (after, *others)).fetchall()
+            cursor.executemany(_DROP_ROW, [(born,) for born, _, _ in found])
+            gone: dict[int, list[str]] = {}
+            for after, kind, pk in found:  # noqa: B007 - the next transaction goes on after the last
+                gone.setdefault(kind, []).append(pk)
+            cursor.executemany(_LOST, [(kind,) for kind in gone])
+            names = {cursor.execute(_NAME, (kind,)).fetchone()[0]: pks for kind, pks in gone.items()}
+            _log(database, cursor, names, [])
+        dropped += len(found)
+        if len(found) < _AT_ONCE:
+            break
+    return dropped
+
+
+def _log(database: Database, cursor: Cursor, gone: dict[str, list[str]], keys: list[str]) -> None:
+    """Says what is gone, to all who hold it: it was not written by any of them."""
+    if gone or keys:
+        database.append(cursor, number_in(cursor) + 1, Entry(0, "", None, {}, {}, gone, keys, [], False))
+
+
+def _tidy_index(database: Database, after: tuple[Any, ...]) -> tuple[Any, ...] | None:
+    """Takes index entries out whose row is gone, some at a time; None when the last was seen."""
+    with database.writes() as cursor:
+        found = cursor.execute(_ENTRIES, after).fetchall()
+        lost = [place for *place, pk in found if cursor.execute(_ROW, (place[0], pk)).fetchone() is None]
+        cursor.executemany(_DROP_ENTRY, lost)
+    return tuple(found[-1][:3]) if len(found) == _AT_ONCE else None
+
+
+def _free_pages(database: Database, end: float) -> None:
+    """Gives pages back to the file system, some at a time."""
+    with database.writing:
+        writer = database.writer()
+        while time.monotonic() < end and writer.execute("PRAGMA freelist_count").fetchone()[0]:
+            writer.execute(f"PRAGMA incremental_vacuum({_FREED})").fetchall()
+
+
+def _bytes(database: Database) -> int:
+    with database.reads() as cursor:
+        return bytes_in_use(cursor)
+
+
+def _number(database: Database, question: str) -> int:
+    with database.reads() as cursor:
+        return int(cursor.execute(question).fetchone()[0])
