@@ -513,6 +513,9 @@ def test_a_folder_that_was_deleted_is_made_anew(
     before = epoch_of(storage)
     storage.commit(batch(before, row("1")))
     assert epoch_of(other) == before
+    for asked in (storage, other):  # long after the folder came about, one look at it is enough
+        os.utime(file_of(folder).parent, (1, 1))
+        assert asked.changes(1, 0)[:3] == asked.changes(1, 0)[:3] == (before, 0, 1)
     if all_of_it:
         shutil.rmtree(folder)
     else:

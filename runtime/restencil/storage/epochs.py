@@ -30,6 +30,8 @@ _BY_OTHERS: Final = 0o022
 _BESIDE: Final = ("", "-wal", "-shm", "-journal")
 _LEFT_BEHIND: Final = 60.0
 """After so many seconds a file without its name is one whose maker was killed."""
+_LONGEST_TICK: Final = 2_500_000_000
+"""The times of a folder are exact to so many nanoseconds, and on most file systems to far less."""
 _LONGEST_WAIT: Final = 1.0
 """So many seconds another process may take to make a file before this one makes its own."""
 
@@ -40,6 +42,7 @@ class Epochs:
     def __init__(self, path: str, name: str, *, mounts: str = _MOUNTS) -> None:
         self._path = path
         self._mounts = mounts
+        self._quiet: tuple[int, int, int] | None = None
         self.folder = os.path.join(path, name)
 
     def file(self, epoch: int) -> str:
@@ -87,6 +90,21 @@ class Epochs:
         except OSError:
             return None
         return found.st_dev, found.st_ino
+
+    def is_current(self, epoch: int, identity: tuple[int, int]) -> bool:
+        """Whether this file is the newest one, and still there. While nothing came or went, that takes one look."""
+        try:
+            found = os.stat(self.folder)
+        except OSError:
+            return False
+        state = (found.st_mtime_ns, found.st_ino, epoch)
+        if state == self._quiet:
+            return True
+        is_current = self.newest() == epoch and self.identity(epoch) == identity
+        # What comes within the same tick of the file system's clock leaves the folder's time as it is.
+        is_quiet = time.time_ns() - found.st_mtime_ns > _LONGEST_TICK
+        self._quiet = state if is_current and is_quiet else None
+        return is_current
 
     def check(self, epoch: int) -> None:
         """Raises StorageOff where a file of an epoch is a link, or not ours alone."""

@@ -15,7 +15,7 @@ from ..base.lazy import sqlite3
 from ..base.values import described
 from ..cache.fork import within_stores
 from .database import Database, Retired
-from .epochs import Epochs, storage_errors
+from .epochs import Epochs
 from .format import NotOurs, create
 from .naming import check_principal, namespace_hash
 from .protocol import Batch, Cell, Changes, IndexEntry, Loaded, NamespaceStats, Opened, Outcome, Page
@@ -116,10 +116,12 @@ class SQLiteStorage:
         /,
     ) -> Loaded:
         """What is held of these places, all of one moment; what is absent is left out."""
+        self._follow()
         return self._do(lambda database: database.load(cells, keys, index, tables))
 
     def scan(self, table: str | None, after: str | None, limit: int, /) -> Page:
         """The primary keys of a table by arrival, or the keys of all results, after what `Page.next` said."""
+        self._follow()
         return self._do(lambda database: database.scan(table, after, limit))
 
     def commit(self, batch: Batch, /) -> Outcome:
@@ -148,6 +150,8 @@ class SQLiteStorage:
         """The entries after a number, at once; `lost` where some of them are gone, or the epoch is another."""
         before = self._database
         self._follow()
+        if self._sweeps or self._retired:
+            self._clean()
 
         def look(database: Database) -> Changes:
             if before is not None and before.epoch != database.epoch:
@@ -294,19 +298,15 @@ class SQLiteStorage:
     def _follow(self) -> None:
         """Lets a file go that is over, or was removed: what comes next finds or makes its successor."""
         database = self._database
-        if database is not None:
-            epochs = self._place_of_files()
-            with suppress(FileNotFoundError), storage_errors(epochs.folder):
-                if epochs.newest() == database.epoch and epochs.identity(database.epoch) == database.identity:
-                    if self._sweeps or self._retired:
-                        self._clean()
-                    return
-            with self._switching:
-                if self._database is database:
-                    self._retire(database)
-                    self._above = (
-                        database.epoch
-                    )  # its name does not come again, and another file that has it is not ours
+        if database is None:
+            return
+        epochs = self._place_of_files()
+        if epochs.is_current(database.epoch, database.identity):
+            return
+        with self._switching:
+            if self._database is database:
+                self._retire(database)
+                self._above = database.epoch  # its name does not come again, and another file that has it is not ours
 
     def _retire(self, database: Database) -> None:
         """No more is asked of a file; who is at it is not waited for."""
