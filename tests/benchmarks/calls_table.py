@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import statistics
 import subprocess
 import sys
 from typing import Any
 
-from measure import PLACES, Table, Worker, in_turns, python_worker
+from measure import PLACES, Table, Worker, in_turns, python_worker, seconds
 from shapes import input_file
 
 
@@ -35,6 +36,13 @@ def table(rounds: int) -> Table:
             "fetch together",
             "plain together",
             file=file,
+        )
+        jobs = [ours.job(job, file=file) for job in ("direct", "applied", "fetch")]
+        direct, applied, fetch = (statistics.median(spent) for spent in in_turns([job.run for job in jobs], rounds))
+        made.notes.append(
+            f"a fetch of {seconds(fetch)} is a direct call of {seconds(direct)}, {seconds(applied)} in which the store "
+            f"takes the answer in and gives the entity, and {seconds(max(fetch - direct - applied, 0))} in which the "
+            "request is in flight, found by others who want the same, and told to managers"
         )
         server = subprocess.Popen(  # a script of this folder
             [sys.executable, str(PLACES / "loopback.py"), file],
