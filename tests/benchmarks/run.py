@@ -15,13 +15,15 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
+from importlib.metadata import version
 from pathlib import Path
 from typing import Final
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from measure import PLACES, Table
-from node import NodePeers
+from node import PACKAGES, NodePeers
+from processes import OPENAI, PEERS
 
 HEAD: Final = """# How fast
 
@@ -124,7 +126,11 @@ def _machine() -> str:
     except OSError:
         pass
     python = f"{platform.python_implementation()} {platform.python_version()}"
-    return f"{day}: {python}, {node}, {os.cpu_count()} cores, {platform.system()} {platform.machine()}.\n"
+    machine = f"{day}: {python}, {node}, {os.cpu_count()} cores, {platform.system()} {platform.machine()}."
+    here = [f"{name} {version(name)}" for name in ("httpx", "orjson", "pydantic")]
+    pinned = [spec.replace("==", " ") for spec in (*PEERS, OPENAI)]
+    packages = [f"{name} {number}" for name, number in PACKAGES.items()]
+    return f"{machine} Peers: {', '.join([*here, *pinned, *packages])}.\n"
 
 
 if __name__ == "__main__":
