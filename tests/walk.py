@@ -4,8 +4,9 @@
 - A `diff` block after `<!-- in FILE -->` changes the file: lines with `+` come, lines with `-` go, the others find it.
 - A block after `<!-- FILE has -->` shows lines of a file that is there.
 - `console`: commands behind `$` are run, and print what is shown.
-- `console` after `<!-- goes on -->`: the command runs on until the page ends. A mock takes a free port, whose address
+- `console` after `<!-- goes on -->`: the command runs on until the page ends. A server takes a free port, whose address
   stands for `http://127.0.0.1:8000` from then on. A block after `<!-- shows -->` is what the latest of them printed.
+  `<!-- goes on with servers -->`: by the Python of `make servers`; where that is missing, the page is skipped there.
 - `python` that names no file is run here. It may await, and knows what the blocks before it have made.
 - A block after `<!-- not run: REASON -->` is none of these. Neither are other languages.
 
@@ -18,6 +19,7 @@ import ast
 import asyncio
 import contextlib
 import inspect
+import importlib
 import io
 import os
 import re
@@ -41,6 +43,7 @@ from restencil_generator.cli import run
 from restencil_generator.mock import failure
 from restencil_generator.mock.app import create_app
 from tests.patience import PATIENCE, eventually
+from tests.servers.running import PYTHON, part
 
 ADDRESS = "http://127.0.0.1:8000"
 
@@ -142,7 +145,7 @@ class _Walk:
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(text, "utf-8")
         elif block.language == "console":
-            self.type_in(text, goes_on=block.said == "goes on")
+            self.type_in(text, block.said)
         elif block.language == "python":
             self.python(text, block.line)
 
@@ -155,25 +158,35 @@ class _Walk:
         assert found.count(before) == 1, f"these lines stand {found.count(before)} times in\n{found}"
         file.write_text(found.replace(before, after), "utf-8")
 
-    def type_in(self, text: str, *, goes_on: bool) -> None:
+    def type_in(self, text: str, said: str) -> None:
         """Runs the commands of a console, each of which prints what follows it."""
         for found in re.finditer(r"^\$ (.+)\n((?:(?!\$ ).*\n)*)", text, re.MULTILINE):
             command, shown = shlex.split(found[1], comments=True), found[2]
-            if goes_on and command[:2] == ["restencil", "mock"] and not self.apart:
-                log: list[str] = []
-                self.address = self.ends.enter_context(_mocked(command[2:], log.append))
-                self.output = lambda log=log: "".join(f"{line}\n" for line in log)  # type: ignore[misc]
-                continue
-            if goes_on:
-                self.start(command)
-                if command[:2] == ["restencil", "mock"]:
-                    eventually(lambda: "\n" in self.output())
-                    self.address = self.output().splitlines()[0]
-                    shown = shown.replace(ADDRESS, self.address)
-                eventually(lambda shown=shown: within(shown, self.output()))  # type: ignore[misc]
-                continue
-            printed = self.run(command)
-            assert same(shown, printed), f"{found[1]} prints\n{printed}"
+            if said.startswith("goes on"):
+                self.go_on(command, shown, with_servers=said == "goes on with servers")
+            else:
+                printed = self.run(command)
+                assert same(shown, printed), f"{found[1]} prints\n{printed}"
+
+    def go_on(self, command: Sequence[str], shown: str, *, with_servers: bool) -> None:
+        """Starts a command that runs until the page ends, in a thread where it can be, and learns where it listens."""
+        log: list[str] = []
+        if command[:2] == ["restencil", "mock"] and not self.apart:
+            self.address = self.ends.enter_context(_mocked(command[2:], lambda line: log.append(f"{line}\n")))
+            self.output = lambda: "".join(log)
+            return
+        if command[0] == "uvicorn":
+            module, _, name = command[1].partition(":")
+            self.forget()
+            app = getattr(importlib.import_module(module), name)
+            self.address = self.ends.enter_context(served(app))
+            return
+        self.start(command, str(part(PYTHON, "requirements.txt") / "bin" / "python") if with_servers else sys.executable)
+        eventually(lambda: within(shown.replace(ADDRESS, "…"), self.output()))
+        address = re.search(r"http://127\.0\.0\.1:\d+", self.output())
+        if "8000" in command or command[:2] == ["restencil", "mock"]:
+            assert address, f"it listens nowhere: {self.output()}"
+            self.address = address[0]
 
     def run(self, command: Sequence[str]) -> str:
         """What a command prints, on both of its streams."""
@@ -215,11 +228,11 @@ class _Walk:
             if (getattr(module, "__file__", None) or "").startswith(str(self.folder)):
                 del sys.modules[name]
 
-    def start(self, command: Sequence[str]) -> None:
-        """Starts a command that goes on; `self.output` tells what it has printed so far."""
+    def start(self, command: Sequence[str], python: str) -> None:
+        """Starts a command, on a free port; `self.output` tells what it has printed so far."""
         free = ["--port", "0"] if command[:2] == ["restencil", "mock"] else []
         going = subprocess.Popen(
-            [*_program(command), *free],
+            [python, *("0" if word == "8000" else word for word in _program(command)[1:]), *free],
             cwd=self.folder,
             env=self.environment,
             stdout=subprocess.PIPE,
