@@ -170,6 +170,28 @@ resources:
 """
 
 
+def test_an_example_stands_where_the_arguments_of_its_call_say() -> None:
+    """What only the path tells of a record comes from the `params` beside the answer."""
+    api = Api(
+        parsed("""
+            restencil: 1
+            package: hub
+            resources:
+              issues:
+                path: /repos/:owner/issues/:number
+                schema:
+                  entity: Issue
+                  pk: [owner, number]
+                  fields: {owner: {type: string, param: owner}, number: integer, title: string}
+                examples:
+                  get_list: {params: {owner: ada}, response: [{number: 1, title: First}]}
+            """)
+    )
+    assert api.get("/repos/ada/issues/1")["title"] == "First"
+    assert [issue["number"] for issue in api.get("/repos/ada/issues")] == [1]
+    assert api.get("/repos/bo/issues") == []
+
+
 def test_made_up_records_whose_pk_names_their_owner_hang_below_one() -> None:
     """By a `nest`, by the name of the owner's pk, or by the owner's name."""
     nested = WEATHER.replace(

@@ -41,11 +41,15 @@ from restencil_generator.mock.wire import to_wire
 
 
 class Intake:
-    """Brings records in JSON into tables: a nested entity becomes a row of its own, and a reference in its place."""
+    """Brings records in JSON into tables: a nested entity becomes a row of its own, and a reference in its place.
 
-    def __init__(self, tables: Tables) -> None:
+    `params` are the arguments of the call that they answer: they give the fields that only the path knows.
+    """
+
+    def __init__(self, tables: Tables, params: Mapping[str, str] | None = None) -> None:
         self.tables = tables
         self.spec = tables.spec
+        self.params = params or {}
 
     def create(
         self,
@@ -145,6 +149,7 @@ class Intake:
             pk = text_of(value)
             return None if pk is None else Ref(self._holder(of, pk).key, pk)
         entity = self.tables.most_complete(self._choose(of, value))
+        value = {**self._from_path(entity), **value}
         pk = self.tables.pk_of(entity, value)
         row = None if pk is None else self.tables.follow(Ref(entity.key, pk))
         if row is None:
@@ -202,6 +207,11 @@ class Intake:
             if field is not None and (value := _typed(field.type, text)) is not None:
                 given[field.wire] = value
         return given
+
+    def _from_path(self, entity: Entity) -> dict[str, Json]:
+        """The fields that answers leave out, since the path says them."""
+        fields = [field for field in entity.all_fields if field.param in self.params]
+        return {field.wire: _typed(field.type, self.params[field.param]) for field in fields}
 
     def _default(self, entity: Entity, field: Field, data: dict[str, Stored], number: int) -> None:
         """Fills a field that a new record lacks."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from restencil_generator.declaration import (
     MISSING,
@@ -12,6 +12,7 @@ from restencil_generator.declaration import (
     Entity,
     EntityRef,
     Field,
+    Json,
     ListOf,
     OneOf,
     Optional,
@@ -49,7 +50,7 @@ def seeded(spec: Spec) -> Tables:
         try:
             if judged and (found := next(misfits(spec, endpoint.schema, response, ("response",)), None)) is not None:
                 raise Misfit(found)
-            held = Intake(tables).absorb(endpoint.schema, response)
+            held = Intake(tables, _texts(example.params)).absorb(endpoint.schema, response)
         except Misfit as misfit:
             place = example.places.get(("response",), example.place)
             where = f"{place.file or spec.file}:{place.line}" if place.line else spec.file
@@ -63,6 +64,12 @@ def seeded(spec: Spec) -> Tables:
                     row.scope = {**row.scope, name: text}
     _Invention(tables).fill()
     return tables
+
+
+def _texts(params: Mapping[str, Json]) -> dict[str, str]:
+    """Arguments as they stand in a URL."""
+    texts = ((name, text_of(scalar_of(value))) for name, value in params.items())
+    return {name: text for name, text in texts if text is not None}
 
 
 def _endpoints(spec: Spec) -> Iterator[tuple[str, Endpoint]]:
