@@ -143,7 +143,8 @@ class _Walk:
         elif block.file:
             file = self.folder / block.file
             file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(text, "utf-8")
+            # A template begins with the version of its context, so its name is not part of it.
+            file.write_text(text.partition("\n")[2] if text.startswith("{#") else text, "utf-8")
             if re.search(r"^restencil: 1$", text, re.MULTILINE):
                 advice = self.run(["restencil", "lint", "--no-hooks", block.file])
                 assert "nothing to say" in advice, f"who copies this spec gets advice:\n{advice}"
