@@ -18,8 +18,8 @@ from __future__ import annotations
 import ast
 import asyncio
 import contextlib
-import inspect
 import importlib
+import inspect
 import io
 import os
 import re
@@ -185,7 +185,9 @@ class _Walk:
             app = getattr(importlib.import_module(module), name)
             self.address = self.ends.enter_context(served(app))
             return
-        self.start(command, str(part(PYTHON, "requirements.txt") / "bin" / "python") if with_servers else sys.executable)
+        self.start(
+            command, str(part(PYTHON, "requirements.txt") / "bin" / "python") if with_servers else sys.executable
+        )
         eventually(lambda: within(shown.replace(ADDRESS, "…"), self.output()))
         address = re.search(r"http://127\.0\.0\.1:\d+", self.output())
         if "8000" in command or command[:2] == ["restencil", "mock"]:

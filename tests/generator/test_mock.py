@@ -172,8 +172,7 @@ resources:
 
 def test_an_example_stands_where_the_arguments_of_its_call_say() -> None:
     """What only the path tells of a record comes from the `params` beside the answer."""
-    api = Api(
-        parsed("""
+    api = Api(parsed("""
             restencil: 1
             package: hub
             resources:
@@ -185,8 +184,7 @@ def test_an_example_stands_where_the_arguments_of_its_call_say() -> None:
                   fields: {owner: {type: string, param: owner}, number: integer, title: string}
                 examples:
                   get_list: {params: {owner: ada}, response: [{number: 1, title: First}]}
-            """)
-    )
+            """))
     assert api.get("/repos/ada/issues/1")["title"] == "First"
     assert [issue["number"] for issue in api.get("/repos/ada/issues")] == [1]
     assert api.get("/repos/bo/issues") == []
