@@ -84,6 +84,7 @@ if TYPE_CHECKING:
     from .storage.memory import MemoryStorage
     from .storage.protocol import Storage
     from .storage.sqlite import SQLiteStorage
+    from .storage.valkey import ValkeyStorage
 
 __all__ = [
     "AbortController",
@@ -176,6 +177,7 @@ __all__ = [
     "Tokens",
     "UnexpectedContentError",
     "UnprocessableEntityError",
+    "ValkeyStorage",
     "always_soft",
     "create_resource",
     "entity",
@@ -238,6 +240,7 @@ _MODULES: Final[dict[str, str]] = {
     "StorageOff": "base.errors",
     "MemoryStorage": "storage.memory",
     "Storage": "storage.protocol",
+    "ValkeyStorage": "storage.valkey",
     "StorageStats": "cache.tier",
     "SQLiteStorage": "storage.sqlite",
     "AuthError": "base.errors",

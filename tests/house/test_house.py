@@ -16,6 +16,7 @@ MODULES = [(module, file) for package in PACKAGES for module, file in files_of(R
 ONE_FILE = {
     "httpx": "runtime/restencil/http/library.py",
     "pydantic_core": "runtime/restencil/schema/pydantic.py",
+    "valkey": "runtime/restencil/storage/valkey.py",
     "yaml": "generator/restencil_generator/yaml_text.py",
     "jinja2": "generator/restencil_generator/render.py",
     "black": "generator/restencil_generator/format.py",

@@ -1,0 +1,125 @@
+"""The keys of a namespace on a server, and the texts that lie under them: a line of numbers, then JSON.
+
+A key leads with what lies in one slot of a cluster, then the epoch, then what kind of thing it is of. So nothing of an
+epoch that is over can be met again.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Final
+
+from ..base.lazy import hashlib
+from ..base.values import Meta
+from .protocol import Place, StoredResult, StoredRow
+
+_HOUR: Final = 3_600
+
+
+def encoded(text: str) -> bytes:
+    """A text of any characters as bytes; `decoded` gives it back."""
+    return text.encode("utf-8", "surrogatepass")
+
+
+def decoded(text: bytes | str) -> str:
+    """The text of bytes; clients that decode by themselves have done so."""
+    return text if isinstance(text, str) else text.decode("utf-8", "surrogatepass")
+
+
+def part(name: str) -> str:
+    """A name that is followed by more: without the colon that ends it."""
+    return name.replace("%", "%25").replace(":", "%3A")
+
+
+def whole(name: str) -> str:
+    """What `part` was made of."""
+    return name.replace("%3A", ":").replace("%25", "%")
+
+
+class Keys:
+    """The keys of one epoch of a namespace."""
+
+    def __init__(self, namespace: str, epoch: int) -> None:
+        self.epoch = epoch
+        self.space = f"{{restencil:{namespace}}}"
+        self._prefix = f"{self.space}:{epoch}:"
+        #: Epoch, last reset, number, format, versions of tables, counts: never expires.
+        self.info = encoded(f"{self.space}:i")
+        #: A stream of entries, by number.
+        self.log = self.named("log")
+        #: The endings of the names of all sets of tables and of all hashes.
+        self.lists = self.named("n")
+        #: A sorted set of the keys of all results.
+        self.results = self.named("k")
+
+    def named(self, ending: str) -> bytes:
+        """The key with this ending."""
+        return encoded(self._prefix + ending)
+
+    def row(self, table: str, pk: str) -> bytes:
+        return encoded(f"{self._prefix}r:{part(table)}:{pk}")
+
+    def result(self, key: str) -> bytes:
+        digest = hashlib.blake2b(encoded(key), digest_size=16).hexdigest()
+        return encoded(f"{self._prefix}a:{digest}")
+
+    def place(self, place: Place) -> bytes:
+        return self.result(place) if isinstance(place, str) else self.row(*place)
+
+    def table(self, table: str) -> bytes:
+        """A sorted set of the primary keys of a table's rows, by arrival."""
+        return self.named(f"t:{part(table)}")
+
+    def index(self, table: str, field: str) -> bytes:
+        """A hash of an index: values, each with the primary key that it leads to."""
+        return self.named(f"x:{part(table)}:{part(field)}")
+
+    def lease(self, name: str) -> bytes:
+        return self.named(f"l:{name}")
+
+
+def row_text(row: StoredRow) -> bytes:
+    """What is stored of a row after `rev born`: a tombstone ends with its line."""
+    return _line(row.times, row.shape) + (row.value or b"")
+
+
+def row_from_text(table: str, pk: str, text: bytes, rev_of: Callable[[int], int] = int) -> StoredRow | None:
+    """The row of a text; None for what is no row."""
+    try:
+        rev, born, times, shape, value = _read(text)
+    except ValueError:
+        return None
+    return StoredRow(table, pk, rev_of(rev), born, times, shape, value or None)
+
+
+def result_text(result: StoredResult) -> bytes:
+    """What is stored of a result after `rev`."""
+    line = _line(result.times, result.shape)
+    return b" %d" % result.invalidated + line + encoded(result.key) + b"\n" + (result.value or b"")
+
+
+def result_from_text(key: str, text: bytes, rev_of: Callable[[int], int] = int) -> StoredResult | None:
+    """The result of a text; None for what is no result, or that of another key."""
+    try:
+        rev, invalidated, times, shape, rest = _read(text)
+    except ValueError:
+        return None
+    name = encoded(key) + b"\n"
+    if not rest.startswith(name):
+        return None
+    return StoredResult(key, rev_of(rev), times, shape, bool(invalidated), rest[len(name) :] or None)
+
+
+def _line(times: Meta, shape: str) -> bytes:
+    fetched_at, date, expires_at = times
+    used = int(time.time() // _HOUR)
+    return encoded(f" {fetched_at!r} {date!r} {expires_at!r} {used} {shape}\n")
+
+
+def _read(text: bytes) -> tuple[int, int, Meta, str, bytes]:
+    line, end, rest = text.partition(b"\n")
+    if not end:
+        raise ValueError
+    rev, second, fetched_at, date, expires_at, _, shape = line.split(b" ", 6)
+    return int(rev), int(second), Meta(float(fetched_at), float(date), float(expires_at)), decoded(shape), rest

@@ -1,0 +1,784 @@
+"""A storage on a server of Valkey, or of Redis from 6.2 on: shared by processes and machines.
+
+The only file that names the client library. What happens on the server are the scripts of `lua`, each one moment for
+all clients. A commit of more rows than a server should handle at once goes in parts: each is a commit for others, and
+all of them are one for this process.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from importlib import import_module
+from importlib.util import find_spec
+from itertools import pairwise
+from math import inf
+from typing import Any, Final, TypeAlias, TypeVar
+
+from ..base.errors import StorageDown, StorageError, StorageOff
+from ..base.lazy import hashlib, inspect, urls
+from ..base.values import described, is_list
+from . import lua
+from .entries import entry_from_json, entry_to_json
+from .keyspace import Keys, decoded, encoded, part, result_from_text, result_text, row_from_text, row_text, whole
+from .memory import MOST_PLACES, TOMBSTONES
+from .naming import check_principal, namespace_hash
+from .protocol import (
+    Batch,
+    Cell,
+    Changes,
+    Entry,
+    IndexEntry,
+    Loaded,
+    NamespaceStats,
+    Opened,
+    Outcome,
+    Page,
+    StoredRow,
+    TableInfo,
+)
+
+FORMAT: Final = 1
+"""Of what lies under the keys; a newer one is not read."""
+
+_AT_ONCE: Final = 500
+"""So many places a script handles; the server serves nobody else meanwhile."""
+_PATIENCE: Final = 3.0
+"""A connection that gives no answer for so many seconds is ended."""
+_LONGEST_WAIT: Final = 1_000
+_SAMPLES: Final = 5
+_ENTRIES: Final = 128
+_MOST_TIME: Final = 0.05
+_ROUND: Final = 3_600.0
+_PARTED: Final = 1_000
+_SCHEMES: Final = ("valkey", "valkeys", "redis", "rediss", "unix")
+
+_CLIENTS: Final = ("valkey.client", "redis.client")
+
+_EXPECTED: Final = (
+    "url does not say where the server is; expected one that begins with "
+    f"{', '.join(_SCHEMES[:-1])} or {_SCHEMES[-1]}, such as 'valkey://localhost:6379/0'"
+)
+
+T = TypeVar("T")
+Asked: TypeAlias = tuple[list[bytes], list[Any]]
+"""What a script is called with, after the key and the argument that all of them get."""
+
+
+class ValkeyStorage:
+    """A storage on a server of Valkey or Redis, which any number of processes and machines share.
+
+        store = Store(storage=ValkeyStorage("valkeys://cache.example:6379/0", namespace="news", principal=None))
+
+    `url` begins with `valkey`, `valkeys`, `redis`, `rediss` or `unix`; or `client` is one of the packages valkey and
+    redis, a blocking one, whose address and credentials are used. `namespace` is a name of your own for what is shared,
+    `principal` whose data it is: an account's id or the like, or None where all who reach the server may see all of it.
+    It is part of a hash, and can be read nowhere.
+
+    Times are in ms. What was not used for `max_age` is gone; what is written waits `write_behind` for more; a read
+    waits `timeout` for the server, and does without it after three such waits; a request waits `lease_wait` for that of
+    another process. The log of what changed has `history` entries: who is behind by more looks at everything anew.
+
+    Raises ValueError for arguments that make no sense, and ImportError where the package valkey is needed and not
+    installed. A server that cannot be reached raises nothing here and in no call of a client: `Store.storage_stats`
+    tells of it.
+    """
+
+    def __init__(
+        self,
+        url: str | None = None,
+        *,
+        namespace: str,
+        principal: str | None,
+        client: Any = None,
+        max_age: float = 86_400_000,
+        write_behind: float = 5,
+        timeout: float = 250,
+        lease_wait: float = 10_000,
+        history: int = 10_000,
+    ) -> None:
+        check_principal(principal)
+        _check_name(namespace)
+        _check_numbers(0, write_behind=write_behind, lease_wait=lease_wait)
+        _check_numbers(1, max_age=max_age, timeout=timeout, history=history)
+        self.inline = False
+        self.writable = True
+        self.max_age = max_age
+        self.write_behind = write_behind
+        self.lease_wait = lease_wait
+        self.poll: float = _LONGEST_WAIT
+        self._server = _Server(url, client, timeout / 1_000)
+        self._history = int(history)
+        self._kept = _kept(max_age)
+        self._namespace = namespace
+        self._principal = principal
+        self._hash = ""
+        self._keys: Keys | None = None
+        self._reset = 0
+        self._parted = _Parted()
+        self._told = 0
+        self._sifting: Iterator[int] = iter(())
+        self._next_round = 0.0
+
+    def __repr__(self) -> str:
+        return f"ValkeyStorage({self._server.where!r}, namespace={self._namespace!r})"
+
+    def open(self, place: str, now: Callable[[], float], /) -> Opened:
+        """Finds or makes the namespace of a place, and compares the server's time with the store's, `now`.
+
+        Called again, it compares anew.
+        """
+        found = namespace_hash(self._namespace, self._principal, place)
+        if found != self._hash:
+            self._hash, self._keys, self._reset = found, None, 0
+        best, offset, number = inf, 0.0, 0
+        for _ in range(_SAMPLES):
+            began, before = time.perf_counter(), now()
+            number, moment = self._begin()
+            after, took = now(), time.perf_counter() - began
+            if took < best:
+                best, offset = took, moment - (before + after) / 2
+        return Opened(self._opened().epoch, self._reset, number, offset)
+
+    def load(
+        self,
+        cells: Sequence[Cell],
+        keys: Sequence[str] = (),
+        index: Sequence[IndexEntry] = (),
+        tables: Sequence[str] = (),
+        /,
+    ) -> Loaded:
+        """What is held of these places, all of one moment; what is absent is left out. At most 5,000 places a call.
+
+        A table is never known to be complete: any of its rows may have expired.
+        """
+        count = len(cells) + len(keys)
+        if count + len(index) > MOST_PLACES:
+            raise ValueError(f"at most {MOST_PLACES:,} places are loaded at once; these are {count + len(index):,}")
+        by_hash: dict[tuple[str, str], list[str]] = {}
+        for table, field, value in index:
+            by_hash.setdefault((table, field), []).append(value)
+
+        def asked(names: Keys) -> Asked:
+            places = [names.row(*cell) for cell in cells] + [names.result(key) for key in keys]
+            told: list[Any] = [count, len(tables), *map(part, tables)]
+            for values in by_hash.values():
+                told += [len(values), *map(encoded, values)]
+            return places + [names.index(*at) for at in by_hash], told
+
+        names, (number, portions, versions, found) = self._ask(lua.LOAD, asked)
+        texts = [text for portion in portions for text in portion]
+        rows = (row_from_text(*at, text, self._parted.known_as) for at, text in zip(cells, texts, strict=False) if text)
+        results = (
+            result_from_text(key, text, self._parted.known_as)
+            for key, text in zip(keys, texts[len(cells) :], strict=True)
+            if text
+        )
+        return Loaded(
+            names.epoch,
+            int(number),
+            [row for row in rows if row is not None],
+            [result for result in results if result is not None],
+            {
+                (*at, value): decoded(pk)
+                for (at, values), pks in zip(by_hash.items(), found, strict=True)
+                for value, pk in zip(values, pks, strict=True)
+                if pk is not None
+            },
+            {table: TableInfo(int(v), True) for table, v in zip(tables, versions, strict=True) if v is not None},
+        )
+
+    def scan(self, table: str | None, after: str | None, limit: int, /) -> Page:
+        """The primary keys of a table by arrival, or the keys of all results, after what `Page.next` said.
+
+        What has expired is taken out of its list when it is met.
+        """
+        return self._living(table, after, limit)[0]
+
+    def commit(self, batch: Batch, /) -> Outcome:
+        """Writes all of it with its entry, or nothing: what came too late, or was made from what is no more so.
+
+        Of more than 500 places a reader elsewhere may see entities before the list that brought them.
+        """
+        names = self._opened()
+        if batch.epoch != names.epoch:
+            return Outcome(0, names.epoch, None)
+        parts = _parts(batch)
+        if len(parts) == 1:
+            outcome, _ = self._write(names, parts[0])
+        else:
+            outcome = self._write_parts(names, batch, parts)
+        with suppress(StorageError):  # what was used only lives longer for it
+            for used in _portions(batch.used[_AT_ONCE:]) if outcome.moved is None else ():
+                self._write(names, _nothing_of(batch)._replace(used=used, tables={}))
+        return outcome
+
+    def changes(self, after: int, wait: float, /) -> Changes:
+        """The entries after a number, own ones included; waits for the first at most `wait` ms, 1,000 in any case."""
+        changes = self._changes(after)
+        if wait <= 0 or changes.number != after or changes.lost or changes.epoch != self._told:
+            self._told = changes.epoch
+            return changes
+        wait = max(1, min(wait, _LONGEST_WAIT, self._server.longest_wait))
+        log = self._opened().log
+        self._server.command("XREAD", "COUNT", 1, "BLOCK", int(wait), "STREAMS", log, f"{after}-0", patient=True)
+        changes = self._changes(after)
+        self._told = changes.epoch
+        return changes
+
+    def lease(self, name: str, owner: str, length: float, /) -> bool:
+        """Whether the owner has the lease for `length` ms, anew or still; a length of 0 gives it back."""
+        told = [encoded(owner), 0 if length <= 0 else max(1, int(length))]
+        _, (_, mine) = self._ask(lua.LEASE, lambda names: ([names.lease(name)], told))
+        return bool(mine)
+
+    def reset(self, /) -> int:
+        """Begins a new, empty epoch and returns it; nothing that is committed to an older one is ever read again."""
+        self._opened()
+        self._begin("reset")
+        return self._opened().epoch
+
+    def trim(self, /) -> int:
+        """Takes what has expired out of the lists, and says how many; begins a round through them once an hour."""
+        end = time.perf_counter() + _MOST_TIME
+        dropped = 0
+        while time.perf_counter() < end:
+            count = next(self._sifting, None)
+            if count is None:
+                if time.monotonic() < self._next_round:
+                    break
+                self._next_round = time.monotonic() + _ROUND
+                self._sifting = self._sift_all()
+            dropped += count or 0
+        return dropped
+
+    def stats(self, /) -> NamespaceStats:
+        """How much the namespace holds, as counted when it was written: what expired is in it until `trim` meets it."""
+        found = self._server.command("HMGET", self._opened().info, "rows", "results", "bytes")
+        return NamespaceStats(*(max(0, int(count or 0)) for count in found))
+
+    def close(self, /) -> None:
+        """Lets connections go; a later call opens new ones. A client that was given stays open."""
+        self._server.close()
+
+    def _opened(self) -> Keys:
+        if self._keys is None:
+            raise StorageDown("this storage was not opened; `open` comes before all else")
+        return self._keys
+
+    def _begin(self, why: str = "") -> tuple[int, float]:
+        """Finds the epoch, or begins one: after a reset, and where the server lost it; its number and time in ms."""
+        known = self._keys
+        names = known or Keys(self._hash, 0)
+        told = [names.space, names.epoch, self._reset, FORMAT, why]
+        reply = self._server.run(lua.BEGIN, [names.info], told)
+        epoch, reset, number, moment, found = map(int, reply[:5])
+        if found > FORMAT:
+            raise StorageOff(
+                f"what lies at {self._server.where} under this namespace has the format {found}, and this version of "
+                f"restencil knows {FORMAT}; install the newer version, or name another namespace"
+            )
+        self._reset = max(self._reset, reset)
+        if known is None or known.epoch != epoch:
+            self._parted = _Parted()
+            self._keys = Keys(self._hash, epoch)
+        if reply[5]:
+            over = Keys(self._hash, int(reply[5]))
+            threading.Thread(target=self._sweep, args=(over,), daemon=True, name="restencil-sweep").start()
+        return number, moment / 1_000
+
+    def _ask(self, script: str, asked: Callable[[Keys], Asked]) -> tuple[Keys, list[Any]]:
+        """What a script says of the epoch that is the server's: its number, and more."""
+        for _ in range(4):
+            names = self._opened()
+            keys, told = asked(names)
+            reply = self._server.run(script, [names.info, *keys], [names.epoch, *told])
+            if self._is_of_now(reply):
+                return names, reply[2:]
+        raise StorageDown(f"the server at {self._server.where} begins anew again and again")
+
+    def _is_of_now(self, reply: list[Any]) -> bool:
+        """Whether a script did its work; if it did not, what it met is looked at, and begun anew where it is lost."""
+        if len(reply) == 3:
+            self._begin()
+        elif reply[3] == b"lost":
+            self._begin("lost")
+        else:
+            if int(reply[1] or 0) != self._reset:
+                self._begin()
+            return True
+        return False
+
+    def _changes(self, after: int) -> Changes:
+        names, (number, found) = self._ask(lua.CHANGES, lambda names: ([names.log], [f"{after + 1}-0", _ENTRIES]))
+        entries = [entry for at, members in found if (entry := _entry(at, members)) is not None]
+        number = int(number)
+        begun = entries[0].number if entries else number + 1
+        lost = after > number or (after < number and begun != after + 1)
+        lost = lost or any(later.number != earlier.number + 1 for earlier, later in pairwise(entries))
+        if len(found) == _ENTRIES and entries and not lost:
+            number = entries[-1].number  # there are more, for the next call
+        return Changes(names.epoch, self._reset, number, [] if lost else entries, lost)
+
+    def _living(self, table: str | None, after: str | None, limit: int) -> tuple[Page, int]:
+        """A page of a list without what has expired, and how many have; the list is rid of them."""
+        told: list[Any]
+        if table is None:
+            start = b"-" if after is None else b"(" + encoded(after)
+            told = ["keys", "ZRANGEBYLEX", start, b"(" + lua.MARK, "LIMIT", 0, limit + 1]
+            names, found = self._ask(lua.PAGE, lambda names: ([names.results], told))
+        else:
+            begun = encoded(f"v:{part(table)}")
+            told = [begun, "ZRANGEBYSCORE", f"({after or 0}", "+inf", "WITHSCORES", "LIMIT", 0, limit + 1]
+            names, found = self._ask(lua.PAGE, lambda names: ([names.table(table)], told))
+        items: list[bytes] = found[2]
+        each = 1 if table is None else 2
+        last = decoded(items[each * limit - 1]) if len(items) > each * limit else None
+        members = [decoded(item) for item in items[: each * limit : each]]
+        living: list[str] = []
+        for some in _portions(members):
+            if table is None:
+                places, told = [names.results, *map(names.result, some)], [names.epoch, "results", ""]
+            else:
+                places = [names.table(table), *(names.row(table, pk) for pk in some)]
+                told = [names.epoch, "rows", encoded(part(table))]
+            reply = self._server.run(lua.SIFT, [names.info, *places], [*told, *map(encoded, some)])
+            if len(reply) > 3:  # else the epoch is over, and with it all that was listed
+                living += [member for member, is_there in zip(some, reply[4], strict=True) if is_there]
+        return Page(living, last), len(members) - len(living)
+
+    def _sift_all(self) -> Iterator[int]:
+        for table in (*self._tables(self._opened()), None):
+            page, gone = self._living(table, None, _AT_ONCE)
+            yield gone
+            while page.next is not None:
+                page, gone = self._living(table, page.next, _AT_ONCE)
+                yield gone
+
+    def _tables(self, names: Keys) -> list[str]:
+        found = self._server.command("ZRANGEBYLEX", names.lists, "[t:", "(t;")
+        return [whole(decoded(ending)[2:]) for ending in found]
+
+    def _write(self, names: Keys, batch: Batch) -> tuple[Outcome, dict[str, int]]:
+        """One script: what became of it, and the versions that the tables of the batch have then."""
+        keys, told, tables = _told_of(names, batch, self._parted)
+        entry = entry_to_json(batch.entry) if _says_anything(batch) else b""
+        head = [names.epoch, *self._kept, self._history, encoded(batch.entry.writer), entry]
+        reply = self._server.run(lua.COMMIT, [names.info, names.log, names.lists, names.results, *keys], [*head, *told])
+        if not self._is_of_now(reply):
+            return Outcome(0, self._opened().epoch, None), {}
+        number = int(reply[2] or 0)
+        versions = dict(zip(tables, map(int, reply[-1]), strict=True))
+        if reply[3] == b"done":
+            return Outcome(number if entry else 0, names.epoch, None), versions
+        rows: list[StoredRow] = []
+        for at, text in zip(reply[4][::2], reply[4][1::2], strict=True):
+            sent = batch.rows[int(at) - 1]
+            row = row_from_text(sent.table, sent.pk, text, self._parted.known_as) if text else None
+            rows.append(row or _absent(sent))
+        others = {t: TableInfo(versions[t], True) for t, version in batch.tables.items() if versions[t] != version}
+        return Outcome(0, names.epoch, Loaded(names.epoch, number, rows, [], {}, others)), versions
+
+    def _write_parts(self, names: Keys, batch: Batch, parts: list[Batch]) -> Outcome:
+        """A commit for each part; where one does not succeed, the next attempt finds the others written."""
+        moved = self._differences(batch)
+        numbers: list[int] = []
+        versions = batch.tables
+        for some in parts if moved is None else ():
+            outcome, now = self._write(names, some._replace(tables=versions))
+            if outcome.moved is not None or outcome.epoch != batch.epoch:
+                moved = self._differences(batch)
+                break
+            numbers.append(outcome.number)
+            versions = {table: now[table] for table in versions}
+        if moved is None and numbers[-1] - numbers[0] != len(numbers) - 1:
+            moved = self._overwritten(batch, parts, numbers)
+        if moved is not None:
+            return Outcome(0, moved.epoch, moved if moved.epoch == batch.epoch else None)
+        self._parted.note(numbers)
+        return Outcome(numbers[-1], names.epoch, None)
+
+    def _differences(self, batch: Batch) -> Loaded | None:
+        """The rows and tables that are not as the batch says; None where there are none."""
+        rows: list[StoredRow] = []
+        found = self.load([], [], [], list(batch.tables))
+        tables = {table: found.tables.get(table, TableInfo(0, True)) for table in batch.tables}
+        others = {table: info for table, info in tables.items() if info.version != batch.tables[table]}
+        for some in _portions(batch.rows, MOST_PLACES):
+            found = self.load([(row.table, row.pk) for row in some])
+            there = {(row.table, row.pk): row for row in found.rows}
+            held = [there.get((row.table, row.pk)) or _absent(row) for row in some]
+            rows += [row for row, sent in zip(held, some, strict=True) if row.rev != sent.rev]
+        if not rows and not others and found.epoch == batch.epoch:
+            return None
+        return found._replace(rows=rows, tables=others)
+
+    def _overwritten(self, batch: Batch, parts: list[Batch], numbers: list[int]) -> Loaded | None:
+        """What is there, where others wrote a row of a part before the last part was written.
+
+        This process would take what it wrote for newer than theirs.
+        """
+        for some, number in zip(parts[:-1], numbers, strict=False):
+            found = self.load([(row.table, row.pk) for row in some.rows])
+            if found.epoch != batch.epoch or any(number < row.rev < numbers[-1] for row in found.rows):
+                return self._differences(batch)
+        return None
+
+    def _sweep(self, over: Keys) -> None:
+        """Takes out what lies under an epoch that is over, some at a time; what is left of it expires."""
+        with suppress(StorageError):
+            for table in self._tables(over):
+                listed = over.table(table)
+                while pks := self._server.command("ZRANGEBYSCORE", listed, "(0", "+inf", "LIMIT", 0, _AT_ONCE):
+                    self._server.command("UNLINK", *(over.row(table, decoded(pk)) for pk in pks))
+                    self._server.command("ZREM", listed, *pks)
+                self._server.command("UNLINK", listed)
+            end = b"(" + lua.MARK
+            while keys := self._server.command("ZRANGEBYLEX", over.results, "-", end, "LIMIT", 0, _AT_ONCE):
+                self._server.command("UNLINK", *(over.result(decoded(key)) for key in keys))
+                self._server.command("ZREM", over.results, *keys)
+            hashes = self._server.command("ZRANGEBYLEX", over.lists, "[x:", "(x;")
+            rest = [over.named(decoded(ending)) for ending in hashes]
+            self._server.command("UNLINK", over.results, over.lists, over.log, *rest)
+
+
+class _Parted:
+    """Commits that went in parts: this process knows what was written by any part under the last part's number."""
+
+    def __init__(self) -> None:
+        self._last: dict[int, int] = {}
+        self._revs: dict[int, str] = {}
+
+    def note(self, numbers: list[int]) -> None:
+        for number in numbers[:-1]:
+            self._last[number] = numbers[-1]
+        self._revs[numbers[-1]] = f" {' '.join(map(str, numbers))} "
+        if len(self._revs) > _PARTED:  # what is forgotten is folded once more, which changes nothing
+            self._last, self._revs = {}, {}
+
+    def known_as(self, rev: int) -> int:
+        """The rev that this process knows."""
+        return self._last.get(rev, rev)
+
+    def revs(self, known: int) -> str:
+        """The revs that the server may have, each between spaces."""
+        return self._revs.get(known) or f" {known} "
+
+
+class _Server:
+    """A server as its clients see it: scripts and commands that answer, or raise `StorageDown`."""
+
+    def __init__(self, url: str | None, client: Any, timeout: float) -> None:
+        if (url is None) == (client is None):
+            found = "neither is" if url is None else "both are"
+            raise ValueError(f"one of url and client says where the server is, and {found} given")
+        self._url = url
+        self._client = client
+        self._timeout = timeout
+        self._own: dict[bool, Any] = {}
+        if url is not None:
+            self.where = _shown(url)
+            _check_installed()
+        else:
+            if not callable(getattr(client, "execute_command", None)):
+                raise ValueError(f"client is {described(client)}; expected a client of the package valkey or redis")
+            if inspect.iscoroutinefunction(client.execute_command):
+                raise ValueError("client is one for asyncio; expected a blocking one, which serves asyncio too")
+            self.where = _where(client)
+
+    @property
+    def longest_wait(self) -> float:
+        """How long an answer may take, in ms, where a client that was given ends the wait by itself."""
+        timeout = _options_of(self._reach(True)).get("socket_timeout")
+        return inf if timeout is None else timeout * 500
+
+    def run(self, script: str, keys: Sequence[bytes], told: Sequence[Any]) -> list[Any]:
+        """What a script answers, as bytes."""
+        digest = hashlib.sha1(script.encode(), usedforsecurity=False).hexdigest()
+        patient = script in (lua.BEGIN, lua.COMMIT)
+        try:
+            reply = self._call(patient, "EVALSHA", digest, len(keys), *keys, *told)
+        except Exception as error:
+            if _word_of(error) != "NOSCRIPT":
+                raise self._down(error) from error
+            self.command("SCRIPT LOAD", script)
+            reply = self.command("EVALSHA", digest, len(keys), *keys, *told, patient=patient)
+        found: list[Any] = _as_bytes(reply)
+        return found
+
+    def command(self, *words: Any, patient: bool = False) -> Any:
+        """What a command answers; a patient one waits for seconds."""
+        try:
+            return self._call(patient, *words)
+        except Exception as error:
+            raise self._down(error) from error
+
+    def close(self) -> None:
+        while self._own:
+            _, client = self._own.popitem()
+            if client is not self._client:
+                with suppress(Exception):
+                    client.connection_pool.disconnect()
+
+    def _call(self, patient: bool, *words: Any) -> Any:
+        return self._reach(patient).execute_command(*words, NEVER_DECODE=True)
+
+    def _reach(self, patient: bool) -> Any:
+        found = self._own.get(patient)
+        if found is None:
+            client = self._client or _client_of(self._url)
+            seconds = max(self._timeout, _PATIENCE) if patient else self._timeout
+            found = self._own.setdefault(patient, _with_timeout(client, seconds))
+        return found
+
+    def _down(self, error: Exception) -> StorageDown:
+        word = _word_of(error)
+        if word:
+            return StorageDown(f"{word}: the server at {self.where} refuses what is asked of it")
+        return StorageDown(f"the server at {self.where} does not answer ({type(error).__name__})")
+
+
+def _client_of(url: str | None) -> Any:
+    import valkey  # takes longer than all else here
+
+    return valkey.Valkey.from_url(url)
+
+
+def _with_timeout(client: Any, seconds: float) -> Any:
+    """A client of the same server that waits so long and asks once; the same one where it has no plain pool."""
+    pool: Any = getattr(client, "connection_pool", None)
+    kinds = {kind.__module__: kind for kind in type(client).__mro__ if kind.__module__ in _CLIENTS}
+    if not kinds or type(pool).__name__ not in ("ConnectionPool", "BlockingConnectionPool"):
+        return client
+    module, kind = kinds.popitem()
+    options = {**pool.connection_kwargs, "socket_timeout": seconds, "socket_connect_timeout": seconds}
+    for name in ("retry", "retry_on_timeout", "retry_on_error"):
+        options.pop(name, None)
+    library = import_module(module.partition(".")[0])
+    options["retry"] = import_module(f"{library.__name__}.retry").Retry(
+        import_module(f"{library.__name__}.backoff").NoBackoff(), 0
+    )
+    return kind(connection_pool=library.ConnectionPool(connection_class=pool.connection_class, **options))
+
+
+def _options_of(client: Any) -> dict[str, Any]:
+    """How a client's connections are made."""
+    pool = getattr(client, "connection_pool", None)
+    if pool is None and hasattr(client, "get_connection_kwargs"):  # of a cluster
+        return dict(client.get_connection_kwargs())
+    return dict(getattr(pool, "connection_kwargs", {}))
+
+
+def _where(client: Any) -> str:
+    options = _options_of(client)
+    if "path" in options:
+        return f"unix:{options['path']}"
+    return f"{options.get('host', 'localhost')}:{options.get('port', 6379)}"
+
+
+def _shown(url: str) -> str:
+    """A URL without what is secret in it. Raises ValueError for one that leads nowhere; the text shows none of it."""
+    try:
+        parts = urls.urlsplit(url)
+        port = parts.port
+    except (ValueError, TypeError, AttributeError):
+        raise ValueError(_EXPECTED) from None
+    if parts.scheme not in _SCHEMES or not (parts.path if parts.scheme == "unix" else parts.hostname):
+        raise ValueError(_EXPECTED)
+    place = "" if parts.hostname is None else parts.hostname
+    return f"{parts.scheme}://{place}{f':{port}' if port else ''}{parts.path}"
+
+
+def _check_installed() -> None:
+    try:
+        if find_spec("valkey") is not None:
+            return
+    except ValueError:  # a module that stands for none
+        pass
+    raise ImportError(
+        "ValkeyStorage asks the server with the package valkey, which is not installed; "
+        "pip install 'restencil[valkey]', or give it a client= of the package redis",
+        name="valkey",
+    )
+
+
+def _check_name(namespace: Any) -> None:
+    if not isinstance(namespace, str) or not namespace:
+        raise ValueError(f"namespace is {described(namespace)}; expected a name for what is shared, such as 'news'")
+
+
+def _check_numbers(least: float, **numbers: Any) -> None:
+    for name, value in numbers.items():
+        if not isinstance(value, int | float) or isinstance(value, bool) or not value >= least:
+            what = "commits" if name == "history" else "milliseconds"
+            raise ValueError(f"{name} is {described(value)}; expected {what}, {least} or more")
+
+
+_WORD: Final = re.compile(r"(?:^|-)([A-Z]{2,})\b")
+_WORDS: Final = {
+    "OutOfMemoryError": "OOM",
+    "ReadOnlyError": "READONLY",
+    "BusyLoadingError": "LOADING",
+    "NoPermissionError": "NOPERM",
+    "NoScriptError": "NOSCRIPT",
+    "ClusterDownError": "CLUSTERDOWN",
+    "MasterDownError": "MASTERDOWN",
+    "AuthenticationError": "NOAUTH",
+    "AuthorizationError": "NOAUTH",
+    "AuthenticationWrongNumberOfArgsError": "NOAUTH",
+}
+
+
+def _word_of(error: Exception) -> str:
+    """The first word of what a server said, "" where it said nothing; client libraries take words for classes."""
+    for kind in type(error).__mro__:
+        if kind.__name__ in _WORDS:
+            return _WORDS[kind.__name__]
+        if kind.__name__ == "ResponseError":
+            found = [word for word in _WORD.findall(str(error)) if word != "ERR"]
+            return found[0] if found else "ERR"
+    return ""
+
+
+def _as_bytes(reply: Any) -> Any:
+    """A reply as a client that leaves bytes alone gives it."""
+    if is_list(reply):
+        return [_as_bytes(item) for item in reply]
+    return encoded(reply) if isinstance(reply, str) else reply
+
+
+def _kept(max_age: float) -> list[int]:
+    """How long a value, a tombstone, and what lists them is kept; 0 is for ever."""
+    if max_age == inf:
+        return [0, 0, 0]
+    longest = max(max_age, TOMBSTONES)
+    return [int(max_age), int(longest), int(longest * 9 / 8)]
+
+
+def _says_anything(batch: Batch) -> bool:
+    return any((batch.rows, batch.results, batch.drop, batch.index, batch.listed, batch.lacking))
+
+
+def _absent(row: StoredRow) -> StoredRow:
+    return row._replace(rev=0, born=0, shape="", value=None)
+
+
+def _portions(items: Sequence[T], size: int = _AT_ONCE) -> list[list[T]]:
+    return [list(items[at : at + size]) for at in range(0, len(items), size)]
+
+
+def _entry(at: Any, members: Any) -> Entry | None:
+    """The entry under an id; None for the end of an epoch."""
+    found = dict(zip(members[::2], members[1::2], strict=True))
+    if b"e" not in found:
+        return None
+    return entry_from_json(int(at.partition(b"-")[0]), decoded(found.get(b"w", b"")), found[b"e"])
+
+
+def _parts(batch: Batch) -> list[Batch]:
+    """Batches that a server handles at once: entities first, and with the last what leads to them or takes them out."""
+    size = len(batch.rows) + len(batch.results) + len(batch.drop) + len(batch.index)
+    if size <= _AT_ONCE:
+        return [batch._replace(used=batch.used[:_AT_ONCE])]
+    nothing = _nothing_of(batch)
+    records = [row for row in batch.rows if row.shape and row.value is not None]
+    rest = [row for row in batch.rows if not row.shape or row.value is None]
+    parts = [nothing._replace(drop=some) for some in _portions(batch.drop)]
+    parts += [nothing._replace(rows=some) for some in _portions(records)]
+    parts += [nothing._replace(index=dict(some)) for some in _portions(list(batch.index.items()))]
+    *early, last = [nothing._replace(rows=some) for some in _portions(rest)] or [nothing]
+    if len(last.rows) + len(batch.results) > _AT_ONCE:
+        early, last = [*early, last], nothing
+    *later, results = _portions(batch.results) or [[]]
+    parts += early + [nothing._replace(results=some) for some in later]
+    parts = [some for some in (*parts, last._replace(results=results)) if _says_anything(some)]
+    entry = batch.entry
+    for at, some in enumerate(parts[:-1]):
+        told = _entry_of(entry, some)
+        parts[at] = some._replace(entry=told)
+        entry = _without(entry, told)
+    parts[-1] = parts[-1]._replace(
+        listed=batch.listed, lacking=batch.lacking, used=batch.used[:_AT_ONCE], release=batch.release, entry=entry
+    )
+    return parts
+
+
+def _nothing_of(batch: Batch) -> Batch:
+    """A batch of the same moment that writes nothing."""
+    entry = Entry(0, batch.entry.writer, batch.entry.times, {}, {}, {}, [], [], False)
+    return Batch(batch.epoch, [], [], [], {}, batch.tables, [], [], [], [], entry)
+
+
+def _entry_of(entry: Entry, batch: Batch) -> Entry:
+    """What an entry says of what is in a part."""
+    cells: set[Cell] = {(row.table, row.pk) for row in batch.rows}
+    cells |= {place for place in batch.drop if not isinstance(place, str)}
+    keys = {result.key for result in batch.results} | {place for place in batch.drop if isinstance(place, str)}
+
+    def kept(listed: dict[str, list[str]]) -> dict[str, list[str]]:
+        found = {table: [pk for pk in pks if (table, pk) in cells] for table, pks in listed.items()}
+        return {table: pks for table, pks in found.items() if pks}
+
+    return entry._replace(
+        changed=kept(entry.changed),
+        same=kept(entry.same),
+        gone=kept(entry.gone),
+        keys=[key for key in entry.keys if key in keys],
+        same_keys=[key for key in entry.same_keys if key in keys],
+        everything=False,
+    )
+
+
+def _without(entry: Entry, told: Entry) -> Entry:
+    """What an entry says beyond what was told."""
+
+    def rest(listed: dict[str, list[str]], without: dict[str, list[str]]) -> dict[str, list[str]]:
+        gone = {table: set(pks) for table, pks in without.items()}
+        found = {table: [pk for pk in pks if pk not in gone.get(table, ())] for table, pks in listed.items()}
+        return {table: pks for table, pks in found.items() if pks}
+
+    keys, same_keys = set(told.keys), set(told.same_keys)
+    return entry._replace(
+        changed=rest(entry.changed, told.changed),
+        same=rest(entry.same, told.same),
+        gone=rest(entry.gone, told.gone),
+        keys=[key for key in entry.keys if key not in keys],
+        same_keys=[key for key in entry.same_keys if key not in same_keys],
+    )
+
+
+def _told_of(names: Keys, batch: Batch, parted: _Parted) -> tuple[list[bytes], list[Any], list[str]]:
+    """Keys and arguments of the script that commits, in its order, and the tables that it is told of."""
+    cells = [place for place in batch.drop if not isinstance(place, str)]
+    tables = list(
+        dict.fromkeys((*(row.table for row in batch.rows), *(t for t, _ in cells), *batch.tables, *batch.listed))
+    )
+    number = {table: at for at, table in enumerate(tables, 1)}
+    keys = [names.table(table) for table in tables]
+    told: list[Any] = [len(tables)]
+    for table in tables:
+        told += [encoded(part(table)), batch.tables.get(table, ""), "1" if table in batch.listed else ""]
+    by_hash: dict[tuple[str, str], list[Any]] = {}
+    for (table, field, value), pk in batch.index.items():
+        by_hash.setdefault((table, field), []).extend((encoded(value), b"-" if pk is None else b"+" + encoded(pk)))
+    told.append(len(by_hash))
+    for (table, field), pairs in by_hash.items():
+        keys.append(names.index(table, field))
+        told += [encoded(f"{part(table)}:{part(field)}"), len(pairs) // 2, *pairs]
+    keys += [names.lease(name) for name in batch.release]
+    keys += [names.place(place) for place in (*batch.used, *batch.drop)]
+    told += [len(batch.release), len(batch.used), len(batch.drop)]
+    for place in batch.drop:
+        told += [0, encoded(place)] if isinstance(place, str) else [number[place[0]], encoded(place[1])]
+    told.append(len(batch.rows))
+    for row in batch.rows:
+        keys.append(names.row(row.table, row.pk))
+        told += [number[row.table], encoded(row.pk), parted.revs(row.rev), row_text(row)]
+    told.append(len(batch.results))
+    for result in batch.results:
+        keys.append(names.result(result.key))
+        told += [encoded(result.key), repr(result.times.date), result_text(result)]
+    return keys, told, tables
