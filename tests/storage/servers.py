@@ -55,6 +55,7 @@ class ValkeyServer:
         """Returns when it takes connections."""
         folder = self._folder.name
         plain = ["--port", str(self.port), "--bind", "127.0.0.1", "--save", "", "--dir", folder, "--daemonize", "no"]
+        plain += ["--repl-diskless-sync-delay", "0"]
         command = [self._path, *plain, "--logfile", "", "--unixsocket", f"{folder}/s", *self._settings]
         self._process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         output = self._process.stdout
@@ -63,6 +64,8 @@ class ValkeyServer:
             said.append(line)
             if "eady to accept connections" in line:
                 return self
+        self.stop()
+        self._folder.cleanup()
         raise RuntimeError("the server did not start:\n" + "".join(said))
 
     @property

@@ -475,7 +475,7 @@ class _Server:
         if (url is None) == (client is None):
             found = "neither is" if url is None else "both are"
             raise ValueError(f"one of url and client says where the server is, and {found} given")
-        self._url = url
+        self._url = url or ""
         self._client = client
         self._timeout = timeout
         self._own: dict[bool, Any] = {}
@@ -541,10 +541,11 @@ class _Server:
         return StorageDown(f"the server at {self.where} does not answer ({type(error).__name__})")
 
 
-def _client_of(url: str | None) -> Any:
+def _client_of(url: str) -> Any:
     import valkey  # takes longer than all else here
 
-    return valkey.Valkey.from_url(url)
+    library: Any = valkey  # whose types are partly unknown
+    return library.Valkey.from_url(url)
 
 
 def _with_timeout(client: Any, seconds: float) -> Any:
@@ -614,7 +615,7 @@ def _check_numbers(least: float, **numbers: Any) -> None:
     for name, value in numbers.items():
         if not isinstance(value, int | float) or isinstance(value, bool) or not value >= least:
             what = "commits" if name == "history" else "milliseconds"
-            raise ValueError(f"{name} is {described(value)}; expected {what}, {least} or more")
+            raise ValueError(f"{name} is {value!r:.40}; expected {what}, {least} or more")
 
 
 _WORD: Final = re.compile(r"(?:^|-)([A-Z]{2,})\b")

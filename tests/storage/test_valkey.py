@@ -1,0 +1,885 @@
+"""The storage on a server: the rules of the protocol, and what becomes of it when the server fails.
+
+A real server runs on loopback, for all tests of this file that leave it as it was; a proxy of ours stands before it
+where the way to it is what fails.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from math import inf
+from typing import Any
+from unittest import mock
+
+import pytest
+import valkey
+import valkey.asyncio
+from tests.storage.proxy import Proxy
+from tests.storage.servers import ValkeyServer, needs_server
+
+from restencil import Storage, StorageDown, StorageOff, ValkeyStorage
+from restencil.base.values import Meta
+from restencil.storage import Batch, Entry, StoredResult, StoredRow
+
+PLACE = "https://api.test"
+ONE = b'{"id":1}'
+TIMES = Meta(1.5, 2.5, inf)
+SECRET = "s3cr3t-principal"
+
+
+@pytest.fixture(scope="module")
+def one_server() -> Iterator[ValkeyServer]:
+    """A server for the tests of this file."""
+    with ValkeyServer() as running:
+        yield running
+
+
+@pytest.fixture
+def server(one_server: ValkeyServer) -> ValkeyServer:
+    """A server with nothing in it."""
+    one_server.ask("FLUSHALL")
+    return one_server
+
+
+def now() -> float:
+    return time.time() * 1_000
+
+
+def made(**options: Any) -> ValkeyStorage:
+    """A storage of the one namespace of these tests, where nothing else is said."""
+    given: dict[str, Any] = {"namespace": "test", "principal": SECRET, **options}
+    return ValkeyStorage(**given)
+
+
+def opened(server: ValkeyServer | Proxy, **options: Any) -> ValkeyStorage:
+    """A storage that was opened."""
+    storage = made(**{"url": server.url, **options})
+    storage.open(PLACE, now)
+    return storage
+
+
+def epoch_of(storage: ValkeyStorage) -> int:
+    return storage.load([]).epoch
+
+
+def row(pk: str, rev: int = 0, value: bytes | None = ONE, table: str = "A", shape: str = "5f") -> StoredRow:
+    return StoredRow(table, pk, rev, 0, TIMES, shape, value)
+
+
+def result(key: str, value: bytes | None = b'["1"]', date: float = 2.5, invalidated: bool = False) -> StoredResult:
+    return StoredResult(key, 0, TIMES._replace(date=date), "e1", invalidated, value)
+
+
+def batch(storage: ValkeyStorage, *rows: StoredRow, **members: Any) -> Batch:
+    """A batch that writes rows, and whatever else is given."""
+    changed: dict[str, list[str]] = {}
+    for one in rows:
+        changed.setdefault(one.table, []).append(one.pk)
+    entry = Entry(0, "me", TIMES, changed, {}, {}, [one.key for one in members.get("results", [])], [], False)
+    epoch = epoch_of(storage)
+    return Batch(epoch, list(rows), [], [], {}, {}, [], [], [], [], entry)._replace(**members)
+
+
+pytestmark = needs_server
+
+# -- what it is made of
+
+
+@pytest.mark.parametrize(
+    ("options", "found"),
+    [
+        ({"url": None}, "one of url and client says where the server is, and neither is given"),
+        ({"client": object()}, "one of url and client says where the server is, and both are given"),
+        ({"url": None, "client": object()}, "expected a client of the package valkey or redis"),
+        ({"url": "https://user:pass@cache.example"}, "expected one that begins with valkey, valkeys, redis, rediss"),
+        ({"url": "valkey://cache.example:port"}, "url does not say where the server is"),
+        ({"url": "valkey:///0"}, "url does not say where the server is"),
+        ({"namespace": ""}, "expected a name for what is shared"),
+        ({"namespace": None}, "expected a name for what is shared"),
+        ({"principal": ""}, "expected a text that is not empty"),
+        ({"principal": 12}, "expected a text that is not empty"),
+        ({"max_age": 0}, "max_age is 0; expected milliseconds, 1 or more"),
+        ({"timeout": -1}, "timeout is -1; expected milliseconds, 1 or more"),
+        ({"history": 0}, "history is 0; expected commits, 1 or more"),
+        ({"lease_wait": -1}, "lease_wait is -1; expected milliseconds, 0 or more"),
+        ({"write_behind": "5"}, "write_behind is '5'; expected milliseconds, 0 or more"),
+    ],
+)
+def test_arguments_that_make_no_sense_are_told_at_once(options: dict[str, Any], found: str) -> None:
+    """Each wrong argument is a ValueError that says what was expected, and shows nothing of a URL."""
+    with pytest.raises(ValueError, match=found) as caught:
+        made(**{"url": "valkey://localhost", "principal": None, **options})
+    assert "pass" not in str(caught.value)
+
+
+def test_a_client_for_asyncio_is_refused() -> None:
+    """One blocking client serves both worlds."""
+    with pytest.raises(ValueError, match="client is one for asyncio; expected a blocking one"):
+        ValkeyStorage(namespace="test", principal=None, client=valkey.asyncio.Valkey())
+
+
+def test_without_the_extra_it_says_what_installs_it() -> None:
+    """Without the package valkey an ImportError names the command."""
+    with mock.patch.dict(sys.modules, valkey=None):
+        with pytest.raises(ImportError, match=r"not installed; pip install 'restencil\[valkey\]'"):
+            ValkeyStorage("valkey://localhost", namespace="test", principal=None)
+
+
+def test_no_server_is_asked_before_it_is_opened() -> None:
+    """A constructor does not fail for a server that is not there; `open` does, without userinfo in its text."""
+    storage = ValkeyStorage("valkey://me:hunter2@127.0.0.1:1/0", namespace="test", principal=SECRET)
+    assert repr(storage) == "ValkeyStorage('valkey://127.0.0.1:1/0', namespace='test')"
+    with pytest.raises(StorageDown, match=r"the server at valkey://127.0.0.1:1/0 does not answer \(ConnectionError\)"):
+        storage.open(PLACE, now)
+    with pytest.raises(StorageDown, match="was not opened"):
+        storage.load([])
+
+
+def test_it_is_a_storage_that_is_far_away() -> None:
+    """The protocol is met; what is stored is never asked for in a loop of asyncio."""
+    storage = made(url="valkey://localhost")
+    assert isinstance(storage, Storage)
+    assert (storage.inline, storage.writable) == (False, True)
+
+
+@pytest.mark.parametrize("library", ["valkey", "redis"])
+@pytest.mark.parametrize("options", [{}, {"decode_responses": True}, {"socket_timeout": 0.05}])
+def test_a_client_of_either_library_says_where_the_server_is(
+    server: ValkeyServer, library: str, options: dict[str, Any]
+) -> None:
+    """`client=` is a client of valkey or redis, whatever it does with texts and timeouts; it stays open."""
+    module = pytest.importorskip(library)
+    kind = getattr(module, library.title())
+    with kind(port=server.port, **options) as client:
+        storage = ValkeyStorage(namespace="test", principal=SECRET, client=client)
+        storage.open(PLACE, now)
+        written = storage.commit(batch(storage, row("1"), results=[result("GET /a")], index={("A", "slug", "x"): "1"}))
+        assert written.number == 1
+        found = storage.load([("A", "1")], ["GET /a"], [("A", "slug", "x")])
+        assert ([held.value for held in found.rows], [held.value for held in found.results]) == ([ONE], [b'["1"]'])
+        assert found.index == {("A", "slug", "x"): "1"}
+        assert storage.scan("A", None, 9).items == ["1"]
+        assert [entry.number for entry in storage.changes(0, 0).entries] == [1]
+        assert storage.changes(1, 120).entries == []
+        storage.close()
+        assert client.ping()
+
+
+# -- the rules of the protocol
+
+
+def test_a_row_and_a_result_come_back_as_they_were(server: ValkeyServer) -> None:
+    """Values, times and shapes are those that were committed, in another process too; what is absent is left out."""
+    first, second = opened(server), opened(server)
+    rows = [row("1"), row("2", value=None), row("a:b ü", table="T:1%"), row("[]", value=b"[1]", shape="")]
+    results = [result("GET /a\nb", date=7), result("GET /c", None, invalidated=True)]
+    assert first.commit(batch(first, *rows, results=results)).number == 1
+    found = second.load([(held.table, held.pk) for held in rows] + [("A", "3")], ["GET /a\nb", "GET /c", "GET /d"])
+    assert [held._replace(born=0, rev=0) for held in found.rows] == rows
+    assert [held._replace(rev=0) for held in found.results] == results
+    assert {held.rev for held in found.rows} | {held.rev for held in found.results} == {1}
+    assert (found.number, found.tables) == (1, {})
+
+
+def test_names_with_colons_are_kept_apart(server: ValkeyServer) -> None:
+    """A table `a:b` with a key `c` and a table `a` with a key `b:c` are two cells."""
+    storage = opened(server)
+    storage.commit(batch(storage, row("c", table="a:b")))
+    assert storage.load([("a", "b:c"), ("a%3Ab", "c")]).rows == []
+
+
+def test_a_row_of_another_rev_moves_the_whole_batch(server: ValkeyServer) -> None:
+    """Nothing is written where one row is not as the batch says; what is there comes back, rev 0 for nothing."""
+    storage = opened(server)
+    storage.commit(batch(storage, row("1")))
+    outcome = storage.commit(batch(storage, row("1"), row("2", rev=9), row("3")))
+    assert outcome.number == 0
+    assert outcome.moved is not None
+    assert [(held.pk, held.rev, held.value) for held in outcome.moved.rows] == [("1", 1, b'{"id":1}'), ("2", 0, None)]
+    assert storage.load([("A", "3")]) == storage.load([])
+    assert storage.commit(batch(storage, row("1", rev=1, value=b"2"))).number == 2
+    assert [(held.born, held.value) for held in storage.load([("A", "1")]).rows] == [(1, b"2")]
+
+
+def test_a_table_of_another_version_moves_the_batch(server: ValkeyServer) -> None:
+    """Whoever listed a table before a row came in or went looks again."""
+    storage = opened(server)
+    storage.commit(batch(storage, row("1")))
+    version = storage.load([], [], [], ["A", "B"]).tables["A"].version
+    storage.commit(batch(storage, row("1", rev=1)))
+    assert storage.load([], [], [], ["A"]).tables["A"].version == version
+    storage.commit(batch(storage, row("2")))
+    outcome = storage.commit(batch(storage, row("x", table="B"), tables={"A": version, "B": 0}))
+    assert outcome.number == 0
+    assert outcome.moved is not None
+    assert {table: info.version > version for table, info in outcome.moved.tables.items()} == {"A": True}
+    assert storage.load([("B", "x")]).rows == []
+
+
+def test_a_table_that_was_listed_is_known_even_if_it_is_empty(server: ValkeyServer) -> None:
+    """A version of 1 or more says that the table is known; that all of it is there is never said."""
+    storage = opened(server)
+    storage.commit(batch(storage, listed=["A"]))
+    info = storage.load([], [], [], ["A"]).tables["A"]
+    assert info.version > 0
+    assert info.incomplete
+    assert storage.scan("A", None, 5).items == []
+
+
+def test_a_younger_result_stays(server: ValkeyServer) -> None:
+    """A result that is there with a later date is not written over, and nothing is said of it."""
+    storage = opened(server)
+    storage.commit(batch(storage, results=[result("GET /a", b"1", date=10)]))
+    assert storage.commit(batch(storage, results=[result("GET /a", b"2", date=9), result("GET /b")])).number == 2
+    assert [held.value for held in storage.load([], ["GET /a", "GET /b"]).results] == [b"1", b'["1"]']
+    storage.commit(batch(storage, results=[result("GET /a", b"3", date=10)]))
+    assert [held.value for held in storage.load([], ["GET /a"]).results] == [b"3"]
+
+
+def test_what_is_dropped_goes_first(server: ValkeyServer) -> None:
+    """Rows and results are dropped whatever their rev; what the same batch writes then is new."""
+    storage = opened(server)
+    storage.commit(batch(storage, row("1"), row("2"), results=[result("GET /a"), result("GET /b")]))
+    drop = [("A", "1"), ("A", "2"), ("A", "9"), "GET /a"]
+    assert storage.commit(batch(storage, row("2", rev=1), drop=drop)).number == 2
+    found = storage.load([("A", "1"), ("A", "2")], ["GET /a", "GET /b"])
+    assert [(held.pk, held.rev, held.born) for held in found.rows] == [("2", 2, 3)]
+    assert [held.key for held in found.results] == ["GET /b"]
+    assert (storage.scan("A", None, 5).items, storage.scan(None, None, 5).items) == (["2"], ["GET /b"])
+
+
+def test_an_index_is_written_and_read(server: ValkeyServer) -> None:
+    """Values lead to primary keys until they are taken out; None of a value is no text `-`."""
+    storage = opened(server)
+    entries: dict[Any, Any] = {("A", "slug", "x"): "1", ("A", "slug", "y"): "-", ("A:b", "slug", ""): ""}
+    storage.commit(batch(storage, index=entries))
+    assert storage.load([], [], [*entries, ("A", "name", "x")]).index == entries
+    storage.commit(batch(storage, index={("A", "slug", "x"): None}))
+    assert list(storage.load([], [], list(entries)).index) == [("A", "slug", "y"), ("A:b", "slug", "")]
+
+
+def test_a_scan_gives_pages_by_arrival(server: ValkeyServer) -> None:
+    """Primary keys come as rows were born, keys of results in order, page by page to the end."""
+    storage = opened(server)
+    storage.commit(batch(storage, row("c"), row("a"), results=[result("GET /é"), result("GET /a")]))
+    storage.commit(batch(storage, row("b"), row("c", rev=1), results=[result("GET /b")]))
+    page = storage.scan("A", None, 2)
+    assert page.items == ["c", "a"]
+    assert storage.scan("A", page.next, 2) == (["b"], None)
+    page = storage.scan(None, None, 2)
+    assert page.items == ["GET /a", "GET /b"]
+    assert storage.scan(None, page.next, 1) == (["GET /é"], None)
+    assert storage.scan("B", None, 5) == ([], None)
+
+
+def test_a_load_has_at_most_5_000_places(server: ValkeyServer) -> None:
+    """More are a ValueError; so many are loaded at once."""
+    storage = opened(server)
+    assert storage.load([("A", str(at)) for at in range(5_000)]).rows == []
+    with pytest.raises(ValueError, match=r"at most 5,000 places are loaded at once; these are 5,001"):
+        storage.load([("A", str(at)) for at in range(5_000)], ["GET /a"])
+
+
+def test_entries_tell_each_process_what_was_written(server: ValkeyServer) -> None:
+    """The log has the entries of all commits by number, with writer and times; `used` alone makes none."""
+    first, second = opened(server), opened(server)
+    first.commit(batch(first, row("1"), results=[result("GET /a")]))
+    second.commit(batch(second, row("2")))
+    outcome = second.commit(batch(second, used=[("A", "1"), "GET /a"]))
+    assert (outcome.number, outcome.moved) == (0, None)
+    changes = first.changes(0, 0)
+    assert (changes.epoch, changes.number, changes.lost) == (epoch_of(first), 2, False)
+    assert [(entry.number, entry.writer, entry.changed) for entry in changes.entries] == [
+        (1, "me", {"A": ["1"]}),
+        (2, "me", {"A": ["2"]}),
+    ]
+    assert changes.entries[0].keys == ["GET /a"]
+    assert changes.entries[0].times == TIMES
+
+
+def test_changes_wait_for_the_first_entry(server: ValkeyServer) -> None:
+    """Who waits hears of a commit at once, and of nothing when its time is over."""
+    first, second = opened(server), opened(server)
+    assert first.changes(0, 0).entries == []
+    began = time.monotonic()
+    assert first.changes(0, 60).entries == []
+    assert 0.05 <= time.monotonic() - began < 1
+    timer = threading.Timer(0.05, lambda: second.commit(batch(second, row("1"))))
+    timer.start()
+    began = time.monotonic()
+    assert [entry.number for entry in first.changes(0, 1_000).entries] == [1]
+    assert time.monotonic() - began < 0.9
+    timer.join()
+
+
+def test_a_log_that_does_not_reach_back_is_lost(server: ValkeyServer) -> None:
+    """Who is behind by more than the log holds, or ahead of it, is told that entries are lost."""
+    storage = opened(server, history=1)
+    for at in range(250):  # the server trims whole nodes of a hundred entries
+        storage.commit(batch(storage, row(str(at))))
+    assert storage.changes(0, 0).lost
+    assert storage.changes(0, 0).number == 250
+    assert storage.changes(251, 0).lost
+    assert [entry.number for entry in storage.changes(248, 0).entries] == [249, 250]
+    server.ask("XTRIM", f"{_space(server)}:{epoch_of(storage)}:log", "MAXLEN", 0)
+    assert storage.changes(249, 0).lost
+    assert not storage.changes(250, 0).lost
+
+
+def test_a_long_log_is_read_in_pieces(server: ValkeyServer) -> None:
+    """Where more entries wait than are given at once, the number is that of the last one given."""
+    storage = opened(server)
+    for at in range(200):
+        storage.commit(batch(storage, row(str(at))))
+    read: list[int] = []
+    number = 0
+    while number < 200:
+        changes = storage.changes(number, 0)
+        read += [entry.number for entry in changes.entries]
+        number = changes.number
+    assert read == list(range(1, 201))
+
+
+def test_a_lease_has_one_owner(server: ValkeyServer) -> None:
+    """An owner keeps a lease by asking again, and others wait until it is given back or its time is over."""
+    first, second = opened(server), opened(server)
+    assert first.lease("k", "one", 2_000)
+    assert first.lease("k", "one", 2_000)
+    assert not second.lease("k", "two", 2_000)
+    assert not second.lease("k", "two", 0)
+    assert not second.lease("k", "two", 40)
+    assert not first.lease("k", "one", 0)
+    assert second.lease("k", "two", 40)
+    time.sleep(0.06)
+    assert first.lease("k", "one", 2_000)
+    first.commit(batch(first, row("1"), release=["k"]))
+    assert second.lease("k", "two", 2_000)
+
+
+def test_a_reset_begins_a_new_epoch_for_all(server: ValkeyServer) -> None:
+    """After a reset nothing older is read, and nothing that is committed to an older epoch; who waits wakes."""
+    first, second = opened(server), opened(server)
+    first.commit(batch(first, row("1"), row("[]", shape=""), results=[result("GET /a")], index={("A", "s", "x"): "1"}))
+    late = batch(first, row("2"))
+    waiting: list[Any] = []
+    thread = threading.Thread(target=lambda: waiting.append(second.changes(1, 1_000)))
+    second.changes(0, 0)
+    thread.start()
+    epoch = first.reset()
+    thread.join(0.9)
+    assert epoch > late.epoch
+    assert [(changes.epoch, changes.reset, changes.number) for changes in waiting] == [(epoch, epoch, 0)]
+    assert first.commit(late) == second.commit(late) == (0, epoch, None)
+    found = second.load([("A", "1")], ["GET /a"], [("A", "s", "x")], ["A"])
+    assert (found.epoch, found.rows, found.results, found.index, found.tables) == (epoch, [], [], {}, {})
+    assert first.scan("A", None, 5).items == first.scan(None, None, 5).items == []
+    assert made(url=server.url).open(PLACE, now)[:3] == (epoch, epoch, 0)
+
+
+def test_what_lies_under_an_older_epoch_is_taken_out(server: ValkeyServer) -> None:
+    """After a reset the old keys go, some at a time."""
+    storage = opened(server)
+    rows = [row(str(at)) for at in range(600)]
+    storage.commit(batch(storage, *rows, results=[result("GET /a")], index={("A", "slug", "x"): "1"}))
+    old = epoch_of(storage)
+    storage.reset()
+    sweeping = [thread for thread in threading.enumerate() if thread.name == "restencil-sweep"]
+    for thread in sweeping:
+        thread.join(5)
+    assert server.ask("KEYS", f"*:{old}:*") == []
+
+
+def _space(server: ValkeyServer) -> str:
+    names = {bytes(key).split(b"}")[0] for key in server.ask("KEYS", "*")}
+    assert len(names) == 1
+    return f"{names.pop().decode()}}}"
+
+
+# -- commits of more rows than a script handles
+
+
+def test_a_big_commit_goes_in_parts_and_is_one_here(server: ValkeyServer) -> None:
+    """Entities come first and what leads to them with the last part; this process knows all by the last number."""
+    first, second = opened(server), opened(server)
+    rows = [row("[]", value=b"[]", shape=""), row("gone", value=None), *(row(str(at)) for at in range(1_200))]
+    big = batch(first, *rows, results=[result("GET /a")], release=["k"])
+    first.lease("k", "me", 9_000)
+    outcome = first.commit(big)
+    assert (outcome.number, outcome.moved) == (4, None)
+    entries = second.changes(0, 0).entries
+    assert [len(entry.changed["A"]) for entry in entries] == [500, 500, 200, 2]
+    assert entries[3].changed["A"] == ["[]", "gone"]
+    assert [entry.keys for entry in entries] == [[], [], [], ["GET /a"]]
+    assert second.lease("k", "you", 9_000)
+    assert {held.rev for held in first.load([("A", str(at)) for at in range(1_200)]).rows} == {4}
+    assert {held.rev for held in second.load([("A", str(at)) for at in range(1_200)]).rows} == {1, 2, 3}
+    assert first.commit(batch(first, row("1", rev=4), row("700", rev=4), row("[]", rev=4))).number == 5
+    assert first.commit(batch(first, row("1", rev=4))).moved is not None
+
+
+def test_a_big_commit_that_moved_writes_nothing(server: ValkeyServer) -> None:
+    """Where a row of a later part is not as the batch says, no part is written."""
+    storage = opened(server)
+    storage.commit(batch(storage, row("900")))
+    outcome = storage.commit(batch(storage, *(row(str(at)) for at in range(1_000))))
+    assert outcome.number == 0
+    assert outcome.moved is not None
+    assert [(held.pk, held.rev) for held in outcome.moved.rows] == [("900", 1)]
+    assert storage.stats().rows == 1
+
+
+def test_a_big_commit_that_moves_between_its_parts_says_all_that_is_there(server: ValkeyServer) -> None:
+    """Where another process writes in between, the rows of the parts that were written count as moved too."""
+    second = opened(server)
+    first = opened(server, url=None, client=Meanwhile(server, lambda: second.commit(batch(second, row("900")))))
+    outcome = first.commit(batch(first, *(row(str(at)) for at in range(1_000))))
+    assert outcome.number == 0
+    assert outcome.moved is not None
+    assert len(outcome.moved.rows) == 501
+    revs = {held.pk: held.rev for held in outcome.moved.rows}
+    again = [row(str(at), rev=revs.get(str(at), 0)) for at in range(1_000)]
+    assert first.commit(batch(first, *again)).number == 4
+
+
+def test_a_big_commit_that_another_wrote_over_is_not_taken_for_newer(server: ValkeyServer) -> None:
+    """Where another process writes a row of a part before the last part is written, the commit counts as moved."""
+    second = opened(server)
+    first = opened(
+        server,
+        url=None,
+        client=Meanwhile(server, lambda: second.commit(batch(second, row("1", rev=1, value=b'"theirs"')))),
+    )
+    outcome = first.commit(batch(first, *(row(str(at)) for at in range(1_000))))
+    assert outcome.number == 0
+    assert outcome.moved is not None
+    assert [(held.rev, held.value) for held in outcome.moved.rows if held.pk == "1"] == [(2, b'"theirs"')]
+
+
+def test_a_big_commit_beside_others_is_one_too(server: ValkeyServer) -> None:
+    """Commits in between that touch none of its rows leave it one commit."""
+    second = opened(server)
+    first = opened(server, url=None, client=Meanwhile(server, lambda: second.commit(batch(second, row("x")))))
+    outcome = first.commit(batch(first, *(row(str(at)) for at in range(1_000))))
+    assert (outcome.number, outcome.moved) == (3, None)
+
+
+class Meanwhile:
+    """A client after whose first commit something happens, once."""
+
+    def __init__(self, server: ValkeyServer, happening: Callable[[], object]) -> None:
+        self._client: Any = valkey.Valkey(port=server.port)
+        self._happening: Callable[[], object] | None = happening
+
+    def execute_command(self, *words: Any, **options: Any) -> Any:
+        """What the server says."""
+        found = self._client.execute_command(*words, **options)
+        if len(words) > 500 and isinstance(found, list) and found[3] == b"done" and self._happening is not None:
+            happening, self._happening = self._happening, None
+            happening()
+        return found
+
+
+# -- how long it is kept
+
+
+def _lifetimes(server: ValkeyServer) -> dict[str, int]:
+    """The kind of each key, with the time it has left in ms; -1 for ever."""
+    return {key.decode().split("}:")[1].split(":", 1)[-1]: server.ask("PTTL", key) for key in server.ask("KEYS", "*")}
+
+
+def _everything(storage: ValkeyStorage) -> Batch:
+    return batch(
+        storage,
+        row("1"),
+        row("2", value=None),
+        results=[result("GET /a")],
+        index={("A", "slug", "x"): "1"},
+        listed=["B"],
+    )
+
+
+def test_each_key_expires_and_lists_live_longer_than_what_they_list(server: ValkeyServer) -> None:
+    """Only what says which epoch it is stays; tombstones are kept for an hour at least."""
+    storage = opened(server, max_age=60_000)
+    storage.commit(_everything(storage))
+    left = _lifetimes(server)
+    assert left.pop("i") == -1
+    assert 3_500_000 < left.pop("r:A:2") <= 3_600_000
+    values = {left.pop(name) for name in list(left) if name[:2] in ("r:", "a:")}
+    assert len(values) <= 2
+    assert all(0 < value <= 60_000 for value in values)
+    assert sorted(left) == ["k", "log", "n", "t:A", "t:B", "x:A:slug"]
+    assert all(3_600_000 < time <= 4_050_000 for time in left.values())
+
+
+def test_without_an_age_nothing_expires(server: ValkeyServer) -> None:
+    """`max_age=inf` sets no expiry; lists that had one live on."""
+    storage = opened(server, max_age=inf)
+    storage.commit(_everything(storage))
+    assert set(_lifetimes(server).values()) == {-1}
+    server.ask("FLUSHALL")
+    short = opened(server, max_age=60_000)
+    short.commit(_everything(short))
+    storage.commit(batch(storage, row("3")))
+    left = _lifetimes(server)
+    assert left["r:A:3"] == -1
+    assert left["t:A"] > 10**12
+    short.commit(batch(short, row("x", table="C")))
+    assert _lifetimes(server)["t:A"] > 10**12
+
+
+def test_what_is_used_lives_on_and_what_expired_leaves_its_list(server: ValkeyServer) -> None:
+    """A use begins the time of rows and results anew; what is gone is met by a scan, or by `trim`."""
+    storage = opened(server, max_age=150)
+    storage.commit(batch(storage, row("1"), row("2"), results=[result("GET /a"), result("GET /b")]))
+    version = storage.load([], [], [], ["A"]).tables["A"].version
+    time.sleep(0.1)
+    storage.commit(batch(storage, used=[("A", "1"), "GET /a"]))
+    time.sleep(0.09)
+    assert [held.pk for held in storage.load([("A", "1"), ("A", "2")]).rows] == ["1"]
+    assert storage.stats()[:2] == (2, 2)
+    assert storage.scan("A", None, 5).items == ["1"]
+    assert storage.load([], [], [], ["A"]).tables["A"].version > version
+    assert storage.stats()[:2] == (1, 2)
+    assert storage.trim() == 1
+    assert storage.stats()[:2] == (1, 1)
+    assert storage.scan(None, None, 5).items == ["GET /a"]
+    assert storage.trim() == 0
+
+
+def test_counts_follow_what_is_written(server: ValkeyServer) -> None:
+    """Rows, results and bytes are counted as they are written, written over and dropped."""
+    storage = opened(server)
+    assert storage.stats() == (0, 0, 0)
+    storage.commit(batch(storage, row("1"), row("2"), results=[result("GET /a")]))
+    before = storage.stats()
+    assert before[:2] == (2, 1)
+    storage.commit(batch(storage, row("1", rev=1, value=b'{"id":1,"more":2}')))
+    assert storage.stats() == before._replace(bytes=before.bytes + 9)
+    storage.commit(batch(storage, drop=[("A", "1"), ("A", "2"), "GET /a"]))
+    assert storage.stats() == (0, 0, 0)
+
+
+# -- whose data it is
+
+
+def test_namespaces_share_nothing(server: ValkeyServer) -> None:
+    """Another name, principal or place is another namespace; nobody is one of them."""
+    one = opened(server)
+    one.commit(batch(one, row("1")))
+    others = [opened(server, namespace="other"), opened(server, principal="x"), opened(server, principal=None)]
+    elsewhere = made(url=server.url)
+    elsewhere.open("https://staging.test", now)
+    for other in (*others, elsewhere):
+        assert other.load([("A", "1")]).rows == []
+    assert [held.pk for held in opened(server).load([("A", "1")]).rows] == ["1"]
+
+
+def test_the_server_sees_no_secret(one_server: ValkeyServer) -> None:
+    """No command that the server is told shows the principal or the password of the URL, nor does any text here."""
+    password = "hunter2-of-the-url"
+    one_server.ask("FLUSHALL")
+    one_server.ask("ACL", "SETUSER", "me", "on", f">{password}", "~*", "+@all")
+    url = f"valkey://me:{password}@127.0.0.1:{one_server.port}/0"
+    with valkey.Valkey(port=one_server.port) as client, client.monitor() as monitor:
+        storage = opened(one_server, url=url)
+        storage.commit(_everything(storage))
+        storage.load([("A", "1")], ["GET /a"])
+        storage.reset()
+        client.ping()
+        told: list[str] = []
+        for command in monitor.listen():
+            told.append(str(command))
+            if command["command"] == "PING":
+                break
+    text = "".join(told)
+    assert "EVALSHA" in text
+    for secret in (SECRET, password):
+        assert secret not in text
+        assert secret not in repr(storage)
+        assert secret not in repr(one_server.ask("KEYS", "*"))
+
+
+ACL = (
+    "+@connection +get +mget +set +pexpire +unlink +hmget +hset +hdel +hincrby +zadd +zrem +zrangebyscore +zrangebylex "
+    "+xadd +xread +xrange +time +multi +exec +evalsha +script|load +scan"
+)
+
+
+def test_a_user_with_few_rights_is_enough(server: ValkeyServer) -> None:
+    """Keys of restencil and the documented commands are all that is asked for."""
+    server.ask("SCRIPT", "FLUSH")
+    server.ask("ACL", "SETUSER", "few", "on", ">pw", "resetkeys", "~{restencil:*", "-@all", *ACL.split())
+    storage = opened(server, url=f"valkey://few:pw@127.0.0.1:{server.port}/0")
+    assert storage.commit(_everything(storage)).number == 1
+    assert storage.commit(batch(storage, used=[("A", "1")], drop=["GET /a", ("A", "2")], release=["k"])).number == 2
+    assert storage.load([("A", "1")], ["GET /a"], [("A", "slug", "x")], ["A"]).rows != []
+    assert (storage.scan("A", None, 5).items, storage.scan(None, None, 5).items) == (["1"], [])
+    assert storage.lease("k", "me", 500)
+    assert len(storage.changes(0, 0).entries) == 2
+    assert storage.changes(2, 20).entries == []
+    assert storage.stats().rows == 1
+    assert storage.trim() == 0
+    assert storage.reset() == epoch_of(storage)
+    server.ask("ACL", "DELUSER", "few")
+
+
+# -- the server's time
+
+
+def test_the_servers_time_is_compared_with_the_stores(server: ValkeyServer) -> None:
+    """The offset is the server's time minus the store's, whatever the clock of this machine says."""
+    storage = made(url=server.url)
+    assert abs(storage.open(PLACE, now).offset) < 50
+    assert abs(storage.open(PLACE, lambda: now() - 600_000).offset - 600_000) < 50
+    seconds, micros = server.ask("TIME")
+    assert abs(storage.open(PLACE, lambda: 0).offset - (seconds * 1_000 + micros / 1_000)) < 500
+
+
+# -- what goes wrong
+
+
+def test_nonsense_under_a_key_is_absent_and_written_over(server: ValkeyServer) -> None:
+    """What another program wrote under a key of ours is nothing, and a commit replaces it."""
+    storage = opened(server)
+    storage.commit(batch(storage, row("1"), row("2"), row("3"), results=[result("GET /a"), result("GET /b")]))
+    names = {name: f"{_space(server)}:{epoch_of(storage)}:{name}" for name in ("r:A:1", "r:A:2", "r:A:3")}
+    server.ask("SET", names["r:A:1"], "nonsense")
+    server.ask("SET", names["r:A:2"], "1 2 3 no times\n{}")
+    server.ask("DEL", names["r:A:3"])
+    server.ask("LPUSH", names["r:A:3"], "x")
+    for key in server.ask("KEYS", "*:a:*"):
+        server.ask("SET", key, "1 0 0 0 0 0 s\nGET /of-another\n1")
+    found = storage.load([("A", "1"), ("A", "2"), ("A", "3")], ["GET /a", "GET /b"])
+    assert (found.rows, found.results) == ([], [])
+    assert storage.commit(batch(storage, row("1"), row("3"), results=[result("GET /a")])).number == 2
+    assert [held.pk for held in storage.load([("A", "1"), ("A", "2"), ("A", "3")]).rows] == ["1", "3"]
+    assert [held.key for held in storage.load([], ["GET /a"]).results] == ["GET /a"]
+
+
+def test_a_newer_format_turns_it_off_and_an_older_one_begins_anew(server: ValkeyServer) -> None:
+    """Both numbers are named, with the way out; nothing that is newer is written."""
+    storage = opened(server)
+    storage.commit(batch(storage, row("1")))
+    info = f"{_space(server)}:i"
+    server.ask("HSET", info, "format", 2)
+    before = server.ask("HGETALL", info)
+    with pytest.raises(
+        StorageOff, match=r"has the format 2, and .* knows 1; install the newer version, or name another"
+    ):
+        opened(server)
+    assert server.ask("HGETALL", info) == before
+    server.ask("HSET", info, "format", 0)
+    newer = opened(server)
+    assert newer.load([("A", "1")]).rows == []
+    assert newer.load([]).epoch > int(before[b"epoch"])
+
+
+def test_a_server_that_lost_everything_begins_a_new_epoch(server: ValkeyServer) -> None:
+    """After a restart without data the epoch is new and the last reset is the one that is known: nobody is reset."""
+    storage = opened(server)
+    reset = storage.reset()
+    late = batch(storage, row("1"))
+    storage.commit(late)
+    server.ask("FLUSHALL")
+    changes = storage.changes(1, 500)
+    assert changes.epoch > reset
+    assert (changes.reset, changes.number, changes.entries) == (reset, 0, [])
+    assert storage.commit(late) == (0, changes.epoch, None)
+    assert storage.load([("A", "1")]).rows == []
+    assert storage.commit(batch(storage, row("1"))).number == 1
+
+
+@pytest.mark.parametrize("lost", ["t:A", "k"])
+def test_a_list_that_the_server_evicted_ends_the_epoch(server: ValkeyServer, lost: str) -> None:
+    """Where what lists rows or results is gone, none of them is found again: cold, and never a part of them."""
+    storage = opened(server)
+    storage.commit(_everything(storage))
+    epoch = epoch_of(storage)
+    server.ask("DEL", f"{_space(server)}:{epoch}:{lost}")
+    assert storage.scan("A" if lost == "t:A" else None, None, 5).items == []
+    assert epoch_of(storage) > epoch
+    assert storage.changes(0, 0).reset == 0
+    storage.commit(_everything(storage))
+    epoch = epoch_of(storage)
+    server.ask("DEL", f"{_space(server)}:{epoch}:{lost}")
+    outcome = storage.commit(batch(storage, row("1", rev=1), results=[result("GET /b")]))
+    assert (outcome.number, outcome.epoch > epoch, outcome.moved) == (0, True, None)
+
+
+def test_a_reset_that_a_failover_lost_is_done_again(server: ValkeyServer) -> None:
+    """Whoever knows of a reset that the server does not know carries it out; another server, and the data of before."""
+    with ValkeyServer("--replicaof", "127.0.0.1", str(server.port)) as replica, Proxy(server.port) as proxy:
+        first, second = opened(proxy), opened(server)
+        first.commit(batch(first, row("1")))
+        assert server.ask("WAIT", 1, 5_000) == 1
+        old = epoch_of(first)
+        replica.ask("REPLICAOF", "NO", "ONE")
+        second.commit(batch(second, row("2")))
+        assert first.changes(1, 0).number == 2
+        proxy.to = replica.port
+        proxy.cut()
+        changes = first.changes(2, 0)
+        assert (changes.epoch, changes.number, changes.lost) == (old, 1, True)
+        proxy.to = server.port
+        proxy.cut()
+        reset = first.reset()
+        proxy.to = replica.port
+        proxy.cut()
+        found = first.load([("A", "1")])
+        assert found.rows == []
+        assert found.epoch > reset
+        assert first.changes(0, 0).reset == found.epoch
+        assert opened(replica).load([]).epoch == found.epoch
+
+
+def test_a_server_whose_memory_is_full_refuses_writes_and_gives_what_it_has(server: ValkeyServer) -> None:
+    """`OOM` is the reason; nothing of the batch was written, and the next one goes through."""
+    storage = opened(server)
+    storage.commit(batch(storage, row("1")))
+    wanted = batch(storage, row("2"), results=[result("GET /a")])
+    server.ask("CONFIG", "SET", "maxmemory", 1)
+    try:
+        with pytest.raises(StorageDown, match="^OOM: the server at .* refuses what is asked of it"):
+            storage.commit(wanted)
+        assert [held.pk for held in storage.load([("A", "1"), ("A", "2")]).rows] == ["1"]
+    finally:
+        server.ask("CONFIG", "SET", "maxmemory", 0)
+    assert storage.changes(1, 0).entries == []
+    assert storage.commit(wanted).number == 2
+
+
+def test_a_refusal_is_told_by_the_first_word_of_the_server(server: ValkeyServer) -> None:
+    """`NOPERM` of rights, `READONLY` of replicas, `CLUSTERDOWN` of clusters; no secret is in the text."""
+    server.ask("ACL", "SETUSER", "none", "on", ">hunter2", "~*", "-@all", "+@connection")
+    with pytest.raises(StorageDown, match="^NOPERM: ") as caught:
+        opened(server, url=f"valkey://none:hunter2@127.0.0.1:{server.port}/0")
+    assert "hunter2" not in str(caught.value)
+    with pytest.raises(StorageDown, match="^NOAUTH: "):
+        opened(server, url=f"valkey://none:wrong@127.0.0.1:{server.port}/0")
+    server.ask("ACL", "DELUSER", "none")
+    with ValkeyServer("--replicaof", "127.0.0.1", str(server.port)) as replica:
+        with pytest.raises(StorageDown, match=r"^(READONLY|MASTERDOWN|NOREPLICAS): "):
+            opened(replica, principal="another")
+    with ValkeyServer("--cluster-enabled", "yes") as lonely:
+        with pytest.raises(StorageDown, match="^CLUSTERDOWN: "):
+            opened(lonely)
+
+
+def test_a_server_that_answers_nothing_is_waited_for_no_longer_than_the_timeout(server: ValkeyServer) -> None:
+    """A load over a half-open connection ends after `timeout`; when the server is back, all goes on."""
+    with Proxy(server.port) as proxy:
+        storage = opened(proxy, timeout=60)
+        storage.commit(batch(storage, row("1")))
+        storage.load([])
+        proxy.hold()
+        began = time.monotonic()
+        with pytest.raises(StorageDown, match=r"does not answer \(TimeoutError\)"):
+            storage.load([("A", "1")])
+        assert 0.05 < time.monotonic() - began < 1
+        proxy.release()
+        assert [held.pk for held in storage.load([("A", "1")]).rows] == ["1"]
+
+
+@pytest.mark.slow
+def test_a_half_open_connection_that_waits_for_changes_ends_after_three_seconds(server: ValkeyServer) -> None:
+    """Who waits for changes hears that nobody answers."""
+    with Proxy(server.port) as proxy:
+        storage = opened(proxy)
+        storage.changes(0, 0)
+        timer = threading.Timer(0.3, proxy.hold)
+        timer.start()
+        began = time.monotonic()
+        with pytest.raises(StorageDown):
+            storage.changes(0, 1_000)
+        assert 2.8 < time.monotonic() - began < 4.5
+
+
+def test_a_connection_that_was_cut_is_made_anew(server: ValkeyServer) -> None:
+    """A server that is cut off is down, and on again as soon as it can be reached."""
+    with Proxy(server.port) as proxy:
+        storage = opened(proxy)
+        storage.commit(batch(storage, row("1")))
+        proxy.cut()
+        assert [held.pk for held in storage.load([("A", "1")]).rows] == ["1"]
+        proxy.refuse()
+        with pytest.raises(StorageDown):
+            storage.load([("A", "1")])
+        proxy.allow()
+        assert [held.pk for held in storage.load([("A", "1")]).rows] == ["1"]
+
+
+def test_a_slow_way_is_only_slow(server: ValkeyServer) -> None:
+    """Answers that take their time are the same answers; the offset allows for the way."""
+    with Proxy(server.port) as proxy:
+        proxy.delay = 0.02
+        storage = made(url=proxy.url)
+        assert abs(storage.open(PLACE, now).offset) < 40
+        assert storage.commit(batch(storage, row("1"))).number == 1
+
+
+def test_closing_lets_connections_go_and_a_later_call_makes_new_ones(server: ValkeyServer) -> None:
+    """`close` may be called twice."""
+    with Proxy(server.port) as proxy:
+        storage = opened(proxy)
+        storage.commit(batch(storage, row("1")))
+        before = proxy.connections
+        storage.close()
+        storage.close()
+        assert [held.pk for held in storage.load([("A", "1")]).rows] == ["1"]
+        assert proxy.connections == before + 1
+
+
+def test_a_forked_child_has_connections_of_its_own(server: ValkeyServer) -> None:
+    """A child asks and commits, and its parent's connections are left alone."""
+    storage = opened(server)
+    storage.commit(batch(storage, row("1")))
+    child = os.fork()
+    if child == 0:
+        try:
+            written = storage.commit(batch(storage, row("2"))).number == 2
+            os._exit(0 if written and storage.load([("A", "1")]).rows else 1)
+        finally:
+            os._exit(2)
+    assert storage.load([("A", "1")]).rows
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert [held.pk for held in storage.load([("A", "2")]).rows] == ["2"]
+
+
+def test_many_writers_leave_a_log_without_gaps(server: ValkeyServer) -> None:
+    """Threads and storages that commit at once get numbers of their own, and one row has one winner at a time."""
+    storages = [opened(server) for _ in range(3)]
+    numbers: list[int] = []
+
+    def write(storage: ValkeyStorage, name: str) -> None:
+        rev = 0
+        for at in range(15):
+            numbers.append(storage.commit(batch(storage, row(f"{name}-{at}"))).number)
+            while True:
+                outcome = storage.commit(batch(storage, row("shared", rev=rev, value=name.encode())))
+                if outcome.moved is None:
+                    rev = outcome.number
+                    numbers.append(rev)
+                    break
+                rev = outcome.moved.rows[0].rev
+
+    threads = [
+        threading.Thread(target=write, args=(storage, f"{at}{half}"))
+        for at, storage in enumerate(storages)
+        for half in "ab"
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    assert sorted(numbers) == list(range(1, 181))
+    seen = 0
+    while (changes := storages[0].changes(seen, 0)).entries:
+        assert not changes.lost
+        assert [entry.number for entry in changes.entries] == list(range(seen + 1, changes.number + 1))
+        seen = changes.number
+    assert seen == 180
