@@ -24,6 +24,7 @@ from tests.storage.servers import ValkeyServer, needs_server
 from restencil import Storage, StorageDown, StorageOff, ValkeyStorage
 from restencil.base.values import Meta
 from restencil.storage import Batch, Entry, StoredResult, StoredRow
+from restencil.testing import check_storage
 
 PLACE = "https://api.test"
 ONE = b'{"id":1}'
@@ -716,7 +717,9 @@ def test_a_reset_that_a_failover_lost_is_done_again(server: ValkeyServer) -> Non
     with ValkeyServer("--replicaof", "127.0.0.1", str(server.port)) as replica, Proxy(server.port) as proxy:
         first, second = opened(proxy), opened(server)
         first.commit(batch(first, row("1")))
-        assert server.ask("WAIT", 1, 5_000) == 1
+        with valkey.Valkey(port=server.port) as client:  # what it wrote has arrived, and so what came before it
+            client.set("last", 1)
+            assert client.wait(1, 5_000) == 1
         old = epoch_of(first)
         replica.ask("REPLICAOF", "NO", "ONE")
         second.commit(batch(second, row("2")))
@@ -883,3 +886,8 @@ def test_many_writers_leave_a_log_without_gaps(server: ValkeyServer) -> None:
         assert [entry.number for entry in changes.entries] == list(range(seen + 1, changes.number + 1))
         seen = changes.number
     assert seen == 180
+
+
+def test_every_rule_of_the_protocol_holds(server: ValkeyServer) -> None:
+    """The rules that storages of users are checked with hold for this one."""
+    check_storage(lambda: made(url=server.url))
