@@ -25,6 +25,8 @@ class Other:
         self.store = Store(clock=clock)
         self.controller = Controller(self.store)
         self.shapes = Shapes()
+        self.everything = False
+        """Whether its commits are too big to be listed."""
         self._rules: dict[str, Any] = {}
         self._classes: dict[str, Any] = {}
         self._rows: dict[tuple[str, str], tuple[Any, Meta]] = {}
@@ -72,7 +74,7 @@ class Other:
             if not isinstance(place, str):
                 gone.setdefault(place[0], []).append(place[1])
         keys += [place for place in drop if isinstance(place, str)]
-        entry = Entry(0, "other", None, changed, {}, gone, keys, [], False)
+        entry = Entry(0, "other", None, changed, {}, gone, keys, [], self.everything)
         batch = Batch(self.epoch, rows, results, [*drop], dict(new), {}, [*listed], [*lacking], [], [], entry)
         outcome = self.storage.commit(batch)
         if outcome.moved is not None:

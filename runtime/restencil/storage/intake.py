@@ -6,6 +6,7 @@ Loading is no change: nobody is told, what is equal stays the object that it was
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from ..base.lazy import logger
@@ -168,6 +169,18 @@ class Intake:
         self._absent = 0
         self.generation += 1
         self._contents.unsure = True
+
+    def settle(self) -> None:
+        """Tells whether everything in memory may be believed."""
+        self._contents.unsure = bool(self.some_doubted(1) or self.doubted_keys or self._writer.is_open)
+
+    def some_doubted(self, number: int) -> list[Cell]:
+        """Some of the cells that are doubted."""
+        return list(islice(((table, pk) for table, pks in self.doubted.items() for pk in pks), number))
+
+    def some_doubted_keys(self, number: int) -> list[str]:
+        """Some of the keys that are doubted."""
+        return list(islice(self.doubted_keys, number))
 
     # -- times -----------------------------------------------------------------------------------------------------
 
@@ -418,6 +431,15 @@ class Intake:
         self._contents.ready.clear()
 
     # -- results -----------------------------------------------------------------------------------------------------
+
+    def take_keys(self, keys: Iterable[str], loaded: Loaded) -> None:
+        """Takes in what the storage has under keys that memory has."""
+        base = self._contents.base
+        found = {result.key: result for result in loaded.results}
+        new, other, gone = Change(base, _NO_TIMES), Change(base, _NO_TIMES), dict[str, KeyMeta]()
+        for key in keys:
+            self._take_result(key, found.get(key), self.key_shapes.get(key), False, (new, other, gone))
+        self.put(new, other, gone)
 
     def take_result(self, key: str, result: StoredResult | None, shape: str, is_plain: bool) -> None:
         """Takes in what the storage has under a key; `shape` is that of the endpoint."""

@@ -11,7 +11,7 @@ from ..cache.tables import Change, Listing
 from ..schema.collection import Collection
 from ..schema.notation import schema_of
 from ..schema.protocol import is_plain
-from .asking import MOST, MOST_IN_LOOP, Asking, Question, Waits, ask_here
+from .asking import MOST, MOST_IN_LOOP, Asking, Question, Waits, ask_apart, ask_here
 from .changes import Changes
 from .intake import Intake
 from .lacking import Lacking
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from .walk import Reference
     from .writer import Writer
 
+_COMPARED: Final = 500
+"""So much of what is doubted is compared with the storage at a time."""
 _AGAIN: Final = 50
 """So often a read begins anew because others wrote, or more was loaded, until it counts as not known for now."""
 
@@ -176,7 +178,7 @@ class Knowing:
                 cells = self._lacking.of(((cell, None) for cell in walk.asked), waits=waits) if asks else {}
                 index = self._lacking.of_index(walk.index) if asks else []
                 if cells or index:
-                    asks = yield from self._load(cells, index, waits=waits)
+                    asks = yield from self._load(cells, index)
                     continue
             with contents.hooks:
                 walk.begin(schema, stored, from_storage=from_storage)
@@ -208,7 +210,7 @@ class Knowing:
                 break
             lacking = self._lacking.of(_cells_of(level), waits=waits) if asks else {}
             if lacking:
-                asks = yield from self._load(lacking, [], waits=waits)
+                asks = yield from self._load(lacking, [])
                 if contents.optimistic.stale or contents.view is not seen:
                     return None
             with contents.hooks:
@@ -233,7 +235,7 @@ class Knowing:
         self.intake.take_result(key, result, shape, schema is None or is_plain(schema))
         return result is not None
 
-    def _load(self, cells: Mapping[Cell, Any], index: list[IndexEntry], *, waits: bool) -> Asking[bool]:
+    def _load(self, cells: Mapping[Cell, Any], index: list[IndexEntry]) -> Asking[bool]:
         """Loads all of one level; False where the storage does not answer, or not in time."""
         intake, todo = self.intake, [*cells]
         size = max(1, len(todo))
@@ -288,7 +290,7 @@ class Knowing:
                 if after is None:
                     break
             cells = {(table, pk): None for pk in pks if known.rev(table, pk) is None}
-            if cells and not (yield from self._load(cells, [], waits=True)):
+            if cells and not (yield from self._load(cells, [])):
                 return False
             last: Loaded | None = yield Question(lambda storage: storage.load((), (), (), (table,)))
             if last is None or not (yield from self._reach(last)):
@@ -315,6 +317,34 @@ class Knowing:
         if key in self.intake.just_loaded:
             self.intake.just_loaded.discard(key)
             self._writer.use([key, *walk.touched])
+
+    # -- what others wrote -------------------------------------------------------------------------------------------
+
+    def turn(self) -> bool:
+        """Takes in what others wrote, and compares some of what is doubted (without the lock); False: no answer."""
+        below = self._below
+        if not below.is_open or not below.may_be_read:
+            return False
+        is_done = ask_apart(self._turned(), below)
+        self._store.tell()
+        return is_done
+
+    def _turned(self) -> Asking[bool]:
+        if not (yield from self.changes.catch_up()):
+            return False
+        cells = self.intake.some_doubted(_COMPARED)
+        if cells and not (yield from self._load(dict.fromkeys(cells), [])):
+            return False
+        keys = self.intake.some_doubted_keys(_COMPARED)
+        if keys:
+            loaded: Loaded | None = yield Question(lambda storage: storage.load((), keys), len(keys))
+            if loaded is None or not (yield from self._reach(loaded)):
+                return False
+            late = self.changes.late(loaded.number)
+            if late is not None:
+                self.intake.take_keys([key for key in keys if key not in late], loaded)
+        self.intake.settle()
+        return True
 
     # -- the life of a store -----------------------------------------------------------------------------------------
 

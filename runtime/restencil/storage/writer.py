@@ -45,6 +45,11 @@ class Writer:
         """Whether a cell waits for its commit (locked)."""
         return False
 
+    @property
+    def is_open(self) -> bool:
+        """Whether anything waits (locked)."""
+        return False
+
     def is_pending_key(self, key: str) -> bool:
         """Whether a result waits for its commit (locked)."""
         return False

@@ -1,0 +1,260 @@
+"""What other processes write shows here: entries, breaks, resets; never half of a response, never anything older."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.storage.here import ANN, FIRST, SECOND, Article, Articles, Author, Here, one, titles
+
+from restencil import ResetError
+from restencil.base.values import Meta
+from restencil.storage import Batch, Entry
+from restencil.testing import Answer, FakeClock
+
+
+@pytest.fixture
+def clock() -> Any:
+    clock = FakeClock()
+    yield clock
+    clock.close()
+
+
+@pytest.fixture
+def here(clock: FakeClock) -> Here:
+    return Here(clock)
+
+
+def test_a_change_by_another_process_shows(here: Here) -> None:
+    """What another process was answered shows after the next look at the log; listeners hear of it once."""
+    here.other.answered(Articles.get_list, [FIRST, SECOND]).publish()
+    found = here.controller.cached(Articles.get_list)
+    heard: list[None] = []
+    here.store.add_listener(lambda: heard.append(None))
+    here.clock.advance(10)
+    here.other.answered(Articles.get, {**FIRST, "title": "New"}, id="1").publish()
+    assert titles(here.controller.cached(Articles.get_list)) == ["A", "B"]
+    here.turn()
+    after = here.controller.cached(Articles.get_list)
+    assert titles(after) == ["New", "B"] and len(heard) == 1
+    assert one(after)[1] is one(found)[1]
+
+
+def test_what_is_equal_stays_the_same_object(here: Here) -> None:
+    """An answer that brings what is known renews times, and changes no object."""
+    here.other.answered(Articles.get_list, [FIRST]).publish()
+    found = here.controller.cached(Articles.get_list)
+    here.clock.advance(5_000)
+    here.other.answered(Articles.get_list, [FIRST]).publish()
+    here.turn()
+    assert here.controller.cached(Articles.get_list) is found
+    assert here.controller.state(Articles.get_list).expires_at == here.clock() + 60_000
+
+
+def test_a_longer_list_shows_whole(here: Here) -> None:
+    """A list that another process was answered comes with all its rows, also those that were not here."""
+    here.other.answered(Articles.get_list, [FIRST]).publish()
+    assert titles(here.controller.cached(Articles.get_list)) == ["A"]
+    here.clock.advance(10)
+    here.other.answered(Articles.get_list, [FIRST, SECOND]).publish()
+    here.turn()
+    loads = here.store.storage_stats().loads
+    assert titles(here.controller.cached(Articles.get_list)) == ["A", "B"]
+    assert here.store.storage_stats().loads == loads
+
+
+def test_a_load_brings_memory_up_to_its_moment(here: Here) -> None:
+    """A read that loads something newer than memory first takes in what was committed before."""
+    here.other.answered(Articles.get, FIRST, id="1").publish()
+    assert one(here.controller.cached(Articles.get, id="1")).title == "A"
+    here.clock.advance(10)
+    here.other.answered(Articles.get_list, [{**FIRST, "title": "New"}, SECOND]).publish()
+    assert titles(here.controller.cached(Articles.get_list)) == ["New", "B"]
+    assert one(here.controller.cached(Articles.get, id="1")).title == "New"
+
+
+def test_what_was_absent_is_looked_for_again(here: Here) -> None:
+    """That a place is empty is forgotten when an entry names it."""
+    assert here.controller.cached(Articles.get, id="1") is None
+    here.other.answered(Articles.get, FIRST, id="1").publish()
+    here.turn()
+    assert one(here.controller.cached(Articles.get, id="1")).title == "A"
+
+
+def test_an_index_is_looked_up_again(here: Here) -> None:
+    """An index entry that led nowhere is asked again once its table changed."""
+    assert here.controller.get(Article, slug="a") is None
+    here.other.answered(Articles.get_list, [FIRST]).publish()
+    here.turn()
+    assert one(here.controller.get(Article, slug="a")).id == "1"
+
+
+def test_a_deletion_by_another_process_shows(here: Here) -> None:
+    """What another process deleted is gone here, and stays gone."""
+    here.other.answered(Articles.get_list, [FIRST, SECOND]).publish()
+    here.controller.cached(Articles.get_list)
+    here.clock.advance(10)
+    here.other.answered(Articles.delete, None, id="2").publish()
+    here.turn()
+    assert titles(here.controller.cached(Articles.get_list)) == ["A"]
+
+
+def test_an_invalidation_by_another_process_shows(here: Here) -> None:
+    """What another process invalidated is fetched by the next read here."""
+    here.other.answered(Articles.get_list, [FIRST]).publish()
+    here.controller.cached(Articles.get_list)
+    here.clock.advance(10)
+    here.other.controller.invalidate(Articles.get_list)
+    here.other.publish()
+    here.turn()
+    here.answers["/articles"] = [SECOND]
+    assert titles(here.controller.read(Articles.get_list)) == ["B"]
+    assert here.asked == 1
+
+
+def test_a_live_read_yields_what_others_wrote(here: Here) -> None:
+    """`live` shows a change by another process."""
+    here.other.answered(Articles.get, FIRST, id="1").publish()
+    with here.controller.live(Articles.get, id="1") as live:
+        assert next(live).title == "A"
+        here.clock.advance(10)
+        here.other.answered(Articles.get, {**FIRST, "title": "New"}, id="1").publish()
+        here.turn()
+        assert next(live).title == "New"
+    assert here.asked == 0
+
+
+def test_a_nested_entity_changes_where_it_shows(here: Here) -> None:
+    """A row that another process changed shows in all that is built with it."""
+    here.other.answered(Articles.get_list, [FIRST]).publish()
+    here.controller.cached(Articles.get_list)
+    here.clock.advance(10)
+    here.other.answered(Articles.get, {**SECOND, "author": {**ANN, "name": "Anna"}}, id="2").publish()
+    here.turn()
+    assert one(here.controller.cached(Articles.get_list))[0].author.name == "Anna"
+
+
+def test_a_dropped_row_counts_as_stale(here: Here) -> None:
+    """What another process took out of the storage shows here as it was, and is fetched anew."""
+    here.other.answered(Articles.get, FIRST, id="1").publish()
+    here.controller.cached(Articles.get, id="1")
+    here.other.publish(drop=(("Article", "1"),))
+    here.turn()
+    state = here.controller.state(Articles.get, id="1")
+    assert one(state.data).title == "A" and state.expires_at == 1
+
+
+def test_a_reset_by_another_process_is_one_here(here: Here) -> None:
+    """Tables are empty, and requests in flight fail with ResetError."""
+    here.other.answered(Articles.get, FIRST, id="1").publish()
+    here.controller.cached(Articles.get, id="1")
+    resets = here.store.resets
+    here.other.reset()
+    here.turn()
+    assert here.store.resets == resets + 1
+    assert here.controller.cached(Articles.get, id="1") is None
+    here.other.answered(Articles.get, SECOND, id="2").publish()
+    here.turn()
+    assert one(here.controller.cached(Articles.get, id="2")).title == "B"
+
+
+def test_a_reset_by_another_process_ends_requests(here: Here) -> None:
+    """Who waits for a request that began before gets ResetError."""
+    here.controller.cached(Articles.get, id="1")
+
+    def respond(request: Any) -> Answer:
+        here.other.reset()
+        here.turn()
+        return Answer(json=FIRST)
+
+    here.server.respond = respond
+    with pytest.raises(ResetError):
+        here.controller.read(Articles.get, id="1")
+    assert here.controller.cached(Articles.get, id="1") is None
+
+
+def test_a_gap_in_the_log_is_a_break(clock: FakeClock) -> None:
+    """After lost history everything shows, counts as stale, and is believed again once it was compared."""
+    here = Here(clock, history=2)
+    here.other.answered(Articles.get_list, [FIRST]).publish()
+    found = here.controller.cached(Articles.get_list)
+    for number in range(4):
+        clock.advance(10)
+        here.other.answered(Articles.get, {**SECOND, "title": f"B{number}"}, id="2").publish()
+    here.turn()
+    assert here.store.storage_stats().breaks == 1
+    assert here.controller.cached(Articles.get_list) is found
+    here.turn()
+    state = here.controller.state(Articles.get_list)
+    assert state.data is found and state.expires_at > here.clock()
+    assert here.asked == 0
+
+
+def test_an_entry_that_lists_nothing_is_a_break(here: Here) -> None:
+    """An entry of a commit that was too big to list doubts all, and what changed shows all the same."""
+    here.other.answered(Articles.get, FIRST, id="1").publish()
+    here.controller.cached(Articles.get, id="1")
+    here.clock.advance(10)
+    here.other.everything = True
+    here.other.answered(Articles.get, {**FIRST, "title": "New"}, id="1").publish()
+    here.turn()
+    assert here.store.storage_stats().breaks == 1
+    assert one(here.controller.cached(Articles.get, id="1")).title == "New"
+
+
+def test_what_the_storage_has_lost_shows_and_is_stale(clock: FakeClock) -> None:
+    """After a break, what the storage does not have any more shows as memory has it, and is fetched anew."""
+    here = Here(clock, history=1)
+    here.other.answered(Articles.get, FIRST, id="1").publish()
+    assert one(here.controller.cached(Articles.get, id="1")).title == "A"
+    here.other.publish(drop=(("Article", "1"),))
+    here.other.answered(Articles.get, SECOND, id="2").publish()
+    here.turn()
+    here.turn()
+    state = here.controller.state(Articles.get, id="1")
+    assert one(state.data).title == "A" and state.expires_at == 1
+
+
+def test_renewed_times_alone_are_taken(here: Here) -> None:
+    """An entry may name rows and results whose values stayed: they have newer times here as well."""
+    here.other.answered(Articles.get, FIRST, id="1").publish()
+    found = here.controller.cached(Articles.get, id="1")
+    here.clock.advance(10)
+    now = here.clock()
+    times = Meta(now, now, now + 90_000)
+    there = here.other.storage
+    rows = there.load([("Article", "1"), ("Author", "a1")], ["GET /articles/:id".replace(":id", "1")])
+    entry = Entry(0, "other", times, {}, {"Article": ["1"], "Author": ["a1"]}, {}, [], [rows.results[0].key], False)
+    there.commit(
+        Batch(
+            rows.epoch,
+            [row._replace(times=times) for row in rows.rows],
+            [result._replace(times=times) for result in rows.results],
+            [],
+            {},
+            {},
+            [],
+            [],
+            [],
+            [],
+            entry,
+        )
+    )
+    here.turn()
+    assert here.controller.cached(Articles.get, id="1") is found
+    assert here.controller.state(Articles.get, id="1").expires_at == now + 90_000
+    meta = here.store.entity_meta("Author", "a1")
+    assert meta is not None and meta.expires_at == now + 90_000
+
+
+def test_a_snapshot_stays_as_it_was(here: Here) -> None:
+    """What others change after a snapshot was taken does not show in it."""
+    here.other.answered(Articles.get, FIRST, id="1").publish()
+    here.controller.cached(Articles.get, id="1")
+    snapshot = here.controller.snapshot()
+    here.clock.advance(10)
+    here.other.answered(Articles.get, {**FIRST, "title": "New"}, id="1").publish()
+    here.turn()
+    assert one(snapshot.get(Article, id="1")).title == "A"
+    assert one(here.controller.get(Article, id="1")).title == "New"
+    assert one(snapshot.get(Author, id="a1")).name == "Ann"
