@@ -6,7 +6,6 @@ Loading is no change: nobody is told, what is equal stays the object that it was
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from ..base.lazy import logger
@@ -28,15 +27,15 @@ from ..cache.tables import Change, KeyMeta
 from ..schema.protocol import EntityNode
 from ..schema.record import class_record
 from ..schema.stored import is_partial, record_of
-from .rows import lacks, result_value, row_value, with_left
+from .origin import Origin
+from .rows import result_value, row_value, with_left
 
 if TYPE_CHECKING:
     from ..cache.contents import Contents
     from ..cache.store import Store
     from ..cache.tables import Cell
     from .below import Below
-    from .protocol import IndexEntry, Loaded, StoredResult, StoredRow, TableInfo
-    from .rows import Left
+    from .protocol import IndexEntry, Loaded, StoredResult, StoredRow
     from .shapes import Shapes
     from .writer import Writer
 
@@ -46,141 +45,13 @@ MOST_ABSENT: Final = 65_536
 _FAR: Final = float("inf")
 
 
-class Intake:
-    """What memory has from its storage, besides the revs (locked)."""
+class Intake(Origin):
+    """Takes in what was loaded (locked)."""
 
     def __init__(self, store: Store, contents: Contents, below: Below, writer: Writer, shapes: Shapes) -> None:
+        super().__init__(contents, below, writer)
         self._store = store
-        self._contents = contents
-        self._below = below
-        self._writer = writer
         self._shapes = shapes
-        self.loaded: dict[str, set[str]] = {}
-        """By table, what came from the storage and was not written here since."""
-        self.loaded_keys: set[str] = set()
-        self.key_shapes: dict[str, str] = {}
-        """The shapes of the endpoints of results that memory has."""
-        self.unusable: set[Cell] = set()
-        """Rows that are there and cannot be used: of another shape, too old, or no JSON."""
-        self.unusable_keys: set[str] = set()
-        self.broken: list[Cell | str] = []
-        """What is no JSON: the next commit drops it."""
-        self.left: dict[Cell, Left] = {}
-        """The members that were left out of rows."""
-        self.whole: set[str] = set()
-        """Tables of which memory has all that the storage has."""
-        self.listed: set[str] = set()
-        """Tables of which the server told this process all that is in them."""
-        self.infos: dict[str, TableInfo] = {}
-        self.indexed: dict[str, set[tuple[str, str]]] = {}
-        """The index entries that were asked for, by table, as field and text."""
-        self.doubted: dict[str, dict[str, int]] = {}
-        """What memory holds and is not known any more, with the revs that it had; -1 is that of another epoch."""
-        self.doubted_keys: dict[str, int] = {}
-        self.just_loaded: set[str] = set()
-        """Keys whose results were loaded, and of which nobody knows yet what they touch."""
-        self.generation = 0
-        """How often something in memory changed by what others wrote: what was begun before begins anew."""
-        self._absent = 0
-
-    # -- what is known ---------------------------------------------------------------------------------------------
-
-    def is_loaded(self, table: str, pk: str) -> bool:
-        """Whether what lies in a cell came from the storage."""
-        return pk in self.loaded.get(table, ())
-
-    def begin_anew(self) -> None:
-        """Nothing is known, and memory holds nothing."""
-        for kept in (
-            self.loaded,
-            self.loaded_keys,
-            self.key_shapes,
-            self.unusable,
-            self.unusable_keys,
-            self.broken,
-            self.left,
-            self.whole,
-            self.listed,
-            self.infos,
-            self.indexed,
-            self.doubted,
-            self.doubted_keys,
-            self.just_loaded,
-        ):
-            kept.clear()
-        self.generation += 1
-        self._absent = 0
-
-    def wrote(self, change: Change) -> None:
-        """An action of this process wrote these."""
-        if self.loaded:
-            for table, written in change.entities.items():
-                known = self.loaded.get(table)
-                if known:
-                    known.difference_update(written)
-        if self.loaded_keys or self.unusable_keys:
-            for key in (*change.results, *(key for key, meta in change.key_metas.items() if meta.error is None)):
-                self.loaded_keys.discard(key)
-                self.unusable_keys.discard(key)
-        self.listed |= change.listed
-
-    def let_go(self, cells: Iterable[Cell], keys: Iterable[str]) -> None:
-        """Memory has let go of these."""
-        for table, pk in cells:
-            self.whole.discard(table)
-            self.unusable.discard((table, pk))
-            self.left.pop((table, pk), None)
-            known = self.loaded.get(table)
-            if known:
-                known.discard(pk)
-            if self.doubted:
-                self.doubted.get(table, {}).pop(pk, None)
-        for key in keys:
-            self.loaded_keys.discard(key)
-            self.unusable_keys.discard(key)
-            self.key_shapes.pop(key, None)
-            self.doubted_keys.pop(key, None)
-
-    def is_lacking_members(self, node: Any, cell: Cell, stored: Any) -> bool:
-        """Whether members were left out of a row that a class declares, and memory does not have them."""
-        left = self.left.get(cell)
-        if left is None or not isinstance(node, EntityNode):
-            return False
-        model: Any = class_record(node.cls)
-        return lacks(model, tuple(path for path in left if not _has(record_of(stored), path)))
-
-    def doubt(self, *, is_epoch: bool) -> None:
-        """All that memory holds has to be compared with the storage before it is believed; `is_epoch`: with another."""
-        known, base = self._below.known, self._contents.base
-        for table, pks in base.entities.items():
-            revs, before = known.revs.get(table, {}), self.doubted.get(table, {})
-            self.doubted[table] = {
-                pk: -1 if is_epoch else revs[pk] if pk in revs else before.get(pk, -1)
-                for pk in pks
-                if not self._writer.is_pending((table, pk))
-            }
-        for key in {**base.results, **base.key_metas}:
-            rev = known.key_revs.get(key, self.doubted_keys.get(key, -1))
-            self.doubted_keys[key] = -1 if is_epoch else rev
-        for kept in (known.revs, known.key_revs, known.odd_shapes, known.versions, known.members):
-            kept.clear()
-        for more in (self.unusable, self.unusable_keys, self.whole, self.infos, self.indexed):
-            more.clear()
-        self._absent = 0
-        self.generation += 1
-        self._contents.unsure = True
-
-    def settle(self) -> None:
-        """Tells whether everything in memory may be believed."""
-        self._contents.unsure = bool(self.some_doubted(1) or self.doubted_keys or self._writer.is_open)
-
-    def some_doubted(self, number: int) -> list[Cell]:
-        """Some of the cells that are doubted."""
-        return list(islice(((table, pk) for table, pks in self.doubted.items() for pk in pks), number))
-
-    def some_doubted_keys(self, number: int) -> list[str]:
-        """Some of the keys that are doubted."""
-        return list(islice(self.doubted_keys, number))
 
     # -- times -----------------------------------------------------------------------------------------------------
 
@@ -237,10 +108,10 @@ class Intake:
         table, pk = cell
         known = self._below.known
         doubted = self.doubted.get(table, {}).pop(pk, None)
-        if self._absent >= MOST_ABSENT:
+        if self.absent >= MOST_ABSENT:
             self._forget_absent()
         known.note(table, pk, 0, "")
-        self._absent += 1
+        self.absent += 1
         if doubted is not None and not self._writer.is_pending(cell):
             self._contents.overlaps.doubtful.add(cell)
 
@@ -252,7 +123,7 @@ class Intake:
             for pk in gone:
                 del revs[pk]
             self._contents.memo.drop_cells([(table, pk) for pk in gone])
-        self._absent = 0
+        self.absent = 0
 
     def _take_row(self, row: StoredRow, node: Any, was_known: bool, new: Change, other: Change) -> None:
         """Takes in one row that is newer than what memory knows."""
@@ -548,12 +419,3 @@ def _is_same(left: Any, right: Any) -> bool:
     if isinstance(left, list) is not isinstance(right, list):
         return False
     return same_json(record_of(left), record_of(right))
-
-
-def _has(record: Any, path: tuple[str, ...]) -> bool:
-    """Whether memory has a member that was left out of a row; of those in lists that is not looked at."""
-    for name in path:
-        if is_list(record) or not is_dict(record) or name not in record:
-            return False
-        record = record[name]
-    return True
