@@ -110,6 +110,8 @@ ADVICE: Final = {
     "union-order": "The types of a union can be told apart.",
     "param-out-of-reach": "What comes from the path is in the path of every answer that holds it.",
     "union-field": "Every entity of a union has the field that tells it apart.",
+    "secret-not-stored": "Where a name is that of a secret, the spec says whether a storage keeps what bears it.",
+    "stored-credential": "Where an answer may be a credential, the spec says whether a storage keeps it.",
     "no-effect": "What is written has an effect.",
     "delete-cannot-find-entity": "The path of `delete` tells which entity goes.",
     "stale-after-write": "What a mutation changes is changed in the cache.",

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from restencil_generator import declaration as d
 from restencil_generator.facts import path_to
+from restencil_generator.lint_storage import stored
 from restencil_generator.lint_types import out_of_reach, unions
 from restencil_generator.loading import Loaded, load_spec
 from restencil_generator.problems import Place, Problem, Related, Source, did_you_mean, in_order, quoted
@@ -52,6 +53,7 @@ def lint(loaded: Loaded, *, import_hooks: bool = True, python_path: Sequence[Pat
         *_header_params(spec),
         *_entities(spec),
         *_resources(spec),
+        *stored(spec),
         *_examples(spec),
         *_deprecated(spec),
         *_unused(spec),

@@ -513,6 +513,8 @@ class _Plan:
             keywords.append(("abstract", "True"))
         if entity.pk_optional and not (parent and parent.pk_optional):
             keywords.append(("pk_optional", "True"))
+        if entity.persist is not None and entity.persist != self._inherited_persist(parent):
+            keywords.append(("persist", literal(entity.persist)))
         keywords += self._only_sent(entity.fields, scope)
         fields = tuple(self._field(field, scope, entity) for field in entity.fields if not field.write_only)
         validator = None
@@ -521,6 +523,12 @@ class _Plan:
             validator = Validator(scope.builtin("classmethod"), scope.mapping(), answer, scope.hook(entity.validate))
         doc = with_deprecation(entity.description, entity.deprecated).strip()
         return RecordClass(entity.name, (base,), tuple(keywords), doc, fields, validator)
+
+    def _inherited_persist(self, parent: d.Entity | None) -> bool | int:
+        """What a class has of `persist` without being told."""
+        while parent is not None and parent.persist is None:
+            parent = None if parent.extends is None else self.spec.entities[parent.extends]
+        return True if parent is None or parent.persist is None else parent.persist
 
     def _field(self, field: d.Field, scope: Scope, entity: d.Entity | None) -> RecordField:
         kind = annotation(field.type, scope)
@@ -543,6 +551,8 @@ class _Plan:
             options.append(("format", string(field.format)))
         if field.param:
             options.append(("param", string(python_name(field.param, "parameter"))))
+        if field.persist is not None:
+            options.append(("persist", literal(field.persist)))
         given = self._default(field, scope)
         if given is None:
             value: Expression = Call(scope.restencil("field"), (), (*options, ("required", "True")))

@@ -26,6 +26,8 @@ title: Todo API
 url_prefix: https://api.todo.example/v1
 
 options: {retries: 2}  # of reads and of PUT and DELETE, which do no harm when they are sent again
+# A client keeps what it fetched in memory, and where it is given a Store(storage=SQLiteStorage(…)) on disk as well.
+# `persist: false` among options, on an entity or on a field says what is not to be kept there.
 
 resources:
   todos:

@@ -511,6 +511,7 @@ def test_the_package_of_init_repeats_what_may_be_repeated() -> None:
     os.chdir("app")
     assert run(["generate"]) == 0
     assert "retries=2," in Path("src/todo_app/todos.py").read_text("utf-8")
+    assert "SQLiteStorage" in Path("specs/todo.yaml").read_text("utf-8")
 
 
 def test_init_overwrites_nothing(capsys: pytest.CaptureFixture[str]) -> None:

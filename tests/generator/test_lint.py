@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from restencil.storage.rows import SECRETS as KEPT_OUT
 from restencil_generator import declaration as d
 from restencil_generator.codes import ADVICE
 from restencil_generator.lint import lint
+from restencil_generator.lint_storage import SECRETS
 from restencil_generator.loading import Loaded, load_spec, load_text
 from restencil_generator.problems import Problem
 from restencil_generator.values import misfits
@@ -654,3 +656,55 @@ def test_a_styled_search_parameter_has_a_text() -> None:
     keys = "search_params: {range: {type: Range, optional: true%s}}\ncollection: {non_filter_arguments: [range]}\n"
     assert "search-type" in [code for code, _ in of_resource(keys % "", entities=entities)]
     assert of_resource(keys % ", style: deep", entities=entities) == []
+
+
+def test_what_a_storage_leaves_out_by_its_name_is_named() -> None:
+    """Fields of entities and objects, keys too; not where the spec says `persist`, and not of bodies."""
+    text = """
+        auth: {query: app_id}
+        objects: {Card: {number: string, token: string}}
+        entities:
+          Base: {fields: {id: integer, apiKey: string, appId: string, secret: {type: string, persist: true}}}
+          Below: {extends: Base, fields: {card: Card, password: {type: string, write_only: true}}}
+          Never: {persist: false, fields: {id: integer, token: string}}
+          NorThis: {extends: Never, fields: {sig: string}}
+          Session: {pk: token, fields: {token: string}}
+        resources:
+          a: {path: /a/:id, schema: Below}
+          b: {path: /b/:id, schema: NorThis}
+          c: {path: /c/:token, schema: Session, options: {persist: true}}
+        """
+    lost = "has the name of a secret, so no storage keeps it, and what lacks it there is fetched anew"
+    assert [found for found in advice(text) if found[0] == "secret-not-stored"] == [
+        ("secret-not-stored", f"the field 'token' of object 'Card' {lost}"),
+        ("secret-not-stored", f"the field 'apiKey' of entity 'Base' {lost}"),
+        ("secret-not-stored", f"the field 'appId' of entity 'Base' {lost}"),
+        (
+            "secret-not-stored",
+            "the pk 'token' of entity 'Session' has the name of a secret, so no storage keeps these entities",
+        ),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("keys", "told"),
+    [
+        ("endpoints: {login: {path: /session, method: POST, schema: any}}", ["login"]),
+        ("endpoints: {enter: {path: /oauth2/token, method: POST, schema: any}}", ["enter"]),
+        ("endpoints: {newAuth: {path: /x, method: POST, schema: any, options: {persist: false}}}", []),
+        ("endpoints: {newAuth: {path: /x, method: POST, schema: any}}", ["newAuth"]),
+        ("endpoints: {authors: {path: /authors, schema: any}}", []),
+        ("endpoints: {token: {path: /token, method: DELETE}}", []),
+        ("endpoints: {one: {path: /token, schema: any}, two: {path: /token, method: POST, schema: any}}", ["one"]),
+    ],
+)
+def test_endpoints_that_seem_to_answer_with_credentials_are_named(keys: str, told: list[str]) -> None:
+    """By the words of their path or name; once for a path, and not where the spec says `persist`."""
+    text = "resources:\n  things:\n    " + keys + "\n"
+    found = [message.split("'")[1] for code, message in advice(text) if code == "stored-credential"]
+    assert [name.replace("new_auth", "newAuth") for name in found] == told
+
+
+def test_lint_knows_the_names_that_the_runtime_keeps_out() -> None:
+    """Both have one list."""
+    assert SECRETS == KEPT_OUT

@@ -141,8 +141,9 @@ def test_the_agent_is_that_of_the_spec(address: str) -> None:
             assert seen.last.headers["user-agent"] == told
 
 
-def test_persist_is_an_option_without_effect_yet() -> None:
-    """Without a storage it says nothing."""
+def test_persist_of_options_is_in_packages() -> None:
+    """As it is given by hand; the cache is told a number, of which False is 0 and what is not said is 1."""
     by_hand: Any = restencil.RestEndpoint(path="/x", persist=False)
     generated: Any = market.Offers
     assert (by_hand.persist, generated.picture.persist, generated.get_list.persist) == (False, False, 2)
+    assert [generated.picture.rules.persist, generated.get.rules.persist, generated.get_list.rules.persist] == [0, 1, 2]

@@ -174,11 +174,34 @@ def answer_options(declared: d.Endpoint, resource: d.Resource) -> dict[str, Any]
     }
 
 
-# A storage, which is to come, is told what `persist` says.
-_OPTIONS = [field.name for field in dataclasses.fields(d.Options) if field.name not in ("error_policy", "persist")]
+_OPTIONS = [field.name for field in dataclasses.fields(d.Options) if field.name != "error_policy"]
 
 
 # ------------------------------------------------------------------------------------------------------------- modules
+
+
+def test_entities_and_fields_say_what_a_storage_keeps() -> None:
+    """Where the spec says it, and not again in an entity that inherits it; fields of bodies alone are in no storage."""
+    files = made("""
+        objects: {Card: {number: {type: string, persist: false}}}
+        entities:
+          Base: {persist: false, fields: {id: integer}}
+          Same: {extends: Base, persist: false, fields: {}}
+          Below: {extends: Same, fields: {}}
+          Kept: {extends: Below, persist: 3, fields: {card: Card}}
+          Usual: {persist: true, fields: {id: integer, token: {type: "string?", persist: true}, note: string}}
+          Sent: {fields: {id: integer, ssn: {type: string, write_only: true, persist: false}}}
+        resources:
+          usuals: {path: /a/:id, schema: Usual}
+        """)
+    text = files["_entities.py"]
+    assert "class Base(restencil.Entity, persist=False)" in text
+    assert "class Same(Base)" in text and "class Below(Same)" in text
+    assert "class Kept(Below, persist=3)" in text
+    assert "class Usual(restencil.Entity)" in files["usuals.py"]
+    assert "token: str | None = restencil.field(default=None, persist=True)" in files["usuals.py"]
+    assert 'write_only={"ssn": restencil.field()}' in text
+    assert 'number: str = restencil.field(default="", persist=False)' in files["_objects.py"]
 
 
 def test_an_entity_stands_beside_its_one_resource() -> None:

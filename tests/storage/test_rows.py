@@ -361,10 +361,10 @@ def test_persist_of_a_class_is_a_boolean_or_a_number(value: Any) -> None:
         make("X", (Entity,), {"__module__": __name__}, persist=value)
 
 
-@pytest.mark.parametrize("value", [1, 0, "yes"])
-def test_persist_of_a_field_is_a_boolean(value: Any) -> None:
-    """Numbers are for classes and endpoints."""
-    with pytest.raises(ValueError, match="True or False"):
+@pytest.mark.parametrize("value", [0, -1, "yes"])
+def test_persist_of_a_field_is_a_boolean_or_a_number(value: Any) -> None:
+    """What makes no sense is a ValueError at once."""
+    with pytest.raises(ValueError, match="persist of a field is a boolean or a number from 1 on"):
         field(default="", persist=value)
 
 

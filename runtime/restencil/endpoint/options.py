@@ -13,6 +13,7 @@ from ..base.arguments import check_header_params
 from ..base.durations import milliseconds, timeout_of
 from ..base.values import TUPLE, described, is_mapping, is_sequence
 from ..schema.codec import FORMATS
+from ..schema.record import check_persist
 from .error_types import check_error_classes, check_errors
 from .path import check_path_params
 from .styles import check_styles
@@ -133,8 +134,7 @@ def _are_texts(value: Any) -> bool:
 
 
 def _persistence(name: str, value: Any, endpoint: Any) -> None:
-    if not isinstance(value, int) or value < (0 if isinstance(value, bool) else 1):
-        raise ValueError(f"{name} of endpoint {endpoint.label} is a boolean or a number from 1 on, not {value!r}")
+    check_persist(f"endpoint {endpoint.label}", value)
 
 
 _VALUE: Final = Option()

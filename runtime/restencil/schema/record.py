@@ -67,7 +67,7 @@ class Field:
         send: str | None = None,
         format: str | None = None,
         param: str | None = None,
-        persist: bool | None = None,
+        persist: bool | int | None = None,
     ) -> None:
         self.name = ""
         self.annotation: Any = None
@@ -111,7 +111,7 @@ if TYPE_CHECKING:
         send: typing.Literal["pk"] | None = ...,
         format: Format | None = ...,
         param: str | None = ...,
-        persist: bool | None = ...,
+        persist: bool | int | None = ...,
     ) -> list[T]: ...
     @typing.overload
     def field(
@@ -124,7 +124,7 @@ if TYPE_CHECKING:
         send: typing.Literal["pk"] | None = ...,
         format: Format | None = ...,
         param: str | None = ...,
-        persist: bool | None = ...,
+        persist: bool | int | None = ...,
     ) -> dict[str, T]: ...
     @typing.overload
     def field(
@@ -137,7 +137,7 @@ if TYPE_CHECKING:
         send: typing.Literal["pk"] | None = ...,
         format: Format | None = ...,
         param: str | None = ...,
-        persist: bool | None = ...,
+        persist: bool | int | None = ...,
     ) -> T: ...
     @typing.overload
     def field(
@@ -150,7 +150,7 @@ if TYPE_CHECKING:
         send: typing.Literal["pk"] | None = ...,
         format: Format | None = ...,
         param: str | None = ...,
-        persist: bool | None = ...,
+        persist: bool | int | None = ...,
     ) -> T: ...
     @typing.overload
     def field(
@@ -163,7 +163,7 @@ if TYPE_CHECKING:
         send: typing.Literal["pk"] | None = ...,
         format: Format | None = ...,
         param: str | None = ...,
-        persist: bool | None = ...,
+        persist: bool | int | None = ...,
     ) -> Any: ...
 
 
@@ -179,7 +179,7 @@ def field(
     send: str | None = None,
     format: str | None = None,
     param: str | None = None,
-    persist: bool | None = None,
+    persist: bool | int | None = None,
 ) -> Any:
     """A field with more than a default: `field(default=None, wire="joinedAt")`.
 
@@ -193,8 +193,8 @@ def field(
     never sent. `persist=False` keeps the field out of a storage; `True` lets it in though its name says that it is a
     secret. Raises TypeError for both kinds of default at once, and ValueError for another `send`, `format`, `persist`.
     """
-    if persist not in (None, True, False) or type(persist) is int:
-        raise ValueError(f"persist={persist!r} of a field: it is True or False; numbers are for classes and endpoints")
+    if persist is not None:
+        check_persist("a field", persist)
     if format is not None and format not in FORMATS:
         raise ValueError(f"format={format!r} of a field: datetimes have the formats {', '.join(FORMATS)}")
     if send not in (None, "pk"):
@@ -582,6 +582,12 @@ def _entity_node(kind: Any) -> Any:
     return next((node for node in nodes if node is not None), None)
 
 
+def check_persist(owner: str, value: Any) -> None:
+    """Raises ValueError for what says nothing of whether a storage keeps something."""
+    if not isinstance(value, int) or value < (0 if isinstance(value, bool) else 1):
+        raise ValueError(f"persist of {owner} is a boolean or a number from 1 on, not {value!r:.80}")
+
+
 def _check_setting(owner: str, word: str, value: Any) -> None:
     expected = None
     if word == "key" and not (isinstance(value, str) and value):
@@ -590,8 +596,8 @@ def _check_setting(owner: str, word: str, value: Any) -> None:
         expected = "a mapping from field names"
     elif word == "indexes" and (isinstance(value, str) or not isinstance(value, Iterable)):
         expected = "a list or tuple of field names"
-    elif word == "persist" and (not isinstance(value, int) or value < (0 if isinstance(value, bool) else 1)):
-        raise ValueError(f"persist of {owner} is a boolean or a number from 1 on, not {value!r:.80}")
+    elif word == "persist":
+        check_persist(owner, value)
     if expected is not None:
         raise TypeError(
             f"{owner}.{word} is a setting of the class: expected {expected}, found {value!r:.80}; a field of that name "

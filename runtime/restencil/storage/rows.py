@@ -221,7 +221,7 @@ class _Place:
             things: list[Any] = []
             for declared in self.objects:
                 python, persist, inner = _declared(declared, name)
-                told.add(persist)
+                told.add(None if persist is None else bool(persist))
                 secret = secret or is_secret(python, self._others)
                 things += inner
             place = _Place(things, self._others)
@@ -258,7 +258,7 @@ def _is_declared(declared: Any, name: str) -> bool:
     return name in _hints(declared)
 
 
-def _declared(declared: Any, name: str) -> tuple[str, bool | None, list[Any]]:
+def _declared(declared: Any, name: str) -> tuple[str, int | None, list[Any]]:
     """Of a member of an object: its name in Python, its `persist`, and its schema and type."""
     if isinstance(declared, Model):
         python = declared.to_python.get(name, name)

@@ -84,11 +84,11 @@ def _digest(description: Mapping[str, Any]) -> str:
 def _described(model: EntityModel) -> dict[str, Any]:
     relations = {relation.in_json: _form(relation.node) for relation in model.relations}
     fields = {
-        declared.in_json: [kind_of_field(model, declared), declared.persist]
+        declared.in_json: [kind_of_field(model, declared), _number(declared)]
         for declared in model.fields.values()
         if declared.in_json not in relations
     }
-    kept = {declared.in_json: declared.persist for declared in model.fields.values() if declared.in_json in relations}
+    kept = {declared.in_json: _number(declared) for declared in model.fields.values() if declared.in_json in relations}
     return {
         "table": model.key,
         "pk": "code" if callable(model.setting("pk")) else ["fields", *_pk_fields(model)],
@@ -98,6 +98,10 @@ def _described(model: EntityModel) -> dict[str, Any]:
         "hooks": [name for name in _HOOKS if getattr(model, name) is not None],
         "process": model.has_process,
     }
+
+
+def _number(declared: Field) -> int | None:
+    return None if declared.persist is None else int(declared.persist)
 
 
 def _pk_fields(model: EntityModel) -> list[str]:

@@ -10,13 +10,13 @@ import restencil
 __all__ = ["Buyer", "Team"]
 
 
-class Buyer(restencil.Entity):
+class Buyer(restencil.Entity, persist=False):
     id: int = 0
     type: typing.Literal["buyer"] = "buyer"
     name: str = ""
 
 
-class Team(restencil.Entity):
+class Team(restencil.Entity, persist=2):
     id: int = 0
     type: typing.Literal["team"] = "team"
     seats: typing.Literal["unlimited"] | int = "unlimited"

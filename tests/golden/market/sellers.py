@@ -17,7 +17,7 @@ __all__ = ["Seller", "SellerBody", "Sellers"]
 
 class Seller(restencil.Entity):
     id: int = 0
-    name: str = ""
+    name: str = restencil.field(default="", persist=False)
 
 
 class SellerBody(typing.TypedDict, total=False):
