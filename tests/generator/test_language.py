@@ -11,6 +11,7 @@ from typing import Any, get_args
 import jsonschema
 import pytest
 from tests.generator.mutations import json_of_text
+from tests.generator.places import AROUND
 
 from restencil_generator import declaration as d
 from restencil_generator import kinds, language, reading, reference, schema
@@ -36,42 +37,6 @@ DOCS = Path(__file__).resolve().parents[2] / "docs" / "reference"
 # Nothing takes this: a list that holds null.
 NONSENSE = "[null]"
 NO_JSON = ".inf"
-
-# What stands around a mapping in each place, so that the whole is a spec but for what stands in it.
-AROUND = {
-    "spec": "{}",
-    "auth": "auth: {}",
-    "scheme": "auth: {{schemes: {{one: {}}}}}",
-    "oauth2": "auth: {{schemes: {{one: {{oauth2: {}}}}}}}",
-    "options": "options: {}",
-    "entity": "entities: {{Article: {}}}",
-    "resource": "resources: {{articles: {}}}",
-    "endpoint": "resources: {{articles: {{path: /a/:id, schema: Todo, endpoints: {{extra: {}}}}}}}",
-    "collection": "resources: {{articles: {{path: /a/:id, schema: Todo, collection: {}}}}}",
-    "pagination": "resources: {{articles: {{path: /a/:id, schema: Todo, pagination: {}}}}}",
-    "page_size": "resources: {{articles: {{path: /a/:id, schema: Todo, pagination: {{style: page, size: {}}}}}}}",
-    "error_choice": "errors: {{404: {}}}",
-    "request": "resources: {{articles: {{path: /a/:id, schema: Todo, request: {}}}}}",
-    "response": "resources: {{articles: {{path: /a/:id, schema: Todo, response: {}}}}}",
-    "search_style": "search_style: {}",
-    "server": "servers: {{main: {}}}",
-    "server_variable": "servers: {{main: {{url: https://a.example, variables: {{field: {}}}}}}}",
-    "client_header": "header_params: {{field: {}}}",
-    "client_param": "search_params: {{field: {}}}",
-    "header_param": "resources: {{articles: {{path: /a/:id, schema: Todo, header_params: {{field: {}}}}}}}",
-    "example": "resources: {{articles: {{path: /a/:id, schema: Todo, examples: {{get: {}}}}}}}",
-    "entity_field": "entities: {{Article: {{fields: {{id: integer, field: {}}}}}}}",
-    "object_field": "objects: {{Thing: {{field: {}}}}}",
-    "body_field": "resources: {{articles: {{path: /a/:id, schema: Todo, body: {{field: {}}}}}}}",
-    "form_field": "resources: {{articles: {{path: /a/:id, schema: Todo, body: {{form: {{field: {}}}}}}}}}",
-    "file_field": "resources: {{articles: {{path: /a/:id, schema: Todo, body: {{multipart: {{field: {}}}}}}}}}",
-    "path_param": "resources: {{articles: {{path: /a/:id, schema: Todo, params: {{id: {}}}}}}}",
-    "search_param": "resources: {{articles: {{path: /a/:id, schema: Todo, search_params: {{field: {}}}}}}}",
-    **{form_place(word): "resources: {{articles: {{path: /a/:id, schema: Todo, endpoints: {{extra: {{path: /e, schema: "
-       "{}}}}}}}}}" for word in FORMS if word != "entity"},
-    "collection_form": "entities: {{Todo: {{fields: {{id: integer}}}}, Own: {{fields: {{id: integer, todos: {}}}}}}}",
-    "entity_form": "resources: {{articles: {{path: /a/:id, schema: {}}}}}",
-}  # fmt: skip
 
 # What makes a mapping one of its place, where its keys alone do not.
 MARK = {
