@@ -1,36 +1,21 @@
-"""The pages of `docs/how-to` say what is true: their Python runs, from top to bottom, against a real server.
-
-A page that writes files is followed from top to bottom (`tests/walk.py`). Each other page is one script. It is given
-`address`, where the mock of `specs/blog.yaml` listens, and two clients of the package that is generated from it, `blog`
-and `async_blog`. It may await at its top level.
-"""
+"""The documentation says what is true: its blocks are run or checked (`tests/walk.py`), its links lead somewhere."""
 
 from __future__ import annotations
 
-import ast
-import asyncio
 import importlib
-import inspect
 import re
-import sys
-from collections.abc import Iterable, Iterator
 from pathlib import Path
-from types import CodeType
-from typing import Any
 
 import pytest
 
 import restencil
-from blog import AsyncBlog, Blog
-from restencil import AsyncController, Controller
 from restencil_generator.reference import language_models
-from tests.mocked import mocked
-from tests.walk import follow, is_walked
+from tests.walk import follow
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = [page for page in sorted((ROOT / "docs" / "how-to").glob("*.md")) if not is_walked(page)]
-WALKED = [page for page in sorted((ROOT / "docs").rglob("*.md")) if is_walked(page)]
-
+PAGES = sorted((ROOT / "docs").rglob("*.md"))
+MADE = ROOT / "docs" / "reference" / "language.md"
+"""Its examples are those of the language's table, whose tests try each in its place."""
 
 OUTSIDE = {
     ROOT / name
@@ -65,55 +50,14 @@ HABITS = {
 """What the table of habits says of restencil is held by this test of this file of `tests/runtime`."""
 
 
-def script(page: Path) -> CodeType:
-    """The Python of a page, on the lines on which it stands, so that a failure names the line to look at."""
-    text = page.read_text("utf-8")
-    lines = [""] * (text.count("\n") + 1)
-    for block in re.finditer(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
-        first = text.count("\n", 0, block.start(1))
-        lines[first : first + block[1].count("\n")] = block[1].splitlines()
-    compiled: CodeType = compile("\n".join(lines), str(page), "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
-    return compiled
+def named(page: Path) -> str:
+    return str(page.relative_to(ROOT))
 
 
-async def close_all(values: Iterable[object]) -> None:
-    """Closes the clients that a page leaves open, so that the reader need not see it done each time."""
-    for value in values:
-        if isinstance(value, Controller):
-            value.close()
-        elif isinstance(value, AsyncController):
-            await value.aclose()
+WITH_BLOCKS = [page for page in (*PAGES, *sorted(OUTSIDE)) if page != MADE and "```" in page.read_text("utf-8")]
 
 
-@pytest.fixture
-def address() -> Iterator[str]:
-    """Where a mock of the blog listens, with records of its own for each page."""
-    with mocked("specs/blog.yaml") as found:
-        yield found
-
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_the_python_of_a_page_runs(page: Path, address: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """What a reader copies does what the page says."""
-    monkeypatch.chdir(tmp_path)
-    # A FastAPI application or a class of one's own resolves its annotations in the module that it names.
-    module = type(sys)("page")
-    monkeypatch.setitem(sys.modules, "page", module)
-    names: dict[str, Any] = vars(module)
-
-    async def run() -> None:
-        async with AsyncBlog(token="secret", url_prefix=address) as async_blog:
-            with Blog(token="secret", url_prefix=address) as blog:
-                names.update(address=address, blog=blog, async_blog=async_blog)
-                steps = eval(script(page), names)
-                if inspect.iscoroutine(steps):
-                    await steps
-            await close_all(names.values())
-
-    asyncio.run(run())
-
-
-@pytest.mark.parametrize("page", WALKED, ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", WITH_BLOCKS, ids=named)
 def test_who_follows_a_page_gets_what_it_shows(page: Path, tmp_path: Path) -> None:
     """Its files, commands and programs work, in the order in which they stand, and print what is shown."""
     follow(page, tmp_path)

@@ -8,7 +8,12 @@
   stands for `http://127.0.0.1:8000` from then on. A block after `<!-- shows -->` is what the latest of them printed.
   `<!-- goes on with servers -->`: by the Python of `make servers`; where that is missing, the page is skipped there.
 - `python` that names no file is run here. It may await, and knows what the blocks before it have made.
+- `yaml`, `toml` and `json` that name no file are checked (`tests/fragments.py`): a spec has no mistakes, and a part of
+  one fits somewhere in a spec.
 - A block after `<!-- not run: REASON -->` is none of these. Neither are other languages.
+
+A page that mentions `specs/` finds those of this repository in its folder. One whose Python takes `blog`, `async_blog`
+or `address` as given has them: clients of `specs/blog.yaml`, and where its mock listens.
 
 In what is shown, `…` on a line of its own stands for any lines, and inside of a line for any text.
 """
@@ -25,6 +30,7 @@ import os
 import re
 import runpy
 import shlex
+import shutil
 import socket
 import subprocess
 import sys
@@ -37,19 +43,23 @@ from typing import Any, NamedTuple
 
 import uvicorn
 
+from blog import AsyncBlog, Blog
 from restencil import AsyncController, Controller
 from restencil_generator.api import load_all
 from restencil_generator.cli import run
 from restencil_generator.mock import failure
 from restencil_generator.mock.app import create_app
+from tests.fragments import check
 from tests.patience import PATIENCE, eventually
 from tests.servers.running import PYTHON, part
 
+SPECS = Path(__file__).parents[1] / "specs"
 ADDRESS = "http://127.0.0.1:8000"
 
 _BLOCK = re.compile(
     r"^(?:<!-- (?P<said>[^\n]+?) -->\n+)?```(?P<language>\w+)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL
 )
+_SAID = re.compile(r"|not run: .+|in .+|.+ has|shows|goes on|goes on with servers")
 _FILE = re.compile(r"(?:#|//|\{#) (?P<name>[\w./-]*\.\w+)(?: #\})?\n")
 
 
@@ -76,14 +86,10 @@ def blocks(page: Path) -> Iterator[Block]:
         yield Block(found["language"], found["text"], line, found["said"] or "")
 
 
-def is_walked(page: Path) -> bool:
-    """Whether a page is one to follow: one that writes files."""
-    return any(block.file for block in blocks(page))
-
-
 def follow(page: Path, folder: Path, *, apart: bool = False) -> None:
     """Follows a page in an empty folder; `apart` runs the commands as processes of their own, which takes longer."""
     with _Walk(page, folder, apart=apart) as walk:
+        walk.give()
         for block in blocks(page):
             try:
                 walk.take(block)
@@ -120,6 +126,19 @@ class _Walk:
     def __exit__(self, *_: object) -> None:
         self.ends.close()
 
+    def give(self) -> None:
+        """Puts there what the page takes as given."""
+        if any("specs/" in block.text for block in blocks(self.page)):
+            shutil.copytree(SPECS, self.folder / "specs")
+        here = [block.text for block in blocks(self.page) if block.language == "python" and not block.file]
+        if any(re.search(r"\b(blog|async_blog|address)\b", text) for text in here):
+            address = self.ends.enter_context(_mocked([str(SPECS / "blog.yaml")], lambda line: None))
+            self.names |= {
+                "address": address,
+                "blog": Blog(token="secret", url_prefix=address),
+                "async_blog": AsyncBlog(token="secret", url_prefix=address),
+            }
+
     def close_clients(self) -> None:
         """Closes what a page leaves open, so that the reader need not see it done each time."""
         for value in list(self.names.values()):
@@ -131,6 +150,7 @@ class _Walk:
     def take(self, block: Block) -> None:
         """Does what one block says."""
         text = block.text.replace(ADDRESS, self.address)
+        assert _SAID.fullmatch(block.said), f"nothing is known of <!-- {block.said} -->"
         if block.said.startswith("not run: "):
             return
         if block.said.startswith("in ") and block.language == "diff":
@@ -152,6 +172,8 @@ class _Walk:
             self.type_in(text, block.said)
         elif block.language == "python":
             self.python(text, block.line)
+        else:
+            check(block.language, text)
 
     def change(self, file: Path, text: str) -> None:
         """Applies a diff without line numbers."""
