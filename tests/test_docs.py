@@ -57,7 +57,14 @@ def named(page: Path) -> str:
 WITH_BLOCKS = [page for page in (*PAGES, *sorted(OUTSIDE)) if page != MADE and "```" in page.read_text("utf-8")]
 
 
-@pytest.mark.parametrize("page", WITH_BLOCKS, ids=named)
+LONGER = {"tests"}
+"""Pages that start processes which take long, and so wait for `make docs-test`."""
+
+
+@pytest.mark.parametrize(
+    "page",
+    [pytest.param(page, id=named(page), marks=[pytest.mark.slow] * (page.stem in LONGER)) for page in WITH_BLOCKS],
+)
 def test_who_follows_a_page_gets_what_it_shows(page: Path, tmp_path: Path) -> None:
     """Its files, commands and programs work, in the order in which they stand, and print what is shown."""
     follow(page, tmp_path)

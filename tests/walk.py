@@ -12,8 +12,8 @@
   one fits somewhere in a spec.
 - A block after `<!-- not run: REASON -->` is none of these. Neither are other languages.
 
-A page that mentions `specs/` finds those of this repository in its folder. One whose Python takes `blog`, `async_blog`
-or `address` as given has them: clients of `specs/blog.yaml`, and where its mock listens.
+A page whose first command names a file in `specs/` finds those of this repository in its folder. One whose Python takes
+`blog`, `async_blog` or `address` as given has them: clients of `specs/blog.yaml`, and where its mock listens.
 
 In what is shown, `…` on a line of its own stands for any lines, and inside of a line for any text.
 """
@@ -128,7 +128,8 @@ class _Walk:
 
     def give(self) -> None:
         """Puts there what the page takes as given."""
-        if any("specs/" in block.text for block in blocks(self.page)):
+        commands = [block.text.partition("\n")[0] for block in blocks(self.page) if block.language == "console"]
+        if any(" specs/" in command for command in commands[:1]):
             shutil.copytree(SPECS, self.folder / "specs")
         here = [block.text for block in blocks(self.page) if block.language == "python" and not block.file]
         if any(re.search(r"\b(blog|async_blog|address)\b", text) for text in here):
