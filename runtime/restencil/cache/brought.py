@@ -22,6 +22,8 @@ class Joins(NamedTuple):
     """Whether it may be about the collection with this primary key."""
     change: Callable[[str, Any], Any]
     """What becomes of a collection, from its primary key and items; the same object where nothing does."""
+    refreshes: bool
+    """Whether it is as fresh as this where it was accepted, also if nothing becomes of it."""
 
 
 class Items(NamedTuple):
@@ -36,7 +38,7 @@ class Items(NamedTuple):
 class Brought:
     """What one action brings; `records` are those whose merge changed them, others lie in the change as they came."""
 
-    __slots__ = ("classes", "collections", "reborn", "records", "replaced")
+    __slots__ = ("classes", "collections", "reborn", "records", "replaced", "stale")
 
     def __init__(self) -> None:
         self.classes: dict[EntityNode, dict[str, None]] = {}
@@ -49,6 +51,8 @@ class Brought:
         """The entities that were deleted, and then written anew."""
         self.collections: list[Joins | Items] = []
         """What was done to lists and maps, in order."""
+        self.stale: list[Callable[[str], bool]] = []
+        """Results whose keys one of these accepts turn stale."""
 
     def wrote(self, node: EntityNode, pks: Iterable[str]) -> None:
         """Records of a class came."""

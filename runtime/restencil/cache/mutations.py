@@ -59,7 +59,7 @@ def delete(schema: Deletion, response: Any, request: Request, writer: Normalizat
         logger.info("%s: it is not known which entity was deleted; the lists under its path turn stale", request.key)
         siblings = request.rules.siblings
         if siblings is not None:
-            _expire(writer, siblings.lists_test(request.args))
+            _expire(writer, siblings.lists_test(request.args), everywhere=True)
         _note_unknown(schema.item, writer)
         return UNDEFINED
     for gone in found:
@@ -248,7 +248,7 @@ def expire_self(request: Request, writer: Normalization) -> None:
     siblings = request.rules.siblings
     key = None if siblings is None else siblings.item_key(request.args)
     if key is not None:
-        _expire(writer, key.__eq__)
+        _expire(writer, key.__eq__, everywhere=True)
 
 
 def expire_named(request: Request, writer: Normalization) -> None:
@@ -263,7 +263,7 @@ def expire_named(request: Request, writer: Normalization) -> None:
         expire_self(request, writer)
         _expire_record(request, schema_of(siblings.item_schema), writer)
     for test in siblings.stale_tests(request.args, [name for name in names if name != SELF], request.locator):
-        _expire(writer, test)
+        _expire(writer, test, everywhere=True)
 
 
 def _expire_record(request: Request, item: Schema | None, writer: Normalization) -> None:
@@ -283,11 +283,16 @@ def _expire_lists(item: Schema | None, writer: Normalization, test: Callable[[Li
     _expire(writer, keys.__contains__)
 
 
-def _expire(writer: Normalization, test: Callable[[str], bool]) -> None:
-    """Every result whose key the test accepts turns stale: shown still, and fetched by the next read."""
+def _expire(writer: Normalization, test: Callable[[str], bool], *, everywhere: bool = False) -> None:
+    """Every result whose key the test accepts turns stale: shown still, and fetched by the next read.
+
+    With `everywhere` that goes for results of the storage as well that are not in memory.
+    """
     base = writer.below
     if not isinstance(base, Tables):
         return  # what is only expected of a mutation leaves nothing stale
+    if everywhere and writer.brought is not None:
+        writer.brought.stale.append(test)
     base.settle()
     for key, meta in list(base.key_metas.items()):
         if key != "" and test(key):

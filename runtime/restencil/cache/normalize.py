@@ -256,7 +256,7 @@ class Normalization:
             if is_partial(before) and not is_partial(items):
                 if meta.fetched_at < old_meta.fetched_at:
                     # Its pages overtook the list: they extend it.
-                    stored, meta = _extended(items, before), old_meta
+                    stored, meta = extended(items, before), old_meta
             elif meta.fetched_at < old_meta.fetched_at:
                 stored, meta = before, old_meta
             elif same_json(before, items):
@@ -272,11 +272,23 @@ class Normalization:
             self.brought.collections.append(Items(table, pk, items, is_page=True))
 
     def note_joins(
-        self, table: str, pk: str | None, accepts: Callable[[str], bool], change: Callable[[str, Any], Any]
+        self,
+        table: str,
+        pk: str | None,
+        accepts: Callable[[str], bool],
+        change: Callable[[str, Any], Any],
+        *,
+        refreshes: bool = False,
     ) -> None:
         """Notes what is done to all collections of a table that are accepted, or to one."""
         if self.brought is not None:
-            self.brought.collections.append(Joins(table, pk, accepts, change))
+            self.brought.collections.append(Joins(table, pk, accepts, change, refreshes))
+
+    def noted(self) -> Brought | None:
+        """What was brought, once all is written; None where it is not noted."""
+        if self.brought is not None:
+            self.brought.records = self._passed
+        return self.brought
 
     def change_collection(self, table: str, pk: str, changed: Any) -> None:
         """Stores a collection that something was added to or taken from; its times become this action's."""
@@ -297,7 +309,7 @@ class Normalization:
         return old_meta if old_meta is not None and self.meta.fetched_at < old_meta.fetched_at else self.meta
 
 
-def _extended(items: Any, later: Any) -> Any:
+def extended(items: Any, later: Any) -> Any:
     """A collection with the entries that its pages have beyond it."""
     if is_dict(items):
         return {**items, **later}

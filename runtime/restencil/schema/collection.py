@@ -414,6 +414,7 @@ class Adder(Schema):
             None,
             lambda pk: accepts(identity_of_text(pk)),
             lambda pk, existing: merge(existing, new),
+            refreshes=True,
         )
         for pk, existing in writer.collections(table):
             if accepts(identity_of_text(pk)):

@@ -105,7 +105,13 @@ class Writer(Protocol):
         ...
 
     def note_joins(
-        self, table: str, pk: str | None, accepts: Callable[[str], bool], change: Callable[[str, Any], Any]
+        self,
+        table: str,
+        pk: str | None,
+        accepts: Callable[[str], bool],
+        change: Callable[[str, Any], Any],
+        *,
+        refreshes: bool = False,
     ) -> None:
         """Notes what is done to all collections of a table that are accepted, or to one."""
         ...

@@ -64,7 +64,8 @@ def ask_apart(asking: Asking[T], below: Below, question: Question | None = None)
             with lock:
                 question = next(asking)
         while True:
-            answer = below.load(question.work)
+            # A fork waits for the end of what is asked of a file, and closes it.
+            answer = (below.work if below.storage.inline else below.load)(question.work)
             with lock:
                 question = asking.send(answer)
     except StopIteration as stop:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from ..base.errors import StorageCorrupt, StorageDown, StorageOff
 from ..base.lazy import logger, uuid
+from ..base.values import Meta
 
 if TYPE_CHECKING:
     from threading import RLock
@@ -56,6 +57,9 @@ class Known:
         self.revs: dict[str, dict[str, int]] = {}
         """By table and primary key, the rev that memory has; 0 for what is known to be absent."""
         self.key_revs: dict[str, int] = {}
+        self.key_shapes: dict[str, str] = {}
+        self.doubted: dict[str, dict[str, int]] = {}
+        """What `revs` said before a break: memory holds these, and whether it is right has to be found out."""
         self.shapes: dict[str, str] = {}
         """The usual shape of the rows of a table."""
         self.odd_shapes: dict[tuple[str, str], str] = {}
@@ -67,20 +71,36 @@ class Known:
         self.reset = 0
         self.number = 0
         """The newest commit that memory has taken in."""
+        self.last = 0
+        """The newest commit that is known of, be it one of this store."""
         self.offset: float = 0
         """The storage's time minus the store's, in ms."""
 
     def begin(self, opened: Opened) -> None:
         """Nothing is known of the namespace yet."""
-        self.epoch, self.reset, self.number, self.offset = opened.epoch, opened.reset, opened.number, opened.offset
-        for kept in (self.revs, self.key_revs, self.shapes, self.odd_shapes, self.versions, self.members):
-            kept.clear()
+        self.offset = opened.offset
+        self.begin_epoch(opened.epoch, opened.reset, opened.number)
 
     def begin_epoch(self, epoch: int, reset: int, number: int) -> None:
-        """The namespace began anew; the clocks did not."""
-        self.epoch, self.reset, self.number = epoch, reset, number
-        for kept in (self.revs, self.key_revs, self.shapes, self.odd_shapes, self.versions, self.members):
+        """The namespace began anew, and nothing of it is known; the clocks did not."""
+        self.epoch, self.reset, self.number, self.last = epoch, reset, number, number
+        for kept in (self.revs, self.key_revs, self.key_shapes, self.doubted, self.shapes, self.odd_shapes):
             kept.clear()
+        self.versions.clear()
+        self.members.clear()
+
+    def numbered(self, number: int) -> bool:
+        """A commit of this store has a number: whether it is the next one, so that nobody has committed meanwhile."""
+        self.last = max(self.last, number)
+        if number != self.number + 1:
+            return False
+        self.number = number
+        return True
+
+    def is_doubted(self, cell: tuple[str, str]) -> bool:
+        """Whether memory holds something of a cell that may be wrong."""
+        found = self.doubted.get(cell[0])
+        return found is not None and cell[1] in found
 
     def rev(self, table: str, pk: str) -> int | None:
         """The rev that memory has of a cell; None where it is not known."""
@@ -89,15 +109,28 @@ class Known:
 
     def shape(self, table: str, pk: str) -> str:
         """The shape that the row of a known cell has."""
-        return self.odd_shapes.get((table, pk)) or self.shapes.get(table, "")
+        found = self.odd_shapes.get((table, pk))
+        return self.shapes.get(table, "") if found is None else found
 
     def note(self, table: str, pk: str, rev: int, shape: str) -> None:
         """Memory has the row of this rev."""
         self.revs.setdefault(table, {})[pk] = rev
+        if self.doubted:
+            self.doubted.get(table, {}).pop(pk, None)
         if self.shapes.setdefault(table, shape) != shape:
             self.odd_shapes[table, pk] = shape
         elif self.odd_shapes:
             self.odd_shapes.pop((table, pk), None)
+
+    def outward(self, times: Meta) -> Meta:
+        """Times of memory as the storage has them; 0 and 1 are marks and no moments."""
+        offset = self.offset
+        return times if not offset else Meta(*(time if time <= 1 else time + offset for time in times))
+
+    def inward(self, times: Meta) -> Meta:
+        """Times of the storage as memory has them."""
+        offset = self.offset
+        return times if not offset else Meta(*(time if time <= 1 else time - offset for time in times))
 
     def forget(self, table: str, pk: str) -> None:
         """The row is unknown again."""
@@ -119,6 +152,10 @@ class Below:
         self.writer = ""
         """The random id of this store in this process."""
         self.is_open = False
+        self.is_resetting = False
+        """Whether a reset has still to reach it: until then nothing is read from it."""
+        self.was_opened: Callable[[], object] = _nothing
+        """Called when it was opened (locked)."""
         self.is_back: Callable[[], object] = _nothing
         """Called when a storage answers that was down: what was written meanwhile by others is not known."""
         self._now = now
@@ -126,19 +163,22 @@ class Below:
         self._failed_loads = 0
         self._wait = _SHORTEST
         self._until = 0.0
-        self._opening = threading.RLock()
+        self.turn = threading.RLock()
+        """Held while the storage is written to or opened; never waited for by who holds it: the store's lock."""
         self.begin_anew()
 
     def begin_anew(self) -> None:
         """This store in this process is someone new to the storage."""
         self.writer = uuid.uuid4().hex
-        self._opening = threading.RLock()
+        self.turn = threading.RLock()
 
     # -- asking
 
     @property
     def may_be_read(self) -> bool:
         """Whether a read is to ask it: it is on, or was down for long enough to look again."""
+        if self.is_resetting:
+            return False
         return self.state == "on" or (self.state == "down" and time.monotonic() >= self._until)
 
     def remaining(self) -> float:
@@ -151,15 +191,28 @@ class Below:
             return None
         return self._ask(work, is_load=True)
 
-    def write(self, work: Callable[[Storage], T]) -> T | None:
-        """What the storage answers to a write, None where it does not and is down."""
-        return None if self.state == "off" else self._ask(work, is_load=False)
+    def opened(self) -> bool:
+        """Whether it is open, or could be opened now."""
+        return self.is_open or self.work(lambda storage: True) is True
+
+    def work(self, work: Callable[[Storage], T]) -> T | None:
+        """What the storage answers to the thread that writes, None where it does not and is down.
+
+        That holds no transaction of SQLite open while it waits for the store's lock, and a fork waits for its end.
+        """
+        if self.state == "off":
+            return None
+        return self._ask(work, is_load=False)
 
     def _ask(self, work: Callable[[Storage], T], *, is_load: bool) -> T | None:
         try:
             if not self.is_open:
                 self._open()
-            found = work(self.storage)
+            if is_load:
+                found = work(self.storage)
+            else:
+                with self.turn:
+                    found = work(self.storage)
         except Exception as error:
             self._failed(error, is_load=is_load)
             return None
@@ -167,7 +220,7 @@ class Below:
         return found
 
     def _open(self) -> None:
-        with self._opening:
+        with self.turn:
             if self.is_open:
                 return
             opened = self.storage.open(self._place(), self._now)
@@ -175,6 +228,7 @@ class Below:
             if not self.is_open:
                 self.known.begin(opened)
                 self.is_open = True
+                self.was_opened()
 
     # -- how it is
 
@@ -195,6 +249,19 @@ class Below:
             self.state = "down"
         self._until = time.monotonic() + self._wait * random.uniform(0.8, 1.2)
         self._wait = min(2 * self._wait, _LONGEST)
+
+    def hook_failed(self, cell: tuple[str, str]) -> None:
+        """A user's function failed while what was brought was laid over a row."""
+        logger.exception("%s %s is not stored: a function that merges it failed", *cell)
+
+    def before_fork(self) -> None:
+        """The process is about to fork, and the store's lock is held: no transaction is open meanwhile."""
+        self.turn.acquire()
+        if self.storage.inline and self.is_open:
+            try:
+                self.storage.close()
+            except Exception:
+                logger.exception("the storage could not be closed before a fork")
 
     def turn_off(self, reason: str, *, is_told: bool = True) -> None:
         """It is not used any more."""

@@ -47,7 +47,7 @@ class Origin:
         self.infos: dict[str, TableInfo] = {}
         self.indexed: dict[str, set[tuple[str, str]]] = {}
         """The index entries that were asked for, by table, as field and text."""
-        self.doubted: dict[str, dict[str, int]] = {}
+        self.doubted = below.known.doubted
         """What memory holds and is not known any more, with the revs that it had; -1 is that of another epoch."""
         self.doubted_keys: dict[str, int] = {}
         self.just_loaded: set[str] = set()
@@ -139,6 +139,7 @@ class Origin:
             kept.clear()
         for more in (self.unusable, self.unusable_keys, self.whole, self.infos, self.indexed):
             more.clear()
+        self._writer.waiting.doubt()
         self.absent = 0
         self.generation += 1
         self._contents.unsure = True

@@ -1,7 +1,252 @@
-"""What one action hands over to be committed."""
+"""What one action hands over to be committed: what it wrote, and what it brought before that was merged.
+
+All of it is taken under the store's lock, in time proportional to the change, before the action is carried out: records
+are never edited in place, so they are handed over as they are; tables and lists are copied.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from ..base.lazy import logger
+from ..base.values import INVALID, UNDEFINED, Meta
+from ..cache.brought import Brought, Items, Joins
+from ..cache.tables import EMPTY
+from ..schema.stored import record_of
+
+if TYPE_CHECKING:
+    from ..cache.request import Rules
+    from ..cache.tables import Cell, Change, Tables
+    from ..schema.entity import EntitySchema
+    from .protocol import IndexEntry, Place
+
+
+_FEW: Final = 100
+"""Of so many cells of a table it is looked which are as they were. (To look at each costs more than all the rest.)"""
+
+
+class Result(NamedTuple):
+    """What an action wrote under a key; times are the store's."""
+
+    value: Any
+    """UNDEFINED where nothing lies there."""
+    times: Meta
+    rules: Rules | None
+    """Those of the endpoint that answered; None where another one wrote it."""
+    is_invalidated: bool = False
+    is_same: bool = False
+    """Whether only its times are new."""
+
+
+class Sweep(NamedTuple):
+    """A change of all results whose keys a test accepts, but for those that were received later."""
+
+    test: Callable[[str], bool]
+    invalidates: bool
+    moment: float
+
+    def accepts(self, key: str) -> bool:
+        """Whether it changes the result of a key; a test that fails accepts it: rather the network is asked."""
+        try:
+            return bool(self.test(key))
+        except Exception:
+            logger.exception("whether %s is meant cannot be told; it counts as meant", key)
+            return True
+
+
+class Record(NamedTuple):
+    """A record that came, and how it is laid over what is there."""
+
+    node: EntitySchema
+    record: dict[str, Any]
+    replaces: bool
+    reborn: bool
+
+
+class Stale(NamedTuple):
+    """What is there turns stale."""
+
+
+class Deleted(NamedTuple):
+    """What is there is deleted."""
+
+
+Piece = Record | Stale | Deleted | Items | Joins
+"""What an action does to one cell."""
 
 
 class Pending:
     """What one action wrote, and what it brought."""
+
+    __slots__ = (
+        "brought",
+        "cells",
+        "differing",
+        "doubtful",
+        "drop",
+        "index",
+        "is_reset",
+        "joins",
+        "label",
+        "lacking",
+        "listed",
+        "metas",
+        "moment",
+        "nodes",
+        "release",
+        "results",
+        "rows",
+        "size",
+        "sweeps",
+        "times",
+        "written_keys",
+    )
+
+    def __init__(self, times: Meta, moment: float) -> None:
+        self.times = times
+        """The action's."""
+        self.moment = moment
+        """When it was carried out."""
+        self.cells: dict[str, dict[str, Any]] = {}
+        """By table and primary key, what memory has from it."""
+        self.metas: dict[str, dict[str, Meta]] = {}
+        """The times of cells that are not the action's."""
+        self.differing: dict[str, frozenset[str]] = {}
+        """Tables of which it is known which of what it wrote is not what was there before."""
+        self.brought: Brought | None = None
+        self.results: dict[str, Result] = {}
+        self.index: dict[IndexEntry, str | None] = {}
+        self.listed: set[str] = set()
+        self.lacking: set[str] = set()
+        """Tables of which something was left out."""
+        self.drop: dict[Place, None] = {}
+        """What is taken out of the storage."""
+        self.sweeps: list[Sweep] = []
+        self.joins: list[Joins] = []
+        """What concerns collections of a table that need not be in memory."""
+        self.release: list[str] = []
+        self.is_reset = False
+        self.doubtful: frozenset[Cell] = frozenset()
+        """Cells of which it is not known whether it has the latest."""
+        self.label = ""
+        """What is said of it in the log."""
+        self.nodes: dict[str, dict[str, EntitySchema]] = {}
+        """By table and primary key the class that wrote a record; made when it is first asked for."""
+        self.written_keys: set[str] = set()
+        """Keys of results that it wrote, once they are let go of."""
+        self.rows = 0
+        self.size = 0
+        """How many bytes of JSON it is, as far as that is known."""
+
+    def times_of(self, table: str, pk: str) -> Meta:
+        """The times of a cell in memory."""
+        found: Meta = self.metas.get(table, EMPTY).get(pk, self.times)
+        return found
+
+    def writes(self, cell: Cell) -> bool:
+        """Whether it wrote a cell in memory."""
+        return cell[1] in self.cells.get(cell[0], EMPTY)
+
+    def is_same(self, cell: Cell) -> bool:
+        """Whether it wrote what was there before, as far as that is known."""
+        known = self.differing.get(cell[0])
+        return known is not None and cell[1] not in known
+
+    def concerns(self, cell: Cell) -> bool:
+        """Whether it has anything to say of a cell, be it in memory or not."""
+        return self.writes(cell) or any(
+            join.table == cell[0] and join.accepts(cell[1]) for join in self.joins if join.pk in (None, cell[1])
+        )
+
+    def node_of(self, table: str, pk: str) -> EntitySchema | None:
+        """The class that wrote a record last."""
+        if self.brought is not None and not self.nodes:
+            self.nodes = {}
+            for node, pks in self.brought.classes.items():
+                schema: Any = node
+                of_table = self.nodes.setdefault(node.table_key, {})
+                for one in pks:
+                    of_table[one] = schema
+        return self.nodes.get(table, EMPTY).get(pk)
+
+    def nodes_of(self, table: str, pk: str) -> Iterator[EntitySchema]:
+        """All classes that wrote a record."""
+        if self.brought is not None:
+            for node, pks in self.brought.classes.items():
+                if node.table_key == table and pk in pks:
+                    schema: Any = node
+                    yield schema
+
+    def pieces(self, table: str, pk: str) -> Iterable[Piece]:
+        """What it does to one cell, in order."""
+        brought = self.brought
+        stored = self.cells.get(table, EMPTY).get(pk, UNDEFINED)
+        if brought is None:
+            return [Deleted()] if stored is INVALID else [] if stored is UNDEFINED else [Stale()]
+        came = brought.records.get(table, EMPTY).get(pk, UNDEFINED)
+        if came is INVALID:
+            return [Deleted()]
+        node = self.node_of(table, pk)
+        if node is not None:
+            record = record_of(stored) if came is UNDEFINED else came
+            cell = table, pk
+            return [Record(node, {**record}, cell in brought.replaced, cell in brought.reborn)]
+        pieces = [
+            piece
+            for piece in brought.collections
+            if piece.table == table and (piece.pk == pk or (piece.pk is None and piece.accepts(pk)))
+        ]
+        if not pieces and stored is not UNDEFINED:
+            return [Deleted()] if stored is INVALID else [Stale()]
+        return pieces
+
+    def take_change(self, change: Change, brought: Brought | None, base: Tables) -> None:
+        """Takes over what a change is about to write into the tables of memory."""
+        for cell in [*change.growing]:
+            change.spread(cell)  # it would grow in place, and is needed as it is now
+        self.cells = {table: {**written} for table, written in change.entities.items() if written}
+        self.metas = {table: {**metas} for table, metas in change.metas.items() if metas}
+        self.differing = {table: frozenset(pks) for table, pks in change.differing.items()}
+        for table, written in self.cells.items():
+            if table not in self.differing and len(written) <= _FEW:
+                self.differing[table] = frozenset(pk for _, pk in base.differing(table, change))
+        self.listed = {*change.listed}
+        self.brought = brought
+        for (table, name), entries in change.indexes.items():
+            for text, pk in entries.items():
+                self.index[table, name, text] = pk
+        if brought is not None:
+            self.joins = [piece for piece in brought.collections if isinstance(piece, Joins)]
+        self.rows = sum(map(len, self.cells.values()))
+
+    def all_cells(self) -> list[Cell]:
+        """What it wrote in memory."""
+        return [(table, pk) for table, written in self.cells.items() for pk in written]
+
+    def keep_invalidations(self) -> None:
+        """Only what it invalidated stays."""
+        results = {key: result for key, result in self.results.items() if result.is_invalidated}
+        self.forget_values()
+        self.results = results
+
+    def forget_values(self) -> None:
+        """What it wrote and brought is let go of; changes of all results stay."""
+        self.written_keys |= self.results.keys()
+        self.cells, self.metas, self.results, self.index = {}, {}, {}, {}
+        self.brought, self.joins, self.nodes, self.rows = None, [], {}, 0
+        self.listed, self.differing = set(), {}
+
+    def leave_out(self) -> None:
+        """It is not stored, nor is anything older shown in its place."""
+        places: dict[Place, None] = dict.fromkeys(self.all_cells())
+        places.update(dict.fromkeys(self.results))
+        self.lacking |= self.cells.keys()
+        self.drop.update(places)
+        self.forget_values()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to commit."""
+        said = (self.cells, self.results, self.index, self.listed, self.drop, self.sweeps, self.joins, self.lacking)
+        return not (any(said) or self.release or self.is_reset)

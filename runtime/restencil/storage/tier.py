@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
+from math import inf
 from typing import TYPE_CHECKING, Any
-from weakref import WeakSet
+from weakref import WeakMethod, WeakSet, ref
 
 from ..base.lazy import logger, urls
 from ..cache.tier import StorageStats
+from .asking import ask_apart
 from .below import Below
+from .forms import Forms
 from .knowing import Knowing
 from .protocol import NamespaceStats, Storage
 from .shapes import Shapes
 from .writer import Writer
 
 if TYPE_CHECKING:
+    from ..base.scheduler import Scheduler
     from ..base.steps import Steps
     from ..cache.actions import Action
     from ..cache.contents import Contents, Effects
@@ -24,6 +28,7 @@ if TYPE_CHECKING:
     from ..cache.tables import Cell, State
     from ..cache.tier import Lasting
     from .pending import Pending
+    from .protocol import Place
 
 _in_use: WeakSet[Any] = WeakSet()
 
@@ -34,11 +39,14 @@ class StorageTier:
     def __init__(self, store: Store, contents: Contents, lookup: Lookup, storage: Storage) -> None:
         self._told: str | None = None
         self.below = below = Below(storage, store.lock, store.now, self._place)
-        self.writer = writer = Writer(store, contents, below)
         self.shapes = shapes = Shapes()
+        self.writer = writer = Writer(store, contents, below, Forms(shapes))
         self.knowing = Knowing(store, contents, lookup, below, writer, shapes)
         self._store = store
         self._contents = contents
+        writer.broken, writer.settled = self._broken, self.knowing.intake.settle
+        writer.met_epoch, below.is_back = self.look, self._is_back
+        below.was_opened = self._listen
 
     # -- the place of the API
 
@@ -75,6 +83,35 @@ class StorageTier:
     def is_pending(self, cell: Cell, /) -> bool:
         """Whether a cell waits for its commit, so that it must not be let go of."""
         return self.writer.is_pending(cell)
+
+    def _broken(self) -> list[Place]:
+        """What was found to be no JSON."""
+        intake = self.knowing.intake
+        found, intake.broken = intake.broken, []
+        return found
+
+    # -- what others write
+
+    def look(self) -> None:
+        """Takes in what others have written."""
+        ask_apart(self.knowing.changes.catch_up(), self.below)
+        self._store.tell()
+
+    def _is_back(self) -> None:
+        """It was away for a while, and what others wrote meanwhile is not known."""
+        with self._store.lock:
+            self.knowing.changes.broken("the storage was away")
+
+    def _listen(self) -> None:
+        """From now on it is looked for what others write."""
+        storage = self.below.storage
+        if storage.poll == inf:
+            return
+        if self.writer.commits_at_once:
+            _look_again(ref(self), self._store.scheduler, storage.poll)
+        else:
+            self.writer.thread.look = _weak(self.look)
+            self.writer.thread.start()
 
     # -- reading
 
@@ -134,16 +171,16 @@ class StorageTier:
         if below.is_open and below.state == "on":
             held = below.load(lambda storage: storage.stats()) or held
         told: dict[str, Any] = {**vars(below.count), "errors": dict(below.count.errors), **held._asdict()}
-        rows, names = writer.pending_rows, writer.pending_names
+        rows, names = writer.waiting.rows, len(writer.waiting.names)
         return StorageStats(state=below.state, reason=below.reason, pending_rows=rows, pending_names=names, **told)
 
     def before_fork(self, /) -> None:
         """The process is about to fork, and the lock is held."""
-        self.writer.before_fork()
+        self.below.before_fork()
 
     def after_fork(self, /) -> None:
         """It has forked; this is the parent."""
-        self.writer.after_fork()
+        self.below.turn.release()
 
     def forked(self, /) -> None:
         """It has forked; this is the child."""
@@ -164,6 +201,29 @@ def tier_of(store: Store, contents: Contents, lookup: Lookup, storage: Lasting) 
     made = StorageTier(store, contents, lookup, storage)
     _in_use.add(storage)
     return made
+
+
+def _weak(look: Callable[[], None]) -> Callable[[], None]:
+    method = WeakMethod(look)
+
+    def call() -> None:
+        found = method()
+        if found is not None:
+            found()
+
+    return call
+
+
+def _look_again(tier: ref[StorageTier], scheduler: Scheduler, poll: float) -> None:
+    """Looks each `poll` ms of the store's time, as long as there is a tier that is not closed."""
+
+    def look() -> None:
+        found = tier()
+        if found is not None and found.below.state != "off":
+            found.look()
+            _look_again(tier, scheduler, poll)
+
+    scheduler.call_later(poll, look)
 
 
 def _without_userinfo(place: str) -> str:

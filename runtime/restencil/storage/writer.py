@@ -1,9 +1,27 @@
-"""Writing: what actions hand over waits, and is committed in whole actions, in their order."""
+"""Writing: what actions hand over is committed in whole actions, in their order.
+
+What memory merged is sent as it is where memory knows the row that it was merged into. A row that others have written
+since *moves* the commit: then what was brought is laid over their row, memory takes over what differs, and it is sent
+again. A commit's number is the rev of what it wrote.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+import threading
+import time
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, Final
+
+from ..base.lazy import logger
+from ..base.values import UNDEFINED
+from .draft import Draft
+from .entering import take_over
+from .fold import Held
+from .joining import Joining
+from .sweeping import Sweeping
+from .tap import Tap
+from .thread import StorageThread
+from .waiting import Waiting
 
 if TYPE_CHECKING:
     from ..base.values import Meta
@@ -12,73 +30,377 @@ if TYPE_CHECKING:
     from ..cache.store import Store
     from ..cache.tables import Cell
     from .below import Below
+    from .forms import Forms
     from .pending import Pending
-    from .protocol import Place
+    from .protocol import Loaded, Place, Storage, StoredResult
+
+_ROWS: Final = 5_000
+"""A commit takes so many rows at most, but a whole action whatever it is."""
+_ATTEMPTS: Final = 8
+"""After so many moves in a row what moved is dropped."""
+_USED: Final = 5_000
+"""So many places that were used are told without waiting for a commit."""
 
 
 class Writer:
-    """What waits for its commit, and the thread that commits it."""
+    """Commits what actions hand over: at once, or in a thread of its own."""
 
-    def __init__(self, store: Store, contents: Contents, below: Below) -> None:
+    def __init__(self, store: Store, contents: Contents, below: Below, forms: Forms) -> None:
         self._store = store
         self._contents = contents
         self._below = below
+        self._forms = forms
+        self.tap = tap = Tap(contents, below, forms)
+        self.waiting = waiting = Waiting(contents, below, forms, tap)
+        self.is_pending = waiting.is_pending
+        self.is_pending_key = waiting.is_pending_key
+        self._joining = Joining(contents, below, waiting, tap.tainted)
+        self._sweeping = Sweeping(below)
+        self.met_epoch: Callable[[], object] = self.drop_all
+        """Called (without the lock) where a commit met another epoch: what that means is for who reads changes."""
+        self.settled: Callable[[], object] = bool
+        """Called when nothing waits any more (locked)."""
+        self.broken: Callable[[], Iterable[Place]] = list
+        """Gives what was found to be no JSON, to be dropped with the next commit (locked)."""
+        self._draft: Draft | None = None
+        self._goes_alone = False
+        """Whether a commit takes one action only: several were too big together."""
+        self._told: set[str] = set()
+        self._is_resetting = False
+        self._done = threading.Condition(store.lock)
+        self.thread = StorageThread(self)
+
+    # -- what waits (locked)
 
     @property
-    def pending_rows(self) -> int:
-        """How many rows wait."""
-        return 0
-
-    @property
-    def pending_names(self) -> int:
-        """Of how many only the names are known any more."""
-        return 0
+    def commits_at_once(self) -> bool:
+        """Whether an action is committed before its call returns."""
+        storage = self._below.storage
+        return storage.inline and storage.write_behind <= 0
 
     def written(self, action: Action, effects: Effects) -> Pending | None:
-        """What an action that is about to be carried out hands over; None for nothing (locked)."""
-        return None
+        """What an action that is about to be carried out hands over; None for nothing."""
+        if self._below.state == "off" or not self._below.storage.writable:
+            return None
+        return self.tap.taken(action, effects)
 
-    def take(self, written: Pending) -> None:
-        """It was carried out (locked)."""
-
-    def is_pending(self, cell: Cell) -> bool:
-        """Whether a cell waits for its commit (locked)."""
-        return False
+    def take(self, pending: Pending) -> None:
+        """It was carried out; where nothing is to wait, it is committed."""
+        if pending.is_reset:
+            self._reset()
+            return
+        self.waiting.take(pending)
+        self._contents.unsure = True
+        if not (self.commits_at_once and self.commit_all()):
+            self.thread.wake(hurries=bool(pending.release))
 
     @property
     def is_open(self) -> bool:
         """Whether anything waits (locked)."""
-        return False
-
-    def is_pending_key(self, key: str) -> bool:
-        """Whether a result waits for its commit (locked)."""
-        return False
-
-    def over(self, cell: Cell, stored: Any, times: Meta) -> tuple[Any, Meta]:
-        """What is pending of a cell, laid over what was just loaded of it (locked)."""
-        return stored, times
-
-    def own(self, number: int) -> None:
-        """The log says that a batch of this store has this number (locked)."""
+        return bool(self.waiting)
 
     def use(self, places: Iterable[Place]) -> None:
-        """These were loaded for a read (locked)."""
+        """These were used: the next commit says so."""
+        used = self.waiting.used
+        used.update(dict.fromkeys(places))
+        if len(used) >= _USED:
+            self.thread.wake()
+
+    def over(self, cell: Cell, stored: Any, times: Meta) -> Held:
+        """What memory is to hold where a row was just loaded, and its rev noted: what waits is laid over it."""
+        loaded = None if stored is UNDEFINED else Held(stored, times)
+        try:
+            return self.waiting.over(cell, loaded) or Held(stored, times)
+        except Exception:
+            self._below.hook_failed(cell)
+            return Held(stored, times)
+
+    def swept(self, result: StoredResult) -> StoredResult:
+        """A result that was loaded, after the changes of all results that wait."""
+        for pending in self.waiting.queue:
+            for sweep in pending.sweeps:
+                result = self._sweeping.swept(sweep, result) or result
+        return result
+
+    def own(self, number: int) -> None:
+        """The log has a commit of this store: it is numbered, also where the answer to it has not come yet."""
+        draft = self._draft
+        if draft is not None and draft.is_sent and number > draft.after:
+            self._numbered(draft, number)
+
+    # -- a reset
+
+    def _reset(self) -> None:
+        self.drop_all()
+        self.tap.clear()
+        self._is_resetting = self._below.is_resetting = True
+        if not (self._below.storage.inline and self._try_reset()):
+            self.thread.wake(hurries=True)
+
+    def _try_reset(self) -> bool:
+        """Begins a new epoch; False where the storage does not answer now."""
+        epoch = self._below.work(lambda storage: storage.reset())
+        if epoch is None:
+            return False
+        with self._store.lock:
+            self._below.known.begin_epoch(epoch, reset=epoch, number=0)
+            self._is_resetting = self._below.is_resetting = False
+            self._done.notify_all()
+        return True
 
     def drop_all(self) -> None:
-        """Another process began anew: what waits is dropped (locked)."""
+        """All that waits is dropped: it belongs to an epoch that is over, or to nothing."""
+        with self._store.lock:
+            self.waiting.clear()
+            self._draft = None
+            self.settled()
+            self._done.notify_all()
+
+    # -- committing
+
+    def commit_all(self) -> bool:
+        """Commits all that waits; False where the storage does not take it now."""
+        below = self._below
+        while below.state != "off":
+            if below.remaining() > 0 or not below.opened():
+                return False
+            if self._is_resetting and not self._try_reset():
+                return False
+            with self._store.lock:
+                draft = self._begin()
+            if draft is None:
+                return True
+            if not self._commit(draft):
+                return False
+        self.drop_all()
+        return True
+
+    def _begin(self) -> Draft | None:
+        """What is committed next: whole actions, and what changes all results ends it (locked)."""
+        waiting = self.waiting
+        actions: list[Pending] = []
+        rows = 0
+        for pending in waiting.queue:
+            if actions and (rows + pending.rows > _ROWS or self._goes_alone):
+                break
+            actions.append(pending)
+            rows += pending.rows
+            if pending.sweeps:
+                break
+        names = {**waiting.names, **dict.fromkeys(self.broken())}
+        self._draft = None
+        if actions or names or waiting.used:
+            self._draft = Draft(actions, names, [*waiting.used], self._below.known.last)
+            waiting.used.clear()
+        return self._draft
+
+    def _commit(self, draft: Draft) -> bool:
+        """Commits a draft, made anew as often as it moves; False where the storage does not take it now."""
+        attempts = 0
+        while True:
+            if not self._joining.look_through(draft):
+                return False
+            with self._store.lock:
+                if self._draft is not draft:
+                    return True  # a reset came, or its number was read from the log
+                draft.make(self._below, self._forms, self.waiting)
+            batch = draft.encoded(self._below, self._forms)
+            if draft.unstorable or draft.is_too_big:
+                self._leave_out(draft)
+                return True
+            if batch is None:
+                return self._finished(draft, 0)
+            draft.is_sent = True
+            outcome = self._below.work(lambda storage, batch=batch: storage.commit(batch))  # type: ignore[misc]
+            if outcome is None:
+                return False
+            if outcome.epoch != draft.epoch:
+                self._fenced(draft)
+                return True
+            if outcome.moved is None:
+                return self._finished(draft, outcome.number)
+            draft.is_sent = False
+            attempts += 1
+            self._moved(draft, outcome.moved, gives_up=attempts >= _ATTEMPTS)
+
+    def _finished(self, draft: Draft, number: int) -> bool:
+        """The draft was committed; what it changes of all results follows."""
+        with self._store.lock:
+            if self._draft is draft:
+                self._numbered(draft, number)
+        for pending in draft.actions:
+            while pending.sweeps and pending in self.waiting.queue:
+                if not self._sweeping.carry_out(pending.sweeps[0], pending):
+                    return False
+                with self._store.lock:
+                    if pending.sweeps:
+                        pending.sweeps.pop(0)
+            self._pop(pending)
+        return True
+
+    def _numbered(self, draft: Draft, number: int) -> None:
+        """A draft has its number: what it wrote is known by it, and waits no more (locked)."""
+        known, waiting = self._below.known, self.waiting
+        self._draft = None
+        for pending in draft.actions:
+            if pending.sweeps:
+                waiting.forget(pending)
+            else:
+                self._pop(pending)
+        if number:
+            self._note(draft, number)
+        for cell in draft.joined:
+            if cell not in draft.rows and not waiting.of_cell(cell):
+                waiting.bases.pop(cell, None)
+        for place in draft.names:
+            waiting.names.pop(place, None)
+        for cell in draft.given_up:
+            known.forget(*cell)
+            waiting.bases.pop(cell, None)
+
+    def _note(self, draft: Draft, number: int) -> None:
+        """What was committed has the rev of the commit (locked)."""
+        known, waiting, count = self._below.known, self.waiting, self._below.count
+        count.commits += 1
+        count.committed_rows += len(draft.rows)
+        is_next = known.numbered(number)
+        for cell, row in draft.rows.items():
+            if row.rev == 0:
+                known.versions.pop(cell[0], None)
+            if waiting.is_in_memory(cell):
+                known.note(*cell, number, row.shape)
+            waiting.committed(cell, row.held, number, row.shape)
+        for key in draft.results:
+            if is_next:
+                known.key_revs[key] = number
+            else:  # others have committed meanwhile: whose result is the later one has to be looked at
+                known.key_revs.pop(key, None)
+
+    def _pop(self, pending: Pending) -> None:
+        """An action waits no more."""
+        with self._store.lock:
+            self.waiting.pop(pending)
+            if not self.waiting:
+                self.settled()
+            self._done.notify_all()
+
+    def _leave_out(self, draft: Draft) -> None:
+        """What has no JSON form, or is too big, is not stored, nor is anything older shown in its place."""
+        with self._store.lock:
+            self._draft = None
+            if draft.is_too_big and len(draft.actions) > 1:
+                self._goes_alone = True
+                return
+            self._goes_alone = False
+            for pending in draft.writers_of(draft.unstorable) if draft.unstorable else draft.actions:
+                self._below.count.unstorable += 1
+                if pending.label not in self._told:
+                    self._told.add(pending.label)
+                    why = "is too big" if draft.is_too_big else "has no exact JSON form"
+                    logger.warning("%s: what came is not stored, as it %s", pending.label, why)
+                self.tap.tainted.update(pending.all_cells())
+                self.waiting.rows -= pending.rows
+                pending.leave_out()
+
+    def _fenced(self, draft: Draft) -> None:
+        self._below.count.fenced += 1
+        with self._store.lock:
+            if self._draft is draft:
+                self._draft = None
+        self.met_epoch()
+
+    def _moved(self, draft: Draft, moved: Loaded, *, gives_up: bool) -> None:
+        """Others have written some of the rows: memory takes over what comes of both."""
+        self._below.count.moved += 1
+        known, waiting = self._below.known, self.waiting
+        with self._store.lock:
+            if self._draft is not draft:
+                return
+            for table in moved.tables:
+                draft.versions.pop(table, None)
+                known.versions.pop(table, None)
+            cells = [(row.table, row.pk) for row in moved.rows]
+            if gives_up:
+                draft.given_up.update(cells or draft.cells())
+                return
+            entering: dict[Cell, Held] = {}
+            for cell, row in zip(cells, moved.rows, strict=True):
+                waiting.met(cell, row)
+                known.forget(*cell)
+                if not waiting.is_in_memory(cell):
+                    continue
+                known.note(*cell, row.rev, row.shape)
+                held = self._entered(cell, draft)
+                if held is not None:
+                    entering[cell] = held
+            if take_over(self._contents, entering):
+                self._store.changed()
+        self._store.tell()
+
+    def _entered(self, cell: Cell, draft: Draft) -> Held | None:
+        """What memory takes over of a row that moved; None where it keeps what it has."""
+        try:
+            held = self.waiting.folded(cell, self.waiting.of_cell(cell))
+        except Exception:
+            self._below.hook_failed(cell)
+            draft.given_up.add(cell)
+            return None
+        return None if cell in self.tap.tainted else held
+
+    # -- the life of a store
+
+    def turn(self) -> bool:
+        """What the storage thread does when it was woken: whether nothing is left to be done."""
+        if self.commits_at_once:
+            with self._store.lock:
+                return self.commit_all()
+        return self.commit_all()
 
     def flush(self, timeout: float) -> bool:
-        """Waits until all that was taken so far is in the storage."""
-        return True
+        """Waits until all that was taken so far is in the storage; False: not within `timeout` ms."""
+        until = time.monotonic() + timeout / 1000
+        with self._store.lock:
+            if self.commits_at_once and self.commit_all():
+                return True
+            last = self.waiting.queue[-1] if self.waiting.queue else None
+            while self.is_waiting and (last is None or last in self.waiting.queue):
+                self.thread.wake(hurries=True)
+                remaining = until - time.monotonic()
+                if remaining <= 0 or not self._done.wait(remaining):
+                    return not self.is_waiting
+            return True
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether anything waits to be written."""
+        return bool(self.waiting or self._is_resetting) and self._below.state != "off"
+
+    def retry_after(self) -> float:
+        """How long the storage is left alone, in s."""
+        return self._below.remaining()
+
+    @property
+    def below_storage(self) -> Storage:
+        """What is written to."""
+        return self._below.storage
 
     def close(self) -> None:
         """Nothing is committed any more."""
-
-    def before_fork(self) -> None:
-        """The process is about to fork."""
-
-    def after_fork(self) -> None:
-        """It has forked; this is the parent."""
+        if self._is_resetting:
+            logger.error("the storage was not reset: it did not answer; what it holds ends by its age")
+        self.drop_all()
+        self.thread.end()
 
     def forked(self) -> None:
-        """It has forked; this is the child."""
+        """It has forked; this is the child: what waits is the parent's, and what it wrote is not known here."""
+        known, waiting = self._below.known, self.waiting
+        for pending in waiting.queue:
+            for table, pk in pending.all_cells():
+                known.doubted.setdefault(table, {})[pk] = known.revs.get(table, {}).pop(pk, 0)
+            for key in pending.results:
+                known.key_revs.pop(key, None)
+        self._done = threading.Condition(self._store.lock)
+        self.thread = StorageThread(self)
+        waiting.clear()
+        self._draft = None
+        self.settled()

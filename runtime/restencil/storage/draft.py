@@ -1,0 +1,216 @@
+"""A commit in the making: whole actions as one batch."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from ..base.values import INVALID, Meta
+from .fold import Held, stale
+from .pending import Pending, Result
+from .protocol import Batch, Entry, StoredResult, StoredRow
+from .rows import Unstorable, is_collection
+from .shapes import joined_shape
+
+if TYPE_CHECKING:
+    from ..cache.tables import Cell
+    from .below import Below
+    from .forms import Forms
+    from .protocol import IndexEntry, Place
+    from .waiting import Waiting
+
+_LARGEST: Final = 8 * 1024 * 1024
+"""A response of more bytes of JSON is not stored, where the storage has no bound of its own."""
+
+
+class DraftRow(NamedTuple):
+    """What a commit is to leave in a cell."""
+
+    held: Held
+    rev: int
+    shape: str
+    is_same: bool
+    """Whether only its times are new."""
+
+
+class Draft:
+    """Some actions, as they are to be committed together."""
+
+    def __init__(self, actions: list[Pending], names: dict[Place, None], used: list[Place], after: int) -> None:
+        self.actions = actions
+        self.names = names
+        self.used = used
+        self.after = after
+        """The newest commit when it was begun."""
+        self.is_sent = False
+        self.epoch = 0
+        self.joined: dict[Cell, None] = {}
+        """Collections that something joins, and that the actions did not write in memory."""
+        self.versions: dict[str, int] = {}
+        """Of tables whose primary keys were looked through."""
+        self.rows: dict[Cell, DraftRow] = {}
+        self.results: dict[str, Result] = {}
+        self.given_up: set[Cell] = set()
+        """Cells that are dropped: what is to be in them could not be found out."""
+        self.unstorable: set[Place] = set()
+        self.is_too_big = False
+
+    def cells(self) -> dict[Cell, list[Pending]]:
+        """What the actions wrote in memory, and with each cell which of them did."""
+        found: dict[Cell, list[Pending]] = {}
+        for action in self.actions:
+            for table, written in action.cells.items():
+                for pk in written:
+                    found.setdefault((table, pk), []).append(action)
+        for cell in self.joined:
+            if cell not in found:
+                found[cell] = [action for action in self.actions if action.concerns(cell)]
+        return found
+
+    # -- what is to be written (locked)
+
+    def make(self, below: Below, forms: Forms, waiting: Waiting) -> None:
+        """Works out what is to be left in each cell and under each key."""
+        known = below.known
+        self.epoch = known.epoch
+        self.rows.clear()
+        self.results = {}
+        for cell, actions in self.cells().items():
+            if cell in self.given_up:
+                continue
+            row = self._row(cell, actions, below, forms, waiting)
+            if row is not None:
+                self.rows[cell] = row
+        for action in self.actions:
+            self.results.update(action.results)
+
+    def _row(self, cell: Cell, actions: list[Pending], below: Below, forms: Forms, waiting: Waiting) -> DraftRow | None:
+        known, (table, pk) = below.known, cell
+        last, base = actions[-1], waiting.bases.get(cell)
+        rev = known.rev(table, pk)
+        shape = "" if rev is None else known.shape(table, pk)
+        is_same = rev is not None and base is None and all(action.is_same(cell) for action in actions)
+        if base is not None or (rev is None and known.is_doubted(cell)):
+            try:
+                held = waiting.folded(cell, actions)
+            except Exception:
+                below.hook_failed(cell)
+                self.given_up.add(cell)
+                return None
+            if held is None or (cell in self.joined and base is not None and held == base.held):
+                return None  # it was looked through, and nothing joins it
+            rev, shape = (0, "") if base is None else (base.rev, base.shape)
+        else:
+            held = Held(last.cells[table][pk], last.times_of(table, pk))
+            if cell in last.doubtful:
+                held = stale(held)
+        if is_collection(table) or held.stored is INVALID:
+            shape = ""
+        else:
+            for action in actions:
+                for node in action.nodes_of(table, pk):
+                    shape = joined_shape(shape, forms.shape(node)) if shape else forms.shape(node)
+        return DraftRow(held, rev or 0, shape, is_same)
+
+    # -- as JSON (without the lock)
+
+    def encoded(self, below: Below, forms: Forms) -> Batch | None:
+        """The batch, None where there is nothing to commit; `unstorable` has what has no JSON."""
+        known = below.known
+        self.unstorable.clear()
+        times = self.actions[-1].times if self.actions else None
+        rows: list[StoredRow] = []
+        lacking: set[str] = set()
+        changed: dict[str, list[str]] = {}
+        same: dict[str, list[str]] = {}
+        size = 0
+        for cell, row in self.rows.items():
+            table, pk = cell
+            if not forms.is_kept(cell):
+                lacking.add(table)
+                continue
+            try:
+                value = forms.value(table, row.held.stored)
+            except Unstorable:
+                self.unstorable.add(cell)
+                continue
+            size += 0 if value is None else len(value)
+            rows.append(StoredRow(table, pk, row.rev, 0, known.outward(row.held.times), row.shape, value))
+            (same if row.is_same and row.held.times == times else changed).setdefault(table, []).append(pk)
+        results, keys, same_keys = self._results(below, forms, times)
+        size += sum(len(result.value or b"") for result in results)
+        self.is_too_big = size > getattr(below.storage, "max_bytes", 8 * _LARGEST) // 8
+        drop, gone = self._dropped()
+        index: dict[IndexEntry, str | None] = {}
+        listed: set[str] = set()
+        release: list[str] = []
+        for action in self.actions:
+            index.update((entry, pk) for entry, pk in action.index.items() if forms.keeps_index(entry, pk))
+            listed |= action.listed
+            lacking |= action.lacking
+            release += action.release
+        entry = Entry(
+            0,
+            below.writer,
+            None if times is None else known.outward(times),
+            changed,
+            same,
+            gone,
+            [*keys, *(place for place in drop if isinstance(place, str))],
+            same_keys,
+            False,
+        )
+        if not (rows or results or drop or index or listed or lacking or release or self.used):
+            return None
+        return Batch(
+            self.epoch,
+            rows,
+            results,
+            drop,
+            index,
+            dict(self.versions),
+            sorted(listed),
+            sorted(lacking),
+            self.used,
+            release,
+            entry,
+        )
+
+    def _results(
+        self, below: Below, forms: Forms, times: Meta | None
+    ) -> tuple[list[StoredResult], list[str], list[str]]:
+        results: list[StoredResult] = []
+        keys: list[str] = []
+        same_keys: list[str] = []
+        for key, result in self.results.items():
+            try:
+                value = forms.result_value(result)
+            except Unstorable:
+                self.unstorable.add(key)
+                continue
+            shape = below.known.key_shapes.get(key, "") if result.rules is None else ""
+            shape = shape or forms.result_shape(result)
+            outward = below.known.outward(result.times)
+            results.append(StoredResult(key, 0, outward, shape, result.is_invalidated, value))
+            (same_keys if result.is_same and result.times == times else keys).append(key)
+        return results, keys, same_keys
+
+    def _dropped(self) -> tuple[list[Place], dict[str, list[str]]]:
+        drop: dict[Place, None] = {**self.names, **dict.fromkeys(self.given_up)}
+        for action in self.actions:
+            drop.update(action.drop)
+        written: list[Place] = [*self.rows, *self.results]
+        for place in written:
+            drop.pop(place, None)
+        gone: dict[str, list[str]] = {}
+        for place in drop:
+            if not isinstance(place, str):
+                gone.setdefault(place[0], []).append(place[1])
+        return [*drop], gone
+
+    def writers_of(self, places: set[Place]) -> list[Pending]:
+        """The actions that wrote one of these places."""
+        return [
+            action
+            for action in self.actions
+            if any((place in action.results if isinstance(place, str) else action.concerns(place)) for place in places)
+        ]

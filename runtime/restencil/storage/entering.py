@@ -1,0 +1,49 @@
+"""What a storage says enters memory as one change."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from ..base.values import UNDEFINED, Meta, Sentinel, same_json
+from ..cache.contents import Effects
+from ..cache.tables import Change
+from ..schema.stored import is_partial, record_of
+from .rows import is_collection
+
+if TYPE_CHECKING:
+    from ..cache.contents import Contents
+    from ..cache.tables import Cell
+    from .fold import Held
+
+
+def take_over(contents: Contents, entering: Mapping[Cell, Held]) -> bool:
+    """Writes what lies in these cells now into memory, as one change; whether that makes a difference (locked).
+
+    Where it is the same in JSON, the object stays that memory has.
+    """
+    base = contents.base
+    change = Change(base, Meta(0, 0, 0))
+    differs = False
+    for (table, pk), (stored, times) in entering.items():
+        before = base.get(table, pk)
+        kept = before if _is_same(before, stored) else stored
+        if kept is before and base.meta(table, pk) == times:
+            continue
+        differs = True
+        change.write(table, pk, kept, times)
+        if is_collection(table):
+            change.collections.add(table)
+    if differs:
+        effects = Effects()
+        effects.change = change
+        contents.commit(effects)
+    return differs
+
+
+def _is_same(before: object, stored: object) -> bool:
+    if before is stored:
+        return True
+    if before is UNDEFINED or isinstance(before, Sentinel) or isinstance(stored, Sentinel):
+        return False
+    return is_partial(before) is is_partial(stored) and same_json(record_of(before), record_of(stored))

@@ -1,0 +1,103 @@
+"""Before a commit: rows are loaded that memory cannot tell, and lists that something joins, in memory or not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Final
+
+from ..base.lazy import logger
+
+if TYPE_CHECKING:
+    from ..cache.contents import Contents
+    from ..cache.tables import Cell
+    from .below import Below
+    from .draft import Draft
+    from .pending import Pending
+    from .waiting import Waiting
+
+_ROWS: Final = 5_000
+_KEYS: Final = 1_000
+"""So many rows, or primary keys, are asked for at once."""
+
+
+class Joining:
+    """Loads what a draft cannot be made without."""
+
+    def __init__(self, contents: Contents, below: Below, waiting: Waiting, tainted: set[Cell]) -> None:
+        self._contents = contents
+        self._below = below
+        self._waiting = waiting
+        self._tainted = tainted
+
+    def look_through(self, draft: Draft) -> bool:
+        """Loads rows for a draft; False where the storage does not answer now."""
+        below, waiting = self._below, self._waiting
+        with below.lock:
+            known, bases = below.known, waiting.bases
+            needed: list[Cell] = []
+            if self._tainted:
+                needed += (cell for cell in draft.cells() if cell in self._tainted and cell not in bases)
+            joins: dict[str, list[Pending]] = {}
+            for pending in draft.actions:
+                for join in pending.joins:
+                    if join.pk is None and join.table not in draft.versions:
+                        joins.setdefault(join.table, []).append(pending)
+        for table, actions in joins.items():
+            found = self._members(table)
+            if found is None:
+                return False
+            draft.versions[table] = found[0]
+            with below.lock:
+                known.versions[table], known.members[table] = found
+                for pk in found[1]:
+                    cell = table, pk
+                    if any(pending.writes(cell) for pending in draft.actions) or not self._joins(cell, actions):
+                        continue
+                    draft.joined[cell] = None
+                    if cell not in bases:
+                        needed.append(cell)
+        return self._load(needed)
+
+    def _joins(self, cell: Cell, actions: Iterable[Pending]) -> bool:
+        """Whether something of these actions joins a collection."""
+        try:
+            with self._contents.hooks:
+                return any(pending.concerns(cell) for pending in actions)
+        except Exception:
+            logger.exception("%s %s: whether something joins it cannot be told; a filter failed", *cell)
+            return False
+
+    def _members(self, table: str) -> tuple[int, list[str]] | None:
+        """The version and the primary keys of a table; None where the storage does not answer."""
+        known = self._below.known
+        loaded = self._below.work(lambda storage: storage.load((), (), (), (table,)))
+        if loaded is None:
+            return None
+        info = loaded.tables.get(table)
+        version = 0 if info is None else info.version
+        if known.versions.get(table) == version:
+            return version, known.members[table]
+        members: list[str] = []
+        after: str | None = None
+        while version:
+            page = self._below.work(lambda storage, after=after: storage.scan(table, after, _KEYS))  # type: ignore[misc]
+            if page is None:
+                return None
+            members += page.items
+            after = page.next
+            if after is None:
+                break
+        return version, members
+
+    def _load(self, cells: list[Cell]) -> bool:
+        for start in range(0, len(cells), _ROWS):
+            part = cells[start : start + _ROWS]
+            loaded = self._below.work(lambda storage, part=part: storage.load(part))  # type: ignore[misc]
+            if loaded is None:
+                return False
+            found = {(row.table, row.pk): row for row in loaded.rows}
+            with self._below.lock:
+                for cell in part:
+                    if cell not in self._waiting.bases:
+                        self._waiting.met(cell, found.get(cell))
+        return True

@@ -1,0 +1,73 @@
+"""Changes of all results whose keys a test accepts, carried out in the storage."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from ..base.values import Meta
+from .protocol import Batch, Entry
+
+if TYPE_CHECKING:
+    from .below import Below
+    from .pending import Pending, Sweep
+    from .protocol import StoredResult
+
+_KEYS: Final = 1_000
+"""So many keys are looked at together."""
+
+
+class Sweeping:
+    """Invalidates or expires what a test accepts, but for what was received later."""
+
+    def __init__(self, below: Below) -> None:
+        self._below = below
+
+    def carry_out(self, sweep: Sweep, pending: Pending) -> bool:
+        """Looks through all keys of the storage; False where that does not answer now."""
+        after: str | None = None
+        while True:
+            page = self._below.work(lambda storage, after=after: storage.scan(None, after, _KEYS))  # type: ignore[misc]
+            if page is None:
+                return False
+            keys = [key for key in page.items if key not in pending.written_keys and sweep.accepts(key)]
+            if keys and not self._change(sweep, keys):
+                return False
+            after = page.next
+            if after is None:
+                return True
+
+    def _change(self, sweep: Sweep, keys: list[str]) -> bool:
+        below, known = self._below, self._below.known
+        loaded = below.work(lambda storage: storage.load((), keys))
+        if loaded is None:
+            return False
+        changed = [swept for result in loaded.results if (swept := self.swept(sweep, result)) is not None]
+        if not changed or loaded.epoch != known.epoch:
+            return True
+        named = [result.key for result in changed]
+        entry = Entry(0, below.writer, None, {}, {}, {}, named, [], False)
+        batch = Batch(loaded.epoch, [], changed, [], {}, {}, [], [], [], [], entry)
+        outcome = below.work(lambda storage: storage.commit(batch))
+        if outcome is None:
+            return False
+        with below.lock:
+            is_next = known.numbered(outcome.number)
+            for key in named:
+                if not is_next:
+                    known.key_revs.pop(key, None)
+                elif key in known.key_revs:
+                    known.key_revs[key] = outcome.number
+        return True
+
+    def swept(self, sweep: Sweep, result: StoredResult) -> StoredResult | None:
+        """A result as such a change leaves it; None where it leaves it alone."""
+        known = self._below.known
+        times = known.inward(result.times)
+        if times.date > sweep.moment or result.invalidated or not sweep.accepts(result.key):
+            return None
+        if sweep.invalidates:
+            times = known.outward(Meta(times.fetched_at, sweep.moment, 0))
+            return result._replace(times=times, invalidated=True, value=None)
+        if times.expires_at <= 1:
+            return None
+        return result._replace(times=result.times._replace(expires_at=1))

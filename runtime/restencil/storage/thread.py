@@ -1,0 +1,124 @@
+"""The thread that writes: started when first needed, gone with its store, in nobody's way when the process ends."""
+
+from __future__ import annotations
+
+import atexit
+import threading
+import time
+import weakref
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from ..base.lazy import logger
+
+if TYPE_CHECKING:
+    from .protocol import Storage
+
+_AT_EXIT: Final = 1_000
+"""How long all stores together may hold up the end of the process, in ms."""
+_RETRY: Final = 0.05
+
+
+class Writes(Protocol):
+    """Who is woken."""
+
+    def turn(self) -> bool:
+        """Writes what waits; whether nothing is left."""
+        ...
+
+    def flush(self, timeout: float) -> bool:
+        """Waits until all is written, at most `timeout` ms."""
+        ...
+
+    def retry_after(self) -> float:
+        """How long the storage is left alone, in s."""
+        ...
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether anything waits."""
+        ...
+
+    @property
+    def below_storage(self) -> Storage:
+        """What is written to."""
+        ...
+
+
+class StorageThread:
+    """The daemon thread `restencil-storage` of one writer, which it holds only while something waits."""
+
+    def __init__(self, writer: Writes) -> None:
+        self._event = event = threading.Event()
+        self._writer = weakref.ref(writer, lambda gone: event.set())
+        self._hurry = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._is_over = False
+        self.look: Callable[[], object] | None = None
+        """Called at least every `poll` ms of the storage, if it is set."""
+        _writers.add(writer)
+
+    def wake(self, *, hurries: bool = False) -> None:
+        """Something waits; with `hurries` it does not wait for more."""
+        if hurries:
+            self._hurry.set()
+        self._event.set()
+        self.start()
+
+    def start(self) -> None:
+        """It runs from now on."""
+        if self._thread is None and not self._is_over:
+            self._thread = threading.Thread(target=self._run, name="restencil-storage", daemon=True)
+            self._thread.start()
+
+    def end(self) -> None:
+        """It runs no more."""
+        self._is_over = True
+        self._event.set()
+
+    def _run(self) -> None:
+        held: Any = None
+        retry: float | None = None
+        while not self._is_over:
+            woken = self._event.wait(self._pause(retry))
+            held = self._writer()
+            if held is None or self._is_over:
+                return
+            try:
+                if woken:
+                    self._event.clear()
+                    if retry is None:
+                        self._hurry.wait(held.below_storage.write_behind / 1000)
+                    self._hurry.clear()
+                if woken or retry is not None:
+                    retry = None if held.turn() else max(_RETRY, held.retry_after())
+                if self.look is not None:
+                    self.look()
+            except Exception:
+                logger.exception("the thread of a storage failed; it goes on")
+                retry = 1.0
+            if not held.is_waiting:
+                held = None
+
+    def _pause(self, retry: float | None) -> float | None:
+        writer = self._writer() if self.look is not None else None
+        if writer is None:
+            return retry
+        poll = writer.below_storage.poll / 1000
+        return poll if retry is None else min(poll, retry)
+
+
+_writers: Final[weakref.WeakSet[Any]] = weakref.WeakSet()
+
+
+def _at_exit() -> None:
+    until = time.monotonic() + _AT_EXIT / 1000
+    for writer in list(_writers):
+        try:
+            if writer.is_waiting:
+                writer.flush(max(0.0, until - time.monotonic()) * 1000)
+        except Exception:
+            logger.exception("what a store has written may not be in its storage")
+
+
+atexit.register(_at_exit)

@@ -1,0 +1,157 @@
+"""What waits for its commit, in order; all of it is guarded by the store's lock."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, NamedTuple
+
+from ..base.values import UNDEFINED
+from .fold import Held, folded
+
+if TYPE_CHECKING:
+    from ..cache.contents import Contents
+    from ..cache.tables import Cell
+    from .below import Below
+    from .forms import Forms
+    from .pending import Pending
+    from .protocol import Place, StoredRow
+    from .tap import Tap
+
+_MOST_ROWS = 50_000
+_MOST_BYTES = 32 * 1024 * 1024
+"""So much may wait; of more only the names are kept."""
+
+
+class Base(NamedTuple):
+    """A row as the storage has it."""
+
+    held: Held | None
+    """In memory's form; None where there is none that can be used."""
+    rev: int
+    shape: str
+
+
+class Waiting:
+    """Actions that were carried out in memory and are not committed yet."""
+
+    def __init__(self, contents: Contents, below: Below, forms: Forms, tap: Tap) -> None:
+        self._contents = contents
+        self._below = below
+        self._forms = forms
+        self._tap = tap
+        self.queue: deque[Pending] = deque()
+        self.rows = 0
+        """How many rows wait."""
+        self.bases: dict[Cell, Base] = {}
+        """Rows that what waits was not merged with when it came: it is laid over them."""
+        self.names: dict[Place, None] = {}
+        """Of what was too much to keep: it is dropped from the storage, first of all."""
+        self.used: dict[Place, None] = {}
+        """What was used since the last commit."""
+
+    def __bool__(self) -> bool:
+        return bool(self.queue or self.names)
+
+    def take(self, pending: Pending) -> None:
+        """An action was carried out."""
+        self.queue.append(pending)
+        self.rows += pending.rows
+        if self.rows > _MOST_ROWS or (self.rows > 1_000 and self._size() > _MOST_BYTES):
+            self._keep_names()
+
+    def _size(self) -> int:
+        """About how many bytes wait, as far as that was looked at."""
+        return sum(pending.size for pending in self.queue)
+
+    def _keep_names(self) -> None:
+        """Too much waits: the values are let go of and their names kept; what invalidates stays."""
+        kept: deque[Pending] = deque()
+        for pending in self.queue:
+            cells = pending.all_cells()
+            self.names.update(dict.fromkeys(cells))
+            self._tap.tainted.update(cells)
+            self.names.update(dict.fromkeys(pending.results))
+            self.names.update(pending.drop)
+            pending.keep_invalidations()
+            if pending.sweeps or pending.results:
+                for key in pending.results:
+                    self.names.pop(key, None)
+                kept.append(pending)
+        self.queue, self.rows = kept, 0
+        self.bases.clear()
+
+    def pop(self, pending: Pending) -> None:
+        """An action waits no more; it is the first."""
+        if self.queue and self.queue[0] is pending:
+            self.queue.popleft()
+            self.rows -= pending.rows
+
+    def forget(self, pending: Pending) -> None:
+        """What an action wrote waits no more, only its changes of all results."""
+        self.rows -= pending.rows
+        pending.forget_values()
+
+    def clear(self) -> None:
+        """Nothing waits any more."""
+        self.queue.clear()
+        self.bases.clear()
+        self.names.clear()
+        self.used.clear()
+        self.rows = 0
+
+    # -- what waits for a place
+
+    def is_pending(self, cell: Cell) -> bool:
+        """Whether a cell waits for its commit."""
+        return any(pending.writes(cell) for pending in self.queue)
+
+    def is_pending_key(self, key: str) -> bool:
+        """Whether a result waits for its commit."""
+        return any(key in pending.results for pending in self.queue)
+
+    def of_cell(self, cell: Cell) -> list[Pending]:
+        """The actions that have anything to say of a cell, in order."""
+        return [pending for pending in self.queue if pending.concerns(cell)]
+
+    # -- what waits, laid over what the storage has
+
+    def met(self, cell: Cell, row: StoredRow | None) -> None:
+        """A row was met that memory does not know, or that another process has written."""
+        if row is None or not row.rev:
+            self.bases[cell] = Base(None, 0, "")
+            return
+        held = None
+        if self._forms.is_readable(row):
+            try:
+                held = self._forms.held(row, self._below.known.inward(row.times), self._contents.base.get(*cell))
+            except ValueError:
+                held = None  # it is no JSON: what is written replaces it
+        self.bases[cell] = Base(held, row.rev, row.shape if held is not None else "")
+
+    def doubt(self) -> None:
+        """What was merged with what memory had is not to be sent: what waits is laid over what the storage has."""
+        for pending in self.queue:
+            for cell in pending.all_cells():
+                self.bases[cell] = Base(None, 0, "")
+
+    def over(self, cell: Cell, held: Held | None) -> Held | None:
+        """What memory is to hold where a row was loaded: what waits is laid over it. Users' functions may raise."""
+        known = self._below.known
+        self.bases[cell] = Base(held, known.rev(*cell) or 0, known.shape(*cell))
+        return self.folded(cell, self.of_cell(cell))
+
+    def folded(self, cell: Cell, actions: Iterable[Pending]) -> Held | None:
+        """What comes of the row that was met and what these actions brought. Users' functions may raise."""
+        base = self.bases.get(cell)
+        with self._contents.hooks:
+            return folded(cell, None if base is None else base.held, actions)
+
+    def committed(self, cell: Cell, held: Held, rev: int, shape: str) -> None:
+        """A row was committed: what still waits for it, and was not merged with this, is laid over it."""
+        if self.bases.pop(cell, None) is not None and self.of_cell(cell):
+            self.bases[cell] = Base(held, rev, shape)
+
+    def is_in_memory(self, cell: Cell) -> bool:
+        """Whether memory holds a cell."""
+        return self._contents.base.get(*cell) is not UNDEFINED

@@ -1,0 +1,349 @@
+"""What is written below a store: rows, results, entries, in whole actions and in their order."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from restencil import Entity, RestEndpoint, StorageDown, Store
+from restencil.cache.actions import ExpireAll, Invalidate, InvalidateAll, Meta, Reset, Set, SetError, SetResponse
+from restencil.schema import All, Collection
+from restencil.schema import Invalidate as Invalidated
+from restencil.storage import Batch, Outcome
+from restencil.storage.memory import MemoryStorage
+from restencil.testing import FakeClock
+
+
+class Author(Entity, key="WrittenAuthor"):
+    id: str = ""
+    name: str = ""
+
+
+class Article(Entity, key="WrittenArticle", indexes=("slug",)):
+    id: str = ""
+    title: str = ""
+    slug: str = ""
+    author: Author | None = None
+    schema = {"author": Author}
+
+
+class Tag(Entity, key="WrittenTag"):
+    id: str = ""
+    word: str = ""
+
+
+Tags = Collection([Tag])
+AnyEndpoint = RestEndpoint[..., Any]
+PREFIX = "http://api.test"
+GET: AnyEndpoint = RestEndpoint(url_prefix=PREFIX, path="/articles/:id", schema=Article)
+LIST: AnyEndpoint = RestEndpoint(url_prefix=PREFIX, path="/articles", schema=[Article])
+TAGS: AnyEndpoint = RestEndpoint(url_prefix=PREFIX, path="/tags", schema=Tags)
+PUSH: AnyEndpoint = RestEndpoint(url_prefix=PREFIX, path="/tags", method="POST", schema=Tags.push)
+PATCH: AnyEndpoint = RestEndpoint(url_prefix=PREFIX, path="/articles/:id", method="PATCH", schema=Article)
+DELETE: AnyEndpoint = RestEndpoint(
+    url_prefix=PREFIX, path="/articles/:id", method="DELETE", schema=Invalidated(Article)
+)
+GET_TAG: AnyEndpoint = RestEndpoint(url_prefix=PREFIX, path="/tags/:id", schema=Tag)
+EVERY: AnyEndpoint = RestEndpoint(url_prefix=PREFIX, path="/every", schema=All(Tag))
+PLAIN: AnyEndpoint = RestEndpoint(url_prefix=PREFIX, path="/plain", schema=None)
+
+
+class Held(MemoryStorage):
+    """A storage that does not take commits while it is held."""
+
+    is_held = False
+    commits = 0
+
+    def hold(self) -> None:
+        """It does not answer from now on."""
+        self.is_held = True
+
+    def let_go(self) -> None:
+        """It answers again."""
+        self.is_held = False
+
+    def commit(self, batch: Batch, /) -> Outcome:
+        if self.is_held:
+            raise StorageDown("held")
+        return super().commit(batch)
+
+
+class Desk:
+    """A store over a storage, in virtual time, to which answers are told."""
+
+    def __init__(self, storage: MemoryStorage | None = None, clock: FakeClock | None = None) -> None:
+        self.clock = clock or FakeClock(1_000)
+        self.storage = storage or MemoryStorage()
+        self.store = Store(clock=self.clock, scheduler=self.clock, storage=self.storage)
+
+    def another(self) -> Desk:
+        """A store of another process."""
+        return Desk(self.storage.another(), self.clock)
+
+    def answer(self, endpoint: AnyEndpoint, response: Any, *args: Any, asked: float | None = None) -> Any:
+        """An answer came now, to what was asked now or before."""
+        now = self.clock()
+        times = Meta(now if asked is None else asked, now, now + 60_000)
+        return self.store.apply(SetResponse(endpoint.request(args), response, times, wanted=False))
+
+    def row(self, table: str, pk: str) -> Any:
+        """What a row holds, as JSON; "gone" for a tombstone, None where there is none."""
+        found = self.storage.load([(table, pk)]).rows
+        if not found:
+            return None
+        return "gone" if found[0].value is None else json.loads(found[0].value)
+
+    def rows(self, table: str) -> dict[str, Any]:
+        """All rows of a table."""
+        return {pk: self.row(table, pk) for pk in self.storage.scan(table, None, 1_000).items}
+
+    def result(self, endpoint: AnyEndpoint, *args: Any) -> Any:
+        """What is stored under a key."""
+        found = self.storage.load([], [endpoint.key(*args)]).results
+        return found[0] if found else None
+
+
+@pytest.fixture
+def desk() -> Desk:
+    return Desk()
+
+
+def test_a_response_is_rows_a_result_and_an_entry(desk: Desk) -> None:
+    """What a response brings is stored with one commit, and its entry names all of it."""
+    desk.answer(GET, {"id": "1", "title": "A", "slug": "a", "author": {"id": "7", "name": "N"}}, {"id": "1"})
+    assert desk.row("WrittenArticle", "1") == {"id": "1", "title": "A", "slug": "a", "author": "7"}
+    assert desk.row("WrittenAuthor", "7") == {"id": "7", "name": "N"}
+    result = desk.result(GET, {"id": "1"})
+    assert (result.value, result.times, result.rev) == (b'"1"', Meta(1_000, 1_000, 61_000), 1)
+    [entry] = desk.storage.changes(0, 0).entries
+    assert entry.changed == {"WrittenArticle": ["1"], "WrittenAuthor": ["7"]}
+    assert entry.keys == [GET.key({"id": "1"})]
+    assert desk.storage.load([], [], [("WrittenArticle", "slug", "a")]).index == {("WrittenArticle", "slug", "a"): "1"}
+
+
+def test_a_value_that_stayed_is_told_apart_from_one_that_changed(desk: Desk) -> None:
+    """An entry says of which rows and keys only the times are new."""
+    desk.answer(LIST, [{"id": "1", "title": "A"}, {"id": "2", "title": "B"}], {})
+    desk.clock.advance(10)
+    desk.answer(LIST, [{"id": "1", "title": "A"}, {"id": "2", "title": "C"}], {})
+    entry = desk.storage.changes(1, 0).entries[0]
+    assert (entry.same, entry.changed) == ({"WrittenArticle": ["1"]}, {"WrittenArticle": ["2"]})
+    assert (entry.same_keys, entry.keys) == ([LIST.key({})], [])
+    assert entry.times == Meta(1_010, 1_010, 61_010)
+
+
+def test_a_commit_is_the_rev_of_what_it_wrote(desk: Desk) -> None:
+    """A second response of a store goes over its first one, without a conflict."""
+    desk.answer(GET, {"id": "1", "title": "A", "slug": "a"}, {"id": "1"})
+    desk.answer(GET, {"id": "1", "title": "B"}, {"id": "1"})
+    assert desk.row("WrittenArticle", "1") == {"id": "1", "title": "B", "slug": "a"}
+    stats = desk.store.storage_stats()
+    assert (stats.commits, stats.committed_rows, stats.moved, stats.pending_rows) == (2, 2, 0, 0)
+    assert desk.storage.load([("WrittenArticle", "1")]).rows[0].rev == 2
+
+
+def test_a_row_that_another_wrote_is_folded(desk: Desk) -> None:
+    """What was brought is laid over what another process stored, field by field."""
+    other = desk.another()
+    desk.answer(GET, {"id": "1", "title": "A", "slug": "a"}, {"id": "1"})
+    desk.clock.advance(10)
+    other.answer(GET, {"id": "1", "title": "B"}, {"id": "1"})
+    assert desk.row("WrittenArticle", "1") == {"id": "1", "title": "B", "slug": "a"}
+    assert other.store.storage_stats().moved == 1
+    assert other.store.state["entities"]["WrittenArticle"]["1"] == {"id": "1", "title": "B", "slug": "a"}
+
+
+def test_an_older_response_adds_only_what_is_new(desk: Desk) -> None:
+    """A commit that comes late goes by when it was asked for."""
+    other = desk.another()
+    desk.clock.advance(100)
+    desk.answer(GET, {"id": "1", "title": "new"}, {"id": "1"})
+    other.answer(GET, {"id": "1", "title": "old", "slug": "s"}, {"id": "1"}, asked=1_000)
+    assert desk.row("WrittenArticle", "1") == {"id": "1", "title": "new", "slug": "s"}
+    assert other.store.state["entities"]["WrittenArticle"]["1"]["title"] == "new"
+
+
+def test_a_deletion_is_a_tombstone(desk: Desk) -> None:
+    """What was deleted stays deleted for who asked before, and not for who asked after it."""
+    other = desk.another()
+    desk.answer(GET, {"id": "1", "title": "A"}, {"id": "1"})
+    desk.clock.advance(100)
+    desk.answer(DELETE, {"id": "1"}, {"id": "1"})
+    assert desk.row("WrittenArticle", "1") == "gone"
+    other.answer(GET, {"id": "1", "title": "A"}, {"id": "1"}, asked=1_050)
+    assert desk.row("WrittenArticle", "1") == "gone"
+    desk.clock.advance(100)
+    other.answer(GET, {"id": "1", "title": "again"}, {"id": "1"})
+    assert desk.row("WrittenArticle", "1") == {"id": "1", "title": "again"}
+
+
+def test_a_deletion_that_comes_late_does_not_undo_what_came_after_it() -> None:
+    """A record that was asked for after a deletion, and stored before it, stays."""
+    held = Held()
+    first = Desk(held)
+    second = first.another()
+    held.hold()
+    first.answer(DELETE, {"id": "1"}, {"id": "1"})
+    first.clock.advance(10)
+    second.answer(GET, {"id": "1", "title": "again"}, {"id": "1"})
+    held.let_go()
+    assert first.store.flush()
+    assert first.row("WrittenArticle", "1") == {"id": "1", "title": "again"}
+
+
+def test_results_of_mutations_are_not_stored(desk: Desk) -> None:
+    """What a mutation writes into tables is stored, and nothing under its key."""
+    desk.answer(PATCH, {"id": "1", "title": "A"}, {"id": "1"}, {"title": "A"})
+    assert desk.rows("WrittenArticle") == {"1": {"id": "1", "title": "A"}}
+    assert desk.storage.scan(None, None, 10).items == []
+
+
+def test_an_error_changes_nothing(desk: Desk) -> None:
+    """What is stored under a key stays as it was when a request failed."""
+    desk.answer(GET, {"id": "1"}, {"id": "1"})
+    before = desk.result(GET, {"id": "1"})
+    desk.store.apply(SetError(GET.request(({"id": "1"},)), ValueError("no"), Meta(2_000, 2_000, 3_000)))
+    assert desk.result(GET, {"id": "1"}) == before
+    assert desk.storage.changes(1, 0).entries == []
+
+
+def test_a_value_that_is_set_is_stored(desk: Desk) -> None:
+    """What is written without an endpoint is stored as well."""
+    desk.store.apply(Set(Article, (), {"id": "1", "title": "A"}, Meta(1_000, 1_000, 2_000)))
+    assert desk.row("WrittenArticle", "1") == {"id": "1", "title": "A"}
+
+
+def test_a_later_result_stays(desk: Desk) -> None:
+    """Of two results of a key, the one that was received later counts."""
+    other = desk.another()
+    desk.answer(PLAIN, {"from": "second"}, {})
+    late = Meta(500, 900, 60_900)
+    other.store.apply(SetResponse(PLAIN.request(({},)), {"from": "first"}, late, wanted=False))
+    assert desk.result(PLAIN, {}).value == b'{"from":"second"}'
+
+
+def test_an_invalidation_is_stored(desk: Desk) -> None:
+    """An invalidated result has the moment of that as its date, also where memory never had it."""
+    desk.answer(GET, {"id": "1"}, {"id": "1"})
+    desk.clock.advance(50)
+    desk.another().store.apply(Invalidate(GET.key({"id": "1"})))
+    result = desk.result(GET, {"id": "1"})
+    assert (result.invalidated, result.value, result.times.date, result.times.expires_at) == (True, None, 1_050, 0)
+
+
+def test_all_results_are_invalidated(desk: Desk) -> None:
+    """What invalidates all results reaches those that memory never had, and none that came later."""
+    other = desk.another()
+    desk.answer(GET, {"id": "1"}, {"id": "1"})
+    other.store.apply(InvalidateAll(GET.test_key))
+    assert desk.result(GET, {"id": "1"}).invalidated
+    desk.clock.advance(10)
+    desk.answer(GET, {"id": "2"}, {"id": "2"})
+    assert not desk.result(GET, {"id": "2"}).invalidated
+
+
+def test_all_results_expire(desk: Desk) -> None:
+    """What expires all results leaves their values."""
+    desk.answer(GET, {"id": "1"}, {"id": "1"})
+    desk.another().store.apply(ExpireAll(GET.test_key))
+    result = desk.result(GET, {"id": "1"})
+    assert (result.value, result.times.expires_at, result.times.date) == (b'"1"', 1, 1_000)
+
+
+def test_a_list_is_replaced_as_a_whole(desk: Desk) -> None:
+    """Of two answers of a list, the one that was asked for later counts."""
+    other = desk.another()
+    desk.clock.advance(100)
+    desk.answer(TAGS, [{"id": "1"}, {"id": "2"}], {})
+    other.answer(TAGS, [{"id": "3"}], {}, asked=1_050)
+    assert desk.row("[WrittenTag]", "{}") == ["1", "2"]
+    desk.clock.advance(10)
+    other.answer(TAGS, [{"id": "3"}], {})
+    assert desk.row("[WrittenTag]", "{}") == ["3"]
+    assert desk.rows("WrittenTag") == {"1": {"id": "1"}, "2": {"id": "2"}, "3": {"id": "3"}}
+
+
+def test_what_is_pushed_joins_lists_that_are_not_in_memory(desk: Desk) -> None:
+    """An addition joins every stored list that its filter accepts, whoever stored it."""
+    other = desk.another()
+    desk.answer(TAGS, [{"id": "1"}], {})
+    desk.answer(TAGS, [{"id": "2"}], {"word": "x"})
+    desk.answer(TAGS, [{"id": "3"}], {"word": "y"})
+    desk.clock.advance(10)
+    other.answer(PUSH, {"id": "9", "word": "x"}, {}, {"word": "x"})
+    assert desk.rows("[WrittenTag]") == {"{}": ["1", "9"], '{"word":"x"}': ["2", "9"], '{"word":"y"}': ["3"]}
+
+
+def test_two_processes_push_to_one_list(desk: Desk) -> None:
+    """What both push is in the list, in the order of their commits, and once."""
+    other = desk.another()
+    desk.answer(TAGS, [{"id": "1"}], {})
+    other.answer(TAGS, [{"id": "1"}], {})
+    desk.answer(PUSH, {"id": "2"}, {}, {})
+    other.answer(PUSH, {"id": "3"}, {}, {})
+    desk.answer(PUSH, {"id": "4"}, {}, {})
+    desk.answer(PUSH, {"id": "3"}, {}, {})
+    assert desk.row("[WrittenTag]", "{}") == ["1", "2", "3", "4"]
+    assert desk.store.state["entities"]["[WrittenTag]"]["{}"] == ["1", "2", "3", "4"]
+
+
+def test_a_list_that_was_asked_for_after_an_addition_has_it(desk: Desk) -> None:
+    """An addition that comes late leaves a list alone that was asked for after its answer."""
+    held = Held()
+    first = Desk(held)
+    second = first.another()
+    second.answer(TAGS, [{"id": "1"}], {})
+    held.hold()
+    first.answer(PUSH, {"id": "2"}, {}, {})
+    first.clock.advance(10)
+    second.answer(TAGS, [{"id": "1"}], {})
+    held.let_go()
+    assert first.store.flush()
+    assert first.row("[WrittenTag]", "{}") == ["1"]
+    assert first.row("WrittenTag", "2") == {"id": "2"}
+
+
+def test_what_is_no_json_is_not_stored(desk: Desk) -> None:
+    """A response of which one part has no JSON form is not stored at all, and nothing older shows in its place."""
+    desk.answer(GET, {"id": "1", "title": "A"}, {"id": "1"})
+    desk.answer(GET, {"id": "1", "title": float("nan")}, {"id": "1"})
+    assert desk.row("WrittenArticle", "1") is None
+    assert desk.result(GET, {"id": "1"}) is None
+    assert desk.store.storage_stats().unstorable == 1
+    assert desk.store.state["entities"]["WrittenArticle"]["1"]["title"] != "A"
+    desk.answer(PATCH, {"id": "1", "slug": "s"}, {"id": "1"}, {})
+    assert desk.row("WrittenArticle", "1") == {"id": "1", "slug": "s"}
+
+
+def test_what_an_unstored_endpoint_brought_reaches_no_storage(desk: Desk) -> None:
+    """Neither the response of an endpoint with `persist=False` is stored, nor what it left in records."""
+    apart: AnyEndpoint = RestEndpoint(url_prefix=PREFIX, path="/apart/:id", schema=Article, persist=False)
+    desk.answer(GET, {"id": "1", "title": "A"}, {"id": "1"})
+    desk.answer(apart, {"id": "1", "slug": "hidden"}, {"id": "1"})
+    desk.answer(GET, {"id": "1", "title": "B"}, {"id": "1"})
+    assert desk.row("WrittenArticle", "1") == {"id": "1", "title": "B"}
+    assert desk.store.state["entities"]["WrittenArticle"]["1"]["slug"] == "hidden"
+    assert desk.result(apart, {"id": "1"}) is None
+
+
+def test_a_reset_begins_a_new_epoch(desk: Desk) -> None:
+    """When the call returns nothing of before is stored, and what others still commit to it is refused."""
+    other = desk.another()
+    other.answer(GET, {"id": "1"}, {"id": "1"})
+    desk.answer(GET, {"id": "2"}, {"id": "2"})
+    desk.store.apply(Reset())
+    assert desk.storage.scan(None, None, 10).items == []
+    other.answer(GET, {"id": "1"}, {"id": "1"})
+    assert other.store.storage_stats().fenced == 1
+    assert desk.rows("WrittenArticle") == {}
+
+
+def test_a_whole_table_is_listed(desk: Desk) -> None:
+    """The answer to an `All` makes its table complete, and leaves no value under its key."""
+    desk.answer(EVERY, [{"id": "1"}, {"id": "2"}], {})
+    info = desk.storage.load([], [], [], ["WrittenTag"]).tables["WrittenTag"]
+    assert info.version > 0 and not info.incomplete
+    assert desk.result(EVERY, {}).value is None
+    assert desk.storage.scan("WrittenTag", None, 10).items == ["1", "2"]
