@@ -53,6 +53,13 @@ def test_timers_fire_in_order_each_at_its_own_time(clock: FakeClock) -> None:
     assert clock() == 1030
 
 
+@pytest.mark.parametrize("start", [0, 1, -5, float("nan")])
+def test_time_does_not_begin_before_what_is_stale(start: float) -> None:
+    """A store at the time 0 would take what it never had for fresh."""
+    with pytest.raises(ValueError, match="begins at 2 or later"):
+        FakeClock(start)
+
+
 def test_threads_and_tasks_wait_in_one_time(clock: FakeClock) -> None:
     order: list[tuple[str, float]] = []
 

@@ -155,9 +155,13 @@ class FakeClock:
 
     `start` is the time at first, in milliseconds; calling the clock gives the time now. `loop` is an asyncio event loop
     in the same virtual time, on which the work of asynchronous controllers runs.
+
+    Raises ValueError for a start before 2: what is stale, or was never there, counts as of the time 1.
     """
 
     def __init__(self, start: float = 1_000_000) -> None:
+        if not start >= 2:
+            raise ValueError(f"the time begins at 2 or later, as 1 is that of what is stale, not at {start!r}")
         self._now = float(start)
         self._order = itertools.count()
         self._timers: list[_Timer] = []
