@@ -230,6 +230,14 @@ class Below:
                 self.is_open = True
                 self.was_opened()
 
+    def calibrate(self) -> bool:
+        """Compares the clocks anew, and opens what was not opened yet; False where the storage does not answer."""
+        opened = self.load(lambda storage: storage.open(self._place(), self._now))
+        if opened is not None:
+            with self.lock:
+                self.known.offset = opened.offset
+        return opened is not None
+
     # -- how it is
 
     def _failed(self, error: Exception, *, is_load: bool) -> None:

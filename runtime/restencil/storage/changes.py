@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Final
 
 from ..base.errors import ResetError
@@ -42,6 +43,9 @@ class Changes:
         self._below = below
         self._writer = writer
         self._intake = intake
+        self.clocks: Callable[[], float] = _wall_over_monotonic
+        """The wall clock minus the one that never steps, in ms."""
+        self._apart = self.clocks()
         self._recent: deque[tuple[int, frozenset[Cell | str]]] = deque(maxlen=_REMEMBERED)
         self._forgotten = 0
         """Up to this number it is not remembered what commits changed."""
@@ -189,6 +193,12 @@ class Changes:
 
     # -- breaks and resets -------------------------------------------------------------------------------------------
 
+    def look_at_clock(self) -> None:
+        """A clock that stepped is a break: what came by it, here or elsewhere, may have times that are not so."""
+        apart, self._apart = self._apart, self.clocks()
+        if abs(self._apart - apart) > _STEP:
+            self._break("the clock was set", is_epoch=False)
+
     def broken(self, reason: str) -> None:
         """What others did meanwhile is not known."""
         self._break(reason, is_epoch=False)
@@ -326,6 +336,10 @@ def _places(entry: Entry) -> Iterable[Cell | str]:
                 yield table, pk
     yield from entry.keys
     yield from entry.same_keys
+
+
+def _wall_over_monotonic() -> float:
+    return (time.time() - time.monotonic()) * 1000
 
 
 def _any_key(key: str) -> bool:

@@ -19,6 +19,7 @@ from .loading import Loading, Loads
 from .protocol import TableInfo
 from .shapes import fingerprint_of_endpoint
 from .walk import Walk
+from .watching import Watching
 
 if TYPE_CHECKING:
     from ..base.steps import Steps
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from ..cache.tables import Cell, State
     from ..schema.protocol import Schema
     from .below import Below
+    from .protocol import Changes as Told
     from .protocol import IndexEntry, Loaded, Page
     from .shapes import Shapes
     from .walk import Reference
@@ -55,6 +57,8 @@ class Knowing:
         self.changes = Changes(store, contents, below, writer, self.intake)
         self._lacking = Lacking(contents, below, shapes, self.intake)
         self._loads = Loads(store, below)
+        self._watching = Watching(below, self)
+        below.is_back = self.lost
         self._is_inside = 0
         """How many reads are being prepared in each other, as by a hook that reads."""
 
@@ -105,6 +109,7 @@ class Knowing:
     def _most(self) -> int:
         """About how many rows may be asked here: nothing is asked of a remote storage, and little in a loop."""
         if not self._below.storage.inline:
+            self._watching.start()
             return 0
         asyncio: Any = sys.modules.get("asyncio")
         return MOST_IN_LOOP if asyncio is not None and asyncio._get_running_loop() is not None else MOST
@@ -329,9 +334,31 @@ class Knowing:
         self._store.tell()
         return is_done
 
+    def heard(self, found: Told) -> None:
+        """The log of a remote storage says this (without the lock)."""
+        below = self._below
+        with below.lock:
+            is_idle = found.number == below.known.number and found.epoch == below.known.epoch
+            is_idle = is_idle and not self._contents.unsure
+        if not is_idle:
+            ask_apart(self._taken(found), below)
+            self._store.tell()
+
+    def lost(self) -> None:
+        """The storage did not answer, and does now: what others did meanwhile is not known."""
+        with self._below.lock:
+            self.changes.broken("it did not answer for a while")
+        self._tell_later()
+
+    def _taken(self, found: Told) -> Asking[bool]:
+        return (yield from self.changes.take(found)) and (yield from self._compared())
+
     def _turned(self) -> Asking[bool]:
-        if not (yield from self.changes.catch_up()):
-            return False
+        self.changes.look_at_clock()
+        return (yield from self.changes.catch_up()) and (yield from self._compared())
+
+    def _compared(self) -> Asking[bool]:
+        """Some of what is doubted is compared with the storage."""
         cells = self.intake.some_doubted(_COMPARED)
         if cells and not (yield from self._load(dict.fromkeys(cells), [])):
             return False
@@ -355,10 +382,12 @@ class Knowing:
     def close(self) -> None:
         """Nothing is loaded any more."""
         self._loads.close()
+        self._watching.close()
 
     def forked(self) -> None:
         """This is the child."""
         self._loads.forked()
+        self._watching.forked()
 
 
 _NO_TABLE: Final = TableInfo(0, False)
