@@ -298,8 +298,8 @@ class Store(OverStorage):
         return bool(self._notifications)
 
     def tell(self) -> None:
-        """Tells the listeners of such a change."""
-        if self._notifications:
+        """Tells the listeners of such a change; where this thread holds the lock, what it does ends with that."""
+        if self._notifications and not self.lock._is_owned():  # type: ignore[attr-defined]  # typeshed lacks it
             self._notify()
 
     def _notify(self) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from ..base.values import UNDEFINED, Meta
+from ..cache.actions import SetResponse
 from ..cache.tables import Change, Listing
 from ..schema.collection import Collection
 from ..schema.notation import schema_of
@@ -23,6 +24,7 @@ from .watching import Watching
 
 if TYPE_CHECKING:
     from ..base.steps import Steps
+    from ..cache.actions import Action
     from ..cache.contents import Contents
     from ..cache.lookup import Lookup
     from ..cache.request import Request
@@ -58,7 +60,6 @@ class Knowing:
         self._lacking = Lacking(contents, below, shapes, self.intake)
         self._loads = Loads(store, below)
         self._watching = Watching(below, self)
-        below.is_back = self.lost
         self._is_inside = 0
         """How many reads are being prepared in each other, as by a hook that reads."""
 
@@ -109,7 +110,6 @@ class Knowing:
     def _most(self) -> int:
         """About how many rows may be asked here: nothing is asked of a remote storage, and little in a loop."""
         if not self._below.storage.inline:
-            self._watching.start()
             return 0
         asyncio: Any = sys.modules.get("asyncio")
         return MOST_IN_LOOP if asyncio is not None and asyncio._get_running_loop() is not None else MOST
@@ -323,6 +323,12 @@ class Knowing:
             self.intake.just_loaded.discard(key)
             self._writer.use([key, *walk.touched])
 
+    def wrote(self, change: Change, action: Action) -> None:
+        """An action of this process is about to write this."""
+        self.intake.wrote(change)
+        if isinstance(action, SetResponse) and self._lacking.keeps(action.request):
+            self.intake.key_shapes[action.request.key] = fingerprint_of_endpoint(action.request.rules)
+
     # -- what others wrote -------------------------------------------------------------------------------------------
 
     def turn(self) -> bool:
@@ -343,6 +349,10 @@ class Knowing:
         if not is_idle:
             ask_apart(self._taken(found), below)
             self._store.tell()
+
+    def watch(self) -> None:
+        """From now on a thread waits for what others write."""
+        self._watching.start()
 
     def lost(self) -> None:
         """The storage did not answer, and does now: what others did meanwhile is not known."""

@@ -31,7 +31,7 @@ class Origin:
         self.loaded: dict[str, set[str]] = {}
         """By table, what came from the storage and was not written here since."""
         self.loaded_keys: set[str] = set()
-        self.key_shapes: dict[str, str] = {}
+        self.key_shapes = below.known.key_shapes
         """The shapes of the endpoints of results that memory has."""
         self.unusable: set[Cell] = set()
         """Rows that are there and cannot be used: of another shape, too old, or no JSON."""

@@ -9,7 +9,6 @@ from weakref import WeakMethod, WeakSet, ref
 
 from ..base.lazy import logger, urls
 from ..cache.tier import StorageStats
-from .asking import ask_apart
 from .below import Below
 from .forms import Forms
 from .knowing import Knowing
@@ -45,7 +44,7 @@ class StorageTier:
         self._store = store
         self._contents = contents
         writer.broken, writer.settled = self._broken, self.knowing.intake.settle
-        writer.met_epoch, below.is_back = self.look, self._is_back
+        writer.met_epoch, below.is_back = self.look, self.knowing.lost
         below.was_opened = self._listen
 
     # -- the place of the API
@@ -73,7 +72,7 @@ class StorageTier:
     def written(self, action: Action, effects: Effects, /) -> object:
         """What an action that is about to be carried out hands over; None for nothing."""
         if effects.change is not None:
-            self.knowing.intake.wrote(effects.change)
+            self.knowing.wrote(effects.change, action)
         return self.writer.written(action, effects)
 
     def take(self, written: Pending, /) -> None:
@@ -94,17 +93,14 @@ class StorageTier:
 
     def look(self) -> None:
         """Takes in what others have written."""
-        ask_apart(self.knowing.changes.catch_up(), self.below)
-        self._store.tell()
-
-    def _is_back(self) -> None:
-        """It was away for a while, and what others wrote meanwhile is not known."""
-        with self._store.lock:
-            self.knowing.changes.broken("the storage was away")
+        self.knowing.turn()
 
     def _listen(self) -> None:
         """From now on it is looked for what others write."""
         storage = self.below.storage
+        if not storage.inline:
+            self.knowing.watch()
+            return
         if storage.poll == inf:
             return
         if self.writer.commits_at_once:
