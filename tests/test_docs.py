@@ -138,3 +138,23 @@ def test_each_habit_of_the_table_has_its_test() -> None:
     for test in filter(None, HABITS.values()):
         file, _, name = test.partition(": ")
         assert f"def test_{name}(" in (ROOT / "tests" / "runtime" / f"test_{file}.py").read_text("utf-8"), test
+
+
+def test_figures_are_those_of_the_last_run() -> None:
+    """What the page on speed says was measured stands in the results of the benchmarks, with its verdict."""
+    results = (ROOT / "tests" / "benchmarks" / "results.md").read_text("utf-8")
+    measured = {
+        (cells[0], cells[2], cells[-1])
+        for row in results.splitlines()
+        if len(cells := row.strip("| ").split(" | ")) == 6
+    }
+    page = (ROOT / "docs" / "explanation" / "speed.md").read_text("utf-8")
+    told = [
+        tuple(row.strip("| ").split(" | "))
+        for row in page.splitlines()
+        if re.search(r"\| (met|missed|too noisy.*) \|$", row)
+    ]
+    assert len(told) > 15
+    for row in told:
+        there = [one for one in measured if one[0] == row[0]]
+        assert row in measured, f"the page says {row}, the last run {there}"
