@@ -857,6 +857,145 @@ def export_openapi(
     return YES
 
 
+@cli.group(short_help="What a cache on disk holds.")
+def cache() -> None:
+    """Look into the storages of caches: the folder of a SQLiteStorage.
+
+    Looking changes nothing, and may be done while programs use the storage. Exit code 1: `--check` found something, or
+    what `show` names is not there; 2: there is no such folder, it cannot be read, or it has a newer format.
+
+    \b
+    Examples:
+      restencil cache ls ~/.cache/shop
+      restencil cache show ~/.cache/shop Order/17
+    """
+
+
+_storage = click.argument("where", metavar="PATH")
+_id = click.option("--id", "wanted", metavar="HASH", help="One namespace, by the beginning of its hash.")
+
+
+@_command("What is stored, by table.", _storage, _id, _format_of("text", "json"), name="ls", group=cache)
+def cache_ls(console: _Console, where: str, wanted: str | None) -> Exit:
+    """Print what each namespace holds: its place, size and last commit, and of each table rows, bytes and ages.
+
+    \b
+    Examples:
+      restencil cache ls ~/.cache/shop
+      restencil cache ls ~/.cache/shop --id 3f0c9a --format json
+    """
+    from restencil_generator import stored
+
+    with stored.opened(where, wanted) as found:
+        listed = stored.listed(found)
+    _print_stored(console, listed, lambda now: stored.listed_text(listed, now))
+    return YES
+
+
+@_command(
+    "Results and rows, with their values.",
+    _storage,
+    click.argument("names", metavar="[KEY | TABLE[/PK]]...", nargs=-1),
+    _id,
+    _format_of("text", "json"),
+    name="show",
+    group=cache,
+)
+def cache_show(console: _Console, where: str, names: Sequence[str], wanted: str | None) -> Exit:
+    """Print results and rows: values, times, shape, last use. Without names: the keys of all results.
+
+    \b
+    Examples:
+      restencil cache show ~/.cache/shop
+      restencil cache show ~/.cache/shop 'GET https://api.shop.example/orders'
+      restencil cache show ~/.cache/shop Order Item/17
+    """
+    from restencil_generator import stored
+
+    with stored.opened(where, wanted) as found:
+        told, missing = stored.shown(found, names)
+    _print_stored(console, told, lambda now: stored.shown_text(told, now))
+    for name in missing:
+        console.error(f"{stored.printable(name)} is not there: it is no key of a result, no table and no TABLE/PK")
+    return NO if missing else YES
+
+
+@_command(
+    "Counts, the log, leases; --check looks for damage.",
+    _storage,
+    click.option("--check", is_flag=True, help="Look for damaged pages, values that are no JSON, and lost references."),
+    _id,
+    _format_of("text", "json"),
+    name="stats",
+    group=cache,
+)
+def cache_stats(console: _Console, where: str, check: bool, wanted: str | None) -> Exit:
+    """Print counts, the log's first and last number, leases that are held, and free pages.
+
+    \b
+    Examples:
+      restencil cache stats ~/.cache/shop
+      restencil cache stats ~/.cache/shop --check
+    """
+    from restencil_generator import stored
+
+    with stored.opened(where, wanted) as found, console.steps() as step:
+        step("checking" if check else "counting")
+        told = stored.counted(found, check=check)
+    _print_stored(console, told, lambda now: stored.counted_text(told))
+    return NO if any(one.get("found") for one in told) else YES
+
+
+@_command(
+    "Forget all that is stored.",
+    _storage,
+    click.option("--yes", is_flag=True, help="Do not ask."),
+    _id,
+    _format_of("text", "json"),
+    name="clear",
+    group=cache,
+)
+def cache_clear(console: _Console, where: str, yes: bool, wanted: str | None) -> Exit:
+    """Begin a new, empty epoch of each namespace, as `Store.reset_entire_store()` does: programs that run start anew.
+
+    \b
+    Examples:
+      restencil cache clear ~/.cache/shop
+      restencil cache clear ~/.cache/shop --id 3f0c9a --yes
+    """
+    from restencil_generator import stored
+
+    with stored.opened(where, wanted) as found:
+        if found and not yes and not _agreed(len(found)):
+            console.note("nothing was cleared")
+            return NO
+        told = stored.cleared(found)
+    _print_stored(console, told, lambda now: stored.cleared_text(told))
+    return YES
+
+
+def _agreed(count: int) -> bool:
+    """Whether whoever runs the command wants it: nobody there is no answer."""
+    what = "this namespace" if count == 1 else f"all {count} namespaces"
+    try:
+        return click.confirm(f"Clear {what}? What is stored is fetched anew.", err=True)
+    except click.Abort:
+        if sys.stdin.isatty():
+            raise
+        raise Failure("nobody answered; --yes clears without asking") from None
+
+
+def _print_stored(console: _Console, told: Sequence[Mapping[str, Any]], text: Callable[[float], str]) -> None:
+    if console.prints_documents:
+        import json
+
+        console.say(json.dumps(told, indent=2))
+        return
+    import time
+
+    console.say(text(time.time() * 1000), end="")
+
+
 @_command("The JSON Schema of the spec language.")
 def schema(console: _Console) -> Exit:
     """Print the JSON Schema (draft 2020-12) of the spec language, for completion in editors.

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from restencil.base.values import Meta
 from restencil.storage import Entry
-from restencil.storage.entries import entry_from_json, entry_to_json
+from restencil.storage.entries import committed_at, entry_from_json, entry_to_json
 from restencil.storage.naming import check_principal, namespace_hash
 
 ENTRY = Entry(
@@ -26,8 +28,9 @@ def test_an_entry_comes_back_as_it_went() -> None:
     """What the log says of a commit is read as it was written; number and writer stand beside it."""
     assert entry_from_json(7, "w", entry_to_json(ENTRY)) == ENTRY
     empty = Entry(1, "w", None, {}, {}, {}, [], [], False)
-    assert entry_to_json(empty) == b"{}"
-    assert entry_from_json(1, "w", b"{}") == empty
+    assert entry_from_json(1, "w", entry_to_json(empty)) == entry_from_json(1, "w", b"{}") == empty
+    assert abs((committed_at(entry_to_json(empty)) or 0) - time.time() * 1000) < 10_000
+    assert committed_at(b"{}") is committed_at(b"nonsense") is None
 
 
 def test_times_without_an_end_have_a_place_in_an_entry() -> None:

@@ -5,6 +5,8 @@ For a storage of one's own: the protocol `restencil.Storage`, and the tuples tha
 
 from __future__ import annotations
 
+from .finding import namespaces
+from .inspection import NamespaceSummary, StoredLease, StoredNamespace, StoredTable
 from .protocol import (
     Batch,
     Cell,
@@ -30,11 +32,16 @@ __all__ = [
     "IndexEntry",
     "Loaded",
     "NamespaceStats",
+    "NamespaceSummary",
     "Opened",
     "Outcome",
     "Page",
     "Place",
+    "StoredLease",
+    "StoredNamespace",
     "StoredResult",
     "StoredRow",
+    "StoredTable",
     "TableInfo",
+    "namespaces",
 ]

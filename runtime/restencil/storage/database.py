@@ -215,7 +215,7 @@ class Database:
         tables: Sequence[str] = (),
     ) -> Loaded:
         """What is held of these places, in the transaction of a cursor."""
-        shapes = _Shapes(cursor)
+        shapes = Shapes(cursor)
         number = number_in(cursor)
         rows: list[StoredRow] = []
         for start in range(0, len(cells), _AT_ONCE):
@@ -224,10 +224,10 @@ class Database:
                 kind = self.kind(cursor, table)
                 found = None if kind is None else cursor.execute(_ROW, (kind, pk)).fetchone()
                 if found is not None:
-                    rows.append(_row_of(table, pk, found, shapes))
+                    rows.append(row_of(table, pk, found, shapes))
         self._in_time()
         results = [
-            _result_of(key, found, shapes)
+            result_of(key, found, shapes)
             for key in keys
             if (found := cursor.execute(_RESULT, (key,)).fetchone()) is not None
         ]
@@ -465,7 +465,7 @@ class _Commit:
         return shape
 
 
-class _Shapes(dict[int, str]):
+class Shapes(dict[int, str]):
     """The texts of shapes by their number, looked up once a load."""
 
     def __init__(self, cursor: Cursor) -> None:
@@ -501,7 +501,8 @@ def _tables(cursor: Cursor, tables: Iterable[str]) -> dict[str, TableInfo]:
     return found
 
 
-def _row_of(table: str, pk: str, found: Any, shapes: _Shapes) -> StoredRow:
+def row_of(table: str, pk: str, found: Any, shapes: Shapes) -> StoredRow:
+    """A row of what a statement found: rev, born, times, shape, value."""
     rev, born, fetched_at, date, expires_at, shape, value = found
     times = Meta(fetched_at, date, expires_at)
     if not _is_sound(times, value):
@@ -509,7 +510,8 @@ def _row_of(table: str, pk: str, found: Any, shapes: _Shapes) -> StoredRow:
     return StoredRow(table, pk, rev, born, times, shapes[shape], value)
 
 
-def _result_of(key: str, found: Any, shapes: _Shapes) -> StoredResult:
+def result_of(key: str, found: Any, shapes: Shapes) -> StoredResult:
+    """A result of what a statement found: rev, times, shape, whether it is invalidated, value."""
     rev, fetched_at, date, expires_at, shape, invalidated, value = found
     times = Meta(fetched_at, date, expires_at)
     if not _is_sound(times, value):

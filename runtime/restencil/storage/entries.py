@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from math import inf
 from typing import Any, Final
 
@@ -12,14 +13,14 @@ from .protocol import Entry
 MOST_BYTES: Final = 256 * 1024
 """An entry of more bytes of JSON says that everything may have changed."""
 
-_EVERYTHING: Final = b'{"everything":true}'
-
 
 def entry_to_json(entry: Entry) -> bytes:
-    """An entry without its number and writer."""
+    """An entry without its number and writer, and when it was made, by the clock of this machine."""
+    moment = {"at": int(time.time() * 1000)}
+    everything = encode_json({**moment, "everything": True}, str).encode()
     if entry.everything:
-        return _EVERYTHING
-    members: dict[str, Any] = {}
+        return everything
+    members: dict[str, Any] = moment
     if entry.times is not None:  # what is infinite has no JSON form: null stands for what never ends
         members["times"] = [None if time == inf else time for time in entry.times]
     for name in ("changed", "same", "gone", "keys", "same_keys"):
@@ -27,7 +28,7 @@ def entry_to_json(entry: Entry) -> bytes:
         if value:
             members[name] = value
     text = encode_json(members, str).encode()
-    return text if len(text) <= MOST_BYTES else _EVERYTHING
+    return text if len(text) <= MOST_BYTES else everything
 
 
 def entry_from_json(number: int, writer: str, text: bytes) -> Entry:
@@ -48,6 +49,14 @@ def entry_from_json(number: int, writer: str, text: bytes) -> Entry:
         )
     except (ValueError, TypeError, AttributeError):
         return Entry(number, writer, None, {}, {}, {}, [], [], True)
+
+
+def committed_at(text: Any) -> float | None:
+    """When an entry was made, in ms since 1970; None where that does not say."""
+    try:
+        return float(decode_json(text)["at"])
+    except (ValueError, TypeError, AttributeError, KeyError):
+        return None
 
 
 def _lists(value: Any) -> dict[str, list[str]]:

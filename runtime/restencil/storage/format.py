@@ -48,6 +48,13 @@ def create(file: str, place: str, reset: int) -> None:
         connection.close()
 
 
+def nothing() -> Connection:
+    """A connection to a database in memory that holds nothing, as a file that a reset left empty does."""
+    connection: Connection = sqlite3.connect(":memory:", isolation_level=None)
+    _format(connection, "", 0)
+    return connection
+
+
 def connect(file: str, timeout: float) -> Connection:
     """A connection to a file that is there, with what holds for every one."""
     from pathlib import Path
@@ -76,7 +83,7 @@ def opened(file: str, epoch: int, place: str, lock_timeout: float) -> Connection
         raise StorageOff(f"this Python has SQLite {sqlite3.sqlite_version}, and {oldest} is the oldest that will do")
     connection = connect(file, lock_timeout)
     try:
-        if not _has_format(connection, file):
+        if not has_format(connection, file):
             _format(connection, place, epoch)
         _share(connection, file)
     except BaseException:
@@ -85,7 +92,7 @@ def opened(file: str, epoch: int, place: str, lock_timeout: float) -> Connection
     return connection
 
 
-def _has_format(connection: Connection, file: str) -> bool:
+def has_format(connection: Connection, file: str) -> bool:
     """Whether it is a database of ours; False where it is empty."""
     connection.execute("BEGIN")
     try:

@@ -1,0 +1,243 @@
+"""`restencil cache`: what is stored, for people and programs; exit codes; and that nothing gets to a terminal unseen."""
+
+from __future__ import annotations
+
+import json
+import re
+import sqlite3
+import subprocess
+import sys
+import time
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.patience import PATIENCE
+from tests.storage.batches import batch, result, row
+
+from restencil import SQLiteStorage
+from restencil.base.values import Meta
+from restencil_generator.cli import cli, run
+
+PLACE = "https://api.shop.example"
+KEY = f"GET {PLACE}/orders?tag=x"
+HOUR = 3_600_000
+
+
+def now() -> float:
+    return time.time() * 1000
+
+
+def fill(folder: Path, principal: str | None = None) -> None:
+    """Stores three orders, one of them deleted, a list of two, of which one is not there, and its result."""
+    times = Meta(now() - 2 * HOUR - 1, now() - 2 * HOUR - 1, now() + HOUR + 1_000)
+    with closing(SQLiteStorage(folder, principal=principal)) as storage:
+        epoch = storage.open(PLACE, now).epoch
+        rows = [row(pk, value=b'{"id":"%s"}' % pk.encode(), table="Order", times=times) for pk in ("1", "2")]
+        rows.append(row("3", value=None, table="Order", times=times))
+        rows.append(row('{"tag":"x"}', value=b'["1","99"]', table="[Order]", times=times))
+        storage.commit(batch(epoch, *rows, results=[result(KEY, b'"{\\"tag\\":\\"x\\"}"', times)], listed=["Order"]))
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    fill(tmp_path / "shop")
+    return tmp_path / "shop"
+
+
+def cache(*arguments: object, code: int = 0) -> None:
+    assert run(["cache", *map(str, arguments)]) == code
+
+
+def printed(capsys: pytest.CaptureFixture[str]) -> Any:
+    return json.loads(capsys.readouterr().out)
+
+
+def test_ls_prints_what_there_is_by_table(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A line for each namespace with its place, size and last commit; one for each table, and one for results."""
+    cache("ls", folder)
+    name = next(folder.iterdir()).name
+    lines = capsys.readouterr().out.splitlines()
+    head = rf"{name[:6]}…  https://api\.shop\.example  begun \d+ s ago  \d+ kB  last commit \d+ s ago"
+    assert re.fullmatch(head, lines[0])
+    assert [line.split() for line in lines[1:]] == [
+        ["Order", "2", "rows", "1", "deleted", "20", "B", "2", "h", "…", "2", "h"],
+        ["[Order]", "1", "row", "0", "deleted", "10", "B", "2", "h", "…", "2", "h"],
+        ["results", "1", "17", "B"],
+    ]
+
+
+def test_ls_prints_the_same_members_as_json(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Times are in ms since 1970."""
+    cache("ls", folder, "--format", "json")
+    (found,) = printed(capsys)
+    assert found["namespace"] == next(folder.iterdir()).name
+    assert (found["place"], found["results"]) == (PLACE, {"count": 1, "bytes": 17})
+    assert abs(found["last_commit"] - now()) < 20_000 and abs(found["begun"] - now()) < 20_000
+    order, orders = found["tables"]
+    assert (order["table"], order["rows"], order["deleted"], order["bytes"]) == ("Order", 2, 1, 20)
+    assert order["oldest"] == order["newest"] and abs(order["oldest"] - now() + 2 * HOUR) < 20_000
+    assert orders["table"] == "[Order]"
+
+
+def test_show_prints_results_and_rows(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A result with the cells that it leads to; a row with its value; of a table all rows."""
+    cache("show", folder, KEY, "Order/2", "[Order]")
+    lines = capsys.readouterr().out.splitlines()
+    facts = r"  answered 2 h ago, stale in 1 h, rev 1, used \d+ (s|min) ago, shape [es]"
+    assert [lines[0], lines[2], lines[3]] == [
+        KEY,
+        '  "{\\"tag\\":\\"x\\"}"',
+        '  leads to [Order]/{"tag":"x"}, Order/1',
+    ]
+    assert re.fullmatch(facts, lines[1])
+    assert [lines[4], lines[6]] == ["Order/2", '  {"id": "2"}']
+    assert [lines[7], lines[9]] == ['[Order]/{"tag":"x"}', '  ["1", "99"]']
+    cache("show", folder, "Order", "--format", "json")
+    (found,) = printed(capsys)
+    assert [(each["pk"], each.get("value"), each.get("deleted")) for each in found["rows"]] == [
+        ("1", {"id": "1"}, None),
+        ("2", {"id": "2"}, None),
+        ("3", None, True),
+    ]
+
+
+def test_show_without_names_prints_all_keys(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """One a line."""
+    cache("show", folder)
+    assert capsys.readouterr().out == f"{KEY}\n"
+
+
+def test_show_of_what_is_not_there_is_a_no(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What is there is printed all the same; the rest is named on stderr."""
+    cache("show", folder, "Order/7", "Order/1", "nothing", code=1)
+    told = capsys.readouterr()
+    assert told.out.startswith("Order/1\n")
+    assert [line.partition(" is not there")[0] for line in told.err.splitlines()] == [
+        "restencil: Order/7",
+        "restencil: nothing",
+    ]
+
+
+def test_stats_prints_counts_and_finds_nothing_unless_asked(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The log by its first and last number, leases that are held, free pages."""
+    with closing(SQLiteStorage(folder, principal=None)) as storage:
+        storage.open(PLACE, now)
+        storage.lease("0f3a", "owner", 90_000)
+    cache("stats", folder)
+    lines = capsys.readouterr().out.splitlines()[1:]
+    assert re.fullmatch(r"  rows 3, deleted 1, results 1, \d+ kB", lines[0])
+    assert lines[1:] == ["  log 1 … 1", "  leases: 0f3a for 1 min", "  free pages: 0"]
+
+
+def test_check_finds_what_is_damaged_and_what_leads_nowhere(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Exit code 1 where anything was found; names in a table that is not whole may lead nowhere."""
+    cache("stats", folder, "--check", code=1)
+    lost = '[Order]/{"tag":"x"} names Order/99, which is not there'
+    assert capsys.readouterr().out.splitlines()[5:] == [f"  found: {lost}"]
+    (file,) = folder.glob("*/*.db")
+    with closing(sqlite3.connect(file)) as theirs, theirs:
+        theirs.execute("UPDATE row SET value = x'ff' WHERE pk = '1'")
+        theirs.execute("UPDATE result SET value = x'ff'")
+    cache("stats", folder, "--check", "--format", "json", code=1)
+    assert printed(capsys)[0]["found"] == ["Order/1 is no JSON", f"the result of {KEY} is no JSON", lost]
+    with closing(sqlite3.connect(file)) as theirs, theirs:
+        theirs.execute("UPDATE row SET value = x'7b7d' WHERE pk = '1'")
+        theirs.execute("UPDATE result SET value = x'5b5d'")
+        theirs.execute("UPDATE kind SET incomplete = 1")
+    cache("stats", folder, "--check")
+    assert capsys.readouterr().out.splitlines()[-1] == "  found: nothing"
+    file.write_bytes(b"nonsense" * 1000)
+    cache("stats", folder, "--check", code=1)
+    assert "is damaged" in capsys.readouterr().out
+    cache("stats", folder, code=2)
+    assert "is damaged" in capsys.readouterr().err
+
+
+def test_clear_begins_anew_for_all(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A reset of each namespace in the folder, which programs that run see as any other."""
+    fill(folder, "another")
+    with closing(SQLiteStorage(folder, principal=None)) as storage:
+        before = storage.open(PLACE, now).epoch
+        cache("clear", folder, "--yes", "--format", "json")
+        told = printed(capsys)
+        assert len(told) == 2 and all(each["epoch"] > before for each in told)
+        assert storage.changes(1, 0).reset in {each["epoch"] for each in told}
+    cache("show", folder)
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize(("answer", "code", "left"), [("y\n", 0, 0), ("n\n", 1, 1), ("", 2, 1)])
+def test_clear_asks(folder: Path, answer: str, code: int, left: int) -> None:
+    """A no is a no; where nobody can be asked, it says how not to be."""
+    command = [sys.executable, "-m", "restencil_generator", "cache", "clear", str(folder)]
+    ran = subprocess.run(command, input=answer, capture_output=True, text=True, timeout=PATIENCE)
+    assert ran.returncode == code
+    assert ran.stderr.startswith("Clear this namespace? What is stored is fetched anew. [y/N]: ")
+    assert ran.stderr.endswith({0: "", 1: "nothing was cleared\n", 2: "--yes clears without asking\n"}[code])
+    with closing(SQLiteStorage(folder, principal=None)) as storage:
+        assert storage.open(PLACE, now).number == left
+
+
+def test_one_namespace_is_chosen_by_the_beginning_of_its_hash(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """As `ls` prints it; one that is none of them, or several, is no answer."""
+    fill(folder, "another")
+    first, second = sorted(path.name for path in folder.iterdir())
+    cache("ls", folder, "--id", f"{second[:6]}…", "--format", "json")
+    assert [each["namespace"] for each in printed(capsys)] == [second]
+    cache("ls", folder, "--id", "zz", code=2)
+    assert capsys.readouterr().err == f"restencil: no namespace begins with 'zz'; there are: {first}, {second}\n"
+    cache("clear", folder, "--id", "", "--yes", code=2)
+    assert "2 namespaces begin with ''" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["ls", "show", "stats", "clear"])
+def test_a_path_that_is_no_storage_is_no_answer(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    """Exit code 2 where nothing is there, or a newer format; an empty folder is empty."""
+    cache(command, tmp_path / "nowhere", code=2)
+    assert "nowhere is not there; expected the folder" in capsys.readouterr().err
+    cache(command, tmp_path)
+    assert capsys.readouterr().out in ("nothing is stored here\n", "")
+    fill(tmp_path)
+    (file,) = tmp_path.glob("*/*.db")
+    with closing(sqlite3.connect(file)) as newer:
+        newer.execute("PRAGMA user_version = 2")
+    if command != "clear":
+        cache(command, tmp_path, code=2)
+        assert "has format 2, and this version of restencil knows 1" in capsys.readouterr().err
+
+
+def test_what_an_api_said_reaches_no_terminal_unseen(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Escape sequences in keys, names and values are shown as text."""
+    with closing(SQLiteStorage(folder, principal=None)) as storage:
+        epoch = storage.open(PLACE, now).epoch
+        bad = "\x1b[2J\x9b"
+        value = json.dumps(f"\x9b {bad}", ensure_ascii=False).encode()
+        storage.commit(batch(epoch, row(bad, value=value, table=f"T{bad}"), results=[result(f"k{bad}", value)]))
+    for arguments in (["ls"], ["show"], ["stats", "--check"]):
+        run(["cache", arguments[0], str(folder), *arguments[1:]])
+    run(["cache", "show", str(folder), f"k{bad}", f"T{bad}", f"no{bad}"])
+    told = capsys.readouterr()
+    assert all(character.isprintable() or character == "\n" for character in told.out + told.err)
+    assert "k\\x1b[2J\\x9b" in told.out and "no\\x1b[2J\\x9b is not there" in told.err
+
+
+def test_whoever_reads_the_first_line_only_has_what_they_wanted(folder: Path) -> None:
+    """A pipe that is closed is no mistake."""
+    with closing(SQLiteStorage(folder, principal=None)) as storage:
+        epoch = storage.open(PLACE, now).epoch
+        storage.commit(batch(epoch, results=[result(f"GET {PLACE}/{n:090}") for n in range(3_000)]))
+    command = f"{sys.executable} -m restencil_generator cache show {folder} | head -1"
+    ran = subprocess.run(command, shell=True, capture_output=True, text=True, timeout=PATIENCE)
+    assert (ran.stdout.count("\n"), ran.stderr) == (1, "")
+
+
+def test_the_readme_names_the_commands_of_the_group() -> None:
+    """All of them, in the order in which help lists them."""
+    readme = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
+    named = re.search(r"`restencil cache ([\w\\|]+) ", readme)
+    group = cli.commands["cache"]
+    assert named is not None and sorted(named[1].replace("\\", "").split("|")) == sorted(group.commands)  # type: ignore[attr-defined]

@@ -1,0 +1,151 @@
+"""A look into storages from outside: what is there, and that looking changes nothing."""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from tests.storage.batches import batch, result, row
+
+from restencil import SQLiteStorage, StorageCorrupt, StorageOff
+from restencil.base.values import Meta
+from restencil.storage import StoredNamespace, StoredTable, namespaces
+
+PLACE = "https://api.test"
+
+
+def now() -> float:
+    return time.time() * 1000
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with what one principal has."""
+    with closing(SQLiteStorage(tmp_path / "cache", principal="a")) as storage:
+        epoch = storage.open(PLACE, now).epoch
+        rows = [row(str(n), value=b"[%d]" % n, times=Meta(n, n, n)) for n in range(1, 1203)]
+        storage.commit(batch(epoch, *rows, row("gone", value=None)))
+        storage.commit(batch(epoch, row("1", table="[A]"), results=[result(f"k{n:04}") for n in range(700)]))
+        storage.lease("l", "me", 60_000)
+    return tmp_path / "cache"
+
+
+@pytest.fixture
+def namespace(folder: Path) -> StoredNamespace:
+    (namespace,) = namespaces(folder)
+    return namespace
+
+
+def test_a_namespace_says_how_much_it_holds(folder: Path, namespace: StoredNamespace) -> None:
+    """By table; with the place of the API, the log and the leases."""
+    with closing(namespace):
+        summary = namespace.summary()
+    assert namespace.hash == next(folder.iterdir()).name
+    assert (summary.place, summary.first, summary.last) == (PLACE, 1, 2)
+    assert summary.tables == [
+        StoredTable("A", 1202, 1, sum(len(b"[%d]" % n) for n in range(1, 1203)), 1.0, 2000.0, False),
+        StoredTable("[A]", 1, 0, 2, 2000.0, 2000.0, False),
+    ]
+    assert (summary.results, summary.result_bytes, summary.bytes % 4096) == (700, 1400, 0)
+    assert [(lease.name, lease.owner) for lease in summary.leases] == [("l", "me")]
+    assert 0 < summary.leases[0].remaining <= 60_000
+    assert summary.committed is not None and abs(summary.committed - now()) < 20_000
+    assert abs(summary.begun - now()) < 20_000
+
+
+def test_rows_and_results_are_read_one_by_one_or_all(namespace: StoredNamespace) -> None:
+    """Rows by arrival, results by key, each with its last use."""
+    with closing(namespace):
+        assert [held.pk for held, _ in namespace.rows("A")] == [*map(str, range(1, 1203)), "gone"]
+        assert [held.key for held, _ in namespace.results()] == [f"k{n:04}" for n in range(700)]
+        assert list(namespace.rows("unknown")) == []
+        found, one = namespace.row("A", "7"), namespace.result("k0007")
+        assert found is not None and (found[0].value, found[0].rev) == (b"[7]", 1)
+        assert one is not None and (one[0].value, one[0].rev) == (b"[]", 2)
+        assert 0 <= now() - one[1] < 3_700_000
+        assert namespace.row("A", "0") is namespace.row("B", "1") is namespace.result("k") is None
+        assert namespace.damage() == []
+
+
+def test_looking_changes_nothing(folder: Path) -> None:
+    """Neither bytes nor files, also of an epoch that a reset left empty and of a format that is newer."""
+
+    def state() -> dict[str, bytes]:
+        return {path.name: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+    def look() -> None:
+        for namespace in namespaces(folder):
+            with closing(namespace):
+                namespace.summary()
+                assert namespace.row("A", "1") is not None or not namespace.summary().last
+                list(namespace.results())
+
+    before = state()
+    look()
+    assert state() == before
+    with closing(SQLiteStorage(folder, principal="a")) as storage:
+        storage.open(PLACE, now)
+        storage.reset()
+    before = state()
+    assert b"" in before.values()
+    look()
+    assert state() == before
+    (file,) = folder.glob("*/*.db")
+    with closing(sqlite3.connect(file)) as newer:
+        newer.execute("CREATE TABLE t (x)")
+        newer.execute(f"PRAGMA application_id = {0x52535443}")
+        newer.execute("PRAGMA user_version = 9")
+    before = state()
+    with pytest.raises(StorageOff, match="has format 9, and this version of restencil knows 1"):
+        look()
+    assert state() == before
+
+
+def test_a_look_while_somebody_writes(folder: Path, namespace: StoredNamespace) -> None:
+    """Each look is of one moment, and holds nobody up."""
+    with closing(SQLiteStorage(folder, principal="a")) as storage, closing(namespace):
+        epoch = storage.open(PLACE, now).epoch
+        assert namespace.summary().last == 2
+        assert storage.commit(batch(epoch, row("new"))).number == 3
+        assert namespace.summary().last == 3
+
+
+def test_a_reset_from_outside_is_one_for_all(folder: Path, namespace: StoredNamespace) -> None:
+    """Whoever has the namespace open hears of it."""
+    with closing(SQLiteStorage(folder, principal="a")) as storage:
+        before = storage.open(PLACE, now).epoch
+        with closing(namespace):
+            epoch = namespace.reset()
+            assert namespace.summary().last == 0
+        changes = storage.changes(2, 0)
+        assert (changes.epoch, changes.reset) == (epoch, epoch) and epoch > before
+        assert storage.load([("A", "1")]).rows == []
+    assert len(list(folder.glob("*/*.db"))) == 1
+
+
+def test_a_damaged_file_says_so(folder: Path, namespace: StoredNamespace) -> None:
+    """What SQLite finds wrong is told, and what is no database raises; nothing is moved."""
+    (file,) = folder.glob("*/*.db")
+    whole = file.read_bytes()
+    file.write_bytes(whole[: 20 * 4096] + b"\xff" * 4096 + whole[21 * 4096 :])
+    with closing(namespace):
+        assert namespace.damage() != []
+    file.write_bytes(b"nonsense" * 1000)
+    with closing(namespace):
+        with pytest.raises(StorageCorrupt, match="is damaged"):
+            namespace.summary()
+        assert "is damaged" in namespace.damage()[0]
+    assert file.exists()
+
+
+def test_a_path_that_is_no_folder(tmp_path: Path) -> None:
+    """The text says what is there and what was expected; a folder of something else holds nothing."""
+    (tmp_path / "file").write_text("")
+    for name, what in (("file", "a file"), ("nowhere", "not there")):
+        with pytest.raises(StorageOff, match=f"{name} is {what}; expected the folder that a restencil.SQLiteStorage"):
+            namespaces(tmp_path / name)
+    (tmp_path / ("0" * 32)).mkdir()
+    assert namespaces(tmp_path) == []
