@@ -84,7 +84,7 @@ def _listed(name: str, summary: NamespaceSummary) -> dict[str, Any]:
 
 
 def listed_text(found: Sequence[dict[str, Any]], now: float) -> str:
-    """The same for people, as it is `now`."""
+    """What `listed` gave, for people, as it is `now`."""
     return "".join(_lines_of(one, now) for one in found) or "nothing is stored here\n"
 
 
@@ -224,7 +224,7 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def shown_text(told: Sequence[dict[str, Any]], now: float) -> str:
-    """The same for people, as it is `now`."""
+    """What `shown` gave, for people, as it is `now`."""
     lines: list[str] = []
     for one in told:
         things = [*one.get("results", ()), *one.get("rows", ())]
@@ -330,7 +330,7 @@ def _few(findings: Iterator[str]) -> Iterator[str]:
 
 
 def counted_text(told: Sequence[dict[str, Any]]) -> str:
-    """The same for people."""
+    """What `counted` gave, for people."""
     lines: list[str] = []
     for one in told:
         lines.append(_head(one))
@@ -359,7 +359,7 @@ def cleared(found: Sequence[StoredNamespace]) -> list[dict[str, Any]]:
 
 
 def cleared_text(told: Sequence[dict[str, Any]]) -> str:
-    """The same for people."""
+    """What `cleared` gave, for people."""
     return "".join(f"{one['namespace'][:SHORT]}…  cleared\n" for one in told) or "nothing is stored here\n"
 
 

@@ -1,4 +1,4 @@
-"""`restencil cache`: what is stored, for people and programs; exit codes; and that nothing gets to a terminal unseen."""
+"""`restencil cache`: what is stored, for people and programs; exit codes; nothing gets to a terminal unseen."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ def test_rows_and_results_are_read_one_by_one_or_all(namespace: StoredNamespace)
         assert found is not None and (found[0].value, found[0].rev) == (b"[7]", 1)
         assert one is not None and (one[0].value, one[0].rev) == (b"[]", 2)
         assert 0 <= now() - one[1] < 3_700_000
-        assert namespace.row("A", "0") is namespace.row("B", "1") is namespace.result("k") is None
+        assert namespace.row("A", "0") is None and namespace.row("B", "1") is None and namespace.result("k") is None
         assert namespace.damage() == []
 
 
