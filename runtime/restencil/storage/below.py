@@ -58,6 +58,7 @@ class Known:
         """By table and primary key, the rev that memory has; 0 for what is known to be absent."""
         self.key_revs: dict[str, int] = {}
         self.key_shapes: dict[str, str] = {}
+        """The shapes of the endpoints of results that memory has."""
         self.doubted: dict[str, dict[str, int]] = {}
         """What `revs` said before a break: memory holds these, and whether it is right has to be found out."""
         self.shapes: dict[str, str] = {}
@@ -84,7 +85,7 @@ class Known:
     def begin_epoch(self, epoch: int, reset: int, number: int) -> None:
         """The namespace began anew, and nothing of it is known; the clocks did not."""
         self.epoch, self.reset, self.number, self.last = epoch, reset, number, number
-        for kept in (self.revs, self.key_revs, self.key_shapes, self.doubted, self.shapes, self.odd_shapes):
+        for kept in (self.revs, self.key_revs, self.doubted, self.shapes, self.odd_shapes):
             kept.clear()
         self.versions.clear()
         self.members.clear()

@@ -334,15 +334,18 @@ class Intake(Origin):
         rev, doubted = known.key_revs.get(key), self.doubted_keys.pop(key, None)
         meta, is_pending = base.key_meta(key), self._writer.is_pending_key(key)
         if result is None:
-            known.key_revs[key] = 0
-            if rev and meta is not None and not is_pending:
-                other.key_metas[key] = meta.with_expiry(1)  # it was dropped, and whoever did that may know more
+            self._take_no_result(key, meta, was_there=bool(rev) and not is_pending, into=other)
             return
         if rev is not None and result.rev <= rev:
             return
         known.key_revs[key] = result.rev
         times = self.times(result.times)
         if is_pending and meta is not None and (times is None or times.date <= meta.date):
+            return
+        if shape is None and meta is not None and not result.invalidated:
+            # Nobody has read the key here, so what it is to hold is not known: whoever reads it loads it.
+            del known.key_revs[key]
+            gone[key] = meta.with_expiry(0, invalidated=True)
             return
         is_usable = times is not None and (result.invalidated or result.shape in ("*", shape))
         value = self._value_under(key, result, is_plain) if is_usable else _UNUSABLE
@@ -369,6 +372,12 @@ class Intake(Origin):
             change.results[key] = before if before is not UNDEFINED and same_json(before, value) else value
         if not is_failed:
             change.key_metas[key] = made
+
+    def _take_no_result(self, key: str, meta: KeyMeta | None, *, was_there: bool, into: Change) -> None:
+        """The storage has nothing under a key."""
+        self._below.known.key_revs[key] = 0
+        if was_there and meta is not None:
+            into.key_metas[key] = meta.with_expiry(1)  # it was dropped, and whoever did that may know more
 
     def _value_under(self, key: str, result: StoredResult, is_plain: bool) -> Any:
         """The value of a result, UNDEFINED where nothing lies under the key."""
