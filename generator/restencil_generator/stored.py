@@ -246,7 +246,7 @@ def _thing_text(thing: dict[str, Any], now: float) -> list[str]:
         fresh = "never stale"
     else:
         fresh = f"stale since {_span(now - expiry)}" if expiry <= now else f"stale in {_span(expiry - now)}"
-    facts = [f"answered {_ago(thing['date'], now)}", fresh, f"rev {thing['rev']}", f"used {_ago(thing['used'], now)}"]
+    facts = [f"answered {_ago(thing['date'], now)}", fresh, f"rev {thing['rev']}", _used(thing["used"], now)]
     if thing["shape"]:
         facts.append(f"shape {printable(thing['shape'])}")
     if thing.get("deleted"):
@@ -373,6 +373,12 @@ def printable(text: str) -> str:
 
 def _ago(moment: float, now: float) -> str:
     return f"{_span(now - moment)} ago"
+
+
+def _used(hour: float, now: float) -> str:
+    """When something was used last, which is noted by the hour."""
+    hours = int((now - hour) // 3_600_000)
+    return f"used {_span(hours * 3_600_000)} ago" if hours else "used within the hour"
 
 
 def _span(length: float) -> str:

@@ -85,7 +85,7 @@ def test_show_prints_results_and_rows(folder: Path, capsys: pytest.CaptureFixtur
     """A result with the cells that it leads to; a row with its value; of a table all rows."""
     cache("show", folder, KEY, "Order/2", "[Order]")
     lines = capsys.readouterr().out.splitlines()
-    facts = r"  answered 2 h ago, stale in 1 h, rev 1, used \d+ (s|min) ago, shape [es]"
+    facts = r"  answered 2 h ago, stale in 1 h, rev 1, used (within the hour|1 h ago), shape [es]"
     assert [lines[0], lines[2], lines[3]] == [
         KEY,
         '  "{\\"tag\\":\\"x\\"}"',
