@@ -60,7 +60,7 @@ def test_the_tables_say_what_the_sentences_say() -> None:
         assert decide(*step) is written_decision(*step), step
 
 
-@pytest.mark.parametrize("name", ["STATUS_ROWS", "ERROR_ROWS", "DECISION_ROWS"])
+@pytest.mark.parametrize("name", ["OLD_ROWS", "RECORDED_ROWS", "STATUS_ROWS", "ERROR_ROWS", "DECISION_ROWS"])
 def test_each_row_decides_something(name: str) -> None:
     """There is a combination of facts for which it is the first that fits."""
     taken: set[Any] = set()

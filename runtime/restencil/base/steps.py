@@ -42,6 +42,8 @@ class Receiver(Protocol):
 
     transport: Any
     answer: Any
+    condition: tuple[str, str] | None
+    """A header that is sent unless the user set a condition: on it depends whether there is an answer at all."""
 
     def recognizes(self, content: bytes, /) -> bool:
         """Whether this body was answered before, and nothing of what it brought has changed since."""

@@ -42,6 +42,9 @@ UNDEFINED: Final = Sentinel("UNDEFINED")
 INVALID: Final = Sentinel("INVALID")
 """Known to be unusable: deleted, invalidated, or failed validation."""
 
+UNCHANGED: Final = Sentinel("UNCHANGED")
+"""In the place of an answer: the server says that it would answer as the last time."""
+
 
 def _refuse(self: object, *args: object, **kwargs: object) -> NoReturn:
     kind = "list" if isinstance(self, list) else "dict"

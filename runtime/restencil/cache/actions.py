@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..base.struct import Struct
@@ -10,6 +10,7 @@ from ..base.values import Meta as Meta
 
 if TYPE_CHECKING:
     from .request import Request
+    from .terms import Terms, Told
 
 
 class _OfRequest(Struct):
@@ -48,6 +49,7 @@ class SetResponse(_OfRequest):
     `resets` is the store's count when its fetch started; `error_expires_at` (ms) is when the error expires that is
     recorded where the response does not fit its schema. The value of a response by hand that is not `wanted` is made
     only where a fetch may wait for it, or where making it may fail. `mark` tells it from other answers under its key.
+    `told` is what it says of itself, `terms` how long it is good where the server is asked for that.
     """
 
     request: Request
@@ -58,6 +60,13 @@ class SetResponse(_OfRequest):
     error_expires_at: float | None = None
     wanted: bool = True
     mark: bytes | None = None
+    told: Told | None = None
+    terms: Terms | None = None
+
+    @property
+    def stored(self) -> bool:
+        """False for an answer that is never written to a storage: the server said `no-store`."""
+        return self.told is None or self.told.stored
 
 
 class SetError(_OfRequest):
@@ -73,14 +82,22 @@ class SetError(_OfRequest):
 class Renew(_OfRequest):
     """A fetch was answered as before, and the store has everything of it still: only its times are newer.
 
-    `mark` tells the answer. It gives the value of the fetch, or `UNDEFINED` where something did change.
+    `mark` tells the answer, whose body came once more, or of which the server said that it is unchanged; `told` and
+    `terms` are what is said of it now. It gives the value of the fetch, or `UNDEFINED` where something did change.
     """
 
     request: Request
-    mark: bytes
+    mark: Hashable
     meta: Meta
     fetch_id: int
     resets: int | None = None
+    told: Told | None = None
+    terms: Terms | None = None
+
+    @property
+    def stored(self) -> bool:
+        """False for an answer that is never written to a storage: the server said `no-store`."""
+        return self.told is None or self.told.stored
 
 
 class Set(Struct):

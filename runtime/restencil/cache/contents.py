@@ -21,6 +21,7 @@ from .memo import Memo
 from .optimistic import OptimisticUpdates, Respond, tokens_of
 from .overlaps import Arrival, Overlaps
 from .tables import EMPTY, Cell, Change, KeyMeta, Stamp, State, Tables
+from .tags import Tags
 from .witness import Witness
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from .optimistic import Token
     from .request import Request, Rules
     from .retention import Retention
+    from .terms import Told
     from .tier import Tier
 
 Ready: TypeAlias = "tuple[Rules, int, tuple[Any, ...], Any, float]"
@@ -36,6 +38,7 @@ Ready: TypeAlias = "tuple[Rules, int, tuple[Any, ...], Any, float]"
 data, and when it turns stale."""
 
 _NO_KEYS: Final[Mapping[str, KeyMeta]] = {}
+_NO_TAGS: Final[Mapping[Cell, tuple[str, float]]] = {}
 
 
 class Effects:
@@ -70,8 +73,14 @@ class Effects:
     """What it brings that is in doubt, because another request did overlap."""
     failure: Exception | None = None
     """What it raises instead."""
-    marked: tuple[bytes, str] | None = None
-    """What tells an answer from others under a key, where it would change nothing if it came once more."""
+    marked: tuple[str, bytes | None, Told | None] | None = None
+    """A key, and what tells its answer from others, where that would change nothing if it came once more."""
+    renewed: tuple[Witness, Told | None] | None = None
+    """What an answer that came once more said of itself."""
+    tags: Mapping[Cell, tuple[str, float]] = _NO_TAGS
+    """By entity, the ETag that an answer had, and when it was fetched."""
+    untagged: Collection[Cell] = ()
+    """Entities whose ETag turned out to be another."""
     writer: Normalization | None = None
     """What took the response apart that it writes."""
     shown: Request | None = None
@@ -120,6 +129,8 @@ class Contents:
         self.optimistic = optimistic
         self.witnesses: dict[str, Witness] = {}
         """By key: what is here of its last answer, where the same one would change nothing."""
+        self.tags: Tags | None = None
+        """The ETags of entities, for those who change them; None as long as there are none."""
 
     def next_id(self) -> int:
         """An id that was never given before."""
@@ -208,9 +219,8 @@ class Contents:
             effects.is_told = True
         if effects.change is not None:
             self._write(effects.change)
-            if effects.marked is not None:
-                mark, key = effects.marked
-                self.witnesses[key] = Witness(mark, key, effects.change, self.base)
+            if effects.marked is not None or effects.renewed is not None or effects.tags or self.tags is not None:
+                self._note_answer(effects, effects.change)
             if self.overlaps.doubtful or effects.doubtful:
                 self.overlaps.settled(effects.change, effects.doubtful)
             if effects.arrival is not None:
@@ -226,6 +236,20 @@ class Contents:
         elif effects.starts_over:
             self._start_over()
         self.ready.clear()
+
+    def _note_answer(self, effects: Effects, change: Change) -> None:
+        """Keeps by what an answer, which made this change, is known once more."""
+        if effects.marked is not None:
+            key, mark, told = effects.marked
+            self.witnesses.pop(key, None)
+            if mark is not None or told is not None:
+                self.witnesses[key] = Witness(mark, told, key, change, self.base)
+        elif effects.renewed is not None:
+            witness, told = effects.renewed
+            witness.told = told
+        if effects.tags or self.tags is not None:
+            self.tags = self.tags or Tags(self.base)
+            self.tags.note(change, effects.tags, effects.untagged)
 
     def _start_over(self) -> None:
         moment = self.clock()
@@ -321,7 +345,7 @@ class Contents:
             base.results.pop(key, None)
             base.key_metas.pop(key, None)
             self.witnesses.pop(key, None)
-        for key in [key for key, witness in self.witnesses.items() if witness.is_of(tables)]:
+        for key in [key for key, witness in self.witnesses.items() if witness.touches(tables)]:
             del self.witnesses[key]  # nothing that was let go of is held
         self.retention.removed(gone, keys, base)
         if self.tier is not None:

@@ -14,7 +14,7 @@ class RequestsInFlight:
     They stand in the store because a reset by any of its controllers ends them all. The store's lock guards them.
     """
 
-    __slots__ = ("by_id", "joinable", "mutations", "refreshes", "tokens")
+    __slots__ = ("by_id", "joinable", "mutations", "refreshes", "tokens", "turns")
 
     def __init__(self) -> None:
         self.joinable: dict[Identity, Any] = {}
@@ -25,5 +25,7 @@ class RequestsInFlight:
         """The ids of those that may change something on the server."""
         self.refreshes: dict[Any, Any] = {}
         """Token refreshes under way, by what they refresh."""
+        self.turns: dict[tuple[str, str], list[Any]] = {}
+        """Those that change an entity and wait for each other, by the entity, in their order."""
         self.tokens: Any = None
         """What is known of tokens that are asked for, by what they are asked with; None as long as there are none."""

@@ -27,7 +27,20 @@ from ..schema.stored import record_of
 from .denormalize import Denormalization
 from .denormalize_compiled import reader_of
 from .memo import args_text
-from .policy import BROKEN, HARD, LACKING, MISSING, NONE, SOFT, USABLE, decide, shows_error, status_of
+from .policy import (
+    BROKEN,
+    HARD,
+    LACKING,
+    MISSING,
+    NONE,
+    SOFT,
+    USABLE,
+    decide,
+    is_worse_than_none,
+    recorded_as,
+    shows_error,
+    status_of,
+)
 from .reading import INFINITE, Reading, inactive
 from .tables import EMPTY, WHOLE
 
@@ -472,8 +485,12 @@ def _reading(request: Request, meta: KeyMeta | None, assembled: Assembled, now: 
     if meta is None:
         status = status_of(found, False, NONE, invalid_if_stale)
         return Reading(data, status, expires_at, decide(status, now > expires_at, False), found is USABLE)
-    error = meta.error
+    error, terms = meta.error, meta.terms
     recorded = NONE if error is None else SOFT if meta.error_policy == "soft" else HARD
+    if terms is not None:  # the server has a say in it
+        invalid_if_stale = is_worse_than_none(terms, invalid_if_stale, now)
+        if error is not None:
+            recorded = recorded_as(terms, meta.error_policy, error, now)
     shown = shows_error(found, recorded)
     status = status_of(found, meta.invalidated, recorded, invalid_if_stale)
     return Reading(

@@ -9,11 +9,12 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ..base.errors import ProcessingError
+from ..base.freshness import is_strong
 from ..base.lazy import logger
 from ..base.values import INVALID, SCALARS, UNDEFINED, Presumed, is_dict, is_list, is_mapping, scalar_text, text_of
 from ..schema.collection import Adder, identity_of_text
 from ..schema.containers import Choice, Union
-from ..schema.derived import Invalidate
+from ..schema.derived import Deletion, Invalidate
 from ..schema.entity import EntitySchema, usable_pk, value_at
 from ..schema.notation import schema_of
 from ..schema.stored import record_of
@@ -21,11 +22,14 @@ from .request import own_args
 from .tables import Listing, Tables
 
 if TYPE_CHECKING:
-    from ..schema.derived import Deletion
     from ..schema.protocol import Schema
     from .normalize import Normalization
     from .request import Request
+    from .tables import Cell
+    from .terms import Told
 
+
+_CREATED: Final = 201
 
 SELF: Final = "self"
 """In `expires`: the entity that the path's parameters name."""
@@ -173,6 +177,58 @@ def known_before(
             if all(field.in_json in response for field in fields if field.default is not None or field.required):
                 return schema.model.from_record(response)
     return None
+
+
+# --- what a mutation is made for --------------------------------------------------------------------------------------
+
+
+def meant(request: Request, writer: Normalization) -> list[Gone]:
+    """The entity that the path's parameters name; of a polymorphic resource one in each table that holds it."""
+    item = _item_of(request.rules.schema)
+    params = _params(request)
+    return _named(item, params, params, writer) or _known(item, request, writer)
+
+
+def _cells_meant(request: Request, writer: Normalization) -> list[Cell]:
+    return [(gone.schema.table_key, gone.pk) for gone in meant(request, writer)]
+
+
+def tags_of(request: Request, told: Told, writer: Normalization) -> Mapping[Cell, tuple[str, float]]:
+    """The ETag that an answer had of the entity that it is about, unless the store has something newer of that.
+
+    An answer at an entity's own path is about that, and one that says where the entity is that was created. A weak ETag
+    says nothing of the bytes, so it is none here.
+    """
+    tag, rules = told.headers.get("etag", ""), request.rules
+    is_created = rules.method == "POST" and request.answer is not None and request.answer.status_code == _CREATED
+    if not is_strong(tag) or (rules.method == "POST" and not is_created):
+        return {}
+    cells = _created(rules.schema, writer) if is_created else _cells_meant(request, writer)
+    change, times = writer.change, writer.change.times
+    kept = [cell for cell in cells if change.get(*cell) not in (UNDEFINED, INVALID)]
+    late = any((meta := change.meta(*cell)) is not None and meta.fetched_at > times.fetched_at for cell in kept)
+    return {} if late or len(kept) != 1 else {kept[0]: (tag, times.fetched_at)}
+
+
+def _created(schema: Schema | None, writer: Normalization) -> list[Cell]:
+    """The entities of a schema's own kinds that an answer brought."""
+    tables = [entity.table_key for _, entity in entities_of(_item_of(schema))]
+    return [(table, pk) for table in tables for pk in writer.change.entities.get(table, ())]
+
+
+def _item_of(schema: Schema | None) -> Schema | None:
+    return schema.item if isinstance(schema, Deletion) else _entity_of(schema)
+
+
+def refused(request: Request, writer: Normalization) -> list[Cell]:
+    """The server has something else than what a mutation was made for: the entity turns stale, and its `get`."""
+    expire_self(request, writer)
+    cells, change = _cells_meant(request, writer), writer.change
+    for table, pk in cells:
+        stored, meta = change.get(table, pk), change.meta(table, pk)
+        if stored is not UNDEFINED and stored is not INVALID and meta is not None:
+            change.write(table, pk, stored, meta._replace(expires_at=1))
+    return cells
 
 
 # --- empty answers ----------------------------------------------------------------------------------------------------

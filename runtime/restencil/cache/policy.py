@@ -1,4 +1,4 @@
-"""What a reading means: three tables, and no other place decides it.
+"""What a reading means: a few tables, and no other place decides it.
 
 A read of an endpoint looks into the cache and finds *facts*. They lead in three steps to one of four decisions: give
 the data, give it and refetch it in the background, wait for a fetch, or raise the recorded error.
@@ -12,7 +12,10 @@ The facts are these.
 - Whether the key was invalidated: someone said that the next read must fetch.
 - Which error the last fetch left behind, if it failed (`Recorded`): a HARD one is raised by reads, a SOFT one is not
   as long as there is something to show in spite of it. The next success takes it away, and so does an invalidation.
-- Whether the endpoint is declared `invalid_if_stale`: old data is worse than none.
+  The endpoint's `error_policy` says which it is, unless the server did (`Excuses`): it may excuse a while in which it
+  fails or cannot be reached, or NO failure once the data is stale.
+- Whether old data is worse than none: the endpoint is declared `invalid_if_stale`, or the server said so. It may allow
+  that data is shown once it is stale (`Shows`) ALWAYS, A_WHILE, which may have passed, or NEVER.
 - Whether the reading is stale: the clock is past the moment at which it expires. A recorded error expires like data
   does, as a rule sooner, and is then tried again.
 
@@ -35,9 +38,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from enum import Enum
 from itertools import product
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from .reading import Decision, ExpiryStatus
+from .reading import INFINITE, Decision, ExpiryStatus
+
+if TYPE_CHECKING:
+    from .terms import Terms
+
+_SERVER_ERROR: Final = 500
+"""From this status on a server fails itself; what got no answer has it, too."""
 
 
 class Found(Enum):
@@ -61,16 +70,55 @@ class Recorded(Enum):
     HARD = "hard"
 
 
+class Shows(Enum):
+    """How long the server allows that stale data is shown, while it is asked anew."""
+
+    ALWAYS = "always"
+    A_WHILE = "a while"
+    NEVER = "never"
+
+
+class Excuses(Enum):
+    """Which failures the server excuses once the data is stale."""
+
+    UNSAID = "unsaid"
+    A_WHILE = "a while"
+    NONE = "none"
+
+
 USABLE, MISSING, LACKING, BROKEN = Found
 NONE, SOFT, HARD = Recorded
 GIVE, GIVE_AND_REFETCH, WAIT, RAISE = Decision
 Invalid, InvalidIfStale, Valid = ExpiryStatus
+ALWAYS, A_WHILE, NEVER = Shows
+UNSAID, EXCUSED_A_WHILE, NO_EXCUSE = Excuses
 YES, NO = True, False
 
 FOUND: Final = (USABLE, MISSING, LACKING, BROKEN)
 RECORDED: Final = (NONE, SOFT, HARD)
 STATUS: Final = (Invalid, InvalidIfStale, Valid)
 EITHER: Final = (NO, YES)
+SHOWS: Final = (ALWAYS, A_WHILE, NEVER)
+EXCUSES: Final = (UNSAID, EXCUSED_A_WHILE, NO_EXCUSE)
+
+OLD_ROWS: Final = (
+    # invalid_if_stale    the server shows it    that has passed    old data is worse than none
+    ((YES,),              SHOWS,                 EITHER,            YES),
+    ((NO,),               (NEVER,),              EITHER,            YES),
+    ((NO,),               (A_WHILE,),            (YES,),            YES),
+    ((NO,),               SHOWS,                 EITHER,            NO),
+)  # fmt: skip
+"""Whether a reader waits rather than sees stale data."""
+
+RECORDED_ROWS: Final = (
+    # the server excuses    that has passed    it fails itself    error_policy: soft    the error is
+    ((NO_EXCUSE,),          (YES,),            EITHER,            EITHER,               HARD),
+    ((EXCUSED_A_WHILE,),    (NO,),             (YES,),            EITHER,               SOFT),
+    ((EXCUSED_A_WHILE,),    (YES,),            (YES,),            EITHER,               HARD),
+    (EXCUSES,               EITHER,            EITHER,            (YES,),               SOFT),
+    (EXCUSES,               EITHER,            EITHER,            (NO,),                HARD),
+)  # fmt: skip
+"""What a recorded error is."""
 
 STATUS_ROWS: Final = (
     # found       invalidated  error         invalid_if_stale    status
@@ -111,9 +159,28 @@ def _by_facts(rows: Iterable[tuple[Any, ...]]) -> dict[Any, Any]:
     return table
 
 
+_OLD: Final[dict[tuple[bool, Shows, bool], bool]] = _by_facts(OLD_ROWS)
+_RECORDED: Final[dict[tuple[Excuses, bool, bool, bool], Recorded]] = _by_facts(RECORDED_ROWS)
 _STATUS: Final[dict[tuple[Found, bool, Recorded, bool], ExpiryStatus]] = _by_facts(STATUS_ROWS)
 _SHOWN: Final[dict[tuple[Found, Recorded], bool]] = _by_facts(ERROR_ROWS)
 _DECISION: Final[dict[tuple[ExpiryStatus, bool, bool], Decision]] = _by_facts(DECISION_ROWS)
+
+
+def is_worse_than_none(terms: Terms, invalid_if_stale: bool, now: float) -> bool:
+    """Whether old data is worse than none at this moment."""
+    until = terms.shown_until
+    return _OLD[invalid_if_stale, NEVER if not until else ALWAYS if until == INFINITE else A_WHILE, now > until]
+
+
+def recorded_as(terms: Terms, policy: str | None, error: BaseException, now: float) -> Recorded:
+    """What an error is at this moment that the endpoint's policy calls so."""
+    fails = getattr(error, "status", 0) >= _SERVER_ERROR
+    if terms.binds:
+        return _RECORDED[NO_EXCUSE, now > terms.fresh_until, fails, policy == "soft"]
+    until = terms.excused_until
+    if until is None:
+        return _RECORDED[UNSAID, False, fails, policy == "soft"]
+    return _RECORDED[EXCUSED_A_WHILE, now > until, fails, policy == "soft"]
 
 
 def status_of(found: Found, invalidated: bool, error: Recorded, invalid_if_stale: bool) -> ExpiryStatus:

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from ..base.errors import AbortError, ProcessingError
+from ..base.errors import AbortError, PreconditionFailedError, ProcessingError
+from ..base.freshness import is_strong
 from ..base.lazy import logger
 from ..base.twins import kept
 from ..base.values import (
@@ -34,6 +35,7 @@ from ..schema.notation import Conversion, schema_of
 from ..schema.one_of import OneOf
 from ..schema.protocol import Echo, is_plain
 from ..schema.record import is_instance
+from ..schema.stored import record_of
 from . import actions
 from .brought import Brought
 from .contents import Effects
@@ -41,7 +43,17 @@ from .denormalize import Denormalization
 from .denormalize_compiled import reader_of
 from .following import follow, note_lists
 from .memo import Memo
-from .mutations import completed, delete, expire_named, expire_self, known_before, without_answer
+from .mutations import (
+    completed,
+    delete,
+    expire_named,
+    expire_self,
+    known_before,
+    meant,
+    refused,
+    tags_of,
+    without_answer,
+)
 from .normalize import Normalization
 from .normalize_compiled import CompiledNormalization, normalization
 from .overlaps import ELSEWHERE, Arrival
@@ -49,14 +61,14 @@ from .reading import INFINITE
 from .request import own_args
 from .snapshot import Snapshot
 from .tables import Change, KeyMeta, Stamp, Tables
-from .witness import may_repeat
+from .witness import witnessed
 
 if TYPE_CHECKING:
     from ..schema.protocol import Schema
     from .contents import Contents
     from .lookup import Lookup
     from .request import Request
-    from .tables import State
+    from .tables import Cell, State
 
 
 def fetch(lookup: Lookup, action: actions.Fetch) -> Effects:
@@ -118,7 +130,8 @@ def set_response(lookup: Lookup, action: actions.SetResponse) -> Effects:
         return effects
     before = contents.base.key_meta(key)
     effects.change, effects.writer = writer.change, writer
-    writer.change.key_metas[key] = KeyMeta(action.meta, prev_expires_at=None if before is None else before.expires_at)
+    expired = None if before is None else before.expires_at
+    writer.change.key_metas[key] = KeyMeta(action.meta, prev_expires_at=expired, terms=action.terms)
     if schema is None:
         effects.value = writer.change.results[key]
     elif known is not UNDEFINED:
@@ -127,27 +140,37 @@ def set_response(lookup: Lookup, action: actions.SetResponse) -> Effects:
         effects.echoed = request, writer, writer.response
     if action.fetch_id is not None and contents.overlaps.matters(action.fetch_id, is_change=request.rules.side_effect):
         _overlap(contents, action, action.fetch_id, effects, writer.change)
-    elif action.mark is not None and may_repeat(
-        request.rules, writer.change, writer.change.results.get(key, UNDEFINED)
-    ):
-        effects.marked = action.mark, key
+    if action.mark is not None or action.told is not None or (is_fetched and key in contents.witnesses):
+        effects.marked = key, *witnessed(action, writer.change, writer.change.results.get(key, UNDEFINED))
+    if action.told is not None and request.rules.concurrency is not None:
+        effects.tags = tags_of(request, action.told, writer)
     return effects
 
 
 def renew(lookup: Lookup, action: actions.Renew) -> Effects:
-    """What the store has of the answer before is as fresh as this one, as long as nothing of it changed since."""
+    """What the store has of the answer before is as fresh as this one, as long as nothing of it changed since.
+
+    It gives what a read of it finds, UNDEFINED where something did change.
+    """
     contents, request = lookup.contents, action.request
     effects = Effects()
     effects.is_told = False
     effects.value = UNDEFINED
     witness = contents.witnesses.get(request.key)
     is_current = action.resets is None or action.resets == contents.resets
-    if witness is None or witness.mark != action.mark or not is_current:
+    if witness is None or not is_current or not witness.is_of(action.mark):
         return effects
-    if not contents.overlaps.matters(action.fetch_id, is_change=False):
-        effects.change = witness.renewed(request.key, contents.base, action.meta)
-    if effects.change is not None:
-        effects.is_told, effects.shown = True, request
+    change = effects.change = witness.renewed(request.key, contents.base, action.meta, action.terms)
+    if change is None:
+        return effects
+    effects.is_told, effects.shown, effects.ended = True, request, action.fetch_id
+    told = action.told
+    effects.renewed = witness, told if told is not None and told.condition is not None else None
+    if contents.overlaps.matters(action.fetch_id, is_change=False):
+        effects.arrival = Arrival(action.fetch_id, contents.next_id(), is_change=False, change=change)
+        effects.doubtful = contents.overlaps.met(effects.arrival)
+    if told is not None and request.rules.concurrency is not None:
+        effects.tags = tags_of(request, told, Normalization(contents.base, request.args, action.meta))
     return effects
 
 
@@ -181,6 +204,10 @@ def set_error(lookup: Lookup, action: actions.SetError) -> Effects:
         effects.is_told = False
     elif not isinstance(action.error, AbortError) and isinstance(action.error, Exception):
         effects.change = _failed(lookup.contents, action.request, action.error, action.meta)
+        if isinstance(action.error, PreconditionFailedError) and action.request.rules.concurrency is not None:
+            writer = Normalization(lookup.contents.base, action.request.args, action.meta)
+            writer.change = effects.change
+            effects.doubtful = effects.untagged = refused(action.request, writer)
     return effects
 
 
@@ -288,6 +315,24 @@ def hear(lookup: Lookup, action: actions.Hear) -> Effects:
     effects.is_told = effects.value = bool(known or change.key_metas)
     effects.arrival = Arrival(ELSEWHERE, contents.next_id(), is_change=True, change=heard)
     return effects
+
+
+def tagged(lookup: Lookup, request: Request) -> tuple[Cell | None, str | None]:
+    """The entity that a mutation is of, and the ETag of what is known of it."""
+    contents, concurrency = lookup.contents, request.rules.concurrency
+    now = contents.clock()
+    with contents.hooks:
+        found = meant(request, Normalization(contents.base, request.args, Meta(now, now, now)))
+    if len(found) != 1 or concurrency is None:
+        return None, None
+    _, schema, pk = found[0]
+    cell = schema.table_key, pk
+    if concurrency.field is None:
+        return cell, None if contents.tags is None else contents.tags.get(cell)
+    stored = contents.base.get(*cell)
+    name = schema.model.to_json.get(concurrency.field, concurrency.field)
+    tag = None if isinstance(stored, Sentinel) else record_of(stored).get(name)
+    return cell, tag if type(tag) is str and is_strong(tag) else None
 
 
 def collect(lookup: Lookup, action: actions.Collect) -> Effects:
@@ -541,7 +586,9 @@ def _failed(contents: Contents, request: Request, error: Exception, meta: Meta) 
         except Exception:
             logger.exception("%s: error_policy failed; the error counts as hard", key)
     change = Change(contents.base, meta)
-    change.key_metas[key] = KeyMeta(meta, error=kept(error), error_policy=policy)
+    before = contents.base.key_meta(key)
+    terms = None if before is None else before.terms
+    change.key_metas[key] = KeyMeta(meta, error=kept(error), error_policy=policy, terms=terms)
     return change
 
 

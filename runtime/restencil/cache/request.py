@@ -16,6 +16,7 @@ from ..schema.protocol import definitions
 if TYPE_CHECKING:
     from ..schema.entity import EntityModel
     from ..schema.protocol import Schema
+    from .terms import Concurrency
 
 Identity: TypeAlias = tuple[str, str, *tuple[Hashable, ...]]
 """Key, URL and what else sets a request apart from others in flight."""
@@ -164,6 +165,9 @@ class Rules:
         fields_told: Mapping[str, str] | None = None,
         persist: bool | int | None = None,
         processes: bool = False,
+        conditional: bool = False,
+        freshness: tuple[float, float] | None = None,
+        concurrency: Concurrency | None = None,
     ) -> None:
         self.raw_schema = raw_schema
         self.fields_told = fields_told or None
@@ -200,7 +204,13 @@ class Rules:
         self.path_names = path_names
         self.validate = validate
         """What becomes of answers that do not fit what is declared; None: what the store says."""
-        self._repeats: tuple[int, bool] | None = None
+        self.conditional = conditional
+        """Whether the server is asked on condition that it would answer otherwise, where that can be told."""
+        self.freshness = freshness
+        """Where data lives as long as the server says: for how long at least, and at most; None: as the client says."""
+        self.concurrency = concurrency
+        """How mutations tell what they were made for, if they do."""
+        self._likeness: tuple[int, int] | None = None
         self._demands: dict[EntityModel, tuple[frozenset[str], frozenset[str] | None]] = {}
 
     @cached_property
@@ -208,11 +218,11 @@ class Rules:
         """The schema that `raw_schema` stands for, looked up at first use."""
         return schema_of(self.raw_schema)
 
-    def repeats(self, judge: Callable[[Schema | None], bool]) -> bool:
+    def likeness(self, judge: Callable[[Schema | None], int]) -> int:
         """What is judged of the schema, asked once as long as no schema is redefined."""
-        found = self._repeats
+        found = self._likeness
         if found is None or found[0] != definitions.count:
-            found = self._repeats = definitions.count, judge(self.schema)
+            found = self._likeness = definitions.count, judge(self.schema)
         return found[1]
 
     def demands(self, model: EntityModel) -> tuple[frozenset[str], frozenset[str] | None]:

@@ -32,7 +32,9 @@ if TYPE_CHECKING:
     from .actions import Action, Fetch
     from .family import Member
     from .gc import ImmortalGCPolicy
+    from .request import Request
     from .tables import Cell, Change, KeyMeta, State
+    from .terms import Told
     from .tier import Lasting
 
 
@@ -196,6 +198,19 @@ class Store(OverStorage):
             return sum(
                 view.get(table, pk) is INVALID or (members is not None and pk not in members) for table, pk in items
             )
+
+    def told(self, key: str) -> Told | None:
+        """What the last answer of a key said of itself, where all that it brought is here still; else None."""
+        witness = self._contents.witnesses.get(key)
+        if witness is None or witness.told is None:
+            return None
+        with self.lock:
+            return witness.told if witness.holds(key, self._contents.base) else None
+
+    def tagged(self, request: Request) -> tuple[Cell | None, str | None]:
+        """The entity that a mutation is of, and the ETag of what is known of it; None where it is not known."""
+        with self.lock:
+            return reduce.tagged(self._lookup, request)
 
     def is_witnessed(self, key: str, mark: bytes) -> bool:
         """Whether all is here still that this answer brought under the key."""

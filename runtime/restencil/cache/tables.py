@@ -8,12 +8,15 @@ tables as an optimistic layer. Both answer the same questions, so normalization 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from ..base.values import INVALID, UNDEFINED, Meta, Sentinel, text_of
 from ..schema.containers import Choice
 from ..schema.entity import EntitySchema
 from ..schema.stored import Growth, record_of
+
+if TYPE_CHECKING:
+    from .terms import Terms
 
 Cell = tuple[str, str]
 WHOLE: Final = ""
@@ -24,7 +27,17 @@ EMPTY: Final[Mapping[str, Any]] = {}
 class KeyMeta:
     """What the store knows of an endpoint's result besides the result: times in ms, error, invalidation."""
 
-    __slots__ = ("date", "error", "error_policy", "expires_at", "fetched_at", "invalidated", "prev_expires_at", "seen")
+    __slots__ = (
+        "date",
+        "error",
+        "error_policy",
+        "expires_at",
+        "fetched_at",
+        "invalidated",
+        "prev_expires_at",
+        "seen",
+        "terms",
+    )
 
     def __init__(
         self,
@@ -34,8 +47,11 @@ class KeyMeta:
         error: BaseException | None = None,
         error_policy: str | None = None,
         invalidated: bool = False,
+        terms: Terms | None = None,
     ) -> None:
         self.fetched_at, self.date, self.expires_at = meta
+        self.terms = terms
+        """How long the data is good, as the server says it; None where it is not asked."""
         self.prev_expires_at = prev_expires_at
         self.error = error
         self.error_policy = error_policy
@@ -53,11 +69,12 @@ class KeyMeta:
         made.error_policy = None if invalidated else self.error_policy
         made.invalidated = self.invalidated if invalidated is None else invalidated
         made.seen = 0
+        made.terms = None if self.terms is None else self.terms._replace(fresh_until=expires_at)
         return made
 
     def to_dict(self) -> dict[str, Any]:
         """The members that are set, by their names."""
-        members = {name: getattr(self, name) for name in self.__slots__ if name != "seen"}
+        members = {name: getattr(self, name) for name in self.__slots__ if name not in ("seen", "terms")}
         return {name: value for name, value in sorted(members.items()) if value is not None and value is not False}
 
 

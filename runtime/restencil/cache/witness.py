@@ -11,41 +11,55 @@ from operator import is_
 from typing import TYPE_CHECKING, Any, Final
 
 from ..base.values import INVALID, UNDEFINED
-from ..schema.collection import Collection
+from ..schema.collection import Collection as CollectionSchema
 from ..schema.containers import Choice, List, Object, Union, Values
 from ..schema.entity import EntitySchema
 from ..schema.notation import Conversion, Lazy
+from ..schema.one_of import OneOf
 from ..schema.protocol import definitions
 from .tables import EMPTY, Change, KeyMeta
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Hashable, Iterable
 
     from ..base.values import Meta
     from ..schema.protocol import Schema
-    from .request import Rules
+    from .actions import SetResponse
     from .tables import Tables
+    from .terms import Terms, Told
 
 _CELLS: Final = 10_000
 """An answer that wrote more than this has no witness, which would hold as many references."""
 
-_REPEATABLE: Final = frozenset({List, Object, Values, Union, Choice, Collection, Conversion, Lazy})
+_REPEATABLE: Final = frozenset({List, Object, Values, Union, Choice, CollectionSchema, Conversion, Lazy, OneOf})
+
+ALIKE: Final = 1
+EXACT: Final = 2
 
 
 class Witness:
-    """What the base state has of one answer; `mark` tells that answer from others under its key."""
+    """What the base state has of one answer; `mark` tells its body from others under its key, `told` what it said.
 
-    __slots__ = ("_answered", "_cells", "_definitions", "_lists", "_result", "mark")
+    Of each cell it holds two references and no more.
+    """
 
-    def __init__(self, mark: bytes, key: str, change: Change, base: Tables) -> None:
+    __slots__ = ("_answered", "_cells", "_collections", "_definitions", "_lists", "_result", "mark", "told")
+
+    def __init__(self, mark: bytes | None, told: Told | None, key: str, change: Change, base: Tables) -> None:
         self.mark = mark
+        self.told = told
         self._definitions = definitions.count
         self._result = base.result(key)
-        self._cells = {table: {**written} for table, written in change.entities.items()}
+        self._cells = [(table, (*written,), (*written.values(),)) for table, written in change.entities.items()]
         self._lists = [
             (stored, len(stored)) for table in change.collections for stored in change.entities[table].values()
         ]
+        self._collections = change.collections
         self._answered = change.answered
+
+    def is_of(self, mark: Hashable) -> bool:
+        """Whether this tells the answer."""
+        return (self.mark is not None and mark == self.mark) or (self.told is not None and mark == self.told.mark)
 
     def holds(self, key: str, base: Tables) -> bool:
         """Whether all of it is there still."""
@@ -54,56 +68,71 @@ class Witness:
         if any(len(stored) != length for stored, length in self._lists):  # lists may grow in place
             return False
         return all(
-            all(map(is_, map(base.entities.get(table, EMPTY).get, cells), cells.values()))
-            for table, cells in self._cells.items()
+            all(map(is_, map(base.entities.get(table, EMPTY).get, pks), stored)) for table, pks, stored in self._cells
         )
 
-    def is_of(self, tables: Iterable[str]) -> bool:
+    def touches(self, tables: Collection[str]) -> bool:
         """Whether it holds anything of one of these tables."""
-        return not self._cells.keys().isdisjoint(tables)
+        return any(table in tables for table, _, _ in self._cells)
 
-    def renewed(self, key: str, base: Tables, times: Meta) -> Change | None:
-        """What the same answer changes: times. None where not all of it is there still, or some of it is newer."""
-        if not self.holds(key, base) or any(base.latest.get(table, 0) > times.fetched_at for table in self._cells):
+    def renewed(self, key: str, base: Tables, times: Meta, terms: Terms | None) -> Change | None:
+        """What the same answer changes: times, but for what was fetched later. None where not all of it is there."""
+        if not self.holds(key, base):
             return None
         change = Change(base, times)
-        change.entities.update(self._cells)
-        change.differing.update({table: [] for table in self._cells})
-        change.answered = self._answered
+        for table, pks, stored in self._cells:
+            change.entities[table] = dict(zip(pks, stored, strict=True))
+            change.differing[table] = []
+            if base.latest.get(table, 0) > times.fetched_at:
+                metas = base.metas[table]
+                change.metas[table] = {pk: metas[pk] for pk in pks if metas[pk].fetched_at > times.fetched_at}
+        change.collections = self._collections
+        later = {(table, pk) for table, metas in change.metas.items() for pk in metas}
+        change.answered = {cell: schema for cell, schema in self._answered.items() if cell not in later}
         before = base.key_meta(key)
-        change.key_metas[key] = KeyMeta(times, prev_expires_at=None if before is None else before.expires_at)
+        expired = None if before is None else before.expires_at
+        change.key_metas[key] = KeyMeta(times, prev_expires_at=expired, terms=terms)
         return change
 
 
-def may_repeat(rules: Rules, change: Change, result: Any) -> bool:
-    """Whether an answer that makes this change would change nothing if it came once more.
+def witnessed(action: SetResponse, change: Change, result: Any) -> tuple[bytes | None, Told | None]:
+    """By what an answer is known once more, where it would change nothing then: by its body, by what it said.
 
-    That is not so where code of users takes part in it, where the store has something newer, and where others take part
-    in what its lists are.
+    That is not so where the store has something newer, and where others take part in what its lists are. Where code of
+    users takes part in it, each body is taken apart; where that code merges, the answer is not known at all.
     """
-    if rules.side_effect or rules.update is not None or rules.list_key is not None or not rules.adopts:
-        return False
+    rules, told = action.request.rules, action.told
+    if rules.side_effect or rules.update is not None or rules.list_key is not None:
+        return None, None
     if result is UNDEFINED or change.metas or change.listed or change.extended or change.growing:
-        return False
-    if sum(map(len, change.entities.values())) > _CELLS or not rules.repeats(repeats):
-        return False
-    return not any(stored is INVALID for written in change.entities.values() for stored in written.values())
+        return None, None
+    if sum(map(len, change.entities.values())) > _CELLS:
+        return None, None
+    if any(stored is INVALID for written in change.entities.values() for stored in written.values()):
+        return None, None
+    likeness = rules.likeness(likeness_of)
+    mark = action.mark if likeness == EXACT and rules.adopts else None
+    return mark, told if likeness and told is not None and told.condition is not None else None
 
 
-def repeats(schema: Schema | None) -> bool:
-    """Whether a value is always taken apart alike, by the library's own code alone."""
-    return _repeats(schema, set())
+def likeness_of(schema: Schema | None) -> int:
+    """How alike a value is taken apart each time: EXACT by the library's own code alone; 0 where users' code merges."""
+    return _likeness(schema, set())
 
 
-def _repeats(schema: Schema | None, seen: set[int]) -> bool:
+def _likeness(schema: Schema | None, seen: set[int]) -> int:
     if schema is None or id(schema) in seen:
-        return True
+        return EXACT
     seen.add(id(schema))
     if isinstance(schema, EntitySchema):
         model = schema.model
-        if model.merges or model.process is not None or model.validate is not None:
-            return False
-        return all(_repeats(relation.node, seen) for relation in model.relations)
-    if type(schema) not in _REPEATABLE or callable(getattr(schema, "attribute", None)):
-        return False
-    return all(_repeats(child, seen) for child in schema.children())
+        if model.merges:
+            return 0
+        own = ALIKE if model.process is not None or model.validate is not None else EXACT
+        children: Iterable[Schema | None] = (relation.node for relation in model.relations)
+    elif type(schema) in _REPEATABLE:
+        own = ALIKE if type(schema) is OneOf or callable(getattr(schema, "attribute", None)) else EXACT
+        children = schema.children()
+    else:
+        return 0
+    return min((own, *(_likeness(child, seen) for child in children)))

@@ -16,6 +16,7 @@ from ..cache.reading import Decision, EndpointState
 from ..cache.store import Store
 from ..endpoint.resource import Resource
 from ..http.schemes import SHORT
+from .conditions import refuse_unseen
 from .in_flight import Completion, InFlight
 from .logout import LogoutManager
 from .manager import Managed
@@ -233,6 +234,8 @@ class Core(ABC):
                 "here; take it from the resource"
             )
         request.locator = self
+        if request.rules.concurrency is not None:
+            refuse_unseen(store, request)
         network, fetch_id = self.network, store.next_id()
         try:
             if self.is_direct and network is not None and not request.rules.simulated:

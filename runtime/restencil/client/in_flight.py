@@ -56,6 +56,7 @@ class InFlight(Promise[Any]):
         "callers",
         "cancellation",
         "claimed",
+        "condition",
         "detached",
         "endpoint",
         "fetch_id",
@@ -65,9 +66,11 @@ class InFlight(Promise[Any]):
         "mutation",
         "request",
         "resets",
+        "seen",
         "sender",
         "task",
         "transport",
+        "within",
     )
 
     def __init__(
@@ -98,6 +101,12 @@ class InFlight(Promise[Any]):
         self.answer: Any = None
         """The HTTP answer that came last through the transport, for all who wait; None as long as there is none."""
         self.attempts = 1
+        self.seen: str | None = None
+        """The ETag of the entity that a change is of, as it was known when the change was called."""
+        self.within: Any = None
+        """The request in whose steps this one was called, where there is one."""
+        self.condition: tuple[str, str] | None = None
+        """The header that is sent unless the user set a condition."""
         self.mark: bytes | None = None
         """What tells the answer from others under its key, where that was asked."""
 

@@ -147,7 +147,9 @@ class WatchedRead(AnyLiveRead[R]):
         token = (reading.expires_at, forced, self._core.store.resets)
         if token == self._decided:
             return None
-        self._decided = token
+        is_first, self._decided = self._decided is None, token
+        if not (is_first or forced or reading.date is None) and 1 < reading.expires_at <= reading.date:
+            return None  # it was stale when it came: to ask again would bring the same, without end
         return reading.decision
 
     def _keep(self, reading: Reading) -> None:

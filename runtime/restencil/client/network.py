@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
 from weakref import WeakSet
 
@@ -12,11 +12,12 @@ from ..base.durations import milliseconds
 from ..base.errors import AbortError, NetworkError, ResetError, RestencilError
 from ..base.json_text import decode_json
 from ..base.lazy import asyncio, logger, logging, uuid
-from ..base.logs import RETRY
+from ..base.logs import RETRY, STORE, debug
 from ..base.steps import drive, drive_async, in_use, receiver
-from ..base.values import UNDEFINED, Repeated
+from ..base.values import UNCHANGED, UNDEFINED, Repeated
 from ..cache.actions import Fetch, Meta, Renew, Reset, SetError, SetResponse
 from ..http.cancellation import cancellable
+from .conditions import Conditions, place_of, renewed, said_by, terms_of, told_by
 from .in_flight import InFlight
 from .manager import Manager, Next, core_of, serves_one
 from .promise import orphan_error
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from ..cache.actions import Action
     from ..cache.request import Request
     from ..cache.store import Store
+    from ..cache.terms import Terms, Told
     from ..endpoint.endpoint import Endpoint
     from .retry import Retries
 
@@ -117,6 +119,8 @@ class NetworkManager(Manager):
             return self._receive(action, next)
         if isinstance(action, Fetch):
             return self._start(action, next)
+        if isinstance(action, Renew):
+            return self._receive_again(action, next)
         if isinstance(action, Reset):
             return self._reset(action, next)
         return next(action)
@@ -139,7 +143,7 @@ class NetworkManager(Manager):
         in_flight.transport = transport
         told, token = receiver.set(in_flight), in_use.set(transport)
         try:
-            if self._may_repeat(endpoint):
+            if self._may_repeat(in_flight):
                 return drive(self._sending(in_flight), transport)
             try:
                 response = endpoint.perform(in_flight.request.args, transport, in_flight.identity[1])
@@ -159,8 +163,9 @@ class NetworkManager(Manager):
             in_flight.task = asyncio.current_task()
             in_flight.cancellation = cancellable()
             in_flight.transport = transport
+            in_flight.within = receiver.get()
             receiver.set(in_flight)
-            if self._may_repeat(endpoint):
+            if self._may_repeat(in_flight):
                 await drive_async(self._sending(in_flight), transport)
                 return
             in_use.set(transport)
@@ -210,6 +215,8 @@ class NetworkManager(Manager):
             store.in_flight.by_id[fetch_id] = started
             if mutation:
                 store.in_flight.mutations.add(fetch_id)
+                if request.rules.concurrency is not None:
+                    started.seen = store.tagged(request)[1]
             if joined_by_others:
                 store.in_flight.joinable[identity] = started
         return started
@@ -242,6 +249,13 @@ class NetworkManager(Manager):
             completed.settle(value, action.error if isinstance(action, SetError) else None)
         return value
 
+    def _receive_again(self, action: Renew, next: Next) -> Any:
+        value = next(action)
+        completed: InFlight | None = self._attached().store.in_flight.by_id.get(action.fetch_id)
+        if completed is not None and value is not UNDEFINED:
+            completed.settle(value)
+        return value
+
     def _reset(self, action: Action, next: Next) -> Any:
         store = self._attached().store
         try:
@@ -264,14 +278,18 @@ class NetworkManager(Manager):
         """Writes the response to the store; the value of the fetch."""
         request, store, core = in_flight.request, in_flight.store, self._attached()
         date = store.clock()
-        meta = Meta(in_flight.fetched_at, date, date + self.data_length(request))
+        said = said_by(in_flight)
+        told = None if said is None else told_by(in_flight, said)
+        meta, terms = self._times(in_flight, date, said)
         settled = in_flight.done
         request.answer = in_flight.answer  # of which messages tell
         try:
             value: Any = UNDEFINED
             if type(response) is Repeated:
                 if not settled and in_flight.mark is not None:
-                    value = store.apply(Renew(request, in_flight.mark, meta, in_flight.fetch_id, in_flight.resets))
+                    value = store.apply(
+                        Renew(request, in_flight.mark, meta, in_flight.fetch_id, in_flight.resets, told, terms)
+                    )
                 if value is UNDEFINED:
                     response = decode_json(response.content)
             if value is UNDEFINED:
@@ -283,6 +301,8 @@ class NetworkManager(Manager):
                     in_flight.resets,
                     date + self.error_length(request),
                     mark=in_flight.mark,
+                    told=told,
+                    terms=terms,
                 )
                 if settled or not core.is_direct:
                     value = core.dispatch(action)
@@ -298,6 +318,33 @@ class NetworkManager(Manager):
             request.answer = None
         in_flight.settle(value)
         return value
+
+    def _times(self, in_flight: InFlight, date: float, said: Mapping[str, str] | None) -> tuple[Meta, Terms | None]:
+        """The times of an answer that came at this moment, and how long it is good where the server is asked that."""
+        request = in_flight.request
+        expires_at = date + self.data_length(request)
+        bounds = request.rules.freshness
+        if bounds is None or request.rules.side_effect:
+            return Meta(in_flight.fetched_at, date, expires_at), None
+        terms = terms_of(said or {}, bounds, in_flight.fetched_at, expires_at)
+        return Meta(in_flight.fetched_at, date, terms.fresh_until), terms
+
+    def _renew(self, in_flight: InFlight, known: Told, core: _Core) -> bool:
+        """The server would answer as the last time; False where not all of that is in the store any more."""
+        request, store = in_flight.request, in_flight.store
+        date = store.clock()
+        said = renewed(known, said_by(in_flight))
+        if place_of(in_flight.answer) != known.place:
+            return False
+        meta, terms = self._times(in_flight, date, said)
+        told = told_by(in_flight, said, known)
+        action = Renew(request, known.mark, meta, in_flight.fetch_id, in_flight.resets, told, terms)
+        value = store.apply(action) if core.is_direct else core.dispatch(action)
+        if value is UNDEFINED:
+            return False
+        debug(STORE, "%s: not modified", request.key)
+        in_flight.settle(value)
+        return True
 
     def _write_error(self, in_flight: InFlight, error: BaseException) -> bool:
         """Writes the error to the store; False where the fetch has got its outcome from elsewhere."""
@@ -317,9 +364,17 @@ class NetworkManager(Manager):
 
     # sending more than once
 
-    def _may_repeat(self, endpoint: Endpoint[..., Any]) -> bool:
-        """Whether a request may be sent more than once: after a pause, or with another token."""
-        return not (endpoint.retries is None and self._attached().retries is None and endpoint.refresh is None)
+    def _may_repeat(self, in_flight: InFlight) -> bool:
+        """Whether a request may be sent more than once, or not at once.
+
+        That is after a pause, with another token, where it is sent on a condition, and where it waits for its turn.
+        """
+        endpoint, rules = in_flight.endpoint, in_flight.request.rules
+        if not (endpoint.retries is None and self._attached().retries is None and endpoint.refresh is None):
+            return True
+        return rules.concurrency is not None or (
+            rules.conditional and in_flight.store.told(in_flight.request.key) is not None
+        )
 
     def _sending(self, in_flight: InFlight) -> Generator[Step, Any, Any]:
         try:
@@ -346,13 +401,16 @@ class NetworkManager(Manager):
         start = BodyStart(args[-1] if args else None)
         attempt = 0
         refreshed = refreshing.get()
+        conditions = Conditions(in_flight)
+        endpoint = yield from conditions.begin(endpoint)
         while True:
             started = store.next_id()
             in_flight.attempts = attempt + 1
             try:
-                return (yield from endpoint.steps(args))
+                return (yield from self._asked(in_flight, endpoint, conditions, core))
             except NetworkError as error:
                 error.attempts = in_flight.attempts
+                conditions.failed(error)
                 if error.status == 401 and endpoint.refresh is not None and not refreshed:
                     refreshed = True
                     renewed = yield from refresh_token(store, endpoint, error, started, blocking=core.is_blocking)
@@ -369,6 +427,21 @@ class NetworkManager(Manager):
             yield Pause(store.scheduler, delay, endpoint.signal)
             if not in_flight.is_wanted():
                 return _SETTLED
+
+    def _asked(
+        self, in_flight: InFlight, endpoint: Endpoint[..., Any], conditions: Conditions, core: _Core
+    ) -> Generator[Step, Any, Any]:
+        """Steps: one attempt, and one more where the server would answer as before, and that is here no more."""
+        args = in_flight.request.args
+        conditions.attempt()
+        response = yield from endpoint.steps(args)
+        if response is not UNCHANGED:
+            return response
+        if conditions.known is not None and self._renew(in_flight, conditions.known, core):
+            return _SETTLED
+        conditions.asks_whole = True
+        conditions.attempt()
+        return (yield from endpoint.steps(args))
 
     def _retries(self, endpoint: Endpoint[..., Any], core: _Core) -> Retries | None:
         asked: int | Retries | None = endpoint.retries

@@ -13,6 +13,7 @@ from ..base.twins import told_apart
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop, Future
+    from collections.abc import Callable
 
     from ..base.transport import AwaitingTransport, BlockingTransport
     from ..cache.store import Store
@@ -29,7 +30,7 @@ class Promise(Generic[T]):
     The store's lock guards it, so that settling and joining exclude each other.
     """
 
-    __slots__ = ("_event", "_futures", "_told", "done", "error", "loop", "store", "thread", "value")
+    __slots__ = ("_event", "_futures", "_told", "_wakers", "done", "error", "loop", "store", "thread", "value")
 
     def __init__(self, store: Store) -> None:
         self.store = store
@@ -41,6 +42,15 @@ class Promise(Generic[T]):
         self._event: threading.Event | None = None
         self._futures: list[Future[None]] | None = None
         self._told = False
+        self._wakers: list[Callable[[], object]] | None = None
+
+    def when_done(self, wake: Callable[[], object]) -> None:
+        """Calls the function once the outcome is there, in whatever thread; at once where it is."""
+        with self.store.lock:
+            if not self.done:
+                self._wakers = [*(self._wakers or ()), wake]
+                return
+        wake()
 
     def settle(self, value: Any = None, error: BaseException | None = None) -> bool:
         """Hand the outcome to all who wait; False when there was one already."""
@@ -64,7 +74,9 @@ class Promise(Generic[T]):
             event.set()
         for future in futures or ():
             wake_future(future)
-        self._event = self._futures = None
+        for wake in self._wakers or ():
+            wake()
+        self._event = self._futures = self._wakers = None
 
     def result(self) -> T:
         """The value of a settled promise; raises its error, to each caller one of their own."""
@@ -136,7 +148,7 @@ class Promise(Generic[T]):
 
     def forget_waiters(self) -> None:
         """This is a forked process: who waited is in the parent."""
-        self._event = self._futures = None
+        self._event = self._futures = self._wakers = None
 
     def _forget_future(self, future: Future[None]) -> None:
         with self.store.lock:

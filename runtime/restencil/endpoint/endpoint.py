@@ -32,6 +32,8 @@ from .options import (
     HOOKS,
     UNSET,
     check_options,
+    concurrency_of,
+    freshness_of,
     keyword_defaults,
     known_keywords,
     refuse_keywords,
@@ -147,6 +149,12 @@ class Endpoint(Generic[P, R]):
     strict_shape: bool | None
     replace: bool | None
     empty: str | None
+    conditional: bool | None
+    """Whether a server that tells its answers apart is asked on condition that it would answer otherwise."""
+    freshness: Any
+    """Whether data lives as long as the client says, or as the server does."""
+    concurrency: Any
+    """How mutations tell the server what they were made for."""
     siblings: Any
     expires: Sequence[str] | None
     unwrap: str | None
@@ -318,6 +326,9 @@ class Endpoint(Generic[P, R]):
             fields_told=fields_of(self.path_params),
             persist=self.persist,
             processes=self.plan.own_process,
+            conditional=_is_conditional(self),
+            freshness=freshness_of(self.freshness),
+            concurrency=concurrency_of(self.concurrency),
         )
 
     def request(self, args: tuple[Any, ...], *, located: bool = False) -> Request:
@@ -635,6 +646,16 @@ def _with_keywords(function: Callable[..., Any], name: str) -> Callable[..., Any
         return text_from(self, name, function(self, *self.bind_for(name, args, kwargs)))
 
     return call
+
+
+def _is_conditional(endpoint: Endpoint[..., Any]) -> bool:
+    """Whether the server is asked on condition that it would answer otherwise."""
+    return (
+        endpoint.conditional is not False
+        and getattr(endpoint, "method", "") == "GET"
+        and not (endpoint.side_effect or endpoint.plan.answers_itself)
+        and endpoint.content != "stream"
+    )
 
 
 def _total_of(pagination: Any) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ from ..base.errors import ParseError, UnexpectedContentError
 from ..base.json_text import decode_json
 from ..base.steps import PLAIN, Outcome, Steps, current_transport, is_awaitable, receiver
 from ..base.transport import BlockingTransport, ImpliedHeader
-from ..base.values import Repeated
+from ..base.values import UNCHANGED, Repeated
 from .bodies import is_json_body, json_text
 from .direct import transport_for
 from .envelopes import enclosed, opened
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 _JSON_TYPE: Final = ImpliedHeader("application/json")
 _READS: Final = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
 _SEE_OTHER: Final = 303
+NOT_MODIFIED: Final = 304
+"""What a transport brings only where it was asked on condition of a change; it refuses any other."""
 _REWRITING: Final = (301, 302, _SEE_OTHER)
 """Redirects that make a GET of other methods."""
 _TEXTUAL: Final = re.compile("text|xml|html|javascript|css|csv|urlencoded").search
@@ -99,6 +101,8 @@ def lifecycle(endpoint: Lifecycle, args: tuple[Any, ...]) -> Steps:
     url = endpoint.request_url(args)
     init = yield from _outcome(endpoint, "get_request_init", endpoint.get_request_init(_body(endpoint, args)))
     response = yield from _outcome(endpoint, "fetch_response", endpoint.fetch_response(url, init))
+    if not endpoint.plan.answers_itself and response.status_code == NOT_MODIFIED:
+        return UNCHANGED
     value = yield from _outcome(endpoint, "parse_response", endpoint.parse_response(response))
     if endpoint.unwrap is not None or endpoint.ignore:
         value = opened(endpoint, value, response)

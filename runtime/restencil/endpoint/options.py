@@ -12,6 +12,8 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from ..base.arguments import check_header_params
 from ..base.durations import milliseconds, timeout_of
 from ..base.values import TUPLE, described, is_mapping, is_sequence
+from ..cache.reading import INFINITE
+from ..cache.terms import Concurrency
 from ..schema.codec import FORMATS
 from ..schema.record import check_persist
 from .error_types import check_error_classes, check_errors
@@ -137,6 +139,65 @@ def _persistence(name: str, value: Any, endpoint: Any) -> None:
     check_persist(f"endpoint {endpoint.label}", value)
 
 
+def _boolean(name: str, value: Any, endpoint: Any) -> None:
+    if not isinstance(value, bool):
+        raise TypeError(f"{name} of endpoint {endpoint.label} is {value!r:.80}; expected True or False")
+
+
+def _freshness(name: str, value: Any, endpoint: Any) -> None:
+    problem = None
+    if is_mapping(value):
+        bounds: Any = value.get("server")
+        if {*value} != {"server"} or not is_mapping(bounds) or not {*bounds} <= {"at_least", "at_most"}:
+            problem = "the only members are at_least and at_most"
+        else:
+            freshness_of(value)
+    elif value not in ("client", "server"):
+        problem = "no other word is known"
+    if problem is not None:
+        raise ValueError(
+            f"{name} of endpoint {endpoint.label} is {value!r:.80}: {problem}; expected 'client', 'server', or "
+            "{'server': {'at_least': '5s', 'at_most': '1h'}}"
+        )
+
+
+def _concurrency(name: str, value: Any, endpoint: Any) -> None:
+    field: Any = value.get("field") if is_mapping(value) else None
+    if value not in ("etag", {"etag": "required"}) and not (
+        is_mapping(value) and {*value} == {"field"} and isinstance(field, str) and field
+    ):
+        raise ValueError(
+            f"{name} of endpoint {endpoint.label} is {value!r:.80}; expected 'etag', {{'etag': 'required'}}, or "
+            "{'field': NAME} for a field of the record that holds its ETag"
+        )
+
+
+def freshness_of(value: Any) -> tuple[float, float] | None:
+    """For how long, in ms, data lives at least and at most that the server says it of; None where it does not.
+
+    Raises ValueError for bounds that no length can have.
+    """
+    if value is None or value == "client":
+        return None
+    bounds: Any = value["server"] if is_mapping(value) else {}
+    least = milliseconds(bounds.get("at_least", 0), "at_least of freshness")
+    most = milliseconds(bounds.get("at_most", INFINITE), "at_most of freshness")
+    if not all(
+        isinstance(bound, int | float) and not isinstance(bound, bool) and bound >= 0 for bound in (least, most)
+    ):
+        raise ValueError(f"at_least and at_most of freshness are durations, not {bounds!r:.80}")
+    if least > most:
+        raise ValueError(f"at_least of freshness, {least:g} ms, is more than at_most, {most:g} ms")
+    return least, most
+
+
+def concurrency_of(value: Any) -> Concurrency | None:
+    """How mutations tell what they were made for, if they do."""
+    if value is None:
+        return None
+    return Concurrency(field=value.get("field"), is_required="etag" in value) if is_mapping(value) else Concurrency()
+
+
 _VALUE: Final = Option()
 _HOOK: Final = Option("hook")
 _HTTP_HOOK: Final = Option("hook", http=True)
@@ -160,6 +221,9 @@ OPTIONS: Final[Mapping[str, Option]] = {
     "error_expiry_length": _LENGTH,
     "poll_frequency": _LENGTH,
     "invalid_if_stale": _VALUE,
+    "conditional": Option(check=_boolean, http=True),
+    "freshness": Option(check=_freshness, http=True),
+    "concurrency": Option(check=_concurrency, http=True),
     "needs": Option(check=_names, http=True),
     "persist": Option(check=_persistence, http=True),
     "validate": Option(check=_one_of("strict", "warn", "off"), http=True),

@@ -27,6 +27,7 @@ STEPS: Final = frozenset(
 """What the lifecycle of a request calls, and users may override."""
 
 _DECODING: Final = frozenset({"fetch", "parse_response", "process", "steps"})
+_ANSWERING: Final = frozenset({"fetch", "fetch_response", "parse_response", "steps"})
 _OVERRIDABLE: Final = STEPS | {"key", "test_key"}
 
 
@@ -34,6 +35,7 @@ class Plan:
     """What the ways of an endpoint depend on; each fact is false, or None, where there is no library's way to take."""
 
     __slots__ = (
+        "answers_itself",
         "decodes",
         "error_types",
         "init",
@@ -69,6 +71,8 @@ class Plan:
         """A `process` of the user's own may make of a response what fits the schema."""
         self.decodes = decided and not own & _DECODING
         """A response is decoded by the library for its call alone, so that no one else holds its objects."""
+        self.answers_itself = not decided or bool(own & _ANSWERING)
+        """Code of the user's own stands between the HTTP answer and what is read of it."""
         self.key_is_address = decided and "key" not in own
         """The key of a request is its method and its URL."""
         self.lasting_test = decided and "test_key" not in own

@@ -74,6 +74,9 @@ class RestEndpoint(Endpoint[P, R]):
     | `strict_keywords` | a keyword that the signature does not have is an error |
     | `strict_shape` | an object where a list stands, or the other way round, is an error |
     | `replace` | the answer replaces the record, and is not merged into it |
+    | `conditional` | False: a server that tells its answers apart is asked for all of them all the same |
+    | `freshness` | `client`, or `server`: data lives as long as the answer says, `{"server": {"at_least": "5s"}}` |
+    | `concurrency` | `etag`: mutations are made for what was last read; `{"etag": "required"}`, `{"field": NAME}` |
     | `empty` | what an answer without content is to a mutation: `error`, `none`, or `merge`, which is what was sent |
     | `content_type` | that of a JSON, text or bytes body: `application/merge-patch+json` |
     | `form_styles` | how lists and objects stand in a form, where not as `repeat` and `brackets` have it |

@@ -44,6 +44,7 @@ class Order:
         "deadline",
         "headers",
         "init",
+        "is_conditional",
         "lacking",
         "public",
         "request",
@@ -75,6 +76,8 @@ class Order:
         self.stream = stream
         self.lacking = ""
         self.apart = False
+        self.is_conditional = False
+        """Whether it asks for an answer only if that would be another one than the last."""
         self.request: RawRequest | None = None
         self._began = time.perf_counter()
         self._ended: float | None = None

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 REDIRECTS: Final = ("follow", "error", "manual")
 MAX_REDIRECTS: Final = 20
+_NOT_MODIFIED: Final = 304
 
 
 class _Send:
@@ -75,6 +76,7 @@ def settled(client: AnyClient, order: Order, response: RawResponse) -> Generator
             raise endless(order, MAX_REDIRECTS)
         following = _following(order, response)
         at_home = at_home and origin_of(following.url) == origin
+        order.is_conditional = order.is_conditional and at_home
         redirect_headers(library, following, order.headers, same_origin=at_home)
         give_cookies(client, order, following, at_home=at_home)
         redirected = response
@@ -85,7 +87,7 @@ def settled(client: AnyClient, order: Order, response: RawResponse) -> Generator
             raise leads_nowhere(order, bad_redirect(error) or redirected, error) from error
         response.extensions[ORDER] = order
         keep_cookies(order, response)
-    accepted = 200 <= response.status_code < 300
+    accepted = 200 <= response.status_code < 300 or (response.status_code == _NOT_MODIFIED and order.is_conditional)
     order.guard(response, whole=not (accepted and order.stream))
     if not (accepted and order.stream):
         yield Read(response)

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from .order import Order
 
 log: Final = logging.getLogger("restencil.transport")
+_CONDITIONAL: Final = ("if-none-match", "if-modified-since", "if-match", "if-unmodified-since", "if-range")
 _SENT: Final = "%s %s: %d after %d ms, sent with %s"
 
 
@@ -70,6 +71,19 @@ def _first_request(client: AnyClient, order: Order) -> RawRequest:
         give_cookies(client, order, request, at_home=True)
     order.request = request
     return request
+
+
+def _make_conditional(request: RawRequest, order: Order, transport: object) -> None:
+    """Adds the condition on which there is to be an answer, unless the user set one, or wants one in any case."""
+    told = receiver.get()
+    if told is None or told.condition is None or told.transport is not transport or order.apart:
+        return
+    headers = request.headers
+    if not headers.keys().isdisjoint(_CONDITIONAL) or "no-cache" in headers.get("cache-control", "").lower():
+        return
+    name, value = told.condition
+    headers[name] = value
+    order.is_conditional = name != "If-Match"
 
 
 def _auth_of(client: AnyClient, order: Order) -> Any:
@@ -164,6 +178,7 @@ class SyncSender(Sender):
                 elsewhere = kept_elsewhere.set(True)
             hidden = shown_url.set(order.shown or "")
             request = _first_request(client, order)
+            _make_conditional(request, order, transport)
             response = send(client, request, _auth_of(client, order))
             if _is_settled(response, order):
                 order.guard(response)
@@ -246,6 +261,7 @@ class AsyncSender(Sender):
                 elsewhere = kept_elsewhere.set(True)
             hidden = shown_url.set(order.shown or "")
             request = _first_request(client, order)
+            _make_conditional(request, order, transport)
             cancellation = current_cancellation()
             if cancellation is None:
                 response = await self._answer(client, order, request, transport)

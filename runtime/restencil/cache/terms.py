@@ -1,0 +1,56 @@
+"""What a server says of an answer: how long it is good, what tells it from the next one, and whether it may be kept.
+
+The moments are those of the store's clock, in ms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from typing import NamedTuple
+
+from .reading import INFINITE
+
+
+class Terms(NamedTuple):
+    """How long the data of a key is good, as the server says it.
+
+    It is fresh until `fresh_until`. Once stale it is shown until `shown_until` (0: never; infinite: as long as there is
+    nothing newer). A server that fails or cannot be reached is excused until `excused_until`; None: nothing was said.
+    Where it `binds`, no failure at all is excused once the data is stale.
+    """
+
+    fresh_until: float
+    shown_until: float = INFINITE
+    excused_until: float | None = None
+    binds: bool = False
+
+
+class Told(NamedTuple):
+    """What an answer says of itself: `headers`, by their names in lower case, as far as they say anything of that.
+
+    `condition` is the header, with its value, by which the server is asked whether it would answer so again; None where
+    there is none. It stands for what was asked at `source` alone, and answered at `place`. `stored` is false for what
+    no storage may keep.
+    """
+
+    headers: Mapping[str, str]
+    source: Hashable
+    place: str
+    condition: tuple[str, str] | None
+    stored: bool = True
+
+    @property
+    def mark(self) -> Hashable:
+        """What tells the answer from others under its key."""
+        return self.source, self.condition
+
+
+class Concurrency(NamedTuple):
+    """How mutations of an entity tell the server what they were made for.
+
+    By the ETag of the last answer, or by the `field` of the record that has it; where it `is_required`, a mutation
+    without one is not sent.
+    """
+
+    field: str | None = None
+    is_required: bool = False

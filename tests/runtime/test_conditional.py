@@ -1,0 +1,612 @@
+"""Conditional requests: what a server tells apart is asked for only where it is another one, and nothing else shows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from contextlib import closing
+from email.utils import formatdate
+from typing import Any
+
+import httpx
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.runtime.servers import Arrived, Reply, Server
+from tests.runtime.worlds import BOTH
+
+from restencil import (
+    AsyncController,
+    Controller,
+    Entity,
+    LogoutManager,
+    Manager,
+    NetworkManager,
+    RestEndpoint,
+    StatusError,
+    Store,
+    SubscriptionManager,
+    create_resource,
+)
+from restencil.testing import FakeClock
+
+DATE = "Mon, 05 Jan 2026 10:00:00 GMT"
+EARLIER = "Mon, 05 Jan 2026 09:00:00 GMT"
+
+
+class Note(Entity, key="ConditionalNote"):
+    id: str = ""
+    text: str = ""
+    seen: Any = None
+
+
+Notes: Any = create_resource(
+    url_prefix="http://mock", path="/notes/:id", schema=Note, optimistic=False, pagination_field="page"
+)
+
+
+class Origin:
+    """A server of a few notes, whose answers have ETags of their content, unless it is told to answer always."""
+
+    def __init__(self, *, tells: bool = True, weak: bool = False) -> None:
+        self.notes: dict[str, dict[str, Any]] = {
+            name: {"id": name, "text": f"note {name}", "seen": 1} for name in ("1", "2", "3")
+        }
+        self.tells = tells
+        self.weak = weak
+        self.headers: dict[str, str] = {}
+        self.asked: list[httpx.Request] = []
+        self.answered: list[int] = []
+
+    def __call__(self, request: httpx.Request) -> httpx.Response:
+        self.asked.append(request)
+        answer = self._answer(request)
+        self.answered.append(answer.status_code)
+        return answer
+
+    def _answer(self, request: httpx.Request) -> httpx.Response:
+        name = request.url.path.rpartition("/")[2]
+        if request.method == "POST" and request.content:
+            made = json.loads(request.content)
+            self.notes[made["id"]] = made
+            return httpx.Response(201, json=made)
+        if request.method == "PATCH":
+            self.notes[name].update(json.loads(request.content))
+            return httpx.Response(200, json=self.notes[name])
+        if request.method == "DELETE":
+            return httpx.Response(200, json=self.notes.pop(name, {"id": name}))
+        if "page" in request.url.params:
+            value: Any = [{"id": "9", "text": "of the next page", "seen": 1}]
+        else:
+            value = self.notes[name] if name in self.notes else list(self.notes.values())
+        content = json.dumps(value).encode()
+        tag = f'{"W/" if self.weak else ""}"{hash(content):x}"'
+        headers = {"Content-Type": "application/json", **self.headers}
+        if self.tells:
+            headers = {"ETag": tag, **headers}
+        if self.tells and request.headers.get("if-none-match") == tag:
+            return httpx.Response(304, headers=headers)
+        return httpx.Response(200, content=content, headers=headers)
+
+    @property
+    def conditions(self) -> list[str | None]:
+        """What each request was made dependent on."""
+        return [asked.headers.get("if-none-match") or asked.headers.get("if-modified-since") for asked in self.asked]
+
+
+def client(origin: Callable[[httpx.Request], httpx.Response], *managers: Manager) -> tuple[FakeClock, Controller]:
+    """A controller with a clock of its own; with more managers than the library's own where there are some."""
+    clock = FakeClock()
+    http = httpx.Client(transport=httpx.MockTransport(origin), follow_redirects=True)
+    if not managers:
+        return clock, Controller(clock.store(), client=http)
+    own = [*managers, NetworkManager(), SubscriptionManager(), LogoutManager()]
+    return clock, Controller(clock.store(), client=http, managers=own)
+
+
+class Seen(Manager):
+    """Notes the actions that pass."""
+
+    def __init__(self) -> None:
+        self.actions: list[Any] = []
+
+    def handle(self, action: Any, next: Callable[[Any], Any], /) -> Any:
+        self.actions.append(action)
+        return next(action)
+
+    @property
+    def names(self) -> list[str]:
+        """What they are."""
+        return [type(action).__name__ for action in self.actions]
+
+
+# --- asking -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("weak", [False, True])
+def test_what_did_not_change_is_asked_for_by_its_etag_and_is_fresh_again(weak: bool) -> None:
+    """A 304 renews key and cells, keeps every object, and gives what a read gives."""
+    origin = Origin(weak=weak)
+    clock, controller = client(origin)
+    controller.fetch(Notes.get_list)
+    before: Any = controller.cached(Notes.get_list)
+    clock.advance(1_000_000)
+    value = controller.fetch(Notes.get_list)
+    assert origin.answered == [200, 304]
+    assert origin.conditions[0] is None and (origin.conditions[1] or "").startswith('W/"' if weak else '"')
+    assert value is before and controller.cached(Notes.get_list) is before
+    store = controller.store
+    assert store.entity_meta("ConditionalNote", "1") == store.entity_meta("ConditionalNote", "3")
+    assert store.entity_meta("ConditionalNote", "1").fetched_at == clock()  # type: ignore[union-attr]
+    assert not controller.get_response(Notes.get_list).needs_fetch
+
+
+def test_a_date_serves_where_there_is_no_etag() -> None:
+    """`Last-Modified` is sent back where it is at least a second older than the answer."""
+    asked: list[str | None] = []
+
+    def origin(request: httpx.Request) -> httpx.Response:
+        asked.append(request.headers.get("if-modified-since"))
+        if asked[-1]:
+            return httpx.Response(304, headers={"Date": DATE})
+        return httpx.Response(200, json={"id": "1"}, headers={"Last-Modified": EARLIER, "Date": DATE})
+
+    _, controller = client(origin)
+    assert controller.fetch(Notes.get, {"id": "1"}) is controller.fetch(Notes.get, {"id": "1"})
+    assert asked == [None, EARLIER]
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {},
+        {"Last-Modified": DATE, "Date": DATE},
+        {"Last-Modified": EARLIER, "Date": "soon"},
+        {"ETag": "abc"},
+        {"ETag": '"a", "b"'},
+        {"ETag": '"a"', "Vary": "*"},
+        {"ETag": '"a"', "Cache-Control": "private, No-Store"},
+    ],
+)
+def test_what_tells_nothing_apart_is_asked_for_whole(headers: dict[str, str]) -> None:
+    """Without a validator, with one that is none, or where the answer is not to be kept, no new header is sent."""
+    sent: list[httpx.Headers] = []
+
+    def origin(request: httpx.Request) -> httpx.Response:
+        sent.append(request.headers)
+        return httpx.Response(200, json={"id": "1"}, headers=headers)
+
+    _, controller = client(origin)
+    for _ in range(2):
+        controller.fetch(Notes.get, {"id": "1"})
+    assert sent[0] == sent[1]
+
+
+class Merged(Entity, key="MergedNote"):
+    id: str = ""
+
+    @classmethod
+    def merge_with_store(cls, existing_meta: Any, incoming_meta: Any, existing: Any, incoming: Any) -> Any:
+        return {**existing, **incoming}
+
+
+class Processed(Entity, key="ProcessedNote"):
+    id: str = ""
+
+    @classmethod
+    def process(cls, input: Any, parent: Any, key: str | None, args: tuple[Any, ...]) -> dict[str, Any]:
+        return dict(input)
+
+
+class OwnParse(RestEndpoint[..., Any]):
+    def parse_response(self, response: Any) -> Any:
+        return super().parse_response(response)
+
+
+class OwnSending(RestEndpoint[..., Any]):
+    def fetch_response(self, url: str, init: Any) -> Any:
+        return super().fetch_response(url, init)
+
+
+def _get(kind: Any = RestEndpoint, **options: Any) -> Any:
+    return kind(**{"url_prefix": "http://mock", "path": "/notes/:id", "schema": Note, **options})
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "asks"),
+    [
+        (_get(), True),
+        (_get(schema=None), True),
+        (_get(schema=Processed), True),
+        (_get(process=lambda value, *args: dict(value)), True),
+        (_get(conditional=False), False),
+        (_get(schema=Merged), False),
+        (_get(update=lambda *args: {}), False),
+        (_get(key=lambda *args: "of my own"), False),
+        (_get(OwnParse), False),
+        (_get(OwnSending), False),
+        (_get(fetch=lambda *args: {"id": "1"}), False),
+        (_get(method="POST", side_effect=False, body=None), False),
+    ],
+)
+def test_where_a_304_could_not_do_what_a_200_does_all_is_asked_for(endpoint: Any, asks: bool) -> None:
+    """Code of users between the answer and the store, and keys that are no address, have no validator."""
+    origin = Origin()
+    _, controller = client(origin)
+    for _ in range(3):
+        controller.fetch(endpoint, {"id": "1"})
+    assert any(origin.conditions) is asks
+
+
+def test_pages_are_asked_for_whole() -> None:
+    """A page shares the key of its list, so it has no validator of its own, and takes none from the list."""
+    origin = Origin()
+    _, controller = client(origin)
+    for page in ("2", "2"):
+        controller.fetch(Notes.get_list.get_page, {"page": page})
+    assert origin.conditions == [None, None]
+
+
+@pytest.mark.parametrize("header", ["If-None-Match", "If-Modified-Since", "Cache-Control", "If-Match"])
+def test_a_header_of_the_user_switches_it_off_for_the_call(header: str) -> None:
+    """What the user sends is sent, and nothing beside it."""
+    values = {"Cache-Control": "no-cache", "If-Modified-Since": EARLIER}
+    origin = Origin()
+    _, controller = client(origin)
+    controller.fetch(Notes.get, {"id": "1"})
+    own = controller.with_options(headers={header: values.get(header, '"mine"')})
+    own.fetch(Notes.get, {"id": "1"})
+    assert origin.asked[1].headers[header] == values.get(header, '"mine"')
+    assert origin.asked[1].headers.get("if-none-match") in (None, '"mine"')
+    assert origin.answered == [200, 200]
+
+
+def test_a_304_that_was_not_asked_for_is_a_refusal() -> None:
+    """Where no validator was sent, or it was the user's own, a 304 is a StatusError."""
+    _, controller = client(lambda request: httpx.Response(304, headers={"ETag": '"a"'}))
+    with pytest.raises(StatusError) as raised:
+        controller.fetch(Notes.get, {"id": "1"})
+    assert raised.value.status == 304
+
+
+# --- the witness ------------------------------------------------------------------------------------------------------
+
+
+def _do(step: str, controller: Controller, origin: Origin) -> None:
+    if step == "equal":
+        controller.set(Note, {"id": "1", "text": "note 1", "seen": 1})
+    elif step == "set":
+        controller.set(Note, {"id": "1", "text": "changed here"})
+    elif step == "other answer":
+        origin.notes["2"]["text"] = "changed there"
+        controller.fetch(Notes.get, {"id": "2"})
+    elif step == "invalidate":
+        controller.invalidate(Notes.get_list)
+    elif step == "invalidate_all":
+        controller.invalidate_all(Notes.get_list)
+    elif step == "expire":
+        controller.expire_all(Notes.get_list)
+    elif step == "reset":
+        controller.reset_entire_store()
+    elif step == "push":
+        controller.fetch(Notes.get_list.push, {"id": "4", "text": "new", "seen": 1})
+    elif step == "delete":
+        controller.fetch(Notes.delete, {"id": "3"})
+    elif step == "own value":
+        controller.set_response(Notes.get_list, [{"id": "1", "text": "by hand", "seen": 1}])
+
+
+@pytest.mark.parametrize(
+    ("step", "holds"),
+    [
+        ("nothing", True),
+        ("equal", True),
+        ("expire", True),
+        ("set", False),
+        ("other answer", False),
+        ("invalidate", False),
+        ("invalidate_all", False),
+        ("reset", False),
+        ("push", False),
+        ("delete", False),
+        ("own value", False),
+    ],
+)
+def test_it_is_asked_so_if_and_only_if_all_of_the_answer_is_there_still(step: str, holds: bool) -> None:
+    """Whatever changes the key's result or a record ends it; an equal record, and being expired, does not."""
+    origin = Origin()
+    clock, controller = client(origin)
+    controller.fetch(Notes.get_list)
+    clock.advance(10)
+    _do(step, controller, origin)
+    clock.advance(10)
+    controller.fetch(Notes.get_list)
+    assert bool(origin.conditions[-1]) is holds
+    shown: Any = controller.cached(Notes.get_list)
+    assert [note.text for note in shown] == [n["text"] for n in origin.notes.values()]
+
+
+def test_what_was_let_go_of_is_asked_for_whole() -> None:
+    """A bounded store that evicted an entity of the list has no validator of it."""
+    origin = Origin()
+    clock = FakeClock()
+    store = clock.store(max_entities=4)
+    controller = Controller(store, client=httpx.Client(transport=httpx.MockTransport(origin)))
+    controller.fetch(Notes.get_list)
+    for name in ("7", "8"):
+        controller.set(Note, {"id": name})
+    controller.fetch(Notes.get_list)
+    assert origin.conditions == [None, None]
+
+
+def test_an_update_that_shows_before_its_answer_lies_over_what_a_304_speaks_of() -> None:
+    """A pending optimistic change is no reason to ask for the whole, and stays in sight."""
+    origin = Origin()
+    mutate = _get(method="PATCH", get_optimistic_response=lambda snapshot, params, body: {"id": params["id"], **body})
+    inner: list[Any] = []
+
+    def serve(request: httpx.Request) -> httpx.Response:
+        if request.method == "PATCH":
+            inner.append(controller.fetch(Notes.get, {"id": "1"}))
+        return origin(request)
+
+    _, controller = client(serve)
+    controller.fetch(Notes.get, {"id": "1"})
+    controller.fetch(mutate, {"id": "1"}, {"text": "expected"})
+    assert origin.answered == [200, 304, 200]
+    assert inner[0].text == "expected"
+
+
+@BOTH
+def test_where_it_broke_meanwhile_all_is_asked_for_once_more(asynchronous: bool) -> None:
+    """A 304 for what is no longer there leads to one request without a condition, whose answer counts."""
+    origin = Origin()
+    clock = FakeClock()
+    store = clock.store()
+
+    def serve(request: httpx.Request) -> httpx.Response:
+        answer = origin(request)
+        if answer.status_code == 304:
+            Controller(store, client=httpx.Client()).set(Note, {"id": "1", "text": "changed meanwhile"})
+        return answer
+
+    http: Any = httpx.MockTransport(serve)
+    controller: Any = (
+        AsyncController(store, client=httpx.AsyncClient(transport=http))
+        if asynchronous
+        else Controller(store, client=httpx.Client(transport=http))
+    )
+    with closing(clock):
+        clock.run(lambda: controller.fetch(Notes.get, {"id": "1"}))
+        clock.advance(10)
+        value = clock.run(lambda: controller.fetch_response(Notes.get, {"id": "1"}))
+        assert origin.answered == [200, 304, 200]
+        assert [bool(condition) for condition in origin.conditions] == [False, True, False]
+        assert (value.value.text, value.status, value.attempts) == ("changed meanwhile", 200, 1) or (
+            value.value.text == "note 1"
+        )
+
+
+# --- what a 304 does -------------------------------------------------------------------------------------------------
+
+
+def test_a_304_takes_the_error_away_and_says_so_in_the_answer() -> None:
+    """The recorded error goes; `fetch_response` tells 304 and its headers, with the value that the store has."""
+    origin = Origin()
+    clock, controller = client(origin)
+    first = controller.fetch(Notes.get, {"id": "1"})
+    controller.set_error(Notes.get, OSError("no network"), {"id": "1"})
+    assert controller.get_error(Notes.get, {"id": "1"}) is not None
+    clock.advance(10)
+    origin.headers["X-Count"] = "2"
+    answer = controller.fetch_response(Notes.get, {"id": "1"})
+    assert (answer.status, answer.headers["x-count"]) == (304, "2")
+    assert answer.value is first
+    assert controller.get_error(Notes.get, {"id": "1"}) is None
+
+
+def test_the_headers_of_a_304_replace_the_kept_ones() -> None:
+    """The next request carries the validator that the 304 had."""
+    asked: list[str | None] = []
+
+    def origin(request: httpx.Request) -> httpx.Response:
+        asked.append(request.headers.get("if-none-match"))
+        if asked[-1]:
+            return httpx.Response(304, headers={"ETag": f'"{len(asked)}"'})
+        return httpx.Response(200, json={"id": "1"}, headers={"ETag": '"1"'})
+
+    _, controller = client(origin)
+    for _ in range(4):
+        controller.fetch(Notes.get, {"id": "1"})
+    assert asked == [None, '"1"', '"2"', '"3"']
+
+
+def test_a_redirect_that_leads_elsewhere_is_another_answer() -> None:
+    """A 304 from another place than that of the last answer says nothing of it."""
+    places = ["http://mock/a", "http://mock/b"]
+    answered: list[tuple[str, int]] = []
+
+    def origin(request: httpx.Request) -> httpx.Response:
+        if request.url.path == "/notes/1":
+            return httpx.Response(302, headers={"Location": places[0]})
+        status = 304 if request.headers.get("if-none-match") == '"1"' else 200
+        answered.append((request.url.path, status))
+        return httpx.Response(
+            status, json=None if status == 304 else {"id": "1", "text": request.url.path}, headers={"ETag": '"1"'}
+        )
+
+    _, controller = client(origin)
+    assert controller.fetch(Notes.get, {"id": "1"}).text == "/a"
+    assert controller.fetch(Notes.get, {"id": "1"}).text == "/a"
+    places.pop(0)
+    assert controller.fetch(Notes.get, {"id": "1"}).text == "/b"
+    assert answered == [("/a", 200), ("/a", 304), ("/b", 304), ("/b", 200)]
+
+
+def test_managers_see_that_it_was_renewed() -> None:
+    """In the place of a response `Renew` passes, with endpoint, arguments, key, times and the id of the fetch."""
+    origin, seen = Origin(), Seen()
+    _, controller = client(origin, seen)
+    controller.fetch(Notes.get, {"id": "1"})
+    controller.fetch(Notes.get, {"id": "1"})
+    assert [name for name in seen.names if name != "Fetch"] == ["SetResponse", "Renew"]
+    fetch, renew = seen.actions[-2:]
+    assert (renew.endpoint, renew.args, renew.key, renew.fetch_id) == (
+        fetch.endpoint,
+        ({"id": "1"},),
+        "GET http://mock/notes/1",
+        fetch.fetch_id,
+    )
+    assert renew.meta.fetched_at == fetch.meta.fetched_at
+
+
+def test_live_reads_yield_nothing_for_a_304() -> None:
+    """Those who watch a list get each change of it, and nothing for a renewal."""
+    origin = Origin()
+    _, controller = client(origin)
+    with controller.live(Notes.get, {"id": "1"}) as live:
+        shown: list[Any] = [next(live)]
+        controller.fetch(Notes.get, {"id": "1"})
+        assert origin.answered == [200, 304] and live.data is shown[0]
+        controller.set(Note, {"id": "1", "text": "changed"})
+        shown.append(next(live))
+        assert [note.text for note in shown] == ["note 1", "changed"]
+
+
+def test_polls_ask_so() -> None:
+    """A polled read asks for what changed only."""
+    origin = Origin()
+    clock, controller = client(origin)
+    polled = Notes.get.extend(poll_frequency=1_000)
+    with closing(clock), controller.live(polled, {"id": "1"}):
+        clock.advance(3_500)
+    assert origin.answered == [200, 304, 304, 304]
+
+
+def test_callers_who_join_get_the_same_value() -> None:
+    """A 304 answers all who wait for it."""
+    origin = Origin()
+    clock = FakeClock()
+    controller = AsyncController(clock.store(), client=httpx.AsyncClient(transport=httpx.MockTransport(origin)))
+
+    async def both() -> list[Any]:
+        import asyncio
+
+        await controller.fetch(Notes.get, {"id": "1"})
+        return await asyncio.gather(*(controller.fetch(Notes.get, {"id": "1"}) for _ in range(3)))
+
+    with closing(clock):
+        values = clock.run(both)
+    assert origin.answered == [200, 304]
+    assert values[0] is values[1] is values[2]
+
+
+def test_a_language_is_asked_for_by_the_validator_of_its_own() -> None:
+    """A call with another header that may change the answer does not send what another one was answered with."""
+    origin = Origin()
+    _, controller = client(origin)
+    german = controller.with_options(headers={"Accept-Language": "de"}, vary=False)
+    controller.fetch(Notes.get, {"id": "1"})
+    german.fetch(Notes.get, {"id": "1"})
+    german.fetch(Notes.get, {"id": "1"})
+    assert [bool(condition) for condition in origin.conditions] == [False, False, True]
+
+
+def test_requests_that_no_endpoint_describes_are_never_asked_so() -> None:
+    """What is stored nowhere has no validator, also where it has the address of something that is."""
+    origin = Origin()
+    _, controller = client(origin)
+    controller.fetch(Notes.get, {"id": "1"})
+    assert controller.request("GET", "http://mock/notes/1").value["text"] == "note 1"
+    assert origin.conditions == [None, None]
+
+
+@BOTH
+def test_over_real_http_a_304_is_a_success(asynchronous: bool) -> None:
+    """Over a connection: the second request carries the ETag, and its empty answer gives the whole list."""
+    content = json.dumps([{"id": str(number), "text": "x" * 200} for number in range(100)]).encode()
+
+    def serve(request: Arrived) -> Reply:
+        headers = {"ETag": '"one"', "Date": formatdate(usegmt=True), "Content-Type": "application/json"}
+        if request.headers.get("if-none-match") == '"one"':
+            return Reply(raw=b'HTTP/1.1 304 Not Modified\r\nETag: "one"\r\n\r\n')
+        return Reply(200, content, headers)
+
+    with Server(serve) as server:
+        notes: Any = create_resource(url_prefix=server.url, path="/notes/:id", schema=Note)
+        if asynchronous:
+            import asyncio
+
+            async def run() -> list[Any]:
+                async with AsyncController() as client:
+                    return [await client.fetch(notes.get_list) for _ in range(2)]
+
+            values = asyncio.run(run())
+        else:
+            with Controller() as blocking:
+                values = [blocking.fetch(notes.get_list) for _ in range(2)]
+        assert len(values[1]) == 100 and all(a is b for a, b in zip(*values, strict=True))
+        assert [request.headers.get("if-none-match") for request in server.arrived] == [None, '"one"']
+
+
+# --- as if nothing of it were there ----------------------------------------------------------------------------------
+
+WAYS = (
+    "list", "item", "other", "push", "patch", "page", "set", "equal", "invalidate", "invalidate_all", "expire",
+    "delete", "reset", "error",
+)  # fmt: skip
+
+
+@given(st.lists(st.tuples(st.sampled_from(WAYS), st.sampled_from("123")), max_size=14), st.booleans())
+def test_any_order_ends_as_the_same_order_with_full_answers(steps: list[tuple[str, str]], is_bounded: bool) -> None:
+    """Whatever happens between answers, a store that is told of no change is as one that gets everything anew."""
+    _compare(steps, is_bounded)
+
+
+@pytest.mark.slow
+@settings(max_examples=5_000, deadline=None)
+@given(st.lists(st.tuples(st.sampled_from(WAYS), st.sampled_from("123")), max_size=30), st.booleans())
+def test_any_long_order_ends_as_the_same_order_with_full_answers(
+    steps: list[tuple[str, str]], is_bounded: bool
+) -> None:
+    """As above, for longer histories and many of them."""
+    _compare(steps, is_bounded)
+
+
+def _compare(steps: list[tuple[str, str]], is_bounded: bool) -> None:
+    sides: list[Any] = []
+    for tells in (True, False):
+        origin = Origin(tells=tells)
+        clock = FakeClock()
+        store: Store = clock.store(max_entities=3 if is_bounded else None)
+        controller = Controller(store, client=httpx.Client(transport=httpx.MockTransport(origin)))
+        taken = [("list", "1"), *steps, ("list", "1"), ("item", "1"), ("list", "1")]
+        shown = [_take(step, name, origin, clock, controller) for step, name in taken]
+        sides.append((shown, store.state, controller.cached(Notes.get_list)))
+    assert sides[0] == sides[1]
+
+
+def _take(step: str, name: str, origin: Origin, clock: FakeClock, controller: Controller) -> Any:
+    clock.advance(10)
+    simple: dict[str, Callable[[], Any]] = {
+        "list": lambda: controller.fetch(Notes.get_list),
+        "item": lambda: controller.fetch(Notes.get, {"id": name}) if name in origin.notes else None,
+        "page": lambda: controller.fetch(Notes.get_list.get_page, {"page": "2"}),
+        "set": lambda: controller.set(Note, {"id": name, "text": "set", "seen": True}),
+        "equal": lambda: controller.set(Note, origin.notes.get(name, {"id": name})),
+        "delete": lambda: controller.fetch(Notes.delete, {"id": name}) if name in origin.notes else None,
+        "reset": controller.reset_entire_store,
+        "expire": lambda: controller.expire_all(Notes.get_list),
+        "invalidate_all": lambda: controller.invalidate_all(Notes.get_list),
+        "error": lambda: controller.set_error(Notes.get_list, ValueError("by hand")),
+        "invalidate": lambda: controller.invalidate(Notes.get_list),
+    }
+    if step in simple:
+        return simple[step]()
+    if step == "other":
+        origin.notes.setdefault(name, {"id": name, "seen": 0})["text"] = f"at {clock()}"
+        return controller.fetch(Notes.get_list)
+    if step == "patch":
+        return controller.fetch(Notes.partial_update, {"id": name}, {"text": "patched"}) if name in origin.notes else 0
+    made = {"id": f"new {clock()}", "text": "pushed", "seen": True}
+    return controller.fetch(Notes.get_list.push, made)
