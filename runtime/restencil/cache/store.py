@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from .gc import ImmortalGCPolicy
     from .request import Request
     from .tables import Cell, Change, KeyMeta, State
-    from .terms import Told
     from .tier import Lasting
+    from .witness import Witness
 
 
 class Store(OverStorage):
@@ -199,24 +199,18 @@ class Store(OverStorage):
                 view.get(table, pk) is INVALID or (members is not None and pk not in members) for table, pk in items
             )
 
-    def told(self, key: str) -> Told | None:
-        """What the last answer of a key said of itself, where all that it brought is here still; else None."""
-        witness = self._contents.witnesses.get(key)
-        if witness is None or witness.told is None:
-            return None
-        with self.lock:
-            return witness.told if witness.holds(key, self._contents.base) else None
-
     def tagged(self, request: Request) -> tuple[Cell | None, str | None]:
         """The entity that a mutation is of, and the ETag of what is known of it; None where it is not known."""
         with self.lock:
             return reduce.tagged(self._lookup, request)
 
-    def is_witnessed(self, key: str, mark: bytes) -> bool:
-        """Whether all is here still that this answer brought under the key."""
+    def witness(self, key: str, mark: bytes | None = None) -> Witness | None:
+        """What is here of the last answer of a key, of this mark where one is given; None where not all of it is."""
+        witness = self._contents.witnesses.get(key)
+        if witness is None or (mark is not None and witness.mark != mark):
+            return None
         with self.lock:
-            witness = self._contents.witnesses.get(key)
-            return witness is not None and witness.mark == mark and witness.holds(key, self._contents.base)
+            return witness if witness.holds(key, self._contents.base) else None
 
     def dependents(self, table: str, pk: str) -> list[Any]:
         """What is built from an entity now, nearest first (for explanations)."""

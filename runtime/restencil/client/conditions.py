@@ -48,7 +48,8 @@ def source_of(request: Request) -> Hashable:
 def _known(in_flight: InFlight) -> Told | None:
     """What the last answer said, where this request may ask for another one only."""
     request = in_flight.request
-    told = in_flight.store.told(request.key)
+    witness = in_flight.store.witness(request.key)
+    told = None if witness is None else witness.told
     return told if told is not None and told.source == source_of(request) else None
 
 

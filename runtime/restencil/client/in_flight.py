@@ -135,7 +135,7 @@ class InFlight(Promise[Any]):
         told = hashlib.sha256(self.identity[1].encode())
         told.update(content)
         self.mark = told.digest()
-        return store.is_witnessed(self.request.key, self.mark)
+        return store.witness(self.request.key, self.mark) is not None
 
     def forget(self) -> None:
         """No one joins this request any more, whatever becomes of it."""

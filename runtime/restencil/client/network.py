@@ -372,9 +372,10 @@ class NetworkManager(Manager):
         endpoint, rules = in_flight.endpoint, in_flight.request.rules
         if not (endpoint.retries is None and self._attached().retries is None and endpoint.refresh is None):
             return True
-        return rules.concurrency is not None or (
-            rules.conditional and in_flight.store.told(in_flight.request.key) is not None
-        )
+        if rules.concurrency is not None:
+            return True
+        witness = in_flight.store.witness(in_flight.request.key) if rules.conditional else None
+        return witness is not None and witness.told is not None
 
     def _sending(self, in_flight: InFlight) -> Generator[Step, Any, Any]:
         try:
