@@ -223,7 +223,10 @@ class _Console:
         from restencil_generator.problems import LIMIT
         from restencil_generator.report import render
 
-        return render(problems, sources, self.form, color=_colours(stream), limit=LIMIT if limit is None else limit)
+        text = render(problems, sources, self.form, color=_colours(stream), limit=LIMIT if limit is None else limit)
+        if self.form == "text" and problems and stream.isatty():
+            text += f"`restencil explain {problems[0].code}` says more about a code\n"
+        return text
 
 
 def _colours(stream: IO[str]) -> bool:
@@ -576,6 +579,29 @@ def lint(console: _Console, project: Callable[[], Project], no_hooks: bool) -> E
     if has_errors(advice.problems):
         return NO_ANSWER
     return NO if advice.problems else YES
+
+
+@_command("What a code means, and what to do.", click.argument("code", metavar="CODE"))
+def explain(console: _Console, code: str) -> Exit:
+    """Print what is said of the code of a problem: its rule, what it means, and what to do.
+
+    Codes stand in brackets behind `error`, `warning` or `note`, and in the documents of --format json and sarif.
+
+    \b
+    Examples:
+      restencil explain unknown-type
+      restencil explain enum-value-removed
+    """
+    from restencil_generator.explained import explained
+    from restencil_generator.problems import did_you_mean
+
+    known = explained()
+    if code not in known:
+        raise Failure(
+            f"no problem has the code {code!r}" + (f"; {hint}" if (hint := did_you_mean(code, known)) else "")
+        )
+    console.say(known[code].text, end="")
+    return YES
 
 
 def _columns(context: click.Context, parameter: click.Parameter, value: Sequence[str]) -> tuple[str, ...]:

@@ -167,4 +167,17 @@ IMPORTED: Final = {
 }
 """What `restencil import` says about a document that it reads."""
 
+DRIFT: Final = {
+    "spec-changed": "A package is generated anew when its spec changes.",
+    "spec-file-renamed": "The modules of a package name the file of its spec.",
+    "edited-by-hand": "Generated files are not edited.",
+    "formatting-only": "Generated files keep the layout in which they were written.",
+    "missing": "Every file that a spec gives is there.",
+    "orphan": "No file is left over that a spec gives no more.",
+    "generator-changed": "A package is what this version of restencil gives, with these templates.",
+    "foreign-file": "No other file stands in the place of a generated one.",
+    "orphan-package": "Every generated package has its spec.",
+}
+"""What `restencil check` says about a package. Merge conflicts in it are `merge-conflict`."""
+
 CODES: Final = {**ERRORS, **ADVICE, **IMPORTED}

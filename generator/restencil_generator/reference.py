@@ -14,8 +14,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from restencil_generator import kinds, language
-from restencil_generator.codes import ADVICE, ERRORS, IMPORTED
+from restencil_generator import explained, kinds, language
 from restencil_generator.language import FORMS, PLACES, POSITIONS, SCALARS, Row, form_place, rows
 
 _MADE: Final = "<!-- Made by `python -m restencil_generator.reference`, from {source}. Change it there. -->\n"
@@ -83,22 +82,35 @@ def language_page() -> str:
 
 
 def problems_page() -> str:
-    """Every code of a problem with the rule that was broken."""
+    """Every code that is reported, with its rule; each leads to its page."""
+    found = explained.explained().values()
     parts = [
         "# Problems\n",
         _MADE.format(source="`codes.py`"),
-        "What is wrong in a spec, or could be better, has a code. Codes are stable, so tools may name them.\n",
-        "## Mistakes\n",
-        "Nothing is generated until they are gone.\n",
-        _table(("code", "the rule"), ((f"`{code}`", rule) for code, rule in ERRORS.items())),
-        "## Advice\n",
-        "What `restencil lint` says about a spec without mistakes.\n",
-        _table(("code", "the rule"), ((f"`{code}`", rule) for code, rule in ADVICE.items())),
-        "## Findings of imports\n",
-        "What `restencil import` says about a document: it is read all the same.\n",
-        _table(("code", "the rule"), ((f"`{code}`", rule) for code, rule in IMPORTED.items())),
+        (
+            "What is wrong in a spec, or could be better, has a code, and so has what `restencil check`, `diff` and "
+            "`import` find. Codes are stable, so tools may name them. `restencil explain CODE` says of one what stands "
+            "here, and on its page.\n"
+        ),
     ]
+    for kind in explained.KINDS:
+        codes = (
+            (f"`{one.code}`" if kind is explained.CHANGE else f"[`{one.code}`](problems/{one.code}.md)", one.rule)
+            for one in found
+            if one.kind is kind
+        )
+        parts += [f"## {kind.title}\n", f"{kind.means}\n", _table(("code", "the rule"), codes)]
     return "\n".join(parts)
+
+
+def problem_page(code: str, example: tuple[str, str] | None = None) -> str:
+    """What is said of a code; with an example, of a spec that has the problem and what is printed for it."""
+    head, said = explained.explained()[code].text.split("\n\n", 1)
+    text = f"{head}\n\n{_MADE.format(source='`codes.py` and `explained.py`')}\n{said}"
+    if example is not None:
+        spec, printed = example
+        text += f"\n## Example\n\n<!-- not run: it is wrong -->\n```yaml\n{spec}```\n\n```text\n{printed}```\n"
+    return text
 
 
 # --------------------------------------------------------------------------------------------------------------- parts

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Any, Final, Literal, TypeAlias
 from urllib.parse import quote
 
-from restencil_generator.codes import CODES
+from restencil_generator.explained import explained
 from restencil_generator.problems import LIMIT, Place, Problem, Selection, Sources, in_order, select, visible
 
 Format: TypeAlias = Literal["text", "json", "github", "sarif"]
@@ -165,6 +165,7 @@ def as_json(problem: Problem) -> dict[str, Any]:
         "severity": problem.severity,
         "message": problem.message,
         "hint": problem.hint,
+        "help": f"restencil explain {problem.code}",
         **_json_place(problem.place),
         "related": [{"message": related.message, **_json_place(related.place)} for related in problem.related],
     }
@@ -218,14 +219,14 @@ def _property(text: str) -> str:
 # ---------------------------------------------------------------------------------------------------------------- SARIF
 
 
-def sarif(selection: Selection, codes: Mapping[str, str] = CODES) -> dict[str, Any]:
-    """Problems as a SARIF document; `codes` say what each code is about."""
+def sarif(selection: Selection) -> dict[str, Any]:
+    """Problems as a SARIF document, in which each code is explained."""
     used = sorted({problem.code for problem in selection.shown})
     run: dict[str, Any] = {
         "tool": {
             "driver": {
                 "name": "restencil",
-                "rules": [{"id": code, "shortDescription": {"text": codes.get(code, code)}} for code in used],
+                "rules": [_sarif_rule(code) for code in used],
             }
         },
         "columnKind": "unicodeCodePoints",
@@ -247,6 +248,17 @@ def sarif(selection: Selection, codes: Mapping[str, str] = CODES) -> dict[str, A
     if selection.omitted:
         run["properties"] = {"omitted": selection.omitted}
     return {"$schema": "https://json.schemastore.org/sarif-2.1.0.json", "version": "2.1.0", "runs": [run]}
+
+
+def _sarif_rule(code: str) -> dict[str, Any]:
+    known = explained().get(code)
+    if known is None:
+        return {"id": code, "shortDescription": {"text": code}}
+    return {
+        "id": code,
+        "shortDescription": {"text": known.rule},
+        "help": {"text": known.text, "markdown": known.text},
+    }
 
 
 def _location(place: Place) -> dict[str, Any]:

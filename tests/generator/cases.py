@@ -1,15 +1,20 @@
 """The cases of `tests/generator/mistakes`: a spec, or a folder of one, and what is said about it.
 
-Run as a program, this file writes the expected outputs anew: `python tests/generator/cases.py`. Review the difference.
+Run as a program, this file writes the expected outputs anew, and the pages of the codes, which show them:
+`python tests/generator/cases.py`. Review the difference.
 """
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 
+from restencil_generator.explained import CHANGE, explained
 from restencil_generator.loading import Loaded, load_spec
+from restencil_generator.reference import problem_page
 from restencil_generator.report import render
 
+REFERENCE = Path(__file__).parents[2] / "docs" / "reference"
 FOLDER = Path(__file__).with_name("mistakes")
 
 
@@ -34,6 +39,32 @@ def output(case: Path) -> str:
     return render(result.problems, result.sources).replace(f"{FOLDER.as_posix()}/", "")
 
 
+@functools.cache
+def pages() -> dict[str, str]:
+    """The page of each code by its path, with a case that is named after it, where there is one that can be shown."""
+    found = (one.code for one in explained().values() if one.kind is not CHANGE)
+    return {f"problems/{code}.md": problem_page(code, example(code)) for code in found}
+
+
+def example(code: str) -> tuple[str, str] | None:
+    """The spec of a case and what is said about it; no bytes that are no text, and nothing that is long."""
+    shown = filter(None, map(_shown, [FOLDER / f"{code}.yaml", *sorted(FOLDER.glob(f"{code}-*.yaml"))]))
+    return next((one for one in shown if f"[{code}]" in one[1]), None)
+
+
+def _shown(case: Path) -> tuple[str, str] | None:
+    try:
+        spec, printed = case.read_text("utf-8"), expected_file(case).read_text("utf-8")
+    except (FileNotFoundError, UnicodeDecodeError):
+        return None
+    short = spec.count("\n") <= 40 and printed.count("\n") <= 24 and max(map(len, [*spec.split("\n"), ""])) <= 120
+    printed = printed.replace(case.name, "spec.yaml")
+    return (spec, printed) if short and "```" not in spec + printed and spec.endswith("\n") else None
+
+
 if __name__ == "__main__":
     for case in cases():
         expected_file(case).write_text(output(case), encoding="utf-8", newline="\n")
+    for name, text in pages().items():
+        (REFERENCE / name).parent.mkdir(exist_ok=True)
+        (REFERENCE / name).write_text(text, encoding="utf-8", newline="\n")

@@ -5,9 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.generator.cases import cases, expected_file, loaded, output
+from tests.generator.cases import REFERENCE, cases, expected_file, loaded, output, pages
 
-from restencil_generator.codes import CODES, ERRORS
+from restencil_generator.codes import ADVICE, CODES, DRIFT, ERRORS, IMPORTED
+from restencil_generator.compare import Cause
+from restencil_generator.explained import MORE, explained
 from restencil_generator.problems import Place, in_order
 
 # These need something else than a spec; they have tests of their own in test_load.py.
@@ -53,6 +55,28 @@ def test_every_code_of_a_mistake_has_a_case() -> None:
     """No mistake goes without an example of its message."""
     shown = {problem.code for case in cases() for problem in loaded(case).problems}
     assert set(ERRORS) - shown == ELSEWHERE
+
+
+@pytest.mark.parametrize("name", [*pages()])
+def test_the_page_of_a_code_is_what_is_said_of_it(name: str) -> None:
+    """The pages are written by `python tests/generator/cases.py`."""
+    assert (REFERENCE / name).read_text("utf-8") == pages()[name]
+
+
+def test_there_are_no_other_pages_of_codes() -> None:
+    """A code that is gone has no page."""
+    assert {f"problems/{page.name}" for page in (REFERENCE / "problems").iterdir()} == {*pages()}
+
+
+def test_every_advice_and_every_finding_says_why() -> None:
+    """Advice, findings of imports and drift are explained in more than a rule; and what is explained is a code."""
+    assert {*ADVICE, *IMPORTED, *DRIFT} <= {*MORE} <= {*explained()}
+
+
+def test_each_cause_of_drift_has_a_code() -> None:
+    """What `check` prints as SARIF is explained."""
+    causes = {cause.value.replace(" ", "-") for cause in Cause}
+    assert {*DRIFT} == causes - {*ERRORS}
 
 
 def test_every_code_is_in_kebab_case_and_has_a_rule() -> None:

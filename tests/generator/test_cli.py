@@ -536,6 +536,20 @@ def test_schema_prints_a_json_schema(capsys: pytest.CaptureFixture[str]) -> None
     assert json.loads(capsys.readouterr().out)["$schema"] == "https://json-schema.org/draft/2020-12/schema"
 
 
+def test_explain_says_what_a_code_means(capsys: pytest.CaptureFixture[str]) -> None:
+    """The rule, what kind of finding it is, and what to do; a code that is none is told with one that is near."""
+    assert run(["explain", "glued-path"]) == 0
+    assert capsys.readouterr().out == (
+        "# `glued-path`\n\nA prefix and a path have a slash between them.\n\n"
+        "Advice of `restencil lint` about a spec without mistakes.\n\n"
+        "Prefix and path are put together as they are, so `/v1` and `items` give `/v1items`.\n"
+    )
+    assert run(["explain", "field-removed"]) == 0
+    assert "For callers: it breaks. On the wire: none." in capsys.readouterr().out
+    assert run(["explain", "glued-pat"]) == 2
+    assert capsys.readouterr().err == "restencil: no problem has the code 'glued-pat'; did you mean 'glued-path'?\n"
+
+
 def test_every_command_has_help_with_examples(capsys: pytest.CaptureFixture[str]) -> None:
     """`--help` is exit code 0 and shows how the command is used."""
     for command in sorted(cli.commands):

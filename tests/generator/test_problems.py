@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from restencil_generator.explained import explained
 from restencil_generator.problems import (
     LIMIT,
     Place,
@@ -234,6 +235,7 @@ def test_json_holds_places_and_counts() -> None:
         "severity": "error",
         "message": "the key 'a' is given twice",
         "hint": "",
+        "help": "restencil explain duplicate-key",
         "file": FILE,
         "line": 4,
         "column": 5,
@@ -313,6 +315,7 @@ SARIF = {
                                             "properties": {
                                                 "id": {"type": "string"},
                                                 "shortDescription": {"type": "object", "required": ["text"]},
+                                                "help": {"type": "object", "required": ["text", "markdown"]},
                                             },
                                             "additionalProperties": False,
                                         },
@@ -391,7 +394,8 @@ def test_sarif_has_the_shape_of_version_2_1_0() -> None:
     jsonschema.Draft202012Validator(SARIF, format_checker=jsonschema.FormatChecker()).validate(document)
     (run,) = document["runs"]
     rules = run["tool"]["driver"]["rules"]
-    assert rules[1] == {"id": "unknown-type", "shortDescription": {"text": "A type is known."}}
+    assert (rules[1]["id"], rules[1]["shortDescription"]) == ("unknown-type", {"text": "A type is known."})
+    assert rules[1]["help"]["text"] == rules[1]["help"]["markdown"] == explained()["unknown-type"].text
     assert [rules[result["ruleIndex"]]["id"] for result in run["results"]] == ["duplicate-key", "unknown-type"]
     assert run["properties"] == {"omitted": 1}
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, Literal, TypeAlias
 
 from restencil_generator.diff.finding import Finding
-from restencil_generator.diff.rules import CLASSES, COLUMNS, RULES, SEVERITIES, Class, Column, Severity
+from restencil_generator.diff.rules import CLASSES, COLUMNS, SEVERITIES, Class, Column, Severity
 from restencil_generator.diff.settings import Ignored, Settings
 from restencil_generator.problems import Problem, Related, Selection, visible
 from restencil_generator.problems import Severity as Level
@@ -17,10 +17,6 @@ Version: TypeAlias = Literal["major", "minor", "patch"]
 
 _LEVELS: Final[Mapping[Severity, Level]] = {"B": "error", "R": "warning", "A": "note", "D": "note"}
 _COLORS: Final[Mapping[Level, str]] = {"error": "\x1b[1;31m", "warning": "\x1b[1;33m", "note": "\x1b[1;36m"}
-_CODES: Final = {
-    **{name: rule.help for name, rule in RULES.items()},
-    "ignore-unused": "An entry of 'ignore' matches something.",
-}
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -85,7 +81,7 @@ def render(outcome: Outcome, format: Format = "text", *, color: bool = False, ve
     if format == "json":
         return dump(_document(outcome, problems))
     if format == "sarif":
-        return dump(sarif(selection, _CODES))
+        return dump(sarif(selection))
     return github(selection) + f"::notice title=restencil diff::{outcome.summary}\n"
 
 
