@@ -339,6 +339,7 @@ class Intake(Origin):
         if rev is not None and result.rev <= rev:
             return
         known.key_revs[key] = result.rev
+        result = self._swept(result)
         times = self.times(result.times)
         if is_pending and meta is not None and (times is None or times.date <= meta.date):
             return
@@ -378,6 +379,17 @@ class Intake(Origin):
         self._below.known.key_revs[key] = 0
         if was_there and meta is not None:
             into.key_metas[key] = meta.with_expiry(1)  # it was dropped, and whoever did that may know more
+
+    def _swept(self, result: StoredResult) -> StoredResult:
+        """A result after the changes of all results that are on their way to the storage."""
+        if not self._writer.is_open:
+            return result
+        try:
+            with self._contents.hooks:
+                return self._writer.swept(result)
+        except Exception:
+            logger.exception("%s: whether it was invalidated cannot be told, so it counts as that", result.key)
+            return result._replace(invalidated=True, value=None)
 
     def _value_under(self, key: str, result: StoredResult, is_plain: bool) -> Any:
         """The value of a result, UNDEFINED where nothing lies under the key."""

@@ -71,7 +71,7 @@ class StorageTier:
 
     def written(self, action: Action, effects: Effects, /) -> object:
         """What an action that is about to be carried out hands over; None for nothing."""
-        if effects.change is not None:
+        if effects.change is not None and effects.failure is None:
             self.knowing.wrote(effects.change, action)
         return self.writer.written(action, effects)
 
