@@ -166,6 +166,18 @@ def test_a_server_is_chosen_by_its_name() -> None:
     assert shop.bind(GET).url(id=1) == "https://us.shop.test/a%20b%2Fc/orders/1"
 
 
+@pytest.mark.parametrize("kind", [Shop, AsyncShop])
+def test_a_base_url_that_nothing_goes_to_is_told(kind: Any, caplog: pytest.LogCaptureFixture) -> None:
+    """The URLs of an API that are absolute lead elsewhere, which nobody who gives a `base_url` expects."""
+    kind(tenant="t", base_url="http://u:p@127.0.0.1:8000")
+    kind(tenant="t", base_url="http://127.0.0.1:8000", url_prefix="http://127.0.0.1:8000")
+    assert [record.getMessage() for record in caplog.records] == [
+        f"{kind.__name__} was given base_url='http://127.0.0.1:8000', where relative URLs lead, but those of its API "
+        "begin with 'https://api.shop.test/v1' and go there; give url_prefix='http://127.0.0.1:8000' to ask another "
+        "place"
+    ]
+
+
 def test_url_prefix_wins_over_server() -> None:
     """A client that is told a place goes there."""
     server = Recorder()

@@ -6,6 +6,8 @@ import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, Literal, TypedDict
 
+from ..base.lazy import logger
+from ..base.transport import public_url
 from ..http.auth import Preparation
 from ..http.schemes import SHORT, Schemes
 from .parameters import Parameters, variables_of
@@ -67,13 +69,15 @@ def preparation_of(
     store: Store,
     token: Any,
     url_prefix: str | None,
+    base_url: str,
     arguments: Mapping[str, Any],
     *,
     blocking: bool,
 ) -> Preparation | None:
     """What each request of a client of one API goes through; TypeError for what the API has no use for.
 
-    `arguments` are those beside what every client takes: credentials, by the names of the schemes.
+    `arguments` are those beside what every client takes: credentials, by the names of the schemes. Logs a `base_url`
+    that requests to the API never go to.
     """
     name = kind.__name__
     if api is None:
@@ -84,6 +88,15 @@ def preparation_of(
     if url_prefix is not None and "://" not in url_prefix:
         raise ValueError(
             f"url_prefix of {name} is {url_prefix!r}, which has no scheme; write https://{url_prefix.lstrip('/')}"
+        )
+    if base_url and url_prefix is None and "://" in api.url_prefix:
+        logger.warning(
+            "%s was given base_url=%r, where relative URLs lead, but those of its API begin with %r and go there; give "
+            "url_prefix=%r to ask another place",
+            name,
+            public_url(base_url),
+            api.url_prefix,
+            public_url(base_url),
         )
     told = {"server", *api.params, *variables_of(api)} & arguments.keys()
     parameters = _parameters(name, api, store, {one: arguments[one] for one in told}, url_prefix)

@@ -377,7 +377,9 @@ class Controller(AnyController, Blocking):
         **arguments: Never,
     ) -> None:
         store = Store() if store is None else store
-        preparation = preparation_of(type(self), self._api, store, token, url_prefix, arguments, blocking=True)
+        preparation = preparation_of(
+            type(self), self._api, store, token, url_prefix, base_url, arguments, blocking=True
+        )
         core = BlockingCore(
             store,
             managers,
@@ -551,7 +553,9 @@ class AsyncController(AnyController, Awaiting):
         from .awaiting import AwaitingCore
 
         store = Store() if store is None else store
-        preparation = preparation_of(type(self), self._api, store, token, url_prefix, arguments, blocking=False)
+        preparation = preparation_of(
+            type(self), self._api, store, token, url_prefix, base_url, arguments, blocking=False
+        )
         core = AwaitingCore(
             store,
             managers,
