@@ -418,6 +418,13 @@ def test_a_big_commit_goes_in_parts_and_is_one_here(server: ValkeyServer) -> Non
     assert second.lease("k", "you", 9_000)
     assert {held.rev for held in first.load([("A", str(at)) for at in range(1_200)]).rows} == {4}
     assert {held.rev for held in second.load([("A", str(at)) for at in range(1_200)]).rows} == {1, 2, 3}
+    seen = first.changes(0, 0).entries
+    assert [(entry.number, entry.writer, len(entry.changed.get("A", []))) for entry in seen] == [
+        (1, "", 0),
+        (2, "", 0),
+        (3, "", 0),
+        (4, "me", 2),
+    ]
     assert first.commit(batch(first, row("1", rev=4), row("700", rev=4), row("[]", rev=4))).number == 5
     assert first.commit(batch(first, row("1", rev=4))).moved is not None
 

@@ -119,6 +119,8 @@ class ValkeyStorage:
         self._keys: Keys | None = None
         self._reset = 0
         self._parted = _Parted()
+        self._in_parts: str | None = None
+        """Who writes a commit in parts just now."""
         self._told = 0
         self._sifting: Iterator[int] = iter(())
         self._next_round = 0.0
@@ -210,7 +212,11 @@ class ValkeyStorage:
         if len(parts) == 1:
             outcome, _ = self._write(names, parts[0])
         else:
-            outcome = self._write_parts(names, batch, parts)
+            self._in_parts = batch.entry.writer
+            try:
+                outcome = self._write_parts(names, batch, parts)
+            finally:
+                self._in_parts = None
         with suppress(StorageError):  # what was used only lives longer for it
             for used in _portions(batch.used[_AT_ONCE:]) if outcome.moved is None else ():
                 self._write(names, _nothing_of(batch)._replace(used=used, tables={}))
@@ -314,7 +320,7 @@ class ValkeyStorage:
 
     def _changes(self, after: int) -> Changes:
         names, (number, found) = self._ask(lua.CHANGES, lambda names: ([names.log], [f"{after + 1}-0", _ENTRIES]))
-        entries = [entry for at, members in found if (entry := _entry(at, members)) is not None]
+        entries = [self._seen_here(entry) for at, members in found if (entry := _entry(at, members)) is not None]
         number = int(number)
         begun = entries[0].number if entries else number + 1
         lost = after > number or (after < number and begun != after + 1)
@@ -322,6 +328,12 @@ class ValkeyStorage:
         if len(found) == _ENTRIES and entries and not lost:
             number = entries[-1].number  # there are more, for the next call
         return Changes(names.epoch, self._reset, number, [] if lost else entries, lost)
+
+    def _seen_here(self, entry: Entry) -> Entry:
+        """An entry as this process sees it: a part of a commit of its own is none, and says nothing."""
+        if entry.number not in self._parted.early and entry.writer != self._in_parts:
+            return entry
+        return Entry(entry.number, "", None, {}, {}, {}, [], [], False)
 
     def _living(self, table: str | None, after: str | None, limit: int) -> tuple[Page, int]:
         """A page of a list without what has expired, and how many have; the list is rid of them."""
@@ -393,6 +405,8 @@ class ValkeyStorage:
                 moved = self._differences(batch)
                 break
             numbers.append(outcome.number)
+            if some is not parts[-1]:
+                self._parted.early.add(outcome.number)
             versions = {table: now[table] for table in versions}
         if moved is None and numbers[-1] - numbers[0] != len(numbers) - 1:
             moved = self._overwritten(batch, parts, numbers)
@@ -449,6 +463,8 @@ class _Parted:
     """Commits that went in parts: this process knows what was written by any part under the last part's number."""
 
     def __init__(self) -> None:
+        self.early: set[int] = set()
+        """Numbers of all parts but the last one of each."""
         self._last: dict[int, int] = {}
         self._revs: dict[int, str] = {}
 
@@ -457,7 +473,7 @@ class _Parted:
             self._last[number] = numbers[-1]
         self._revs[numbers[-1]] = f" {' '.join(map(str, numbers))} "
         if len(self._revs) > _PARTED:  # what is forgotten is folded once more, which changes nothing
-            self._last, self._revs = {}, {}
+            self._last, self._revs, self.early = {}, {}, set(numbers[:-1])
 
     def known_as(self, rev: int) -> int:
         """The rev that this process knows."""
