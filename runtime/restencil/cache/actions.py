@@ -41,6 +41,8 @@ class Fetch(_OfRequest):
     fetch_id: int
     meta: Meta
     resets: int | None = None
+    within: float | None = None
+    """How old an answer of another process may be that will do, in ms; None: the server is asked."""
 
 
 class SetResponse(_OfRequest):

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
-    from ..base.steps import Steps
+    from ..base.steps import Step, Steps
     from .actions import Action
     from .request import Request
     from .tables import Cell, State
@@ -68,6 +68,32 @@ class Lasting(Protocol):
         ...
 
 
+class Wanted(Protocol):
+    """A request that is to be sent, unless another process has sent it: who waits for an answer."""
+
+    @property
+    def is_over(self) -> bool:
+        """There is an outcome."""
+        ...
+
+    @property
+    def is_withdrawn(self) -> bool:
+        """The server is to be asked in any case."""
+        ...
+
+    def take_answer(self) -> bool:
+        """Makes what is in the store the outcome, if that will do."""
+        ...
+
+    def wait(self, delay: float, /) -> Step:
+        """A step: lets so many ms pass, or less where something is heard; True where it is."""
+        ...
+
+    def wake(self) -> None:
+        """Something was heard."""
+        ...
+
+
 class Tier(Protocol):
     """The second tier of a store, below its tables; locked, as the module says."""
 
@@ -109,6 +135,18 @@ class Tier(Protocol):
     def origin(self, key: str, /) -> str | None:
         """Where the result under a key came from, in words; None where an answer brought it."""
         ...
+
+    # -- one request for all processes
+
+    def sharing(self, request: Request, fetch_id: int, wanted: Wanted, /) -> Steps:
+        """Steps (without the lock) before a request is sent: True where there is an outcome without it."""
+        ...
+
+    def shared(self, fetch_id: int, /) -> None:
+        """A fetch was answered, or has failed, before which those steps were taken (without the lock)."""
+        ...
+
+    # -- what memory holds
 
     def is_pending(self, cell: Cell, /) -> bool:
         """Whether a cell waits for its commit, so that it must not be let go of."""
@@ -179,6 +217,18 @@ class OverStorage:
         tier = self._tier
         if tier is not None and not request.inactive:
             yield from tier.steps(request)
+
+    def sharing(self, request: Request, fetch_id: int, wanted: Wanted) -> Steps:
+        """Steps before a request is sent: True where another process was answered, so that it need not be."""
+        tier = self._tier
+        if tier is None:
+            return False
+        return (yield from tier.sharing(request, fetch_id, wanted))
+
+    def shared(self, fetch_id: int) -> None:
+        """The request was answered, or has failed, before which those steps were taken."""
+        if self._tier is not None:
+            self._tier.shared(fetch_id)
 
     def origin(self, key: str) -> str | None:
         """Where the result under a key came from, in words; None where an answer brought it."""

@@ -21,6 +21,7 @@ from .in_flight import Completion, InFlight
 from .logout import LogoutManager
 from .manager import Managed
 from .network import NetworkManager
+from .sharing import WHAT_IS_FRESH
 from .subscription import SubscriptionManager
 
 if TYPE_CHECKING:
@@ -219,10 +220,11 @@ class Core(ABC):
 
     # fetching
 
-    def start(self, request: Request) -> Any:
+    def start(self, request: Request, within: float | None = None) -> Any:
         """Starts a fetch, or joins one of the same identity: what is in flight, for `complete`.
 
-        A manager that answers the fetch itself gives its value in place of that.
+        A manager that answers the fetch itself gives its value in place of that. `within`: how old an answer of another
+        process may be that will do, in ms; None where the server is to be asked.
         """
         store = self.store
         store.check_hook("fetch")
@@ -239,10 +241,10 @@ class Core(ABC):
         network, fetch_id = self.network, store.next_id()
         try:
             if self.is_direct and network is not None and not request.rules.simulated:
-                return network.start(request, fetch_id, store.clock())
+                return network.start(request, fetch_id, store.clock(), within)
             now = store.clock()
             meta = Meta(now, now, now + self.lifetimes.data_length(request))
-            in_flight = self.chain(Fetch(request, fetch_id, meta, store.resets))
+            in_flight = self.chain(Fetch(request, fetch_id, meta, store.resets, within))
         except BaseException:
             self.forsake(store.in_flight.by_id.get(fetch_id))
             raise
@@ -264,21 +266,21 @@ class Core(ABC):
         if isinstance(in_flight, InFlight) and not in_flight.is_sent and not in_flight.done:
             in_flight.sender.abandon(in_flight)
 
-    def refetch(self, request: Request, /) -> None:
+    def refetch(self, request: Request, /, within: float = WHAT_IS_FRESH) -> None:
         """Fetches in the background; errors are recorded in the store and logged, never raised."""
         try:
-            self.fetch_in_background(request)
+            self.fetch_in_background(request, within)
         except Exception:
             logger.exception("background fetch of %r could not start", request.endpoint.name)
 
-    def fetch_in_background(self, request: Request) -> None:
+    def fetch_in_background(self, request: Request, within: float = WHAT_IS_FRESH) -> None:
         """Fetches without anyone waiting; does nothing where the same request is in flight, whoever sent it."""
         store = self.store
         if store.in_flight.joinable:
             present = store.in_flight.joinable.get(request.identity)
             if present is not None and present.alive:
                 return
-        in_flight = self.start(request)
+        in_flight = self.start(request, within)
         try:
             self.complete_in_background(in_flight)
         except BaseException:
@@ -338,7 +340,7 @@ class Core(ABC):
         value: Any = None
         in_flight: Any = None
         try:
-            in_flight = self.start(request)
+            in_flight = self.start(request, WHAT_IS_FRESH)
             value = yield Completion(self, in_flight)
         except (AbortError, ResetError):
             raise

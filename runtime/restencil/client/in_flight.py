@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ..cache.request import Identity, Request
     from ..cache.store import Store
     from ..http.cancellation import Cancellation
+    from .sharing import Sharing
 
 
 class Sender(Protocol):
@@ -68,6 +69,7 @@ class InFlight(Promise[Any]):
         "resets",
         "seen",
         "sender",
+        "sharing",
         "task",
         "transport",
         "within",
@@ -107,6 +109,8 @@ class InFlight(Promise[Any]):
         """The request in whose steps this one was called, where there is one."""
         self.condition: tuple[str, str] | None = None
         """The header that is sent unless the user set a condition."""
+        self.sharing: Sharing | None = None
+        """What it takes from other processes; None: the server is asked."""
         self.mark: bytes | None = None
         """What tells the answer from others under its key, where that was asked."""
 

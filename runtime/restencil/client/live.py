@@ -16,6 +16,7 @@ from ..cache.reading import Decision, ExpiryStatus
 from ..endpoint.live import AnyLiveRead, AsyncLiveRead, LiveRead
 from .core import looking, recorded, unusable_data
 from .in_flight import Completion
+from .sharing import WHAT_IS_FRESH
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -182,7 +183,7 @@ class WatchedRead(AnyLiveRead[R]):
         failure: Exception | None = None
         in_flight: Any = None
         try:
-            in_flight = core.start(request)
+            in_flight = core.start(request, WHAT_IS_FRESH)
             yield Completion(core, in_flight)
         except ResetError:
             return None

@@ -92,13 +92,14 @@ class Managed:
         store: Store = self._core.store
         return store
 
-    def run_in_background(self, request: Request, /) -> None:
+    def run_in_background(self, request: Request, /, *, within: float = 0) -> None:
         """Fetches in the background; errors are recorded in the store and logged, never raised.
 
         `request` is that of an action, or `endpoint.request(endpoint.bind_args(args, kwargs))`. Does nothing where the
-        same request is in flight.
+        same request is in flight. Where processes share a storage, an answer that another one got from now on will do,
+        or one that it got `within` so many ms before.
         """
-        self._core.refetch(request)
+        self._core.refetch(request, within)
 
     def call_later(self, delay: float, work: Callable[[], object], /) -> Handle:
         """Does `work` after `delay` milliseconds, unless the timer that it returns is cancelled.

@@ -22,6 +22,7 @@ from .in_flight import InFlight
 from .manager import Manager, Next, core_of, serves_one
 from .promise import orphan_error
 from .refresh import forget_refreshes, refresh_token, refreshing
+from .sharing import Sharing
 from .timers import Pause
 
 if TYPE_CHECKING:
@@ -143,7 +144,7 @@ class NetworkManager(Manager):
         in_flight.transport = transport
         told, token = receiver.set(in_flight), in_use.set(transport)
         try:
-            if self._may_repeat(in_flight):
+            if in_flight.sharing is not None or self._may_repeat(in_flight):
                 return drive(self._sending(in_flight), transport)
             try:
                 response = endpoint.perform(in_flight.request.args, transport, in_flight.identity[1])
@@ -165,7 +166,7 @@ class NetworkManager(Manager):
             in_flight.transport = transport
             in_flight.within = receiver.get()
             receiver.set(in_flight)
-            if self._may_repeat(in_flight):
+            if in_flight.sharing is not None or self._may_repeat(in_flight):
                 await drive_async(self._sending(in_flight), transport)
                 return
             in_use.set(transport)
@@ -196,8 +197,11 @@ class NetworkManager(Manager):
             in_flight.resets = DROPPED
             in_flight.settle(error=AbortError("the request was cancelled"))
 
-    def start(self, request: Request, fetch_id: int, fetched_at: float) -> InFlight:
-        """A new request in flight, or the one that a fetch of this identity joins."""
+    def start(self, request: Request, fetch_id: int, fetched_at: float, within: float | None = None) -> InFlight:
+        """A new request in flight, or the one that a fetch of this identity joins.
+
+        `within`: how old an answer of another process may be that will do; None where the server is to be asked.
+        """
         core = self._attached()
         if not self._open:
             raise RuntimeError("this controller is closed; open() it before the next fetch")
@@ -209,9 +213,13 @@ class NetworkManager(Manager):
                 other: InFlight | None = store.in_flight.joinable.get(identity)
                 if other is not None and other.joinable(blocking=core.is_blocking):
                     other.callers += 1
+                    if within is None and other.sharing is not None:
+                        other.sharing.withdraw()
                     return other
                 joined_by_others = other is None or not other.alive
             started = InFlight(self, store, request, identity, fetch_id, fetched_at)
+            if within is not None and store.lasts and not mutation:
+                started.sharing = Sharing(started, within)
             store.in_flight.by_id[fetch_id] = started
             if mutation:
                 store.in_flight.mutations.add(fetch_id)
@@ -224,7 +232,7 @@ class NetworkManager(Manager):
     # what passes
 
     def _start(self, action: Fetch, next: Next) -> InFlight:
-        in_flight = self.start(action.request, action.fetch_id, action.meta.fetched_at)
+        in_flight = self.start(action.request, action.fetch_id, action.meta.fetched_at, action.within)
         if action.request.rules.simulated:
             next(action)
             if in_flight.resets == DROPPED:  # closed in this very moment, by another thread
@@ -378,13 +386,22 @@ class NetworkManager(Manager):
         return witness is not None and witness.told is not None
 
     def _sending(self, in_flight: InFlight) -> Generator[Step, Any, Any]:
+        sharing = in_flight.sharing
         try:
-            response = yield from self.attempts(in_flight, self._attached())
-        except BaseException as error:
-            if self._write_error(in_flight, error):
-                raise in_flight.told(error)  # noqa: B904 - itself or its twin
-            return in_flight.result()
-        return in_flight.result() if response is _SETTLED else self._write(in_flight, response)
+            try:
+                if sharing is not None and (
+                    yield from in_flight.store.sharing(in_flight.request, in_flight.fetch_id, sharing)
+                ):
+                    return in_flight.result()
+                response = yield from self.attempts(in_flight, self._attached())
+            except BaseException as error:
+                if self._write_error(in_flight, error):
+                    raise in_flight.told(error)  # noqa: B904 - itself or its twin
+                return in_flight.result()
+            return in_flight.result() if response is _SETTLED else self._write(in_flight, response)
+        finally:
+            if sharing is not None:
+                in_flight.store.shared(in_flight.fetch_id)
 
     def attempts(self, in_flight: InFlight, core: _Core) -> Generator[Step, Any, Any]:
         """Steps: sends the request as often as its retries allow; what it brings, of which nothing is stored yet."""

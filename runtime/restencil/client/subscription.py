@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from ..base.lazy import logger
 from ..cache.actions import Subscribe, Unsubscribe
@@ -14,6 +14,7 @@ from .manager import Manager, Next, serves_one
 if TYPE_CHECKING:
     from ..base.scheduler import Handle
     from ..cache.actions import Action
+    from ..cache.store import Store
     from .manager import Managed
 
 
@@ -76,6 +77,10 @@ class Subscription(Protocol):
 
 #: Makes the subscription of a key for its first subscriber: (action, controller, connection_listener).
 SubscriptionFactory = Callable[[Subscribe, Any, ConnectionListener], Subscription]
+
+
+_YOUNG: Final = 0.9
+"""An answer of another process that is younger than this part of the time between two polls stands for one of them."""
 
 
 class PollingSubscription(Subscription):
@@ -176,14 +181,25 @@ class PollingSubscription(Subscription):
                 return
             if self._former is not None:
                 self._former.cancel()
+            frequency, store = self._frequency, self._controller.store
+            answered = self._answered_elsewhere(store, frequency) if store.lasts else None
             if tick is self._former:
                 self._former = None
             else:
                 self._first = self._former = None
-                overdue = self._controller.store.now() - self._frequency
-                self._current = self._tick(max(tick.due, overdue) + self._frequency)
+                begun = max(tick.due, store.now() - frequency) if answered is None else answered
+                self._current = self._tick(begun + frequency)
             request = self._polling_request()
-        self._controller.run_in_background(request)
+        if answered is None:
+            self._controller.run_in_background(request, within=_YOUNG * frequency)
+
+    def _answered_elsewhere(self, store: Store, frequency: float) -> float | None:
+        """When another process was answered, if that is not long ago."""
+        key = self._request.key
+        meta = store.endpoint_meta(key)
+        if meta is None or meta.invalidated or store.origin(key) is None:
+            return None
+        return meta.date if meta.date > store.now() - _YOUNG * frequency else None
 
     def _tick(self, due: float) -> _Tick:
         return _Tick(self._controller, due, self._fired)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from ..base.lazy import asyncio
 from ..base.scheduler import ThreadScheduler, sleep
@@ -55,30 +55,54 @@ class RemoteTimer:
             self._loop.call_soon_threadsafe(handle.cancel)
 
 
+class Waker(Protocol):
+    """What ends a pause early."""
+
+    def add_listener(self, listener: Callable[[], object], /) -> Callable[[], object]:
+        """Calls it when the pause is to end; returns what removes it."""
+        ...
+
+    def was_woken(self) -> bool:
+        """Whether it ended the pause."""
+        ...
+
+
 class Pause:
-    """A step: let `delay` milliseconds of the scheduler's time pass; AbortError when the signal is aborted."""
+    """A step: let `delay` milliseconds of the scheduler's time pass; AbortError when the signal is aborted.
 
-    __slots__ = ("_delay", "_scheduler", "_signal")
+    A waker may end it early; then it gives True.
+    """
 
-    def __init__(self, scheduler: Scheduler, delay: float, signal: AbortSignal | None) -> None:
+    __slots__ = ("_delay", "_scheduler", "_signal", "_waker")
+
+    def __init__(
+        self, scheduler: Scheduler, delay: float, signal: AbortSignal | None, waker: Waker | None = None
+    ) -> None:
         self._scheduler = scheduler
         self._delay = delay
         self._signal = signal
+        self._waker = waker
 
-    def take(self, transport: BlockingTransport) -> None:
+    def _listening(self, wake: Callable[[], object]) -> list[Callable[[], object]]:
+        return [source.add_listener(wake) for source in (self._signal, self._waker) if source is not None]
+
+    def _ended(self) -> bool:
+        if self._signal is not None:
+            self._signal.raise_if_aborted()
+        return self._waker is not None and self._waker.was_woken()
+
+    def take(self, transport: BlockingTransport) -> bool:
         """Blocks for that long."""
         wake = threading.Event()
-        signal = self._signal
-        remove = None if signal is None else signal.add_listener(wake.set)
+        listening = self._listening(wake.set)
         try:
             sleep(self._scheduler, self._delay, wake)
         finally:
-            if remove is not None:
+            for remove in listening:
                 remove()
-        if signal is not None:
-            signal.raise_if_aborted()
+        return self._ended()
 
-    async def take_async(self, transport: AwaitingTransport) -> None:
+    async def take_async(self, transport: AwaitingTransport) -> bool:
         """Awaits for that long."""
         loop = asyncio.get_running_loop()
         future = loop.create_future()
@@ -86,14 +110,12 @@ class Pause:
         def wake() -> None:
             wake_future(future)
 
-        signal = self._signal
-        remove = None if signal is None else signal.add_listener(wake)
+        listening = self._listening(wake)
         timer = set_timer(self._scheduler, loop, self._delay, wake)
         try:
             await future
         finally:
             timer.cancel()
-            if remove is not None:
+            for remove in listening:
                 remove()
-        if signal is not None:
-            signal.raise_if_aborted()
+        return self._ended()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from ..base.errors import StorageCorrupt, StorageDown, StorageOff
@@ -159,6 +159,8 @@ class Below:
         """Called when it was opened (locked)."""
         self.is_back: Callable[[], object] = _nothing
         """Called when a storage answers that was down: what was written meanwhile by others is not known."""
+        self.heard: Callable[[Iterable[str] | None], object] = _ignored
+        """Called (locked) when others have written these keys, or None: nobody knows what."""
         self._now = now
         self._place = place
         self._failed_loads = 0
@@ -289,4 +291,8 @@ class Below:
 
 
 def _nothing() -> None:
+    return None
+
+
+def _ignored(keys: object) -> None:
     return None

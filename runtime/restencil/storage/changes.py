@@ -168,6 +168,7 @@ class Changes:
             intake.take_changes((), None, (), plan.same, plan.same_keys)
         if plan.gone:
             intake.dropped(plan.gone)
+        below.heard([key for entry in entries if entry.writer != own for key in (*entry.keys, *entry.same_keys)])
 
     def _forget_unseen(self, plan: _Plan) -> None:
         """What memory does not hold and others wrote is unknown from now on, also where there was known to be none."""
@@ -219,6 +220,7 @@ class Changes:
         contents.commit(effects)
         contents.ready.clear()
         self._store.changed()
+        self._below.heard(None)
 
     def _was_reset(self, found: Told) -> None:
         """Another process began anew, as by a logout: that is a reset here."""
@@ -231,6 +233,7 @@ class Changes:
         effects.starts_over = True
         self._contents.commit(effects)
         store.changed()
+        self._below.heard(None)
         for request in [*store.in_flight.by_id.values()]:
             if not request.mutation and request.resets != store.resets:
                 asked = request.request.asked

@@ -16,7 +16,7 @@ from .asking import MOST, MOST_IN_LOOP, Asking, Question, Waits, ask_apart, ask_
 from .changes import Changes
 from .intake import Intake
 from .lacking import Lacking
-from .loading import Loading, Loads
+from .loading import Loads
 from .protocol import TableInfo
 from .shapes import fingerprint_of_endpoint
 from .walk import Walk
@@ -57,8 +57,8 @@ class Knowing:
         self._shapes = shapes
         self.intake = Intake(store, contents, below, writer, shapes)
         self.changes = Changes(store, contents, below, writer, self.intake)
-        self._lacking = Lacking(contents, below, shapes, self.intake)
-        self._loads = Loads(store, below)
+        self.lacking = Lacking(contents, below, shapes, self.intake)
+        self.loads = Loads(store, below)
         self._watching = Watching(below, self)
         self._is_inside = 0
         """How many reads are being prepared in each other, as by a hook that reads."""
@@ -81,30 +81,15 @@ class Knowing:
 
     def knows(self, request: Request) -> bool:
         """Whether it is known what lies under a key."""
-        return request.key in self._below.known.key_revs or not self._asks or not self._lacking.keeps(request)
+        return request.key in self._below.known.key_revs or not self._asks or not self.lacking.keeps(request)
 
     def steps(self, request: Request) -> Steps:
         """Steps: the same for a read that may wait."""
-        asking = self._of_request(request, waits=True)
-        try:
-            question = self._until_it_waits(asking)
-            while question is not None:
-                answer = yield Loading(self._below, self._loads, question)
-                with self._below.lock:
-                    question = asking.send(answer)
-        except StopIteration:
-            pass
-        finally:
-            asking.close()
-            self._store.tell()
+        return self.loads.steps(self._of_request(request, waits=True), self._most)
 
-    def _until_it_waits(self, asking: Asking[bool]) -> Question | None:
-        with self._below.lock:
-            try:
-                ask_here(asking, self._below, self._most)
-            except Waits as waits:
-                return waits.question
-        return None
+    def catching_up(self) -> Steps:
+        """Steps: memory is brought up to the newest commit."""
+        return self.loads.steps(self.changes.catch_up(), self._most)
 
     @property
     def _most(self) -> int:
@@ -127,7 +112,7 @@ class Knowing:
             return ask_here(asking, self._below, most)
         except Waits:
             asking.close()
-            self._loads.begin(name, lambda: begin(True))
+            self.loads.begin(name, lambda: begin(True))
             return False
         finally:
             self._is_inside -= 1
@@ -145,8 +130,8 @@ class Knowing:
         schema = rules.schema
         self._shapes.meet(schema)
         is_loaded = False
-        if self._lacking.keeps(request):
-            if self._asks and self._lacking.lacks_key(key, waits=waits):
+        if self.lacking.keeps(request):
+            if self._asks and self.lacking.lacks_key(key, waits=waits):
                 is_loaded = yield from self._load_key(request)
             if key in intake.unusable_keys:
                 return False
@@ -180,8 +165,8 @@ class Knowing:
             if stored is UNDEFINED:
                 with contents.hooks:
                     stored = schema.query_key(args, walk)
-                cells = self._lacking.of(((cell, None) for cell in walk.asked), waits=waits) if asks else {}
-                index = self._lacking.of_index(walk.index) if asks else []
+                cells = self.lacking.of(((cell, None) for cell in walk.asked), waits=waits) if asks else {}
+                index = self.lacking.of_index(walk.index) if asks else []
                 if cells or index:
                     asks = yield from self._load(cells, index)
                     continue
@@ -206,22 +191,22 @@ class Knowing:
         contents, seen = self._contents, self._contents.view
         is_whole = True
         while True:
-            tables = [table for table in walk.whole if asks and self._lacking.lacks_whole(table)]
+            tables = [table for table in walk.whole if asks and self.lacking.lacks_whole(table)]
             if tables:
                 yield from self._load_whole(tables[0])
                 return None
             level = walk.turn()
             if not level:
                 break
-            lacking = self._lacking.of(_cells_of(level), waits=waits) if asks else {}
+            lacking = self.lacking.of(_cells_of(level), waits=waits) if asks else {}
             if lacking:
                 asks = yield from self._load(lacking, [])
                 if contents.optimistic.stale or contents.view is not seen:
                     return None
             with contents.hooks:
                 for reference in level:
-                    is_whole = not self._lacking.is_hole(reference, walk.open(reference)) and is_whole
-        return is_whole and not any(self._lacking.is_hole_of(table) for table in walk.whole)
+                    is_whole = not self.lacking.is_hole(reference, walk.open(reference)) and is_whole
+        return is_whole and not any(self.lacking.is_hole_of(table) for table in walk.whole)
 
     # -- loading ---------------------------------------------------------------------------------------------------
 
@@ -326,7 +311,7 @@ class Knowing:
     def wrote(self, change: Change, action: Action) -> None:
         """An action of this process is about to write this."""
         self.intake.wrote(change)
-        if isinstance(action, SetResponse) and self._lacking.keeps(action.request):
+        if isinstance(action, SetResponse) and self.lacking.keeps(action.request):
             self.intake.key_shapes[action.request.key] = fingerprint_of_endpoint(action.request.rules)
 
     # -- what others wrote -------------------------------------------------------------------------------------------
@@ -391,12 +376,12 @@ class Knowing:
 
     def close(self) -> None:
         """Nothing is loaded any more."""
-        self._loads.close()
+        self.loads.close()
         self._watching.close()
 
     def forked(self) -> None:
         """This is the child."""
-        self._loads.forked()
+        self.loads.forked()
         self._watching.forked()
 
 

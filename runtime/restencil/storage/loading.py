@@ -8,9 +8,10 @@ from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any
 
 from ..base.lazy import asyncio, logger
-from .asking import Asking, Question, ask_apart
+from .asking import Asking, Question, Waits, ask_apart, ask_here
 
 if TYPE_CHECKING:
+    from ..base.steps import Steps
     from ..base.transport import AwaitingTransport, BlockingTransport
     from ..cache.store import Store
     from .below import Below
@@ -73,6 +74,25 @@ class Loads:
                 return
             self._runs = True
         threading.Thread(target=self._run, name="restencil-loads", daemon=True).start()
+
+    def steps(self, asking: Asking[bool], most: int) -> Steps:
+        """Steps: asks to the end, here as long as that is about `most` rows, else by a thread that may wait."""
+        below = self._below
+        try:
+            try:
+                with below.lock:
+                    ask_here(asking, below, most)
+            except Waits as waits:
+                question = waits.question
+                while True:
+                    answer = yield Loading(below, self, question)
+                    with below.lock:
+                        question = asking.send(answer)
+        except StopIteration:
+            pass
+        finally:
+            asking.close()
+            self._store.tell()
 
     def begin(self, name: tuple[Any, ...], begin: Callable[[], Asking[bool]]) -> None:
         """Asks in the background, once at a time, and lets the listeners hear that there is more to show."""

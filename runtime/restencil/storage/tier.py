@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakMethod, WeakSet, ref
 
 from ..base.lazy import logger, urls
+from ..cache.actions import Renew, SetResponse
 from ..cache.tier import StorageStats
 from .below import Below
 from .forms import Forms
 from .knowing import Knowing
+from .leases import Leases
 from .protocol import NamespaceStats, Storage
 from .shapes import Shapes
 from .writer import Writer
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
     from ..cache.request import Request
     from ..cache.store import Store
     from ..cache.tables import Cell, State
-    from ..cache.tier import Lasting
+    from ..cache.tier import Lasting, Wanted
     from .pending import Pending
     from .protocol import Place
 
@@ -41,6 +43,7 @@ class StorageTier:
         self.shapes = shapes = Shapes()
         self.writer = writer = Writer(store, contents, below, Forms(shapes))
         self.knowing = Knowing(store, contents, lookup, below, writer, shapes)
+        self.leases = Leases(below, self.knowing)
         self._store = store
         self._contents = contents
         writer.broken, writer.settled = self._broken, self.knowing.intake.settle
@@ -73,7 +76,12 @@ class StorageTier:
         """What an action that is about to be carried out hands over; None for nothing."""
         if effects.change is not None and effects.failure is None:
             self.knowing.wrote(effects.change, action)
-        return self.writer.written(action, effects)
+        pending = self.writer.written(action, effects)
+        if pending is not None and self.leases.are_held and isinstance(action, SetResponse | Renew):
+            name = self.leases.committing(action.fetch_id)
+            if name is not None:
+                pending.release.append(name)
+        return pending
 
     def take(self, written: Pending, /) -> None:
         """It was carried out; where nothing is to wait, it is in the storage when this returns."""
@@ -131,6 +139,18 @@ class StorageTier:
         """Where the result under a key came from, in words; None where an answer brought it."""
         return self.knowing.origin(key)
 
+    # -- one request for all processes
+
+    def sharing(self, request: Request, fetch_id: int, wanted: Wanted, /) -> Steps:
+        """Steps before a request is sent: True where there is an outcome without it."""
+        return self.leases.steps(request, fetch_id, wanted)
+
+    def shared(self, fetch_id: int, /) -> None:
+        """A fetch was answered, or has failed, before which those steps were taken."""
+        self.leases.done(fetch_id)
+
+    # -- what memory holds
+
     def let_go(self, cells: Collection[Cell], keys: Collection[str], /) -> None:
         """Memory has let go of these: what lies below of them is unknown again."""
         known = self.below.known
@@ -149,12 +169,14 @@ class StorageTier:
     def close(self, timeout: float, /) -> None:
         """Flushes and lets the storage go."""
         self.writer.flush(timeout)
+        self.leases.close()
         self.knowing.close()
         self.writer.close()
         with self._store.lock:
             self._contents.tier = None
             self._contents.unsure = False
         self.below.turn_off("closed", is_told=False)
+        self.leases.closed()
         try:
             self.below.storage.close()
         except Exception:
@@ -183,6 +205,7 @@ class StorageTier:
         self.below.begin_anew()
         self.writer.forked()
         self.knowing.forked()
+        self.leases.forked()
 
 
 def tier_of(store: Store, contents: Contents, lookup: Lookup, storage: Lasting) -> StorageTier:

@@ -1,0 +1,460 @@
+"""One request for all processes: who asks holds a lease, and the others wait for what it brings."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from typing import Any
+
+import pytest
+from tests.runtime.servers import Arrived, Reply, Server
+
+from restencil import (
+    AbortController,
+    AbortError,
+    AsyncController,
+    Controller,
+    Entity,
+    ExpiryStatus,
+    MemoryStorage,
+    NetworkError,
+    ResetError,
+    Store,
+    create_resource,
+)
+from restencil.storage import Batch
+
+
+class Item(Entity):
+    """What the tests ask for."""
+
+    id: str = ""
+    count: int = 0
+
+
+class Counting:
+    """A server that counts what it is asked, and answers with the count; while it is held, nobody is answered."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+        self.may_answer = threading.Event()
+        self.may_answer.set()
+        self.came = threading.Semaphore(0)
+        self.status = 200
+
+    def __call__(self, request: Arrived) -> Reply:
+        self.asked.append(request.target)
+        count = len(self.asked)
+        self.came.release()
+        self.may_answer.wait(10)
+        if self.status != 200:
+            return Reply(self.status, b"{}", {"content-type": "application/json"})
+        body = {"id": request.target.rpartition("/")[2], "count": count}
+        return Reply(200, json.dumps(body).encode(), {"content-type": "application/json"})
+
+
+class House:
+    """Processes over one storage and one server: each has a store and a controller of its own."""
+
+    def __init__(self, **options: Any) -> None:
+        self.counting = Counting()
+        self._stack = ExitStack()
+        self.server = self._stack.enter_context(Server(self.counting))
+        self.storage = MemoryStorage(poll=20, **options)
+        self.items: Any = create_resource(path="/items/:id", schema=Item, error_expiry_length=0)
+
+    def process(self) -> Controller:
+        """One more process."""
+        store = self._stack.enter_context(Store(storage=self.storage.another()))
+        return self._stack.enter_context(Controller(store, base_url=self.server.url))
+
+    def async_process(self) -> AsyncController:
+        """One more process, for asyncio; it is closed by the test."""
+        return AsyncController(Store(storage=self.storage.another()), base_url=self.server.url)
+
+    def close(self) -> None:
+        self.counting.may_answer.set()
+        self._stack.close()
+
+
+@pytest.fixture(params=[True, False], ids=["inline", "remote"])
+def house(request: pytest.FixtureRequest) -> Iterator[House]:
+    made = House(inline=request.param)
+    yield made
+    made.close()
+
+
+class Calls:
+    """Calls in threads of their own, and what came of them."""
+
+    def __init__(self) -> None:
+        self.found: list[Any] = []
+        self.failed: list[BaseException] = []
+        self._threads: list[threading.Thread] = []
+
+    def call(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> None:
+        def run() -> None:
+            try:
+                self.found.append(function(*args, **kwargs))
+            except BaseException as error:
+                self.failed.append(error)
+
+        thread = threading.Thread(target=run)
+        self._threads.append(thread)
+        thread.start()
+
+    def join(self) -> None:
+        for thread in self._threads:
+            thread.join(20)
+            assert not thread.is_alive()
+
+
+def stats(controller: Controller) -> Any:
+    return controller.store.storage_stats()
+
+
+def count_of(item: Any) -> int:
+    """What the server had counted."""
+    count: int = item.count
+    return count
+
+
+def until(condition: Callable[[], bool]) -> None:
+    """Waits for what another thread is about to do."""
+    end = time.monotonic() + 10
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.005)
+
+
+def test_what_several_processes_ask_for_at_once_is_asked_once(house: House) -> None:
+    """One of them sends the request; the others wait for its answer, which is theirs then too."""
+    processes = [house.process() for _ in range(3)]
+    calls = Calls()
+    house.counting.may_answer.clear()
+    calls.call(processes[0].read, house.items.get, id="1")
+    house.counting.came.acquire(timeout=5)
+    for process in processes[1:]:
+        calls.call(process.read, house.items.get, id="1")
+    until(lambda: all(stats(process).leases_waited_for for process in processes[1:]))
+    house.counting.may_answer.set()
+    calls.join()
+    assert (calls.failed, [found.count for found in calls.found]) == ([], [1, 1, 1])
+    assert house.counting.asked == ["/items/1"]
+    assert [stats(process).requests_saved for process in processes] == [0, 1, 1]
+    assert stats(processes[0]).leases == 1
+
+
+def test_what_another_process_asked_a_moment_ago_is_not_asked_again(house: House) -> None:
+    """Who gets the lease looks into the storage before it asks, though nothing was heard of yet."""
+    first, second = house.process(), house.process()
+    assert second.cached(house.items.get, id="1") is None
+    first.read(house.items.get, id="1")
+    assert first.store.flush()
+    assert second.read(house.items.get, id="1").count == 1
+    assert house.counting.asked == ["/items/1"]
+
+
+def test_each_process_has_an_error_of_its_own(house: House) -> None:
+    """A request that fails gives its lease back and leaves nothing: one request at a time, each with its own error."""
+    house.counting.status = 503
+    processes = [house.process() for _ in range(3)]
+    calls = Calls()
+    house.counting.may_answer.clear()
+    for process in processes:
+        calls.call(process.read, house.items.get, id="1")
+    house.counting.came.acquire(timeout=5)
+    until(lambda: sum(stats(process).leases_waited_for for process in processes) == 2)
+    assert len(house.counting.asked) == 1
+    house.counting.may_answer.set()
+    calls.join()
+    assert [type(error).__name__ for error in calls.failed] == ["ServerError"] * 3
+    assert len(set(map(id, calls.failed))) == 3
+    assert len(house.counting.asked) == 3
+    house.counting.status = 200
+    assert processes[0].read(house.items.get, id="1").count == 4
+
+
+def test_fetch_always_asks(house: House) -> None:
+    """`fetch()` waits for nobody, and a read of this process that waits asks with it."""
+    first, second = house.process(), house.process()
+    calls = Calls()
+    house.counting.may_answer.clear()
+    calls.call(first.read, house.items.get, id="1")
+    house.counting.came.acquire(timeout=5)
+    calls.call(second.read, house.items.get, id="1")
+    until(lambda: bool(stats(second).leases_waited_for))
+    calls.call(second.fetch, house.items.get, id="1")
+    house.counting.came.acquire(timeout=5)
+    house.counting.may_answer.set()
+    calls.join()
+    assert calls.failed == []
+    assert len(house.counting.asked) == 2
+    assert stats(second).requests_saved == 0
+
+
+def test_what_was_invalidated_is_asked_once_by_all(house: House) -> None:
+    """After an invalidation reads of all processes send one request together."""
+    first, second = house.process(), house.process()
+    first.read(house.items.get, id="1")
+    second.read(house.items.get, id="1")
+    first.invalidate(house.items.get, id="1")
+    assert first.store.flush()
+    until(lambda: second.state(house.items.get, id="1").expiry_status is ExpiryStatus.Invalid)
+    calls = Calls()
+    for process in (first, second):
+        calls.call(process.read, house.items.get, id="1")
+    calls.join()
+    assert [found.count for found in calls.found] == [2, 2]
+    assert len(house.counting.asked) == 2
+
+
+def test_a_holder_that_takes_too_long_is_not_waited_for(house: House) -> None:
+    """After `lease_wait` a process asks by itself."""
+    house.storage.lease_wait = 150
+    first, second = house.process(), house.process()
+    calls = Calls()
+    house.counting.may_answer.clear()
+    calls.call(first.read, house.items.get, id="1")
+    house.counting.came.acquire(timeout=5)
+    calls.call(second.read, house.items.get, id="1")
+    assert house.counting.came.acquire(timeout=5)
+    house.counting.may_answer.set()
+    calls.join()
+    assert (calls.failed, len(house.counting.asked)) == ([], 2)
+
+
+def test_without_leases_each_process_asks(house: House) -> None:
+    """With `lease_wait=0` nobody waits, and nothing is taken."""
+    house.storage.lease_wait = 0
+    first, second = house.process(), house.process()
+    calls = Calls()
+    house.counting.may_answer.clear()
+    for process in (first, second):
+        calls.call(process.read, house.items.get, id="1")
+        assert house.counting.came.acquire(timeout=5)
+    house.counting.may_answer.set()
+    calls.join()
+    assert stats(first).leases == stats(second).leases == 0
+
+
+def test_what_is_not_stored_is_asked_by_each_process(house: House) -> None:
+    """An endpoint that no storage keeps takes no lease."""
+    items: Any = create_resource(path="/items/:id", schema=Item, persist=False)
+    first, second = house.process(), house.process()
+    first.read(items.get, id="1")
+    second.read(items.get, id="1")
+    assert len(house.counting.asked) == 2
+    assert stats(first).leases == stats(second).leases == 0
+
+
+class Killed(MemoryStorage):
+    """A storage whose process was killed in the middle of a request: it renews no lease and gives none back."""
+
+    killed = False
+
+    def lease(self, name: str, owner: str, length: float, /) -> bool:
+        """Whether the owner has it, as long as the process lives."""
+        return not self.killed and super().lease(name, owner, length)
+
+    def commit(self, batch: Batch, /) -> Any:
+        """Writes, as long as the process lives."""
+        return super().commit(batch._replace(release=[]) if self.killed else batch)
+
+
+@pytest.mark.slow
+def test_a_holder_that_was_killed_costs_the_others_three_seconds() -> None:
+    """Then one of them takes over, and the others wait for it."""
+    house = House()
+    dying = Killed()
+    dying._places = house.storage._places
+    killed = Controller(Store(storage=dying), base_url=house.server.url)
+    killed.open()
+    others = [house.process() for _ in range(3)]
+    calls = Calls()
+    house.counting.may_answer.clear()
+    calls.call(killed.read, house.items.get, id="1")
+    house.counting.came.acquire(timeout=5)
+    dying.killed = True
+    began = time.monotonic()
+    for process in others:
+        calls.call(process.read, house.items.get, id="1")
+    house.counting.came.acquire(timeout=5)
+    assert 2 < time.monotonic() - began < 4.5
+    house.counting.may_answer.set()
+    calls.join()
+    assert (calls.failed, len(house.counting.asked)) == ([], 2)
+    killed.close()
+    house.close()
+
+
+@pytest.mark.slow
+def test_a_lease_is_renewed_while_its_request_is_in_flight() -> None:
+    """A holder that lives is waited for, also for longer than a lease lasts."""
+    house = House()
+    first, second = house.process(), house.process()
+    calls = Calls()
+    house.counting.may_answer.clear()
+    calls.call(first.read, house.items.get, id="1")
+    house.counting.came.acquire(timeout=5)
+    calls.call(second.read, house.items.get, id="1")
+    assert not house.counting.came.acquire(timeout=4.5)
+    house.counting.may_answer.set()
+    calls.join()
+    assert (calls.failed, len(house.counting.asked)) == ([], 1)
+    house.close()
+
+
+def test_waiting_ends_with_a_reset(house: House) -> None:
+    """Who waits while the store is reset gets ResetError, at once."""
+    first, second = house.process(), house.process()
+    calls = Calls()
+    house.counting.may_answer.clear()
+    calls.call(first.read, house.items.get, id="1")
+    house.counting.came.acquire(timeout=5)
+    waiting = Calls()
+    waiting.call(second.read, house.items.get, id="1")
+    until(lambda: bool(stats(second).leases_waited_for))
+    second.reset_entire_store()
+    waiting.join()
+    assert [type(error) for error in waiting.failed] == [ResetError]
+    house.counting.may_answer.set()
+    calls.join()
+    assert len(house.counting.asked) == 1
+
+
+def test_waiting_ends_with_an_abort(house: House) -> None:
+    """Who waits with a signal gets AbortError when that is aborted."""
+    abort = AbortController()
+    items: Any = create_resource(path="/items/:id", schema=Item)
+    first, second = house.process(), house.process()
+    calls = Calls()
+    house.counting.may_answer.clear()
+    calls.call(first.read, items.get, id="1")
+    house.counting.came.acquire(timeout=5)
+    waiting = Calls()
+    waiting.call(second.read, items.get.extend(signal=abort.signal), id="1")
+    until(lambda: bool(stats(second).leases_waited_for))
+    abort.abort()
+    waiting.join()
+    assert [type(error) for error in waiting.failed] == [AbortError]
+    house.counting.may_answer.set()
+    calls.join()
+
+
+def test_waiting_ends_when_the_store_is_closed(house: House) -> None:
+    """Who waits for another process when its store lets the storage go asks by itself."""
+    first, second = house.process(), house.process()
+    calls = Calls()
+    house.counting.may_answer.clear()
+    calls.call(first.read, house.items.get, id="1")
+    house.counting.came.acquire(timeout=5)
+    calls.call(second.read, house.items.get, id="1")
+    until(lambda: bool(stats(second).leases_waited_for))
+    second.store.close()
+    assert house.counting.came.acquire(timeout=5)
+    house.counting.may_answer.set()
+    calls.join()
+    assert (calls.failed, len(house.counting.asked)) == ([], 2)
+
+
+def test_a_storage_that_is_down_lets_everyone_ask(house: House) -> None:
+    """Where no lease can be taken the request is sent, and nobody hears of it."""
+
+    class Down(MemoryStorage):
+        """A storage that takes no leases."""
+
+        def lease(self, name: str, owner: str, length: float, /) -> bool:
+            raise OSError("not today")
+
+    storage = Down(inline=house.storage.inline)
+    with Store(storage=storage) as store, Controller(store, base_url=house.server.url) as controller:
+        assert controller.read(house.items.get, id="1").count == 1
+        assert store.storage_stats().errors == {"OSError": 1}
+
+
+def test_stale_data_is_refetched_by_one_process(house: House) -> None:
+    """A refetch in the background is sent by one process as well."""
+    items: Any = create_resource(path="/items/:id", schema=Item, data_expiry_length=30)
+    first, second = house.process(), house.process()
+    first.read(items.get, id="1")
+    second.read(items.get, id="1")
+    asked = len(house.counting.asked)
+    time.sleep(0.06)
+    items = create_resource(path="/items/:id", schema=Item)
+    house.counting.may_answer.clear()
+    assert first.read(items.get, id="1").count == asked
+    until(lambda: len(house.counting.asked) == asked + 1)
+    second.read(items.get, id="1")
+    until(lambda: bool(stats(second).leases_waited_for))
+    house.counting.may_answer.set()
+    until(lambda: count_of(second.cached(items.get, id="1")) > asked)
+    assert len(house.counting.asked) == asked + 1
+
+
+def test_a_poll_is_skipped_where_another_process_was_answered(house: House) -> None:
+    """Of two processes that poll the same, one asks each time: the other one's tick follows its answer."""
+    items: Any = create_resource(path="/items/:id", schema=Item, poll_frequency=150)
+    first, second = house.process(), house.process()
+    with first.live(items.get, id="1") as one, second.live(items.get, id="1") as other:
+        shown = [one.state, other.state]
+        assert len(shown) == 2
+        time.sleep(0.95)
+    assert 3 <= len(house.counting.asked) <= 8
+
+
+def test_tasks_of_processes_ask_once(house: House) -> None:
+    """Under asyncio many tasks of several processes send one request for each key."""
+
+    async def main() -> list[int]:
+        processes = [house.async_process() for _ in range(3)]
+        for process in processes:
+            process.open()
+        reads = [process.read(house.items.get, id=str(key)) for process in processes for key in range(20)]
+        found = await asyncio.gather(*reads)
+        for process in processes:
+            await process.aclose()
+            await process.store.aclose()
+        return [item.count for item in found]
+
+    counts = asyncio.run(main())
+    assert sorted(house.counting.asked) == sorted(f"/items/{key}" for key in range(20))
+    assert counts[:20] == counts[20:40] == counts[40:]
+
+
+def test_a_task_that_is_cancelled_gives_its_lease_back(house: House) -> None:
+    """What a task held that nobody wants any more is free for others."""
+    other = house.process()
+
+    async def main() -> None:
+        process = house.async_process()
+        process.open()
+        task = asyncio.ensure_future(process.read(house.items.get, id="1"))
+        await asyncio.to_thread(house.counting.came.acquire, timeout=5)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        house.counting.may_answer.set()
+        await asyncio.to_thread(other.read, house.items.get, id="1")
+        await process.aclose()
+        await process.store.aclose()
+
+    house.counting.may_answer.clear()
+    began = time.monotonic()
+    asyncio.run(main())
+    assert time.monotonic() - began < 2.5
+    assert len(house.counting.asked) == 2
+
+
+def test_a_network_error_is_no_answer(house: House) -> None:
+    """Nobody waits for a server that is not there longer than its own request takes."""
+    first = house.process()
+    with Controller(Store(storage=house.storage.another()), base_url="http://127.0.0.1:1") as unreachable:
+        with pytest.raises(NetworkError):
+            unreachable.read(house.items.get, id="1")
+        unreachable.store.close()
+    assert first.read(house.items.get, id="1").count == 1
