@@ -9,6 +9,11 @@ from pathlib import Path
 import pytest
 
 import restencil
+from restencil.base.logs import VARIABLE as LOG_VARIABLE
+from restencil.http.transport import HTTP_VARIABLE
+from restencil_generator import config
+from restencil_generator.cli import Exit
+from restencil_generator.diff import settings
 from restencil_generator.reference import language_models
 from tests.walk import follow
 
@@ -128,6 +133,36 @@ def test_every_public_name_stands_on_a_page_of_the_api(module: str) -> None:
     if module == "restencil.schema":
         names -= set(restencil.__all__)
     assert sorted(told) == sorted(names)
+
+
+def rows_of(page: str, heading: str) -> set[str]:
+    """The names in the first column of the table under a heading of a page of the reference."""
+    text = (ROOT / "docs" / "reference" / page).read_text("utf-8")
+    table = text.partition(f"# {heading}\n")[2].partition("\n#")[0]
+    return {
+        name for row in re.findall(r"^\| (`[^|]+) \|", table, re.MULTILINE) for name in re.findall(r"`([^`]+)`", row)
+    }
+
+
+def test_the_page_of_the_configuration_has_every_key() -> None:
+    """And no other, in each of its tables."""
+    assert rows_of("configuration.md", "`[tool.restencil]`") == set(config.KEYS)
+    assert rows_of("configuration.md", "`[tool.restencil.import.<package>]`") == set(config.IMPORT_KEYS)
+    assert rows_of("configuration.md", "`[tool.restencil.diff]`") == set(settings.KEYS)
+
+
+def test_the_page_of_the_configuration_has_every_variable() -> None:
+    """Those that the code reads by a name of its own."""
+    code = [*(ROOT / "runtime").rglob("*.py"), *(ROOT / "generator").rglob("*.py")]
+    text = "".join(file.read_text("utf-8") for file in code)
+    read = set(re.findall(r'environ\.get\("([A-Z_]+)"', text)) - {"LOCALAPPDATA", "XDG_CACHE_HOME"}
+    assert rows_of("configuration.md", "Environment variables") == read | {HTTP_VARIABLE, LOG_VARIABLE}
+
+
+def test_the_page_of_exit_codes_has_them_all() -> None:
+    """In the order of their numbers."""
+    page = (ROOT / "docs" / "reference" / "exit-codes.md").read_text("utf-8")
+    assert [int(code) for code in re.findall(r"^\| (\d+) \|", page, re.MULTILINE)] == [code.value for code in Exit]
 
 
 def test_each_habit_of_the_table_has_its_test() -> None:

@@ -26,8 +26,8 @@ from typing import cast
 from restencil_generator.failure import Failure
 
 FILE = "pyproject.toml"
-_KEYS = ("diff", "import", "out", "specs", "templates")
-_IMPORT_KEYS = ("exclude", "include", "out", "overlays", "required", "root", "source", "split", "tags")
+KEYS = ("diff", "import", "out", "specs", "templates")
+IMPORT_KEYS = ("exclude", "include", "out", "overlays", "required", "root", "source", "split", "tags")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -176,7 +176,7 @@ def _table(file: Path) -> Mapping[str, object] | None:
 
 def _config(file: Path, table: Mapping[str, object]) -> _Config:
     where = "[tool.restencil]"
-    _known(file, table, _KEYS, where)
+    _known(file, table, KEYS, where)
     specs = _list(file, table, "specs", where, '["specs/*.yaml"]')
     out = _text(file, table, "out", where, '"src"')
     templates = _text(file, table, "templates", where, '"templates"')
@@ -207,7 +207,7 @@ def _import(file: Path, name: str, written: object) -> Import:
     if not isinstance(written, dict):
         raise Failure(f'{file}: {where} must be a table with `source`, such as source = "openapi.json"')
     table = cast("Mapping[str, object]", written)
-    _known(file, table, _IMPORT_KEYS, where)
+    _known(file, table, IMPORT_KEYS, where)
     texts = {key: _text(file, table, key, where, example) for key, example in _IMPORT_TEXTS.items()}
     lists = {key: _list(file, table, key, where, example) for key, example in _IMPORT_LISTS.items()}
     flags = {key: _flag(file, table, key, where) for key in ("required", "split")}

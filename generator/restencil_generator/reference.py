@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from restencil_generator import explained, kinds, language
+from restencil_generator import commands, explained, kinds, language
 from restencil_generator.language import FORMS, PLACES, POSITIONS, SCALARS, Row, form_place, rows
 
 _MADE: Final = "<!-- Made by `python -m restencil_generator.reference`, from {source}. Change it there. -->\n"
@@ -63,7 +63,11 @@ _CHAPTERS: Final[Mapping[str, tuple[str, ...]]] = {
 
 def pages() -> dict[str, str]:
     """The reference pages by the names of their files."""
-    return {"language.md": language_page(), "problems.md": problems_page()}
+    return {
+        "commands.md": commands.page(_MADE.format(source="the options of `cli.py`")),
+        "language.md": language_page(),
+        "problems.md": problems_page(),
+    }
 
 
 def language_page() -> str:

@@ -146,7 +146,7 @@ def test_the_words_of_the_declaration_are_those_of_the_table() -> None:
     assert set(rows("response")) == set(d.Response.__slots__)
     assert set(language.SCALARS) == set(get_args(d.ScalarName))
     assert set(language.MEMBERS) == {*d.STANDARD, *d.EXTENDERS} - {"create"}
-    assert set(reference.pages()) == {"language.md", "problems.md"}
+    assert set(reference.pages()) == {"commands.md", "language.md", "problems.md"}
 
 
 # ----------------------------------------------------------------------------------------------------------- the reader

@@ -20,7 +20,7 @@ from restencil_generator.failure import Failure
 from restencil_generator.problems import Place, Problem, did_you_mean
 
 _TABLE: Final = "[tool.restencil.diff]"
-_KEYS: Final = ("fail_on", "ignore")
+KEYS: Final = ("fail_on", "ignore")
 _ENTRY: Final = ("rule", "at", "reason")
 
 
@@ -65,7 +65,7 @@ def load_settings(config: Path | None) -> Settings:
     if not isinstance(table, dict):
         raise Failure(f"{file}: `tool.restencil.diff` must be a table")
     given = cast("Mapping[str, object]", table)
-    _known(file, given, _KEYS, _TABLE)
+    _known(file, given, KEYS, _TABLE)
     fail_on = given.get("fail_on", "breaking")
     if fail_on not in CLASSES:
         raise Failure(f"{file}: `fail_on` in {_TABLE} must be one of {', '.join(CLASSES)}")
