@@ -139,9 +139,8 @@ def rows_of(page: str, heading: str) -> set[str]:
     """The names in the first column of the table under a heading of a page of the reference."""
     text = (ROOT / "docs" / "reference" / page).read_text("utf-8")
     table = text.partition(f"# {heading}\n")[2].partition("\n#")[0]
-    return {
-        name for row in re.findall(r"^\| (`[^|]+) \|", table, re.MULTILINE) for name in re.findall(r"`([^`]+)`", row)
-    }
+    cells = re.findall(r"^\| (`[^|]+) \|", table, re.MULTILINE)
+    return {name for cell in cells for name in re.findall(r"`([^`]+)`", cell)}
 
 
 def test_the_page_of_the_configuration_has_every_key() -> None:
