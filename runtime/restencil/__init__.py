@@ -321,10 +321,10 @@ def __getattr__(name: str) -> Any:
         from .endpoint.direct import provide_transports
 
         provide_transports(_transport_for)
-    elif name == "Store":
-        from .cache.tier import provide_tiers
+    elif module in ("cache.store", "client.controller"):
+        from .cache.tier import provide_storages
 
-        provide_tiers(_tier_of)
+        provide_storages(_Storages())
     return value
 
 
@@ -335,11 +335,23 @@ def _transport_for(client: object) -> BlockingTransport | AwaitingTransport:
     return transport_for(client)
 
 
-def _tier_of(store: Store, contents: Contents, lookup: Lookup, storage: Lasting) -> Tier:
+class _Storages:
     """What a store tells its storage, and asks it: the cache does not know the wing of storages."""
-    from .storage.tier import tier_of
 
-    return tier_of(store, contents, lookup, storage)
+    def tier_of(self, store: Store, contents: Contents, lookup: Lookup, storage: Lasting, /) -> Tier:
+        from .storage.tier import tier_of
+
+        return tier_of(store, contents, lookup, storage)
+
+    def dump(self, contents: Contents, tier: Any, /) -> bytes:
+        from .storage.dump import dump
+
+        return dump(contents, tier)
+
+    def storage_of(self, data: bytes | str, times: str, /) -> Lasting:
+        from .storage.dump import storage_of
+
+        return storage_of(data, times)
 
 
 def __dir__() -> list[str]:

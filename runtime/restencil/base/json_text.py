@@ -122,14 +122,14 @@ def encode_json(value: Any, convert: Callable[[Any], Any]) -> str:
 _EXACT: Final = frozenset({str, int, bool, type(None)})
 
 
-def encode_exactly(value: Any) -> bytes:
-    """Compact JSON in UTF-8 that decodes to the same value.
+def encode_exactly(value: Any, *, portable: bool = False) -> bytes:
+    """Compact JSON in UTF-8 that decodes to the same value; with `portable` the same bytes with and without `[fast]`.
 
     Raises ValueError for a value that has no such form: one with NaN or an infinity in it, with names that are no text,
     with anything that JSON does not know, or nested more than 500 levels deep.
     """
     _check_exact(value, 1)
-    fast = _fast_encoder()
+    fast = None if portable else _fast_encoder()
     if fast is not None:
         try:
             return fast(value)

@@ -25,6 +25,7 @@ from .tags import Tags
 from .witness import Witness
 
 if TYPE_CHECKING:
+    from ..schema.protocol import EntityNode
     from .actions import Fetch
     from .normalize import Normalization
     from .optimistic import Token
@@ -61,6 +62,10 @@ class Effects:
     """Whether the results of `keys` go."""
     ended: int | None = None
     """The fetch whose optimistic update goes."""
+    is_stored: bool = True
+    """Whether what it brings may be in a storage, or a dump."""
+    set_as: EntityNode | None = None
+    """The entity that a value was set as, which no endpoint tells."""
     is_told: bool = True
     """Whether listeners hear of it; of an optimistic update that ended they always do."""
     echoed: tuple[Request, Normalization, Any] | None = None
@@ -102,6 +107,8 @@ class Contents:
         """What answers brought whose requests overlapped."""
         self.retention = retention
         self.validate = "off"
+        self.secrets: set[str] = set()
+        """Names that are those of secrets besides the usual ones: search parameters that hold a credential."""
         self.resets = 0
         """How often the store started over."""
         self.last_reset: float = 0
@@ -218,6 +225,8 @@ class Contents:
         if effects.ended is not None and self.optimistic.updates and self.optimistic.remove(effects.ended):
             effects.is_told = True
         if effects.change is not None:
+            if self.base.unstored or effects.set_as is not None or not effects.is_stored:
+                self._note_origin(effects, effects.change)
             self._write(effects.change)
             if effects.marked is not None or effects.renewed is not None or effects.tags or self.tags is not None:
                 self._note_answer(effects, effects.change)
@@ -250,6 +259,16 @@ class Contents:
         if effects.tags or self.tags is not None:
             self.tags = self.tags or Tags(self.base)
             self.tags.note(change, effects.tags, effects.untagged)
+
+    def _note_origin(self, effects: Effects, change: Change) -> None:
+        """What was brought by an answer that is stored nowhere is marked; another answer stands under its key alone."""
+        base = self.base
+        if effects.set_as is not None:
+            base.set_as[effects.set_as] = None
+        if not effects.is_stored:
+            base.unstored.update(change.cells(), change.key_metas)
+        elif base.unstored:
+            base.unstored.difference_update(change.key_metas)
 
     def _start_over(self) -> None:
         moment = self.clock()

@@ -33,7 +33,7 @@ from ..schema.derived import Deletion, Invalidate
 from ..schema.entity import EntitySchema
 from ..schema.notation import Conversion, schema_of
 from ..schema.one_of import OneOf
-from ..schema.protocol import Echo, is_plain
+from ..schema.protocol import Echo, entity_node, is_plain
 from ..schema.record import is_instance
 from ..schema.stored import record_of
 from . import actions
@@ -131,7 +131,11 @@ def set_response(lookup: Lookup, action: actions.SetResponse) -> Effects:
     before = contents.base.key_meta(key)
     effects.change, effects.writer = writer.change, writer
     expired = None if before is None else before.expires_at
-    writer.change.key_metas[key] = KeyMeta(action.meta, prev_expires_at=expired, terms=action.terms)
+    writer.change.key_metas[key] = KeyMeta(
+        action.meta, prev_expires_at=expired, terms=action.terms, rules=request.rules
+    )
+    if not request.rules.persist or (action.told is not None and not action.told.stored):
+        effects.is_stored = False
     if schema is None:
         effects.value = writer.change.results[key]
     elif known is not UNDEFINED:
@@ -237,7 +241,7 @@ def set_value(lookup: Lookup, action: actions.Set) -> Effects:
         if computing or isinstance(error, ProcessingError):
             raise
         raise ProcessingError(f"set({schema.title}): the value does not fit its schema: {error!r}") from error
-    effects.change, effects.writer = writer.change, writer
+    effects.change, effects.writer, effects.set_as = writer.change, writer, entity_node(schema)
     return effects
 
 
@@ -494,7 +498,7 @@ def _extend_list(request: Request, schema: Schema | None, page: Any, key: str, c
     if isinstance(stored, dict) and isinstance(page, dict):
         change.results[key] = list_result(schema, page, request.args)
     if meta.error is None and meta.expires_at > 1:
-        change.key_metas[key] = KeyMeta(change.times, prev_expires_at=meta.expires_at)
+        change.key_metas[key] = KeyMeta(change.times, prev_expires_at=meta.expires_at, rules=meta.rules)
 
 
 def echo(lookup: Lookup, request: Request, writer: Normalization, response: Any) -> Any:
@@ -588,7 +592,7 @@ def _failed(contents: Contents, request: Request, error: Exception, meta: Meta) 
     change = Change(contents.base, meta)
     before = contents.base.key_meta(key)
     terms = None if before is None else before.terms
-    change.key_metas[key] = KeyMeta(meta, error=kept(error), error_policy=policy, terms=terms)
+    change.key_metas[key] = KeyMeta(meta, error=kept(error), error_policy=policy, terms=terms, rules=request.rules)
     return change
 
 

@@ -21,9 +21,10 @@ from .contents import Contents
 from .hooks import refuse_hook
 from .lookup import Lookup
 from .picture import picture
+from .portable import Portable
 from .retention import Retention
 from .snapshot import Snapshot
-from .tier import OverStorage, tier_over
+from .tier import provided
 from .timeline import timeline
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from .witness import Witness
 
 
-class Store(OverStorage):
+class Store(Portable):
     """Holds what was fetched; shared by any number of controllers, sync and async, in any threads.
 
     `clock` gives the time in ms (default: the system's); where it steps back, the store's time goes on from where it
@@ -102,7 +103,7 @@ class Store(OverStorage):
         """What it is to other stores of its client, if there are any."""
         self._origins: dict[bool, str] = {}
         if storage is not None:
-            self._tier = contents.tier = tier_over(self, contents, lookup, storage)
+            self._tier = contents.tier = provided().tier_of(self, contents, lookup, storage)
         fork.stores.add(self)
 
     def another(self) -> Store:
@@ -116,6 +117,7 @@ class Store(OverStorage):
             validate=self._contents.validate,
         )
         made._origins.update(self._origins)
+        made._contents.secrets |= self._contents.secrets
         return made
 
     def remember_origin(self, origin: str, *, is_base: bool, share: bool) -> None:

@@ -16,12 +16,15 @@ from ..schema.entity import EntitySchema
 from ..schema.stored import Growth, record_of
 
 if TYPE_CHECKING:
+    from ..schema.protocol import EntityNode
+    from .request import Rules
     from .terms import Terms
 
 Cell = tuple[str, str]
 WHOLE: Final = ""
 """Where a primary key stands in a cell: all that a table holds."""
 EMPTY: Final[Mapping[str, Any]] = {}
+_UNSAID: Final = frozenset({"rules", "seen", "terms"})
 
 
 class KeyMeta:
@@ -35,6 +38,7 @@ class KeyMeta:
         "fetched_at",
         "invalidated",
         "prev_expires_at",
+        "rules",
         "seen",
         "terms",
     )
@@ -48,6 +52,7 @@ class KeyMeta:
         error_policy: str | None = None,
         invalidated: bool = False,
         terms: Terms | None = None,
+        rules: Rules | None = None,
     ) -> None:
         self.fetched_at, self.date, self.expires_at = meta
         self.terms = terms
@@ -56,6 +61,8 @@ class KeyMeta:
         self.error = error
         self.error_policy = error_policy
         self.invalidated = invalidated
+        self.rules = rules
+        """Those of the endpoint that was answered, as far as it is known here."""
         self.seen = 0
         """How many stamps it has seen (`Tables.stamp`)."""
 
@@ -68,13 +75,14 @@ class KeyMeta:
         made.error = None if invalidated else self.error
         made.error_policy = None if invalidated else self.error_policy
         made.invalidated = self.invalidated if invalidated is None else invalidated
+        made.rules = self.rules
         made.seen = 0
         made.terms = None if self.terms is None else self.terms._replace(fresh_until=expires_at)
         return made
 
     def to_dict(self) -> dict[str, Any]:
         """The members that are set, by their names."""
-        members = {name: getattr(self, name) for name in self.__slots__ if name not in ("seen", "terms")}
+        members = {name: getattr(self, name) for name in self.__slots__ if name not in _UNSAID}
         return {name: value for name, value in sorted(members.items()) if value is not None and value is not False}
 
 
@@ -204,6 +212,10 @@ class Tables:
         """Whether all records of its table can be handed out as an entity's model does it without looking at each."""
         self.results: dict[str, Any] = {}
         self.key_metas: dict[str, KeyMeta] = {}
+        self.set_as: dict[EntityNode, None] = {}
+        """The entities that values were set as, by users."""
+        self.unstored: set[Cell | str] = set()
+        """Cells and keys with something of answers that no storage and no dump has."""
         self.indexes: dict[str, dict[str, dict[str, str]]] = {}
         self.whole: dict[Cell, tuple[Any, int, bool]] = {}
         """Lists as they were answered: what was stored, its length, and whether pages extended it since."""

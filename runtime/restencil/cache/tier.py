@@ -6,7 +6,7 @@ the store's lock, and none of it raises because of the state of the storage.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ..base.lazy import asyncio
@@ -101,6 +101,10 @@ class Tier(Protocol):
         """What the URLs of a client begin with. Raises ValueError where another one's begin otherwise."""
         ...
 
+    def secret(self, name: str, /) -> None:
+        """What bears this name is a secret: nothing of it is stored."""
+        ...
+
     # -- writing
 
     def written(self, action: Action, effects: Any, /) -> object:
@@ -183,23 +187,36 @@ class Tier(Protocol):
         ...
 
 
-Provider = Callable[[Any, Any, Any, Lasting], Tier]
-"""From a store, its contents, its lookup and the storage."""
+class Storages(Protocol):
+    """What stores are given storages by: the cache does not know them."""
 
-_provider: Provider | None = None
+    def tier_of(self, store: Any, contents: Any, lookup: Any, storage: Lasting, /) -> Tier:
+        """The tier of a store over a storage. Raises TypeError for what is no storage, RuntimeError for one in use."""
+        ...
+
+    def dump(self, contents: Any, tier: Any, /) -> bytes:
+        """What a store holds, as JSON."""
+        ...
+
+    def storage_of(self, data: bytes | str, times: str, /) -> Lasting:
+        """A storage that is filled from a dump. Raises StorageError for what is none."""
+        ...
 
 
-def provide_tiers(provider: Provider) -> None:
-    """Stores that are given a storage get their tiers here from now on."""
-    global _provider
-    _provider = provider
+_provided: Storages | None = None
 
 
-def tier_over(store: Any, contents: Any, lookup: Any, storage: Lasting) -> Tier:
-    """The tier of a store over a storage. Raises TypeError for what is no storage, RuntimeError for one in use."""
-    if _provider is None:
-        raise RuntimeError("no tier was provided for stores with a storage; import Store from `restencil` itself")
-    return _provider(store, contents, lookup, storage)
+def provide_storages(storages: Storages) -> None:
+    """Stores that are given a storage, or dumped, get from here what they need for it from now on."""
+    global _provided
+    _provided = storages
+
+
+def provided() -> Storages:
+    """What was provided. Raises RuntimeError where nothing was."""
+    if _provided is None:
+        raise RuntimeError("nothing was provided for stores with a storage; import Store from `restencil` itself")
+    return _provided
 
 
 class OverStorage:

@@ -90,8 +90,8 @@ class Witness:
         later = {(table, pk) for table, metas in change.metas.items() for pk in metas}
         change.answered = {cell: schema for cell, schema in self._answered.items() if cell not in later}
         before = base.key_meta(key)
-        expired = None if before is None else before.expires_at
-        change.key_metas[key] = KeyMeta(times, prev_expires_at=expired, terms=terms)
+        expired, rules = (None, None) if before is None else (before.expires_at, before.rules)
+        change.key_metas[key] = KeyMeta(times, prev_expires_at=expired, terms=terms, rules=rules)
         return change
 
 

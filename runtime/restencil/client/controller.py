@@ -698,6 +698,9 @@ class AsyncController(AnyController, Awaiting):
 
 def _remember_origin(core: Core, api: Api | None, *, share: bool) -> None:
     """Raises ValueError for a client that talks to another place than one that fills the same store."""
+    for scheme in () if api is None else api.schemes.values():
+        if scheme.kind == "query":
+            core.store.note_secret(scheme.name)
     try:
         origin = core.address("" if api is None else api.url_prefix)
     except ValueError:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import threading
 import time
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from itertools import islice
 from math import inf
 from typing import Final
@@ -107,6 +108,9 @@ class MemoryStorage:
     in ms of the store's clock, leases too; `max_age` bounds how long what is not used is kept, `history` how many
     commits the log remembers.
     """
+
+    has_places = True
+    """Whether what is at one place is shown at no other."""
 
     def __init__(
         self,
@@ -312,6 +316,15 @@ class MemoryStorage:
 
     def close(self, /) -> None:
         """Has nothing to let go of."""
+
+    @contextmanager
+    def filling(self, place: str, *, changes: bool = True) -> Generator[_Namespace]:
+        """The data of a place, locked; what is put there is the first commit."""
+        space = self._places.setdefault(place, _Namespace())
+        with space.lock:
+            if changes:
+                space.number = 1
+            yield space
 
     def _space(self) -> _Namespace:
         if self._opened is None:

@@ -246,6 +246,10 @@ class Shapes:
             self._wrote[id(schema)] = schema, definitions.count, shapes  # held, so that the id stays this object's
         return shapes
 
+    def met(self, table: str) -> Iterable[EntityModel]:
+        """The classes of a table that the store itself has met."""
+        return [*self._met.get(table, ())]
+
     def classes(self, table: str) -> Collection[EntityModel]:
         """The classes that are known for a table."""
         met = self._met.get(table)

@@ -54,6 +54,8 @@ class StorageTier:
 
     def place(self, place: str, /) -> None:
         """What the URLs of a client begin with. Raises ValueError where another one's begin otherwise."""
+        if not getattr(self.below.storage, "has_places", True):
+            return
         bare = _without_userinfo(place)
         if self._told is None and self.below.is_open:
             raise ValueError(
@@ -69,6 +71,10 @@ class StorageTier:
 
     def _place(self) -> str:
         return self._told or ""
+
+    def secret(self, name: str, /) -> None:
+        """What bears this name is a secret: nothing of it is stored."""
+        self.shapes.add_secret(name)
 
     # -- writing
 

@@ -11,9 +11,9 @@ from collections.abc import Callable, Coroutine, Generator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar, TypeVarTuple, overload
 
+from .. import Store
 from ..base import durations
 from ..base.scheduler import sleep
-from ..cache.store import Store
 
 if TYPE_CHECKING:
     from contextvars import Context
