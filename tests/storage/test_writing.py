@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
-from restencil import Entity, RestEndpoint, StorageDown, Store
+from restencil import Entity, RestEndpoint, StorageDown, StorageOff, Store
 from restencil.cache.actions import ExpireAll, Invalidate, InvalidateAll, Meta, Reset, Set, SetError, SetResponse
 from restencil.schema import All, Collection
 from restencil.schema import Invalidate as Invalidated
@@ -347,3 +348,160 @@ def test_a_whole_table_is_listed(desk: Desk) -> None:
     assert info.version > 0 and not info.incomplete
     assert desk.result(EVERY, {}).value is None
     assert desk.storage.scan("WrittenTag", None, 10).items == ["1", "2"]
+
+
+def test_a_storage_is_never_the_reason_for_an_error(caplog: pytest.LogCaptureFixture) -> None:
+    """While a storage does not take commits memory goes on; that is logged once, and so is its end."""
+    held = Held()
+    first = Desk(held)
+    first.answer(GET_TAG, {"id": "1"}, {"id": "1"})
+    held.hold()
+    for number in range(5):
+        first.answer(GET_TAG, {"id": "1", "word": str(number)}, {"id": "1"})
+    stats = first.store.storage_stats()
+    assert (stats.state, stats.pending_rows, stats.errors) == ("down", 5, {"StorageDown": 1})
+    assert [record.message for record in caplog.records] == ["the storage does not answer, memory goes on alone: held"]
+    caplog.clear()
+    held.let_go()
+    assert first.store.flush()
+    assert [record.message for record in caplog.records] == ["the storage answers again"]
+    assert first.row("WrittenTag", "1") == {"id": "1", "word": "4"}
+    assert first.store.storage_stats().state == "on"
+
+
+def test_a_storage_that_is_off_is_not_asked_again(caplog: pytest.LogCaptureFixture) -> None:
+    """What says that it can never be used is left alone, and the store goes on in memory."""
+    refused: list[str] = []
+
+    class Off(MemoryStorage):
+        def open(self, place: str, now: Any, /) -> Any:
+            refused.append(place)
+            raise StorageOff("a newer format")
+
+    desk = Desk(Off())
+    for number in range(3):
+        desk.answer(GET_TAG, {"id": "1", "word": str(number)}, {"id": "1"})
+    assert desk.store.state["entities"]["WrittenTag"]["1"]["word"] == "2"
+    stats = desk.store.storage_stats()
+    assert (stats.state, stats.reason, stats.pending_rows, refused) == ("off", "a newer format", 0, [""])
+    assert [record.message for record in caplog.records] == ["the storage is not used: a newer format"]
+
+
+@pytest.mark.slow
+def test_of_too_much_only_names_are_kept() -> None:
+    """Over 50,000 rows that wait, values are let go of; what is named is dropped from the storage once it is back."""
+    held = Held()
+    desk = Desk(held)
+    desk.answer(GET_TAG, {"id": "1", "word": "old"}, {"id": "1"})
+    desk.answer(GET, {"id": "1", "title": "kept"}, {"id": "1"})
+    held.hold()
+    desk.store.apply(Invalidate(GET.key({"id": "1"})))
+    for start in range(0, 52_000, 13_000):
+        desk.answer(EVERY, [{"id": str(number), "word": "new"} for number in range(start, start + 13_000)], {})
+    stats = desk.store.storage_stats()
+    assert (stats.pending_names > 50_000, stats.pending_rows < 50_000) == (True, True)
+    held.let_go()
+    assert desk.store.flush(20_000)
+    assert desk.row("WrittenTag", "1") is None
+    assert desk.row("WrittenArticle", "1") == {"id": "1", "title": "kept"}
+    assert desk.result(GET, {"id": "1"}).invalidated
+    desk.answer(GET_TAG, {"id": "1"}, {"id": "1"})
+    assert desk.row("WrittenTag", "1") == {"id": "1"}
+
+
+def test_a_thread_commits_what_waits() -> None:
+    """What is written shows at once, and is in the storage a moment later, as one commit."""
+    desk = Desk(MemoryStorage(write_behind=20))
+    for number in range(10):
+        desk.answer(GET, {"id": str(number)}, {"id": str(number)})
+    assert desk.store.cached(GET.request(({"id": "3"},))) is not None
+    assert desk.store.flush()
+    assert len(desk.rows("WrittenArticle")) == 10
+    assert desk.store.storage_stats().commits <= 3
+
+
+def test_a_store_that_is_closed_goes_on_in_memory() -> None:
+    """At the end of `with` all is stored, and the storage is let go of."""
+    storage = MemoryStorage(write_behind=60_000)
+    with Store(storage=storage) as store:
+        store.apply(Set(Tag, (), {"id": "1"}, Meta(1, 1, 2)))
+    assert len(storage.load([("WrittenTag", "1")]).rows) == 1
+    store.apply(Set(Tag, (), {"id": "2"}, Meta(1, 1, 2)))
+    assert store.flush()
+    assert (store.storage_stats().state, store.storage_stats().reason) == ("off", "closed")
+    assert storage.load([("WrittenTag", "2")]).rows == []
+
+
+async def _closed(storage: MemoryStorage) -> None:
+    async with Store(storage=storage) as store:
+        store.apply(Set(Tag, (), {"id": "1"}, Meta(1, 1, 2)))
+
+
+def test_an_asynchronous_end_waits_in_a_thread() -> None:
+    """`async with` closes a store as `with` does."""
+    storage = MemoryStorage(write_behind=60_000)
+    asyncio.run(_closed(storage))
+    assert len(storage.load([("WrittenTag", "1")]).rows) == 1
+
+
+def test_one_storage_serves_one_store(desk: Desk) -> None:
+    """A second store over a storage is an error, which says what to do."""
+    with pytest.raises(RuntimeError, match="serves another store; give each store a storage of its own"):
+        Store(storage=desk.storage)
+    with pytest.raises(TypeError, match="expected a Storage"):
+        Store(storage=cast(Any, object()))
+
+
+def test_a_store_without_a_storage_has_nothing_to_wait_for() -> None:
+    """Its operations are there, and do nothing."""
+    with Store() as store:
+        assert store.flush()
+        assert (store.storage_stats().state, store.storage_stats().reason) == ("off", "no storage")
+
+
+def test_a_storage_belongs_to_one_place(desk: Desk) -> None:
+    """A client of another place is an error for a store with a storage, also where it is to share it."""
+    desk.store.remember_origin("https://user:word@a.test", is_base=False, share=False)
+    with pytest.raises(ValueError, match="belongs to 'https://a.test', and the client asks 'https://b.test'"):
+        desk.store.remember_origin("https://b.test", is_base=False, share=True)
+
+
+def test_a_function_that_fails_in_a_fold_drops_what_it_was_for() -> None:
+    """What a merge of users cannot lay over another's row is in no storage; memory stays."""
+
+    class Picky(Entity, key="WrittenPicky"):
+        id: str = ""
+        n: int = 0
+
+        @classmethod
+        def merge(cls, existing: Any, incoming: Any) -> Any:
+            if existing.get("n") == 13:
+                raise ValueError("unlucky")
+            return {**existing, **incoming}
+
+    picky: AnyEndpoint = RestEndpoint(url_prefix=PREFIX, path="/picky/:id", schema=Picky)
+    desk = Desk()
+    other = desk.another()
+    desk.answer(picky, {"id": "1", "n": 13}, {"id": "1"})
+    other.answer(picky, {"id": "1", "n": 2}, {"id": "1"})
+    assert desk.row("WrittenPicky", "1") is None
+    assert other.store.state["entities"]["WrittenPicky"]["1"]["n"] == 2
+
+
+def test_a_whole_action_is_one_commit_whatever_its_size(desk: Desk) -> None:
+    """A response of more rows than a commit takes is not torn."""
+    desk.answer(LIST, [{"id": str(number)} for number in range(5_100)], {})
+    assert desk.store.storage_stats().commits == 1
+    assert len(desk.storage.scan("WrittenArticle", None, 10_000).items) == 5_100
+
+
+def test_a_response_that_is_too_big_is_not_stored() -> None:
+    """More than 8 MiB of JSON reach no storage; what waits beside it does."""
+    desk = Desk(MemoryStorage(write_behind=30))
+    desk.answer(GET, {"id": "1"}, {"id": "1"})
+    desk.answer(PLAIN, "x" * 9_000_000, {})
+    desk.answer(GET, {"id": "2"}, {"id": "2"})
+    assert desk.store.flush()
+    assert desk.rows("WrittenArticle") == {"1": {"id": "1"}, "2": {"id": "2"}}
+    assert desk.result(PLAIN, {}) is None
+    assert desk.store.storage_stats().unstorable == 1

@@ -130,7 +130,7 @@ class Store(Portable):
         with self.lock:
             known = self._origins.setdefault(is_base, origin)
             if self._tier is not None:
-                self._tier.place(self._origins.get(False, origin))
+                self._tier.place(origin)
         if known != origin and not share:
             raise ValueError(
                 f"this store has what {known!r} answered, and the client asks {origin!r}: what the one says would show "

@@ -53,6 +53,8 @@ class Draft:
         """Cells that are dropped: what is to be in them could not be found out."""
         self.unstorable: set[Place] = set()
         self.is_too_big = False
+        self.row_size: float = 0
+        """How many bytes of JSON its rows have on average."""
 
     def cells(self) -> dict[Cell, list[Pending]]:
         """What the actions wrote in memory, and with each cell which of them did."""
@@ -138,6 +140,7 @@ class Draft:
             (same if row.is_same and row.held.times == times else changed).setdefault(table, []).append(pk)
         results, keys, same_keys = self._results(below, forms, times)
         size += sum(len(result.value or b"") for result in results)
+        self.row_size = size / max(1, len(rows))
         self.is_too_big = size > getattr(below.storage, "max_bytes", 8 * _LARGEST) // 8
         drop, gone = self._dropped()
         index: dict[IndexEntry, str | None] = {}

@@ -97,7 +97,6 @@ class Pending:
         "release",
         "results",
         "rows",
-        "size",
         "sweeps",
         "times",
         "written_keys",
@@ -136,8 +135,6 @@ class Pending:
         self.written_keys: set[str] = set()
         """Keys of results that it wrote, once they are let go of."""
         self.rows = 0
-        self.size = 0
-        """How many bytes of JSON it is, as far as that is known."""
 
     def times_of(self, table: str, pk: str) -> Meta:
         """The times of a cell in memory."""

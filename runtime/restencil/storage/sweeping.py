@@ -8,6 +8,7 @@ from ..base.values import Meta
 from .protocol import Batch, Entry
 
 if TYPE_CHECKING:
+    from ..cache.contents import Contents
     from .below import Below
     from .pending import Pending, Sweep
     from .protocol import StoredResult
@@ -19,7 +20,8 @@ _KEYS: Final = 1_000
 class Sweeping:
     """Invalidates or expires what a test accepts, but for what was received later."""
 
-    def __init__(self, below: Below) -> None:
+    def __init__(self, contents: Contents, below: Below) -> None:
+        self._contents = contents
         self._below = below
 
     def carry_out(self, sweep: Sweep, pending: Pending) -> bool:
@@ -29,7 +31,8 @@ class Sweeping:
             page = self._below.work(lambda storage, after=after: storage.scan(None, after, _KEYS))  # type: ignore[misc]
             if page is None:
                 return False
-            keys = [key for key in page.items if key not in pending.written_keys and sweep.accepts(key)]
+            with self._below.lock, self._contents.hooks:
+                keys = [key for key in page.items if key not in pending.written_keys and sweep.accepts(key)]
             if keys and not self._change(sweep, keys):
                 return False
             after = page.next
@@ -41,7 +44,7 @@ class Sweeping:
         loaded = below.work(lambda storage: storage.load((), keys))
         if loaded is None:
             return False
-        changed = [swept for result in loaded.results if (swept := self.swept(sweep, result)) is not None]
+        changed = [swept for result in loaded.results if (swept := self._left(sweep, result)) is not None]
         if not changed or loaded.epoch != known.epoch:
             return True
         named = [result.key for result in changed]
@@ -61,9 +64,14 @@ class Sweeping:
 
     def swept(self, sweep: Sweep, result: StoredResult) -> StoredResult | None:
         """A result as such a change leaves it; None where it leaves it alone."""
+        with self._contents.hooks:
+            return self._left(sweep, result) if sweep.accepts(result.key) else None
+
+    def _left(self, sweep: Sweep, result: StoredResult) -> StoredResult | None:
+        """The result of a key that is meant, as the change leaves it."""
         known = self._below.known
         times = known.inward(result.times)
-        if times.date > sweep.moment or result.invalidated or not sweep.accepts(result.key):
+        if times.date > sweep.moment or result.invalidated:
             return None
         if sweep.invalidates:
             times = known.outward(Meta(times.fetched_at, sweep.moment, 0))

@@ -64,6 +64,17 @@ class Tap:
             times = Meta(meta.fetched_at, pending.moment, 0)
             pending.results[key] = Result(UNDEFINED, times, None, is_invalidated=True)
 
+    def left_out(self, effects: Effects) -> Pending | None:
+        """What an action hands over of which nothing can be stored."""
+        if effects.change is None:
+            return None
+        pending = Pending(effects.change.times, self._contents.clock())
+        pending.take_change(effects.change, None, self._contents.base)
+        pending.drop.update(dict.fromkeys((*effects.change.results, *effects.change.key_metas)))
+        self.tainted.update(pending.all_cells())
+        pending.leave_out()
+        return pending
+
     # -- changes of tables
 
     def _of_change(self, action: Action, effects: Effects, change: Change, moment: float) -> Pending | None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from ..base.lazy import logger
 
 if TYPE_CHECKING:
-    from .protocol import Storage
+    from .below import Below
 
 _AT_EXIT: Final = 1_000
 """How long all stores together may hold up the end of the process, in ms."""
@@ -22,6 +22,8 @@ _RETRY: Final = 0.05
 class Writes(Protocol):
     """Who is woken."""
 
+    below: Below
+
     def turn(self) -> bool:
         """Writes what waits; whether nothing is left."""
         ...
@@ -30,25 +32,18 @@ class Writes(Protocol):
         """Waits until all is written, at most `timeout` ms."""
         ...
 
-    def retry_after(self) -> float:
-        """How long the storage is left alone, in s."""
-        ...
-
     @property
     def is_waiting(self) -> bool:
         """Whether anything waits."""
-        ...
-
-    @property
-    def below_storage(self) -> Storage:
-        """What is written to."""
         ...
 
 
 class StorageThread:
     """The daemon thread `restencil-storage` of one writer, which it holds only while something waits."""
 
-    def __init__(self, writer: Writes) -> None:
+    def __init__(self, writer: Writes, below: Below) -> None:
+        self._write_behind = below.storage.write_behind / 1000
+        self._poll = below.storage.poll / 1000
         self._event = event = threading.Event()
         self._writer = weakref.ref(writer, lambda gone: event.set())
         self._hurry = threading.Event()
@@ -88,10 +83,10 @@ class StorageThread:
                 if woken:
                     self._event.clear()
                     if retry is None:
-                        self._hurry.wait(held.below_storage.write_behind / 1000)
+                        self._hurry.wait(self._write_behind)
                     self._hurry.clear()
                 if woken or retry is not None:
-                    retry = None if held.turn() else max(_RETRY, held.retry_after())
+                    retry = None if held.turn() else max(_RETRY, held.below.remaining())
                 if self.look is not None:
                     self.look()
             except Exception:
@@ -101,11 +96,9 @@ class StorageThread:
                 held = None
 
     def _pause(self, retry: float | None) -> float | None:
-        writer = self._writer() if self.look is not None else None
-        if writer is None:
+        if self.look is None:
             return retry
-        poll = writer.below_storage.poll / 1000
-        return poll if retry is None else min(poll, retry)
+        return self._poll if retry is None else min(self._poll, retry)
 
 
 _writers: Final[weakref.WeakSet[Any]] = weakref.WeakSet()

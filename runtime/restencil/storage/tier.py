@@ -80,9 +80,13 @@ class StorageTier:
 
     def written(self, action: Action, effects: Effects, /) -> object:
         """What an action that is about to be carried out hands over; None for nothing."""
-        if effects.change is not None and effects.failure is None:
-            self.knowing.wrote(effects.change, action)
-        pending = self.writer.written(action, effects)
+        try:
+            if effects.change is not None and effects.failure is None:
+                self.knowing.wrote(effects.change, action)
+            pending = self.writer.written(action, effects)
+        except Exception:
+            logger.exception("what came is not stored, nor is anything older shown in its place")
+            pending = self.writer.tap.left_out(effects)
         if pending is not None and self.leases.are_held and isinstance(action, SetResponse | Renew):
             name = self.leases.committing(action.fetch_id)
             if name is not None:

@@ -43,6 +43,8 @@ class Waiting:
         self.queue: deque[Pending] = deque()
         self.rows = 0
         """How many rows wait."""
+        self.row_size: float = 0
+        """How many bytes of JSON the rows of the last commit had on average."""
         self.bases: dict[Cell, Base] = {}
         """Rows that what waits was not merged with when it came: it is laid over them."""
         self.names: dict[Place, None] = {}
@@ -57,12 +59,8 @@ class Waiting:
         """An action was carried out."""
         self.queue.append(pending)
         self.rows += pending.rows
-        if self.rows > _MOST_ROWS or (self.rows > 1_000 and self._size() > _MOST_BYTES):
+        if self.rows > _MOST_ROWS or self.rows * self.row_size > _MOST_BYTES:
             self._keep_names()
-
-    def _size(self) -> int:
-        """About how many bytes wait, as far as that was looked at."""
-        return sum(pending.size for pending in self.queue)
 
     def _keep_names(self) -> None:
         """Too much waits: the values are let go of and their names kept; what invalidates stays."""

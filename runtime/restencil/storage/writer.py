@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from .below import Below
     from .forms import Forms
     from .pending import Pending
-    from .protocol import Loaded, Place, Storage, StoredResult
+    from .protocol import Loaded, Place, StoredResult
 
 _ROWS: Final = 5_000
 """A commit takes so many rows at most, but a whole action whatever it is."""
@@ -48,14 +48,14 @@ class Writer:
     def __init__(self, store: Store, contents: Contents, below: Below, forms: Forms) -> None:
         self._store = store
         self._contents = contents
-        self._below = below
+        self.below = below
         self._forms = forms
         self.tap = tap = Tap(contents, below, forms)
         self.waiting = waiting = Waiting(contents, below, forms, tap)
         self.is_pending = waiting.is_pending
         self.is_pending_key = waiting.is_pending_key
         self._joining = Joining(contents, below, waiting, tap.tainted)
-        self._sweeping = Sweeping(below)
+        self._sweeping = Sweeping(contents, below)
         self.met_epoch: Callable[[], object] = self.drop_all
         """Called (without the lock) where a commit met another epoch: what that means is for who reads changes."""
         self.settled: Callable[[], object] = bool
@@ -65,22 +65,23 @@ class Writer:
         self._draft: Draft | None = None
         self._goes_alone = False
         """Whether a commit takes one action only: several were too big together."""
+        self._is_committing = False
         self._told: set[str] = set()
         self._is_resetting = False
         self._done = threading.Condition(store.lock)
-        self.thread = StorageThread(self)
+        self.thread = StorageThread(self, self.below)
 
     # -- what waits (locked)
 
     @property
     def commits_at_once(self) -> bool:
         """Whether an action is committed before its call returns."""
-        storage = self._below.storage
+        storage = self.below.storage
         return storage.inline and storage.write_behind <= 0
 
     def written(self, action: Action, effects: Effects) -> Pending | None:
         """What an action that is about to be carried out hands over; None for nothing."""
-        if self._below.state == "off" or not self._below.storage.writable:
+        if self.below.state == "off" or not self.below.storage.writable:
             return None
         return self.tap.taken(action, effects)
 
@@ -91,7 +92,7 @@ class Writer:
             return
         self.waiting.take(pending)
         self._contents.unsure = True
-        if not (self.commits_at_once and self.commit_all()):
+        if not (self.commits_at_once and (self._is_committing or self.commit_all())):
             self.thread.wake(hurries=bool(pending.release))
 
     @property
@@ -112,7 +113,7 @@ class Writer:
         try:
             return self.waiting.over(cell, loaded) or Held(stored, times)
         except Exception:
-            self._below.hook_failed(cell)
+            self.below.hook_failed(cell)
             return Held(stored, times)
 
     def swept(self, result: StoredResult) -> StoredResult:
@@ -133,18 +134,18 @@ class Writer:
     def _reset(self) -> None:
         self.drop_all()
         self.tap.clear()
-        self._is_resetting = self._below.is_resetting = True
-        if not (self._below.storage.inline and self._try_reset()):
+        self._is_resetting = self.below.is_resetting = True
+        if not (self.below.storage.inline and self._try_reset()):
             self.thread.wake(hurries=True)
 
     def _try_reset(self) -> bool:
         """Begins a new epoch; False where the storage does not answer now."""
-        epoch = self._below.work(lambda storage: storage.reset())
+        epoch = self.below.work(lambda storage: storage.reset())
         if epoch is None:
             return False
         with self._store.lock:
-            self._below.known.begin_epoch(epoch, reset=epoch, number=0)
-            self._is_resetting = self._below.is_resetting = False
+            self.below.known.begin_epoch(epoch, reset=epoch, number=0)
+            self._is_resetting = self.below.is_resetting = False
             self._done.notify_all()
         return True
 
@@ -160,9 +161,18 @@ class Writer:
 
     def commit_all(self) -> bool:
         """Commits all that waits; False where the storage does not take it now."""
-        below = self._below
+        self._is_committing = True
+        try:
+            return self._commit_all()
+        finally:
+            self._is_committing = False
+
+    def _commit_all(self) -> bool:
+        below = self.below
         while below.state != "off":
             if below.remaining() > 0 or not below.opened():
+                if below.state == "off":
+                    break
                 return False
             if self._is_resetting and not self._try_reset():
                 return False
@@ -190,7 +200,7 @@ class Writer:
         names = {**waiting.names, **dict.fromkeys(self.broken())}
         self._draft = None
         if actions or names or waiting.used:
-            self._draft = Draft(actions, names, [*waiting.used], self._below.known.last)
+            self._draft = Draft(actions, names, [*waiting.used], self.below.known.last)
             waiting.used.clear()
         return self._draft
 
@@ -203,15 +213,16 @@ class Writer:
             with self._store.lock:
                 if self._draft is not draft:
                     return True  # a reset came, or its number was read from the log
-                draft.make(self._below, self._forms, self.waiting)
-            batch = draft.encoded(self._below, self._forms)
+                draft.make(self.below, self._forms, self.waiting)
+            batch = draft.encoded(self.below, self._forms)
             if draft.unstorable or draft.is_too_big:
                 self._leave_out(draft)
                 return True
             if batch is None:
                 return self._finished(draft, 0)
+            self.waiting.row_size = draft.row_size
             draft.is_sent = True
-            outcome = self._below.work(lambda storage, batch=batch: storage.commit(batch))  # type: ignore[misc]
+            outcome = self.below.work(lambda storage, batch=batch: storage.commit(batch))  # type: ignore[misc]
             if outcome is None:
                 return False
             if outcome.epoch != draft.epoch:
@@ -240,7 +251,7 @@ class Writer:
 
     def _numbered(self, draft: Draft, number: int) -> None:
         """A draft has its number: what it wrote is known by it, and waits no more (locked)."""
-        known, waiting = self._below.known, self.waiting
+        known, waiting = self.below.known, self.waiting
         self._draft = None
         for pending in draft.actions:
             if pending.sweeps:
@@ -260,7 +271,7 @@ class Writer:
 
     def _note(self, draft: Draft, number: int) -> None:
         """What was committed has the rev of the commit (locked)."""
-        known, waiting, count = self._below.known, self.waiting, self._below.count
+        known, waiting, count = self.below.known, self.waiting, self.below.count
         count.commits += 1
         count.committed_rows += len(draft.rows)
         is_next = known.numbered(number)
@@ -293,7 +304,7 @@ class Writer:
                 return
             self._goes_alone = False
             for pending in draft.writers_of(draft.unstorable) if draft.unstorable else draft.actions:
-                self._below.count.unstorable += 1
+                self.below.count.unstorable += 1
                 if pending.label not in self._told:
                     self._told.add(pending.label)
                     why = "is too big" if draft.is_too_big else "has no exact JSON form"
@@ -303,7 +314,7 @@ class Writer:
                 pending.leave_out()
 
     def _fenced(self, draft: Draft) -> None:
-        self._below.count.fenced += 1
+        self.below.count.fenced += 1
         with self._store.lock:
             if self._draft is draft:
                 self._draft = None
@@ -311,8 +322,8 @@ class Writer:
 
     def _moved(self, draft: Draft, moved: Loaded, *, gives_up: bool) -> None:
         """Others have written some of the rows: memory takes over what comes of both."""
-        self._below.count.moved += 1
-        known, waiting = self._below.known, self.waiting
+        self.below.count.moved += 1
+        known, waiting = self.below.known, self.waiting
         with self._store.lock:
             if self._draft is not draft:
                 return
@@ -335,14 +346,15 @@ class Writer:
                     entering[cell] = held
             if take_over(self._contents, entering):
                 self._store.changed()
-        self._store.tell()
+        if not self.commits_at_once:  # else who is told would come in between
+            self._store.tell()
 
     def _entered(self, cell: Cell, draft: Draft) -> Held | None:
         """What memory takes over of a row that moved; None where it keeps what it has."""
         try:
             held = self.waiting.folded(cell, self.waiting.of_cell(cell))
         except Exception:
-            self._below.hook_failed(cell)
+            self.below.hook_failed(cell)
             draft.given_up.add(cell)
             return None
         return None if cell in self.tap.tainted else held
@@ -373,16 +385,7 @@ class Writer:
     @property
     def is_waiting(self) -> bool:
         """Whether anything waits to be written."""
-        return bool(self.waiting or self._is_resetting) and self._below.state != "off"
-
-    def retry_after(self) -> float:
-        """How long the storage is left alone, in s."""
-        return self._below.remaining()
-
-    @property
-    def below_storage(self) -> Storage:
-        """What is written to."""
-        return self._below.storage
+        return bool(self.waiting or self._is_resetting) and self.below.state != "off"
 
     def close(self) -> None:
         """Nothing is committed any more."""
@@ -393,14 +396,14 @@ class Writer:
 
     def forked(self) -> None:
         """It has forked; this is the child: what waits is the parent's, and what it wrote is not known here."""
-        known, waiting = self._below.known, self.waiting
+        known, waiting = self.below.known, self.waiting
         for pending in waiting.queue:
             for table, pk in pending.all_cells():
                 known.doubted.setdefault(table, {})[pk] = known.revs.get(table, {}).pop(pk, 0)
             for key in pending.results:
                 known.key_revs.pop(key, None)
         self._done = threading.Condition(self._store.lock)
-        self.thread = StorageThread(self)
+        self.thread = StorageThread(self, self.below)
         waiting.clear()
         self._draft = None
         self.settled()
