@@ -59,7 +59,8 @@ def named(page: Path) -> str:
     return str(page.relative_to(ROOT))
 
 
-WITH_BLOCKS = [page for page in (*PAGES, *sorted(OUTSIDE)) if page != MADE and "```" in page.read_text("utf-8")]
+README = ROOT / "README.md"
+WITH_BLOCKS = [page for page in (README, *PAGES, *sorted(OUTSIDE)) if page != MADE and "```" in page.read_text("utf-8")]
 
 
 LONGER = {"tests"}
@@ -87,7 +88,7 @@ def anchors(page: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
-@pytest.mark.parametrize("page", sorted((ROOT / "docs").rglob("*.md")), ids=lambda page: str(page.relative_to(ROOT)))
+@pytest.mark.parametrize("page", [README, *PAGES, *sorted(OUTSIDE)], ids=named)
 def test_links_of_a_page_lead_somewhere(page: Path) -> None:
     """To a file that is there, and to a heading in it."""
     for link in re.findall(r"\]\((?!https?:)([^)\s]+)\)", page.read_text("utf-8")):

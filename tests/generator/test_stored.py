@@ -18,7 +18,7 @@ from tests.storage.batches import batch, result, row
 
 from restencil import SQLiteStorage
 from restencil.base.values import Meta
-from restencil_generator.cli import cli, run
+from restencil_generator.cli import run
 
 PLACE = "https://api.shop.example"
 KEY = f"GET {PLACE}/orders?tag=x"
@@ -233,11 +233,3 @@ def test_whoever_reads_the_first_line_only_has_what_they_wanted(folder: Path) ->
     command = f"{sys.executable} -m restencil_generator cache show {folder} | head -1"
     ran = subprocess.run(command, shell=True, capture_output=True, text=True, timeout=PATIENCE)
     assert (ran.stdout.count("\n"), ran.stderr) == (1, "")
-
-
-def test_the_readme_names_the_commands_of_the_group() -> None:
-    """All of them, in the order in which help lists them."""
-    readme = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
-    named = re.search(r"`restencil cache ([\w\\|]+) ", readme)
-    group = cli.commands["cache"]
-    assert named is not None and sorted(named[1].replace("\\", "").split("|")) == sorted(group.commands)  # type: ignore[attr-defined]
