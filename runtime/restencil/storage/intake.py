@@ -139,10 +139,13 @@ class Intake(Origin):
         value = self._value_of(row) if times is not None else UNDEFINED
         if times is None or value is UNDEFINED:
             self.unusable.add(cell)
+            known.note(table, pk, row.rev, "")  # what is written replaces it
             if before is not UNDEFINED and not is_pending:
                 self._contents.overlaps.doubtful.add(cell)  # others have something else of it
             return
         self.unusable.discard(cell)
+        if cell in self.left:
+            node = None  # no object of the class that lacks what was left out
         earlier: Meta | None = base.meta(table, pk)
         if is_pending:
             stored, times = self._writer.over(cell, _stored(value, node, before), times)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from ..base.values import UNDEFINED, Meta
@@ -12,12 +12,12 @@ from ..cache.tables import Change, Listing
 from ..schema.collection import Collection
 from ..schema.notation import schema_of
 from ..schema.protocol import is_plain
-from .asking import MOST, MOST_IN_LOOP, Asking, Question, Waits, ask_apart, ask_here
+from .asking import MOST, MOST_IN_LOOP, Asking, Waits, ask_apart, ask_here
 from .changes import Changes
 from .intake import Intake
 from .lacking import Lacking
+from .levels import Levels
 from .loading import Loads
-from .protocol import TableInfo
 from .shapes import fingerprint_of_endpoint
 from .walk import Walk
 from .watching import Watching
@@ -33,13 +33,10 @@ if TYPE_CHECKING:
     from ..schema.protocol import Schema
     from .below import Below
     from .protocol import Changes as Told
-    from .protocol import IndexEntry, Loaded, Page
     from .shapes import Shapes
     from .walk import Reference
     from .writer import Writer
 
-_COMPARED: Final = 500
-"""So much of what is doubted is compared with the storage at a time."""
 _AGAIN: Final = 50
 """So often a read begins anew because others wrote, or more was loaded, until it counts as not known for now."""
 
@@ -60,8 +57,9 @@ class Knowing:
         self.lacking = Lacking(contents, below, shapes, self.intake)
         self.loads = Loads(store, below)
         self._watching = Watching(below, self)
-        self._is_inside = 0
-        """How many reads are being prepared in each other, as by a hook that reads."""
+        self._prepared: str | None = None
+        """The key of the read for which all was loaded last."""
+        self._levels = Levels(below, self.intake, self.changes)
 
     # -- reads -----------------------------------------------------------------------------------------------------
 
@@ -81,10 +79,14 @@ class Knowing:
 
     def knows(self, request: Request) -> bool:
         """Whether it is known what lies under a key."""
+        if request.key in self.intake.unusable_keys:
+            return False
         return request.key in self._below.known.key_revs or not self._asks or not self.lacking.keeps(request)
 
     def steps(self, request: Request) -> Steps:
         """Steps: the same for a read that may wait."""
+        self._bound()
+        self._prepared = request.key
         return self.loads.steps(self._of_request(request, waits=True), self._most)
 
     def catching_up(self) -> Steps:
@@ -106,8 +108,11 @@ class Knowing:
     def _here(self, begin: Callable[[bool], Asking[bool]], name: tuple[Any, ...]) -> bool:
         """Asks under the lock where that may be; else in the background, and nothing is known for now."""
         most = self._most
+        if self._prepared is None and most and not self._levels.inside:
+            self._bound()
+        self._prepared = None
         asking = begin(most > 0)
-        self._is_inside += 1
+        self._levels.inside += 1
         try:
             return ask_here(asking, self._below, most)
         except Waits:
@@ -115,8 +120,13 @@ class Knowing:
             self.loads.begin(name, lambda: begin(True))
             return False
         finally:
-            self._is_inside -= 1
+            self._levels.inside -= 1
             self._tell_later()
+
+    def _bound(self) -> None:
+        """Memory lets go of what is over its bound since more was loaded; not between a load and the read it is for."""
+        with self._below.lock:
+            self._contents.bound()
 
     def _tell_later(self) -> None:
         """Listeners hear of what others changed, where it was met by a read."""
@@ -132,7 +142,7 @@ class Knowing:
         is_loaded = False
         if self.lacking.keeps(request):
             if self._asks and self.lacking.lacks_key(key, waits=waits):
-                is_loaded = yield from self._load_key(request)
+                is_loaded = yield from self._levels.load_key(request)
             if key in intake.unusable_keys:
                 return False
         if schema is None or is_plain(schema):
@@ -168,7 +178,7 @@ class Knowing:
                 cells = self.lacking.of(((cell, None) for cell in walk.asked), waits=waits) if asks else {}
                 index = self.lacking.of_index(walk.index) if asks else []
                 if cells or index:
-                    asks = yield from self._load(cells, index)
+                    asks = yield from self._levels.load(cells, index)
                     continue
             with contents.hooks:
                 walk.begin(schema, stored, from_storage=from_storage)
@@ -193,103 +203,20 @@ class Knowing:
         while True:
             tables = [table for table in walk.whole if asks and self.lacking.lacks_whole(table)]
             if tables:
-                yield from self._load_whole(tables[0])
+                yield from self._levels.load_whole(tables[0])
                 return None
             level = walk.turn()
             if not level:
                 break
             lacking = self.lacking.of(_cells_of(level), waits=waits) if asks else {}
             if lacking:
-                asks = yield from self._load(lacking, [])
+                asks = yield from self._levels.load(lacking, [])
                 if contents.optimistic.stale or contents.view is not seen:
                     return None
             with contents.hooks:
                 for reference in level:
                     is_whole = not self.lacking.is_hole(reference, walk.open(reference)) and is_whole
         return is_whole and not any(self.lacking.is_hole_of(table) for table in walk.whole)
-
-    # -- loading ---------------------------------------------------------------------------------------------------
-
-    def _load_key(self, request: Request) -> Asking[bool]:
-        key = request.key
-        loaded: Loaded | None = yield Question(lambda storage: storage.load((), (key,)))
-        self._below.count.loads += 1
-        if loaded is None or not (yield from self._reach(loaded)):
-            return False
-        late = self.changes.late(loaded.number)
-        if late is None or key in late:
-            return False
-        result = next((result for result in loaded.results if result.key == key), None)
-        schema = request.rules.schema
-        shape = fingerprint_of_endpoint(request.rules)
-        self.intake.take_result(key, result, shape, schema is None or is_plain(schema))
-        return result is not None
-
-    def _load(self, cells: Mapping[Cell, Any], index: list[IndexEntry]) -> Asking[bool]:
-        """Loads all of one level; False where the storage does not answer, or not in time."""
-        intake, todo = self.intake, [*cells]
-        size = max(1, len(todo))
-        while todo or index:
-            piece, entries = todo[:MOST], index
-            tables = [*dict.fromkeys(table for table, _ in piece)]
-            loaded: Loaded | None = yield Question(
-                lambda storage: storage.load(piece, (), entries, tables), size  # noqa: B023
-            )
-            self._below.count.loads += 1
-            if loaded is None or not (yield from self._reach(loaded)):
-                return False
-            late = self.changes.late(loaded.number)
-            if late is None:
-                return False
-            taken = [cell for cell in piece if cell not in late]
-            intake.take_rows(taken, loaded, cells)
-            intake.take_index(entries, loaded)
-            todo, index = todo[MOST:], []
-            if len(taken) < len(piece):
-                return True  # the rest is found unknown again
-        return True
-
-    def _reach(self, loaded: Loaded) -> Asking[bool]:
-        """Memory is brought up to what was loaded; not inside of a hook, where nothing must change."""
-        known = self._below.known
-        if loaded.epoch == known.epoch and loaded.number <= known.number:
-            return True
-        if self._is_inside > 1:
-            return False
-        return (yield from self.changes.reach(loaded))
-
-    def _load_whole(self, table: str) -> Asking[bool]:
-        """Brings all that a table holds into memory, in the order in which it came."""
-        intake, known = self.intake, self._below.known
-        for _ in range(_AGAIN):
-            first: Loaded | None = yield Question(lambda storage: storage.load((), (), (), (table,)))
-            if first is None or not (yield from self._reach(first)):
-                return False
-            version = first.tables.get(table, _NO_TABLE).version
-            pks: list[str] = []
-            after: str | None = None
-            while version:
-                limit = MOST if pks else MOST_IN_LOOP
-                page: Page | None = yield Question(
-                    lambda storage: storage.scan(table, after, limit), len(pks) + limit  # noqa: B023
-                )
-                if page is None:
-                    return False
-                pks += page.items
-                after = page.next
-                if after is None:
-                    break
-            cells = {(table, pk): None for pk in pks if known.rev(table, pk) is None}
-            if cells and not (yield from self._load(cells, [])):
-                return False
-            last: Loaded | None = yield Question(lambda storage: storage.load((), (), (), (table,)))
-            if last is None or not (yield from self._reach(last)):
-                return False
-            if last.tables.get(table, _NO_TABLE).version == version and last.epoch == first.epoch:
-                intake.infos.update(last.tables)
-                intake.take_whole(table, pks, is_known=bool(version))
-                return True
-        return False
 
     def _note_lists(self, level: Iterable[Reference], request: Request) -> None:
         """Notes under which key lists lie that were loaded, so that they follow what is known of their members."""
@@ -346,27 +273,11 @@ class Knowing:
         self._tell_later()
 
     def _taken(self, found: Told) -> Asking[bool]:
-        return (yield from self.changes.take(found)) and (yield from self._compared())
+        return (yield from self.changes.take(found)) and (yield from self._levels.compared())
 
     def _turned(self) -> Asking[bool]:
         self.changes.look_at_clock()
-        return (yield from self.changes.catch_up()) and (yield from self._compared())
-
-    def _compared(self) -> Asking[bool]:
-        """Some of what is doubted is compared with the storage."""
-        cells = self.intake.some_doubted(_COMPARED)
-        if cells and not (yield from self._load(dict.fromkeys(cells), [])):
-            return False
-        keys = self.intake.some_doubted_keys(_COMPARED)
-        if keys:
-            loaded: Loaded | None = yield Question(lambda storage: storage.load((), keys), len(keys))
-            if loaded is None or not (yield from self._reach(loaded)):
-                return False
-            late = self.changes.late(loaded.number)
-            if late is not None:
-                self.intake.take_keys([key for key in keys if key not in late], loaded)
-        self.intake.settle()
-        return True
+        return (yield from self.changes.catch_up()) and (yield from self._levels.compared())
 
     # -- the life of a store -----------------------------------------------------------------------------------------
 
@@ -385,7 +296,6 @@ class Knowing:
         self._watching.forked()
 
 
-_NO_TABLE: Final = TableInfo(0, False)
 _NO_TIMES: Final = Meta(0, 0, 0)
 
 

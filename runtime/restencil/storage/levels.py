@@ -1,0 +1,134 @@
+"""Loads what a read lacks, one level at a time: a key, all cells that something refers to, a whole table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from ..schema.protocol import is_plain
+from .asking import MOST, MOST_IN_LOOP, Asking, Question
+from .protocol import TableInfo
+from .shapes import fingerprint_of_endpoint
+
+if TYPE_CHECKING:
+    from ..cache.request import Request
+    from ..cache.tables import Cell
+    from .below import Below
+    from .changes import Changes
+    from .intake import Intake
+    from .protocol import IndexEntry, Loaded, Page
+
+_COMPARED: Final = 500
+"""So much of what is doubted is compared with the storage at a time."""
+_AGAIN: Final = 50
+"""So often a table is looked through anew because others wrote to it."""
+_NO_TABLE: Final = TableInfo(0, False)
+
+
+class Levels:
+    """Loads into memory (locked between the questions)."""
+
+    def __init__(self, below: Below, intake: Intake, changes: Changes) -> None:
+        self._below = below
+        self._intake = intake
+        self._changes = changes
+        self.inside = 0
+        """How many reads are being prepared in each other, as by a hook that reads."""
+
+    def load_key(self, request: Request) -> Asking[bool]:
+        """Loads what lies under a key; whether there is anything."""
+        key = request.key
+        loaded: Loaded | None = yield Question(lambda storage: storage.load((), (key,)))
+        self._below.count.loads += 1
+        if loaded is None or not (yield from self._reach(loaded)):
+            return False
+        late = self._changes.late(loaded.number)
+        if late is None or key in late:
+            return False
+        result = next((result for result in loaded.results if result.key == key), None)
+        schema = request.rules.schema
+        shape = fingerprint_of_endpoint(request.rules)
+        self._intake.take_result(key, result, shape, schema is None or is_plain(schema))
+        return result is not None
+
+    def load(self, cells: Mapping[Cell, Any], index: list[IndexEntry]) -> Asking[bool]:
+        """Loads all of one level; False where the storage does not answer, or not in time."""
+        intake, todo = self._intake, [*cells]
+        size = max(1, len(todo))
+        while todo or index:
+            piece, entries = todo[:MOST], index
+            tables = [*dict.fromkeys(table for table, _ in piece)]
+            loaded: Loaded | None = yield Question(
+                lambda storage: storage.load(piece, (), entries, tables), size  # noqa: B023
+            )
+            self._below.count.loads += 1
+            if loaded is None or not (yield from self._reach(loaded)):
+                return False
+            late = self._changes.late(loaded.number)
+            if late is None:
+                return False
+            taken = [cell for cell in piece if cell not in late]
+            intake.take_rows(taken, loaded, cells)
+            intake.take_index(entries, loaded)
+            todo, index = todo[MOST:], []
+            if len(taken) < len(piece):
+                return True  # the rest is found unknown again
+        return True
+
+    def _reach(self, loaded: Loaded) -> Asking[bool]:
+        """Memory is brought up to what was loaded; not inside of a hook, where nothing must change."""
+        known = self._below.known
+        if loaded.epoch == known.epoch and loaded.number <= known.number:
+            return True
+        if self.inside > 1:
+            return False
+        return (yield from self._changes.reach(loaded))
+
+    def load_whole(self, table: str) -> Asking[bool]:
+        """Brings all that a table holds into memory, in the order in which it came."""
+        intake, known = self._intake, self._below.known
+        for _ in range(_AGAIN):
+            first: Loaded | None = yield Question(lambda storage: storage.load((), (), (), (table,)))
+            if first is None or not (yield from self._reach(first)):
+                return False
+            version = first.tables.get(table, _NO_TABLE).version
+            pks: list[str] = []
+            after: str | None = None
+            while version:
+                limit = MOST if pks else MOST_IN_LOOP
+                page: Page | None = yield Question(
+                    lambda storage: storage.scan(table, after, limit), len(pks) + limit  # noqa: B023
+                )
+                if page is None:
+                    return False
+                pks += page.items
+                after = page.next
+                if after is None:
+                    break
+            cells = {(table, pk): None for pk in pks if known.rev(table, pk) is None}
+            if cells and not (yield from self.load(cells, [])):
+                return False
+            last: Loaded | None = yield Question(lambda storage: storage.load((), (), (), (table,)))
+            if last is None or not (yield from self._reach(last)):
+                return False
+            if last.tables.get(table, _NO_TABLE).version == version and last.epoch == first.epoch:
+                intake.infos.update(last.tables)
+                intake.take_whole(table, pks, is_known=bool(version))
+                return True
+        return False
+
+    def compared(self) -> Asking[bool]:
+        """Some of what is doubted is compared with the storage."""
+        cells = self._intake.some_doubted(_COMPARED)
+        if cells and not (yield from self.load(dict.fromkeys(cells), [])):
+            return False
+        keys = self._intake.some_doubted_keys(_COMPARED)
+        if keys:
+            loaded: Loaded | None = yield Question(lambda storage: storage.load((), keys), len(keys))
+            if loaded is None or not (yield from self._reach(loaded)):
+                return False
+            late = self._changes.late(loaded.number)
+            if late is not None:
+                self._intake.take_keys([key for key in keys if key not in late], loaded)
+        self._intake.settle()
+        return True

@@ -1,0 +1,261 @@
+"""What a storage cannot give: rows of other classes, members left out, nonsense; whole tables, bounds, long levels."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import threading
+from typing import Any
+
+import pytest
+from tests.patience import PATIENCE
+from tests.storage.here import FIRST, SECOND, Article, Articles, Author, Here, one, titles
+
+from restencil import AsyncController, Entity, GCPolicy, RestEndpoint, Store, create_resource, field, schema
+from restencil.base.values import Meta
+from restencil.storage import Batch, Entry, StoredResult, StoredRow
+from restencil.testing import Answer, FakeClock
+
+All: Any = RestEndpoint(path="/everything", schema=schema.All(Article))
+Wrapped: Any = RestEndpoint(path="/wrapped", schema={"items": [Article], "total": None})
+
+
+@pytest.fixture
+def clock() -> Any:
+    clock = FakeClock()
+    yield clock
+    clock.close()
+
+
+@pytest.fixture
+def here(clock: FakeClock) -> Here:
+    return Here(clock)
+
+
+def put(here: Here, *places: StoredRow | StoredResult) -> None:
+    """Writes these as they are, whatever there is."""
+    storage = here.other.storage
+    rows = [place for place in places if isinstance(place, StoredRow)]
+    held = {(row.table, row.pk): row.rev for row in storage.load([(row.table, row.pk) for row in rows]).rows}
+    rows = [row._replace(rev=held.get((row.table, row.pk), 0)) for row in rows]
+    results = [place for place in places if isinstance(place, StoredResult)]
+    changed: dict[str, list[str]] = {}
+    for row in rows:
+        changed.setdefault(row.table, []).append(row.pk)
+    entry = Entry(0, "nobody", None, changed, {}, {}, [result.key for result in results], [], False)
+    assert storage.commit(Batch(here.other.epoch, rows, results, [], {}, {}, [], [], [], [], entry)).number
+
+
+def test_a_row_of_another_class_is_a_hole(here: Here) -> None:
+    """A row that a class of another shape wrote is not read: what refers to it is fetched, and nothing else is lost."""
+    here.other.answered(Articles.get_list, [FIRST, SECOND]).publish()
+    now = here.clock()
+    put(here, StoredRow("Article", "2", 0, 0, Meta(now, now, now + 9_000), "0123456789ab", b'{"id":"2","name":"B"}'))
+    assert here.controller.cached(Articles.get_list) is None
+    assert one(here.controller.cached(Articles.get, id="1")).title == "A"
+    here.answers["/articles"] = [FIRST, SECOND]
+    assert titles(here.controller.read(Articles.get_list)) == ["A", "B"]
+    assert here.asked == 1
+    here.begin()
+    assert titles(here.controller.cached(Articles.get_list)) == ["A", "B"]
+
+
+def test_a_result_of_another_shape_is_fetched(here: Here) -> None:
+    """A result that an endpoint of another shape wrote is not read."""
+    here.other.answered(Articles.get_list, [FIRST]).publish()
+    now = here.clock() + 1
+    put(here, StoredResult("GET /articles", 0, Meta(now, now, now + 9_000), "0123456789ab", False, b'{"items":[]}'))
+    assert here.controller.cached(Articles.get_list) is None
+
+
+def test_what_is_no_json_is_absent(here: Here) -> None:
+    """A value that is no JSON is as if it were not there; it is counted, and no read fails."""
+    here.other.answered(Articles.get_list, [FIRST]).publish()
+    there = here.other.storage.load([("Article", "1")]).rows[0]
+    put(here, there._replace(value=b"{nonsense"))
+    assert here.controller.cached(Articles.get_list) is None
+    assert here.store.storage_stats().errors == {"ValueError": 1}
+    here.answers["/articles"] = [FIRST]
+    assert titles(here.controller.read(Articles.get_list)) == ["A"]
+
+
+class Member(Entity):
+    """A class of which something is not stored."""
+
+    id: str = ""
+    name: str = ""
+    ssn: str = field(default="", persist=False)
+
+
+class Card(Entity, key="Member"):
+    """A class of the same table that does not declare what is left out."""
+
+    id: str = ""
+    name: str = ""
+
+
+Members = create_resource(schema=Member, path="/members/:id")
+
+
+def test_a_row_without_a_declared_member_is_a_hole(here: Here) -> None:
+    """A member that is not stored makes its row a hole for the class that declares it."""
+    here.other.answered(Members.get, {"id": "1", "name": "Ann", "ssn": "123"}, id="1").publish()
+    assert here.controller.cached(Members.get, id="1") is None
+    here.answers["/members/1"] = {"id": "1", "name": "Ann", "ssn": "123"}
+    assert here.controller.read(Members.get, id="1").ssn == "123"
+    assert here.controller.read(Members.get, id="1").ssn == "123" and here.asked == 1
+
+
+def test_members_left_out_stay_as_memory_has_them(here: Here) -> None:
+    """A row of another process over a record in memory leaves what is not stored as it was."""
+    here.answers["/members/1"] = {"id": "1", "name": "Ann", "ssn": "123"}
+    here.controller.read(Members.get, id="1")
+    here.store.flush()
+    here.clock.advance(10)
+    here.other.answered(Members.get, {"id": "1", "name": "Anna", "ssn": "456"}, id="1").publish()
+    here.turn()
+    found = one(here.controller.cached(Members.get, id="1"))
+    assert (found.name, found.ssn) == ("Anna", "123")
+
+
+def test_a_whole_table_is_read_in_the_order_of_arrival(here: Here) -> None:
+    """`All` has every row of the storage in its order, what others add to it, and what is on its way there last."""
+    here.other.answered(All, [SECOND]).publish(listed=("Article",))
+    here.other.answered(Articles.get, FIRST, id="1").publish()
+    assert one(here.controller.get(Article, id="1")).title == "A"
+    assert titles(here.controller.cached(All)) == ["B", "A"]
+    third = {**FIRST, "id": "3", "title": "C"}
+    here.other.answered(Articles.get, third, id="3").publish()
+    here.turn()
+    assert titles(here.controller.cached(All)) == ["B", "A", "C"]
+    assert here.asked == 0
+
+
+def test_an_incomplete_table_is_fetched(here: Here) -> None:
+    """`All` of a table of which rows were dropped is a hole, until this process was answered itself."""
+    here.other.answered(All, [FIRST, SECOND]).publish(listed=("Article",))
+    here.other.publish(drop=(("Article", "2"),))
+    assert here.controller.cached(All) is None
+    here.answers["/everything"] = [FIRST, SECOND]
+    assert titles(here.controller.read(All)) == ["A", "B"]
+    assert titles(here.controller.read(All)) == ["A", "B"] and here.asked == 1
+
+
+def test_a_table_that_nobody_wrote_is_unknown(here: Here) -> None:
+    """`All` of a table that the storage does not know gives nothing, and a read fetches."""
+    assert here.controller.cached(All) is None
+    here.answers["/everything"] = []
+    assert here.controller.read(All) == []
+    assert here.controller.read(All) == [] and here.asked == 1
+
+
+def test_an_object_with_a_list_is_read_whole(here: Here) -> None:
+    """A result of several parts is shown with all of them, or not at all."""
+    here.other.answered(Wrapped, {"items": [FIRST, SECOND], "total": 2}).publish()
+    found = one(here.controller.cached(Wrapped))
+    assert titles(found["items"]) == ["A", "B"] and found["total"] == 2
+    here.begin()
+    here.other.publish(drop=(("Article", "1"),))
+    assert here.controller.cached(Wrapped) is None
+
+
+def test_a_page_alone_is_no_list(here: Here) -> None:
+    """A list of which only pages are stored is not shown as the whole list."""
+    pages: Any = RestEndpoint(path="/news", schema=schema.Collection([Article]), pagination_field="page")
+    here.other.answered(pages.paginated("page"), [FIRST], {"page": "2"}).publish()
+    assert here.controller.cached(pages) is None
+
+
+def test_a_bounded_store_reads_again_what_it_let_go_of(here: Here) -> None:
+    """With a storage a bound is one of memory alone: what was let go of is read from the storage, without a request."""
+    here.begin(max_entities=10)
+    here.other.answered(Articles.get_list, [{**FIRST, "id": str(n), "title": str(n)} for n in range(50)]).publish()
+    for _ in range(2):
+        for number in range(50):
+            assert here.controller.read(Articles.get, id=str(number)).title == str(number)
+    held = sum(map(len, here.store._contents.base.entities.values()))
+    assert held < 25 and here.asked == 0
+    assert len(one(here.controller.cached(Articles.get_list))) == 50
+
+
+def test_what_a_policy_collected_is_read_again(clock: FakeClock) -> None:
+    """What a GCPolicy takes out of memory is unknown again, and comes from the storage."""
+    here = Here(clock, poll=math.inf)
+    policy = GCPolicy(interval=10_000_000)
+    here.begin(gc=policy)
+    here.other.answered(Articles.get, FIRST, id="1", length=10_000_000).publish()
+    with here.controller.live(Articles.get, id="1") as live:
+        assert next(live).title == "A"
+    here.clock.advance(40_000_000)
+    assert here.store.entity_meta("Article", "1") is None
+    assert one(here.controller.cached(Articles.get, id="1")).title == "A"
+
+
+def test_what_is_never_stored_is_never_asked_for(here: Here) -> None:
+    """Results of endpoints and tables with `persist=False` cost no load."""
+
+    class Secretive(Entity, persist=False):
+        id: str = ""
+        name: str = ""
+
+    hidden: Any = RestEndpoint(path="/hidden/:id", schema=Secretive, persist=False)
+    here.answers["/hidden/1"] = {"id": "1", "name": "n"}
+    assert here.controller.read(hidden, id="1").name == "n"
+    assert one(here.controller.cached(hidden, id="1")).name == "n"
+    assert here.store.storage_stats().loads == 0
+
+
+def test_a_long_level_is_left_to_a_thread_in_a_loop(clock: FakeClock) -> None:
+    """In an event loop a level of many rows is loaded by a thread: `cached` gives None for now, and a read waits."""
+    here = Here(clock)
+    here.other.answered(Articles.get_list, [{**FIRST, "id": str(n)} for n in range(900)]).publish()
+
+    async def main() -> None:
+        async with AsyncController(
+            Store(clock=clock, storage=here.storage.another()),
+            client=here.server.async_client(),
+            base_url="http://api.test",
+        ) as controller:
+            there = asyncio.Event()
+            loop = asyncio.get_running_loop()
+            controller.store.add_listener(lambda: loop.call_soon_threadsafe(there.set))
+            assert controller.cached(Articles.get_list) is None
+            await asyncio.wait_for(there.wait(), PATIENCE)
+            assert len(one(controller.cached(Articles.get_list))) == 900
+        async with AsyncController(
+            Store(clock=clock, storage=here.storage.another()),
+            client=here.server.async_client(),
+            base_url="http://api.test",
+        ) as controller:
+            assert len(await controller.read(Articles.get_list)) == 900
+
+    asyncio.run(main())
+    assert here.asked == 0
+    assert titles(one(here.controller.cached(Articles.get_list)))[:1] == ["A"]
+
+
+def test_a_hook_reads_what_is_stored(here: Here) -> None:
+    """An optimistic response is made from what the storage has."""
+    here.other.answered(Articles.get, FIRST, id="1").publish()
+
+    def expected(snapshot: Any, params: Any, body: Any) -> Any:
+        return {"id": params["id"], "title": snapshot.get(Article, id="1").title + body["title"]}
+
+    rename: Any = RestEndpoint(path="/articles/:id", method="PATCH", schema=Article, get_optimistic_response=expected)
+    answered = threading.Event()
+
+    def respond(request: Any) -> Answer:
+        answered.wait(PATIENCE)
+        return Answer(json=FIRST)
+
+    here.server.respond = respond
+    thread = threading.Thread(target=lambda: here.controller.fetch(rename, {"id": "1"}, {"title": "!"}), daemon=True)
+    thread.start()
+    until = threading.Event()
+    here.store.add_listener(until.set)
+    if not here.store.state["optimistic"]:
+        until.wait(PATIENCE)
+    assert one(here.controller.cached(Articles.get, id="1")).title == "A!"
+    assert one(here.controller.get(Author, id="a1")).name == "Ann"
+    answered.set()
+    thread.join(PATIENCE)
