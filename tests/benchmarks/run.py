@@ -1,6 +1,6 @@
 """`make bench`: runs the tables, prints ratios with median and quartiles, and writes `results.md` beside this file.
 
-    run.py [front] [store] [calls] [client] [generator] [import] [memory] [--quick] [--out FILE]
+    run.py [front] [store] [calls] [client] [generator] [import] [memory] [storage] [--quick] [--out FILE]
 
 Without names all tables run. With some of them alone, the others keep what `results.md` says of them.
 """
@@ -24,6 +24,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from measure import PLACES, Table
 from node import PACKAGES, NodePeers
 from processes import OPENAI, PEERS
+from storage_table import STORAGE_PEERS
 
 HEAD: Final = """# How fast
 
@@ -75,6 +76,12 @@ def _memory(rounds: int, quick: bool) -> Table:
     return memory_table.table(rounds, quick)
 
 
+def _storage(rounds: int, quick: bool) -> Table:
+    import storage_table
+
+    return storage_table.table(rounds, quick)
+
+
 TABLES: Final[dict[str, Callable[[int, bool], Table]]] = {
     "front": _front,
     "store": _store,
@@ -83,6 +90,7 @@ TABLES: Final[dict[str, Callable[[int, bool], Table]]] = {
     "generator": _generator,
     "import": _import,
     "memory": _memory,
+    "storage": _storage,
 }
 
 
@@ -114,7 +122,7 @@ def _sections(out: Path) -> dict[str, str]:
 
 
 def _written(report: dict[str, str]) -> str:
-    titles = ["Front door", "Store", "Calls", "Client", "Generator", "Import", "Memory"]
+    titles = ["Front door", "Store", "Calls", "Client", "Generator", "Import", "Memory", "Storage"]
     return "\n".join([HEAD, _machine(), *(report[title] for title in titles if title in report)])
 
 
@@ -128,7 +136,7 @@ def _machine() -> str:
     python = f"{platform.python_implementation()} {platform.python_version()}"
     machine = f"{day}: {python}, {node}, {os.cpu_count()} cores, {platform.system()} {platform.machine()}."
     here = [f"{name} {version(name)}" for name in ("httpx", "orjson", "pydantic")]
-    pinned = [spec.replace("==", " ") for spec in (*PEERS, OPENAI)]
+    pinned = [spec.replace("==", " ") for spec in (*PEERS, OPENAI, *STORAGE_PEERS)]
     packages = [f"{name} {number}" for name, number in PACKAGES.items()]
     return f"{machine} Peers: {', '.join([*here, *pinned, *packages])}.\n"
 
