@@ -95,7 +95,6 @@ USUAL = printed()
             for name in ("process", "validate", "merge", "should_update", "should_reorder", "merge_with_store")
         ),
     ],
-    ids=str,
 )
 def test_a_change_that_counts_gives_another_fingerprint(changed: dict[str, Any]) -> None:
     """A field, its kind or its name in JSON, a relation, the table, the primary key, `persist`, a hook."""
@@ -117,7 +116,6 @@ def test_a_change_that_counts_gives_another_fingerprint(changed: dict[str, Any])
         {"members": {"shout": lambda self: self.title.upper()}},
         {"members": {"from_js": classmethod(lambda cls, props=None: None)}},
     ],
-    ids=str,
 )
 def test_a_change_that_does_not_count_gives_the_same(changed: dict[str, Any]) -> None:
     """Names in Python, defaults, descriptions, the order of fields, methods that have nothing to do with storing."""
