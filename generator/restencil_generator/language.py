@@ -269,7 +269,7 @@ SCALARS: Final[Mapping[d.ScalarName, Scalar]] = {
         converted=True,
     ),
     "any": Scalar(None, "any JSON", ("typing", "Any"), "Any JSON.", ("json",), honest=True),
-    "bytes": Scalar("", "a text", (None, "bytes"), "A file: a field of a multipart body.", word=False),
+    "bytes": Scalar("", "a text", ("restencil", "File"), "A file: a field of a multipart body.", word=False),
 }
 
 SCALAR_WORDS: Final = tuple(name for name, scalar in SCALARS.items() if scalar.word)

@@ -354,7 +354,7 @@ class _Resource:
 
     def _body_type(self, endpoint: d.Endpoint, body: d.Body) -> str:
         if body.kind == "bytes":
-            return self.scope.builtin("bytes")
+            return self.scope.restencil("Content")
         if body.kind == "text":
             return self.scope.builtin("str")
         if body.type is None:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from . import schema
     from .base.abort import AbortController, AbortSignal
     from .base.arguments import ClientParam, HeaderParam, Server
-    from .base.bodies import Form, Multipart
+    from .base.bodies import Content, File, Form, Multipart
     from .base.calls import Token
     from .base.durations import Timeout
     from .base.errors import (
@@ -110,6 +110,7 @@ __all__ = [
     "ConflictError",
     "ConnectionFailedError",
     "ConnectionListener",
+    "Content",
     "Controller",
     "ControllerType",
     "Endpoint",
@@ -117,6 +118,7 @@ __all__ = [
     "Entity",
     "ExpiryStatus",
     "Explanation",
+    "File",
     "Form",
     "GCPolicy",
     "Has",
@@ -302,6 +304,8 @@ _MODULES: Final[dict[str, str]] = {
     "validate_required": "schema.entity",
     "Snapshot": "cache.snapshot",
     "Store": "cache.store",
+    "Content": "base.bodies",
+    "File": "base.bodies",
     "Form": "base.bodies",
     "Multipart": "base.bodies",
     "StreamedResponse": "http.streaming",

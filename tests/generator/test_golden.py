@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import datetime
 import importlib
+import io
 import operator
 import os
 import subprocess
@@ -333,6 +334,9 @@ def test_shop_at_work(serve: Serve) -> None:
         assert isinstance(client.products.photo(id=1), bytes)
         assert isinstance(client.products.manual(id=1, format="txt"), str)
         assert client.products.attach(id=1, body={"title": "a", "file": b"content"})["size"] > 0
+        named = ("b.txt", io.BytesIO(b"content"), "text/plain")
+        assert client.products.attach(id=1, body={"title": "b", "file": named})["size"] > 0
+        client.products.set_photo(id=1, body=io.BytesIO(b"a picture"))
         assert isinstance(client.products.rate(id=1, body={"stars": 4}), int)
         assert all(isinstance(price, shop.Money) for price in client.products.price_history(id=1))
         assert all(product.price.amount < 10 for product in client.products.bargains())

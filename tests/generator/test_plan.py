@@ -672,7 +672,8 @@ def test_bodies_are_typed_and_described() -> None:
     assert 'body=schema.Object({"long_name": None}, wire={"long_name": "longName"}),' in text
     for piece in (
         "def a(self, *, id: int, body: typing.Any) -> typing.Any:",
-        "def b(self, *, id: int, body: bytes) -> typing.Any:",
+        "def b(self, *, id: int, body: restencil.Content) -> typing.Any:",
+        "    file: restencil.File\n",
         'body_format="form"',
         'body_format="multipart"',
         "body=Point",

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import AsyncIterable, Iterable, Iterator
+from typing import IO, Any, TypeAlias
 
 from .errors import NetworkError
 from .values import TUPLE, described, is_mapping, is_sequence
+
+File: TypeAlias = (
+    bytes | IO[bytes] | tuple[str | None, bytes | IO[bytes]] | tuple[str | None, bytes | IO[bytes], str | None]
+)
+"""What a multipart body sends as a file: bytes, an open file, or a tuple of file name, content and content type."""
+
+Content: TypeAlias = bytes | bytearray | memoryview | IO[bytes] | Iterable[bytes] | AsyncIterable[bytes]
+"""What is sent as a body of bytes: they, an open file, or what gives them piece by piece, read while it is sent."""
 
 
 class Form(dict[str, Any]):

@@ -50,7 +50,7 @@ class ReviewsForgetBody(typing.TypedDict):
 class ReviewsIllustrateBody(typing.TypedDict):
     """The body of `POST /reviews/:id/pictures`."""
 
-    pictures: Sequence[bytes]
+    pictures: Sequence[restencil.File]
     taken: typing.NotRequired[PeriodBody | Period | None]
 
 

@@ -93,7 +93,7 @@ class ProductsAttachBody(typing.TypedDict):
     """The body of `POST /products/:id/files`."""
 
     title: str
-    file: bytes
+    file: restencil.File
     published_at: typing.NotRequired[datetime.datetime | None]
 
 
@@ -374,6 +374,6 @@ class Products(
         schema=None,
         body_format="bytes",
     )
-    def set_photo(self, *, id: int, body: bytes) -> typing.Any:
+    def set_photo(self, *, id: int, body: restencil.Content) -> typing.Any:
         """`PUT /products/:id/photo`"""
         ...
