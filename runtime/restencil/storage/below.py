@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from threading import RLock
 
     from .protocol import Opened, Storage
+    from .rows import Left
 
 T = TypeVar("T")
 
@@ -68,6 +69,8 @@ class Known:
         self.versions: dict[str, int] = {}
         """Of tables whose primary keys are all known, in `members`."""
         self.members: dict[str, list[str]] = {}
+        self.left: dict[tuple[str, str], Left] = {}
+        """What was left out of rows, of those of which anything was."""
         self.epoch = 0
         self.reset = 0
         self.number = 0

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from ..base.values import INVALID, Meta
+from ..base.values import INVALID, Meta, text_of
+from ..schema.stored import record_of
 from .fold import Held, stale
 from .pending import Pending, Result
 from .protocol import Batch, Entry, StoredResult, StoredRow
-from .rows import Unstorable, is_collection
+from .rows import NOTHING_LEFT, Unstorable, is_collection
 from .shapes import joined_shape
 
 if TYPE_CHECKING:
@@ -131,7 +132,7 @@ class Draft:
                 lacking.add(table)
                 continue
             try:
-                value = forms.value(table, row.held.stored)
+                value = forms.value(table, row.held.stored, known.left.get(cell, NOTHING_LEFT))
             except Unstorable:
                 self.unstorable.add(cell)
                 continue
@@ -147,7 +148,11 @@ class Draft:
         listed: set[str] = set()
         release: list[str] = []
         for action in self.actions:
-            index.update((entry, pk) for entry, pk in action.index.items() if forms.keeps_index(entry, pk))
+            index.update(
+                (entry, pk)
+                for entry, pk in action.index.items()
+                if forms.keeps_index(entry, pk) and self._has(entry, pk)
+            )
             listed |= action.listed
             lacking |= action.lacking
             release += action.release
@@ -177,6 +182,14 @@ class Draft:
             release,
             entry,
         )
+
+    def _has(self, entry: IndexEntry, pk: str | None) -> bool:
+        """Whether an index entry says what the row says that is stored: memory may have more of it."""
+        table, field, text = entry
+        row = None if pk is None else self.rows.get((table, pk))
+        if row is None or row.held.stored is INVALID:
+            return row is not None or pk is None
+        return text_of(record_of(row.held.stored).get(field)) == text
 
     def _results(
         self, below: Below, forms: Forms, times: Meta | None

@@ -6,7 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 from ..base.values import INVALID
 from .fold import Held
-from .rows import encode_collection, encode_result, is_collection, is_kept_cell, is_kept_key, row_value, with_left
+from .rows import (
+    NOTHING_LEFT,
+    Left,
+    encode_collection,
+    encode_result,
+    is_collection,
+    is_kept_cell,
+    is_kept_key,
+    row_value,
+    with_left,
+)
 from .shapes import ANY_SHAPE, fingerprint_of, fingerprint_of_endpoint
 
 if TYPE_CHECKING:
@@ -43,11 +53,16 @@ class Forms:
 
     # -- into a storage
 
-    def value(self, table: str, stored: Any) -> bytes | None:
-        """The JSON of what lies in a cell, None for a tombstone. Raises Unstorable."""
+    def value(self, table: str, stored: Any, lacking: Left = NOTHING_LEFT) -> bytes | None:
+        """The JSON of what lies in a cell, None for a tombstone. Raises Unstorable.
+
+        `lacking` was left out of the row that a record was made from.
+        """
         if stored is INVALID:
             return None
-        return encode_collection(stored) if is_collection(table) else self.shapes.rules(table).encode(stored)
+        if is_collection(table):
+            return encode_collection(stored)
+        return self.shapes.rules(table).encode(stored, lacking)
 
     def result_value(self, result: Result) -> bytes | None:
         """The JSON of a result, None where nothing lies under the key. Raises Unstorable."""

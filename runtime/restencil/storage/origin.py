@@ -38,7 +38,7 @@ class Origin:
         self.unusable_keys: set[str] = set()
         self.broken: list[Cell | str] = []
         """What is no JSON: the next commit drops it."""
-        self.left: dict[Cell, Left] = {}
+        self.left: dict[Cell, Left] = below.known.left
         """The members that were left out of rows."""
         self.whole: set[str] = set()
         """Tables of which memory has all that the storage has."""

@@ -60,6 +60,7 @@ _OWN_PK: Final = re.compile(r"MISS-\d+-\d+")
 _LEFT: Final = "$left"
 _PARTIAL: Final = "$partial"
 _MARK: Final = b'"$'
+_LEFT_MARK: Final = b'"$left"'
 _OWN_MARK: Final = b'"MISS-'
 _REFERENCE: Final = frozenset({"id", "schema"})
 _NO_NAMES: Final = frozenset[str]()
@@ -308,8 +309,11 @@ class TableRules:
         """Whether a member is stored, by its name in JSON; of others no index entries are stored either."""
         return self._place.member(name)[0]
 
-    def encode(self, stored: Any) -> bytes:
-        """The JSON of a record, or of an instance that is one. Raises Unstorable for one that has none."""
+    def encode(self, stored: Any, lacking: Left = NOTHING_LEFT) -> bytes:
+        """The JSON of a record, or of an instance that is one. Raises Unstorable for one that has none.
+
+        `lacking` was left out of the row that it was made from: it is lacking still, but for what came since.
+        """
         record: dict[str, Any] = record_of(stored)
         left: dict[tuple[str, ...], None] = {}
         if not self._plain.issuperset(record):
@@ -322,6 +326,7 @@ class TableRules:
             for name in [name for name, item in record.items() if item is UNDEFINED]:
                 left[name,] = record.pop(name)
             data = _encoded(record)
+        left.update((path, None) for path in lacking if path[1:] or path[0] not in record)
         if not left:
             return data if _MARK not in data else _encoded(_escaped(record))
         names = [path[0] if len(path) == 1 else list(path) for path in left]
@@ -340,6 +345,16 @@ def row_value(data: bytes) -> tuple[Any, Left]:
         return (PartialEntries(inner) if is_dict(inner) else PartialKeys(inner)), NOTHING_LEFT
     names: Any = value.pop(_LEFT, ()) if is_dict(value) else ()
     return _unescaped(value), tuple((path,) if isinstance(path, str) else tuple(path) for path in names)
+
+
+def left_of(data: bytes | None) -> Left:
+    """What was left out of a row's JSON, as far as it is one."""
+    if data is None or _LEFT_MARK not in data:
+        return NOTHING_LEFT
+    try:
+        return row_value(data)[1]
+    except ValueError:
+        return NOTHING_LEFT
 
 
 def lacks(model: EntityModel, left: Left) -> bool:

@@ -85,6 +85,8 @@ class Tap:
             self.tainted.update(change.cells())
             self.apart.add(request.key)
             return None
+        if isinstance(action, SetResponse | Renew) and not action.stored:
+            return self._not_to_be_kept(action, change, moment)
         pending = Pending(change.times, moment)
         brought = None if effects.writer is None else effects.writer.noted()
         pending.take_change(change, brought, self._contents.base)
@@ -100,6 +102,14 @@ class Tap:
             self._forms.shapes.meet(request.rules.schema)
         self._take_results(pending, change, request)
         return None if pending.is_empty else pending
+
+    def _not_to_be_kept(self, action: SetResponse | Renew, change: Change, moment: float) -> Pending:
+        """What an answer brought that the server wants nobody to store: nor is what was stored before to be found."""
+        if isinstance(action, SetResponse):
+            self.tainted.update(change.cells())
+        pending = Pending(change.times, moment)
+        pending.drop[action.request.key] = None
+        return pending
 
     def _is_error(self, change: Change) -> bool:
         """Whether all that it says is that a request failed: an error changes nothing in a storage."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..base.values import UNDEFINED
 from .fold import Held, folded
+from .rows import left_of
 
 if TYPE_CHECKING:
     from ..cache.contents import Contents
@@ -126,6 +127,11 @@ class Waiting:
             except ValueError:
                 held = None  # it is no JSON: what is written replaces it
         self.bases[cell] = Base(held, row.rev, row.shape if held is not None else "")
+        left = left_of(row.value) if held is not None else ()
+        if left:
+            self._below.known.left[cell] = left
+        else:
+            self._below.known.left.pop(cell, None)
 
     def doubt(self) -> None:
         """What was merged with what memory had is not to be sent: what waits is laid over what the storage has."""

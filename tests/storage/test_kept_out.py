@@ -1,0 +1,261 @@
+"""What reaches a storage through a store: nothing that chapter 2 keeps out, by names, by `persist`, by its kind."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any, cast
+
+import pytest
+
+from restencil import Controller, Entity, MemoryStorage, Record, RestEndpoint, Store, field
+from restencil.base.values import Meta
+from restencil.cache.actions import SetResponse
+from restencil.cache.terms import Told
+from restencil.schema import Collection
+from restencil.schema.entity import EntityModel
+from restencil.schema.record import class_record
+from restencil.storage.rows import TableRules
+from restencil.testing import FakeClock, MockServer
+
+AnyEndpoint = RestEndpoint[..., Any]
+MARK = "9c2e-never-stored"
+
+
+class Word(Entity, key="OutWord", indexes=("text", "api_key")):
+    id: str = ""
+    text: str = ""
+    api_key: str = ""
+
+
+class Card(Record):
+    number: str = ""
+    token: str = ""
+
+
+class Person(Entity, key="OutPerson"):
+    id: str = ""
+    name: str = ""
+    password: str = ""
+    ssn: str = field(default="", persist=False)
+    sig: str = field(default="", persist=True)
+    card: Card | None = None
+
+
+class Private(Entity, key="OutPrivate", persist=False):
+    id: str = ""
+    name: str = ""
+
+
+class AlsoPrivate(Entity, key="OutPrivate"):
+    id: str = ""
+    name: str = ""
+
+
+class Session(Entity, key="OutSession", pk="token"):
+    token: str = ""
+
+
+WORD: AnyEndpoint = RestEndpoint(path="/words/:id", schema=Word)
+WORDS: AnyEndpoint = RestEndpoint(path="/words", schema=Collection([Word]))
+PUSH: AnyEndpoint = RestEndpoint(path="/words", method="POST", schema=Collection([Word]).push)
+PERSON: AnyEndpoint = RestEndpoint(path="/people/:id", schema=Person)
+PLAIN: AnyEndpoint = RestEndpoint(path="/plain")
+
+
+class Bench:
+    """A controller over a storage, and what is in that."""
+
+    def __init__(self) -> None:
+        self.clock = FakeClock()
+        self.storage = MemoryStorage()
+        self.controller: Any = self.opened()
+
+    def opened(self, storage: MemoryStorage | None = None) -> Any:
+        """A controller of a store over the same data, with an empty memory."""
+        store = Store(clock=self.clock, scheduler=self.clock, storage=storage or self.storage)
+        return Controller(store, client=MockServer(self.clock).client(), base_url="http://mock")
+
+    def another(self) -> Any:
+        """Another process."""
+        return self.opened(self.storage.another())
+
+    def held(self) -> str:
+        """All that the storage holds, log and names included."""
+        assert self.controller.store.flush()
+        with self.storage.filling("http://mock", changes=False) as space:
+            return repr(vars(space))
+
+
+def _person(c: Any) -> None:
+    card = {"number": "1", "token": MARK}
+    c.set_response(PERSON, {"id": "1", "password": MARK, "ssn": MARK, "apiKey": MARK, "card": card}, id="1")
+
+
+def _unstored(c: Any) -> None:
+    login: AnyEndpoint = RestEndpoint(path="/login", schema={"word": Word, "words": [Word]}, persist=False)
+    c.set_response(login, {"word": {"id": "1", "text": MARK}, "words": [{"id": "2", "text": MARK}]})
+    c.set_response(WORD, {"id": "1", "more": 1}, id="1")
+    c.set_response(WORDS, [{"id": "1"}, {"id": "2"}])
+
+
+def _keys(c: Any) -> None:
+    c.set_response(PLAIN, 1, {"access_token": MARK})
+    c.set_response(WORDS, [], {"password": MARK})
+    c.invalidate(PLAIN, {"access_token": MARK})
+
+
+def _result(c: Any) -> None:
+    declared: AnyEndpoint = RestEndpoint(path="/d", schema={"word": Word})
+    c.set_response(declared, {"word": {"id": "1"}, "sessionToken": MARK})
+
+
+def _private(c: Any) -> None:
+    c.set(Private, {"id": "1"})
+    c.set(AlsoPrivate, {"id": "2", "name": MARK})
+    c.set(AlsoPrivate, {"id": MARK})
+
+
+def _error(c: Any) -> None:
+    c.set_response(PLAIN, 1)
+    c.set_error(PLAIN, RuntimeError(MARK))
+
+
+def _mutation(c: Any) -> None:
+    post: AnyEndpoint = RestEndpoint(path="/x", method="POST")
+    c.set_response(post, {"said": MARK}, {"body": MARK})
+
+
+FILLS: list[Callable[[Any], None]] = [
+    _person,
+    _unstored,
+    _keys,
+    _result,
+    _private,
+    _error,
+    _mutation,
+    lambda c: c.set(Word, {"id": "1", "api_key": MARK}),
+    lambda c: c.set(Session, {"token": MARK}),
+]
+
+
+@pytest.mark.parametrize("fill", FILLS)
+def test_secrets_reach_no_storage(fill: Callable[[Any], None], caplog: pytest.LogCaptureFixture) -> None:
+    """In no row, result, key, index entry or entry of the log, in no text of the storage's state, and in no log."""
+    caplog.set_level(logging.DEBUG)
+    bench = Bench()
+    fill(bench.controller)
+    assert MARK not in bench.held()
+    assert MARK not in repr(bench.controller.store.storage_stats()) and MARK not in repr(bench.storage)
+    assert all(MARK not in record.getMessage() for record in caplog.records if "storage" in record.getMessage())
+
+
+def test_memory_has_what_no_storage_has() -> None:
+    """In the process that asked, nothing is left out."""
+    bench = Bench()
+    _person(bench.controller)
+    found = bench.controller.cached(PERSON, id="1")
+    assert (found.password, found.ssn, found.card.token) == (MARK, MARK, MARK)
+
+
+def test_a_record_that_lacks_a_declared_member_is_asked_for() -> None:
+    """By a process that has only the storage; one of which nothing was left out answers."""
+    bench = Bench()
+    _person(bench.controller)
+    bench.controller.set_response(PERSON, {"id": "2", "name": "Bob", "sig": "kept"}, id="2")
+    other = bench.another()
+    assert other.cached(PERSON, id="1") is None
+    assert (other.cached(PERSON, id="2").name, other.cached(PERSON, id="2").sig) == ("Bob", "kept")
+
+
+def test_members_that_were_left_out_stay_when_others_change_the_rest() -> None:
+    """What another process wrote comes in, and what no storage has stays as memory has it."""
+    bench = Bench()
+    _person(bench.controller)
+    other = bench.another()
+    other.set_response(PERSON, {"id": "1", "name": "Ann", "password": "other"}, id="1")
+    bench.clock.advance(1_000)
+    bench.controller.cached(PERSON, id="2")
+    found = bench.controller.cached(PERSON, id="1")
+    assert (found.password, found.ssn, found.card.token) == (MARK, MARK, MARK)
+
+
+def test_what_an_unstored_answer_brought_is_in_no_later_row() -> None:
+    """A fold takes in stored answers only, and who asked keeps what it was told."""
+    bench = Bench()
+    _unstored(bench.controller)
+    assert bench.controller.cached(WORD, id="1").text == MARK
+    other = bench.another()
+    found = other.cached(WORD, id="1")
+    assert found is None or found.text == ""
+
+
+def test_what_was_left_out_is_left_out_still_when_others_write() -> None:
+    """A third process is told what the row lacks, whoever wrote it last; what came since is there."""
+    bench = Bench()
+    _person(bench.controller)
+    writing = bench.another()
+    writing.set_response(PERSON, {"id": "1", "name": "Ann"}, id="1")
+    assert bench.another().cached(PERSON, id="1") is None
+    loaded = bench.another()
+    loaded.get(Person, id="1")
+    loaded.set_response(PERSON, {"id": "1", "name": "Bea"}, id="1")
+    assert bench.another().cached(PERSON, id="1") is None
+    assert MARK not in bench.held() and "Bea" in bench.held()
+
+
+def test_a_member_that_was_no_one_elses_may_come() -> None:
+    """What was left out because it was of one process is there once an answer has it."""
+    rules = TableRules([cast(EntityModel, class_record(Person))])
+    assert rules.encode({"id": "1"}, (("name",), ("ssn",))) == b'{"id":"1","$left":["name","ssn"]}'
+    assert rules.encode({"id": "1", "name": "A", "ssn": "x"}, (("name",),)) == b'{"id":"1","name":"A","$left":["ssn"]}'
+
+
+def test_an_answer_that_nobody_is_to_store_is_not_stored() -> None:
+    """The server said `no-store`: what was stored before is not shown either, and the next answer is stored again."""
+    bench = Bench()
+    c = bench.controller
+    c.set_response(WORD, {"id": "1", "text": "old"}, id="1")
+    now = bench.clock()
+    told = Told({}, "", "", None, stored=False)
+    request = WORD.request(WORD.bind_args((), {"id": "1"}))
+    answer = {"id": "1", "text": MARK}
+    c.store.apply(SetResponse(request=request, response=answer, meta=Meta(now, now, now + 9), told=told))
+    assert MARK not in bench.held() and c.cached(WORD, id="1").text == MARK
+    assert bench.another().cached(PLAIN) is None
+    assert MARK.encode() not in c.store.dump()
+    bench.clock.advance(1)
+    c.set_response(PLAIN, 1)
+    c.set_response(WORD, {"id": "1", "text": "new"}, id="1")
+    assert bench.another().cached(WORD, id="1").text == "new"
+
+
+def test_an_entity_that_is_not_stored_is_asked_for_by_others() -> None:
+    """A list of them is a hole, and never shorter."""
+    bench = Bench()
+    listed: AnyEndpoint = RestEndpoint(path="/private", schema=[Private])
+    bench.controller.set_response(listed, [{"id": "1"}, {"id": "2"}])
+    assert len(bench.controller.cached(listed)) == 2 and bench.another().cached(listed) is None
+
+
+def test_what_is_stored_is_there_for_others() -> None:
+    """All else: lists that are joined, index entries, results without a schema."""
+    bench = Bench()
+    bench.controller.set_response(WORDS, [{"id": "1", "text": "a"}])
+    bench.controller.set_response(PUSH, {"id": "2", "text": "b"}, body={})
+    bench.controller.set_response(PLAIN, {"$all": True})
+    other = bench.another()
+    assert [word.text for word in other.cached(WORDS)] == ["a", "b"]
+    assert other.cached(PLAIN) == {"$all": True} and other.get(Word, text="b").id == "2"
+
+
+def test_an_answer_without_a_json_form_is_not_stored_at_all() -> None:
+    """Nor is anything older shown in its place; it is counted."""
+    bench = Bench()
+    bench.controller.set_response(WORDS, [{"id": "1", "text": "a"}])
+    bench.controller.set_response(PLAIN, 1)
+    bench.controller.set_response(WORDS, [{"id": "1", "text": object()}, {"id": "2", "text": "b"}])
+    bench.controller.set_response(PLAIN, {"x": float("nan")})
+    other = bench.another()
+    assert other.cached(WORDS) is None and other.cached(PLAIN) is None and other.cached(WORD, id="1") is None
+    assert bench.controller.store.storage_stats().unstorable == 2
