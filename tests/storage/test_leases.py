@@ -398,13 +398,16 @@ def test_stale_data_is_refetched_by_one_process(house: House) -> None:
 
 def test_a_poll_is_skipped_where_another_process_was_answered(house: House) -> None:
     """Of two processes that poll the same, one asks each time: the other one's tick follows its answer."""
-    items: Any = create_resource(path="/items/:id", schema=Item, poll_frequency=150)
+    items: Any = create_resource(path="/items/:id", schema=Item, poll_frequency=100)
     first, second = house.process(), house.process()
     with first.live(items.get, id="1") as one, second.live(items.get, id="1") as other:
         shown = [one.state, other.state]
         assert len(shown) == 2
-        time.sleep(0.95)
-    assert 3 <= len(house.counting.asked) <= 8
+        began = time.monotonic()
+        while len(house.counting.asked) < 12:
+            house.counting.came.acquire(timeout=5)
+        spent = time.monotonic() - began
+        assert len(house.counting.asked) <= 3 + spent / 0.09, "each alone asks every 0.1 s"
 
 
 def test_tasks_of_processes_ask_once(house: House) -> None:
