@@ -41,7 +41,7 @@ html_show_copyright = False
 html_css_files = ["site.css"]
 html_static_path = ["_static"]
 language = "en"
-nitpicky = False
+smartquotes = False  # two hyphens are those of an option
 
 root_doc = "docs/index"
 include_patterns = [
@@ -73,11 +73,11 @@ toc_object_entries_show_parents = "hide"
 
 
 def listed(text: str) -> Iterator[tuple[str, list[str]]]:
-    """The parts of a page of lists, each with the pages that its links lead to, in order and once."""
+    """The parts of a page of lists, each with what its links say and where they lead, in order."""
     for part in re.split(r"^## ", text, flags=re.MULTILINE):
-        links = re.findall(r"^(?:[-|]) .*?\[[^\]]*\]\(([^):#]+\.md)\)", part, re.MULTILINE)
+        links = re.findall(r"^[-|] \[`?([^\]`]*)`?\]\(([^):#]+\.md)\)", part, re.MULTILINE)
         if links:
-            yield part.partition("\n")[0], list(dict.fromkeys(links))
+            yield part.partition("\n")[0], [f"{said} <{link}>" for said, link in links]
 
 
 def trees(text: str) -> str:
@@ -94,8 +94,8 @@ def read(app: Sphinx, page: str, source: list[str]) -> None:
     if page == root_doc:
         source[0] += trees(source[0])
     elif (Path(app.srcdir) / page).is_dir():
-        links = [link for _, found in listed(source[0]) for link in found if link.startswith(posixpath.basename(page))]
-        source[0] += "\n```{toctree}\n:hidden:\n\n" + "\n".join(dict.fromkeys(links)) + "\n```\n"
+        links = [link for _, found in listed(source[0]) for link in found if f"<{posixpath.basename(page)}/" in link]
+        source[0] += "\n```{toctree}\n:hidden:\n\n" + "\n".join(links) + "\n```\n"
 
 
 def finished(app: Sphinx, error: Exception | None) -> None:

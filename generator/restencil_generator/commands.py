@@ -49,7 +49,7 @@ def _section(name: str, command: click.Command) -> str:
     rows = [
         f"| {_code(', '.join([*option.opts, *option.secondary_opts]), _metavar(option, context))} | {_help(option)} |\n"
         for option in command.get_params(context)
-        if isinstance(option, click.Option) and option.name != "help"
+        if isinstance(option, click.Option) and "--help" not in option.opts
     ]
     if not rows:
         return text
