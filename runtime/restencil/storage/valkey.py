@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from itertools import pairwise
@@ -513,7 +514,7 @@ class _Server:
 
     def run(self, script: str, keys: Sequence[bytes], told: Sequence[Any]) -> list[Any]:
         """What a script answers, as bytes."""
-        digest = hashlib.sha1(script.encode(), usedforsecurity=False).hexdigest()
+        digest = _digest_of(script)
         patient = script in (lua.BEGIN, lua.COMMIT)
         try:
             reply = self._call(patient, "EVALSHA", digest, len(keys), *keys, *told)
@@ -562,6 +563,11 @@ def _client_of(url: str) -> Any:
 
     library: Any = valkey  # whose types are partly unknown
     return library.Valkey.from_url(url)
+
+
+@cache
+def _digest_of(script: str) -> str:
+    return str(hashlib.sha1(script.encode(), usedforsecurity=False).hexdigest())
 
 
 def _with_timeout(client: Any, seconds: float) -> Any:
