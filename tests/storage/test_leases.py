@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import json
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.patience import PATIENCE
 from tests.runtime.servers import Arrived, Reply, Server
+from tests.storage.servers import ValkeyServer, needs_server
 
 from restencil import (
     AbortController,
@@ -44,15 +49,19 @@ class Counting:
         self.may_answer = threading.Event()
         self.may_answer.set()
         self.came = threading.Semaphore(0)
+        self._lock = threading.Lock()
         self.status = 200
+        self.fails = 0
+        """Every request whose count is a multiple of this fails; 0: none."""
 
     def __call__(self, request: Arrived) -> Reply:
-        self.asked.append(request.target)
-        count = len(self.asked)
+        with self._lock:
+            self.asked.append(request.target)
+            count = len(self.asked)
         self.came.release()
         self.may_answer.wait(10)
-        if self.status != 200:
-            return Reply(self.status, b"{}", {"content-type": "application/json"})
+        if self.status != 200 or (self.fails and count % self.fails == 0):
+            return Reply(503, b"{}", {"content-type": "application/json"})
         body = {"id": request.target.rpartition("/")[2], "count": count}
         return Reply(200, json.dumps(body).encode(), {"content-type": "application/json"})
 
@@ -461,3 +470,107 @@ def test_a_network_error_is_no_answer(house: House) -> None:
             unreachable.read(house.items.get, id="1")
         unreachable.store.close()
     assert first.read(house.items.get, id="1").count == 1
+
+
+# -- real processes
+
+
+class Process:
+    """A process that reads keys over a shared storage when it is told to begin."""
+
+    def __init__(
+        self, house: House, storage: str, *, keys: int, first: int = 0, tasks: int = 0, tries: int = 1
+    ) -> None:
+        told = {"upstream": house.server.url, "storage": storage, "keys": keys, "first": first}
+        command = [
+            sys.executable,
+            str(Path(__file__).parent / "lease_worker.py"),
+            json.dumps({**told, "tasks": tasks, "tries": tries}),
+        ]
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def ready(self) -> None:
+        assert self._process.stdout is not None
+        assert self._process.stdout.readline() == "ready\n"
+
+    def begin(self) -> None:
+        assert self._process.stdin is not None
+        print(file=self._process.stdin, flush=True)
+
+    def kill(self) -> None:
+        self._process.kill()
+        self._process.communicate()
+
+    def found(self) -> dict[str, int]:
+        """The count that each key came with."""
+        said, _ = self._process.communicate(timeout=PATIENCE)
+        counts: dict[str, int] = json.loads(said)
+        return counts
+
+
+def together(processes: list[Process]) -> list[dict[str, int]]:
+    """What processes found that began at once."""
+    for process in processes:
+        process.ready()
+    for process in processes:
+        process.begin()
+    return [process.found() for process in processes]
+
+
+@pytest.fixture
+def plain() -> Iterator[House]:
+    """A server that counts; the processes are real ones."""
+    made = House()
+    yield made
+    made.close()
+
+
+def test_processes_ask_once_for_each_key(plain: House, tmp_path: Path) -> None:
+    """Processes that ask for the same keys at once send one request for each, and have the same."""
+    found = together([Process(plain, str(tmp_path / "cache"), keys=15) for _ in range(3)])
+    assert sorted(plain.counting.asked) == sorted(f"/items/{key}" for key in range(15))
+    assert found[0] == found[1] == found[2]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("tasks", [0, 200])
+@pytest.mark.parametrize("kind", ["sqlite", pytest.param("valkey", marks=needs_server)])
+def test_eight_processes_ask_once_for_each_of_a_thousand_keys(
+    plain: House, tmp_path: Path, kind: str, tasks: int
+) -> None:
+    """1,000 keys are 1,000 requests, in plain code and in 200 tasks of each process."""
+    with ExitStack() as stack:
+        storage = str(tmp_path / "cache") if kind == "sqlite" else stack.enter_context(ValkeyServer()).url
+        found = together([Process(plain, storage, keys=1_000, tasks=tasks) for _ in range(8)])
+    assert sorted(plain.counting.asked) == sorted(f"/items/{key}" for key in range(1_000))
+    assert all(counts == found[0] for counts in found)
+
+
+@pytest.mark.slow
+def test_a_process_that_is_killed_costs_one_more_request(plain: House, tmp_path: Path) -> None:
+    """The holder of a lease is killed while it waits for its answer: one of seven others asks, and all have that."""
+    storage = str(tmp_path / "cache")
+    holder = Process(plain, storage, keys=1)
+    others = [Process(plain, storage, keys=1) for _ in range(7)]
+    plain.counting.may_answer.clear()
+    for process in (holder, *others):
+        process.ready()
+    holder.begin()
+    assert plain.counting.came.acquire(timeout=PATIENCE)
+    holder.kill()
+    for process in others:
+        process.begin()
+    assert plain.counting.came.acquire(timeout=PATIENCE)
+    plain.counting.may_answer.set()
+    assert [process.found() for process in others] == [{"0": 2}] * 7
+    assert len(plain.counting.asked) == 2
+
+
+@pytest.mark.slow
+def test_processes_share_a_server_that_fails_every_second_time(plain: House, tmp_path: Path) -> None:
+    """Each failure is one process's own; another one asks, and its answer is for all."""
+    plain.counting.fails = 2
+    found = together([Process(plain, str(tmp_path / "cache"), keys=40, tries=50) for _ in range(8)])
+    assert all(counts == found[0] for counts in found)
+    answered = [target for at, target in enumerate(plain.counting.asked, 1) if at % 2]
+    assert sorted(answered) == sorted(f"/items/{key}" for key in range(40))

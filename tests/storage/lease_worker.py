@@ -1,0 +1,77 @@
+"""A process of `test_leases.py`: reads keys over a shared storage, one by one or in tasks, and tells what it got.
+
+Usage: lease_worker.py PLAN, which is JSON: where the upstream and the storage are, how many keys, from which one on, in
+how many tasks (0: in plain code), and how often a read that failed is tried again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from typing import Any
+
+from restencil import (
+    AsyncController,
+    Controller,
+    Entity,
+    NetworkError,
+    SQLiteStorage,
+    Store,
+    ValkeyStorage,
+    create_resource,
+)
+
+
+class Item(Entity):
+    """What is asked for."""
+
+    id: str = ""
+    count: int = 0
+
+
+items: Any = create_resource(path="/items/:id", schema=Item, data_expiry_length="10m", error_expiry_length=0)
+
+
+def main(plan: dict[str, Any]) -> dict[str, int]:
+    keys = [str((plan["first"] + step) % plan["keys"]) for step in range(plan["keys"])]
+    store = Store(storage=storage_at(plan["storage"]))
+    print("ready", flush=True)
+    sys.stdin.readline()
+    if plan["tasks"]:
+        return asyncio.run(in_tasks(plan, store, keys))
+    with store, Controller(store, base_url=plan["upstream"]) as controller:
+        return {key: counted(controller, key, plan["tries"]) for key in keys}
+
+
+def storage_at(place: str) -> Any:
+    if place.startswith("valkey:"):
+        return ValkeyStorage(place, namespace="test", principal=None, timeout=5_000)
+    return SQLiteStorage(place, principal=None)
+
+
+def counted(controller: Controller, key: str, tries: int) -> int:
+    while True:
+        tries -= 1
+        try:
+            count: int = controller.read(items.get, id=key).count
+            return count
+        except NetworkError:
+            if tries <= 0:
+                raise
+
+
+async def in_tasks(plan: dict[str, Any], store: Store, keys: list[str]) -> dict[str, int]:
+    found: dict[str, int] = {}
+    async with store, AsyncController(store, base_url=plan["upstream"]) as controller:
+
+        async def read(some: list[str]) -> None:
+            for key in some:
+                found[key] = (await controller.read(items.get, id=key)).count
+
+        await asyncio.gather(*(read(keys[at :: plan["tasks"]]) for at in range(plan["tasks"])))
+    return found
+
+
+if __name__ == "__main__":
+    print(json.dumps(main(json.loads(sys.argv[1]))), flush=True)
