@@ -1,4 +1,5 @@
 # make demo      the whole way once: spec, package, server, calls
+# make demo-shared   eight processes that share one cache in Valkey or Redis, and one upstream that counts
 # make test      lint, types, tests, and `restencil check` on the packages that are checked in
 # make nightly   the tests that take minutes, examples that no one tried before, and all over both HTTP libraries
 # make bench     figures against peers
@@ -15,7 +16,7 @@ export PYTHON
 # pyright ships in its wheel; it need not look for a newer one.
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
-.PHONY: demo test lint types check tests nightly bench docs docs-test corpus servers servers-python clean setup setup-demo setup-docs
+.PHONY: demo demo-shared test lint types check tests nightly bench docs docs-test corpus servers servers-python clean setup setup-demo setup-docs
 .DEFAULT_GOAL := test
 
 setup:
@@ -29,6 +30,9 @@ setup-docs:
 
 demo: setup-demo
 	@$(PY) tests/demo/run.py
+
+demo-shared: setup
+	@$(PY) tests/demo/shared.py
 
 test: lint check types tests
 

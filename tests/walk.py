@@ -13,7 +13,8 @@
 - A block after `<!-- not run: REASON -->` is none of these. Neither are other languages.
 
 A page whose first command names a file in `specs/` finds those of this repository in its folder. One whose Python takes
-`blog`, `async_blog` or `address` as given has them: clients of `specs/blog.yaml`, and where its mock listens.
+`blog`, `async_blog` or `address` as given has them: clients of `specs/blog.yaml`, and where its mock listens. One that
+takes `cache_url` as given has it: where a server of Valkey or Redis listens; without any on the machine it is skipped.
 
 In what is shown, `…` on a line of its own stands for any lines, and inside of a line for any text.
 """
@@ -52,6 +53,7 @@ from restencil_generator.mock.app import create_app
 from tests.fragments import check
 from tests.patience import PATIENCE, eventually
 from tests.servers.running import PYTHON, part
+from tests.storage.servers import ValkeyServer
 
 SPECS = Path(__file__).parents[1] / "specs"
 ADDRESS = "http://127.0.0.1:8000"
@@ -139,6 +141,9 @@ class _Walk:
                 "blog": Blog(token="secret", url_prefix=address),
                 "async_blog": AsyncBlog(token="secret", url_prefix=address),
             }
+
+        if any(re.search(r"\bcache_url\b", text) for text in here):
+            self.names["cache_url"] = self.ends.enter_context(ValkeyServer()).url
 
     def close_clients(self) -> None:
         """Closes what a page leaves open, so that the reader need not see it done each time."""
