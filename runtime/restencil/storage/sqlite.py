@@ -25,6 +25,7 @@ T = TypeVar("T")
 
 _TRIES: Final = 20
 """So often a file may vanish, or turn out damaged, while it is opened."""
+_TRIM: Final = "trim"
 _TRIM_LEASE: Final = 10_000.0
 _SHARE_FOR_ROOM: Final = 0.1
 """Of all that is there, where the disk is full."""
@@ -190,10 +191,14 @@ class SQLiteStorage:
             now = self._now()
             if not self._trim.has_work(database, now):
                 return 0
-            # One process is enough, and who has begun goes on.
-            if not database.lease("trim", f"{os.getpid()}-{id(self)}", _TRIM_LEASE, time.time() * 1000):
+            # One process is enough, and who has begun goes on until nothing is left.
+            owner = f"{os.getpid()}-{id(self)}"
+            if not database.lease(_TRIM, owner, _TRIM_LEASE, time.time() * 1000):
                 return 0
-            return self._trim.run(database, now)
+            dropped = self._trim.run(database, now)
+            if not dropped:
+                database.lease(_TRIM, owner, 0, now)
+            return dropped
 
         return self._do(drop)
 

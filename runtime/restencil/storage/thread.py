@@ -51,6 +51,8 @@ class StorageThread:
         self._is_over = False
         self.look: Callable[[], object] | None = None
         """Called at least every `poll` ms of the storage, if it is set."""
+        self.tend: Callable[[], object] | None = None
+        """Called after what was written, if it is set."""
         _writers.add(writer)
 
     def wake(self, *, hurries: bool = False) -> None:
@@ -89,6 +91,8 @@ class StorageThread:
                     retry = None if held.turn() else max(_RETRY, held.below.remaining())
                 if self.look is not None:
                     self.look()
+                if self.tend is not None:
+                    self.tend()
             except Exception:
                 logger.exception("the thread of a storage failed; it goes on")
                 retry = 1.0

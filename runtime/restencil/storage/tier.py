@@ -16,6 +16,7 @@ from .knowing import Knowing
 from .leases import Leases
 from .protocol import NamespaceStats, Storage
 from .shapes import Shapes
+from .tending import Tending
 from .writer import Writer
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ class StorageTier:
         self.writer = writer = Writer(store, contents, below, Forms(shapes))
         self.knowing = Knowing(store, contents, lookup, below, writer, shapes)
         self.leases = Leases(below, self.knowing)
+        self.tending = Tending(below)
         self._store = store
         self._contents = contents
         writer.broken, writer.settled = self._broken, self.knowing.intake.settle
@@ -113,18 +115,24 @@ class StorageTier:
         """Takes in what others have written."""
         self.knowing.turn()
 
+    def turn(self) -> None:
+        """What is done now and then: others are looked at, and what is too much is dropped."""
+        self.look()
+        self.tending.turn()
+
     def _listen(self) -> None:
         """From now on it is looked for what others write."""
         storage = self.below.storage
         if not storage.inline:
             self.knowing.watch()
+            self.writer.thread.tend = _weak(self.tending.turn)
             return
         if storage.poll == inf:
             return
         if self.writer.commits_at_once:
             _look_again(ref(self), self._store.scheduler, storage.poll)
         else:
-            self.writer.thread.look = _weak(self.look)
+            self.writer.thread.look = _weak(self.turn)
             self.writer.thread.start()
 
     # -- reading
@@ -249,7 +257,7 @@ def _look_again(tier: ref[StorageTier], scheduler: Scheduler, poll: float) -> No
     def look() -> None:
         found = tier()
         if found is not None and found.below.state != "off":
-            found.look()
+            found.turn()
             _look_again(tier, scheduler, poll)
 
     scheduler.call_later(poll, look)
