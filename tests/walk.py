@@ -216,7 +216,7 @@ class _Walk:
         self.start(
             command, str(part(PYTHON, "requirements.txt") / "bin" / "python") if with_servers else sys.executable
         )
-        eventually(lambda: within(shown.replace(ADDRESS, "…"), self.output()))
+        eventually(lambda: within(shown.replace(ADDRESS, "http:…"), self.output()))
         address = re.search(r"http://127\.0\.0\.1:\d+", self.output())
         if "8000" in command or command[:2] == ["restencil", "mock"]:
             assert address, f"it listens nowhere: {self.output()}"
