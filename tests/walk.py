@@ -105,6 +105,7 @@ class _Walk:
         self.folder = folder
         self.apart = apart
         self.address = ADDRESS
+        self.aside: dict[str, ModuleType] = {}
         self.module = ModuleType("page")  # where what a page defines is looked for: annotations, pickles
         self.names = vars(self.module)
         self.ends = contextlib.ExitStack()
@@ -120,6 +121,7 @@ class _Walk:
     def __enter__(self) -> _Walk:
         self.ends.enter_context(_at_home(self.folder, self.environment))
         sys.modules["page"] = self.module
+        self.ends.callback(lambda: sys.modules.update(self.aside))
         self.ends.callback(self.forget)
         self.ends.callback(self.runner.close)
         self.ends.callback(self.close_clients)
@@ -210,6 +212,7 @@ class _Walk:
         if command[0] == "uvicorn":
             module, _, name = command[1].partition(":")
             self.forget()
+            self.put_aside()
             app = getattr(importlib.import_module(module), name)
             self.address = self.ends.enter_context(served(app))
             return
@@ -246,6 +249,7 @@ class _Walk:
 
     def program(self, arguments: Sequence[str]) -> None:
         """Runs a file in this process, as `python FILE` would."""
+        self.put_aside()
         before, sys.argv = sys.argv, list(arguments)
         names: dict[str, Any] = {}
         try:
@@ -261,6 +265,16 @@ class _Walk:
         for name, module in list(sys.modules.items()):
             if (getattr(module, "__file__", None) or "").startswith(str(self.folder)):
                 del sys.modules[name]
+
+    def put_aside(self) -> None:
+        """Puts modules of other tests aside whose names are those of files here."""
+        importlib.invalidate_caches()
+        files = [path for place in (self.folder, self.folder / "src") for path in place.glob("*")]
+        here = {path.stem for path in files if path.suffix == ".py" or (path / "__init__.py").exists()}
+        for name, module in list(sys.modules.items()):
+            own = (getattr(module, "__file__", None) or "").startswith(str(self.folder))
+            if name.partition(".")[0] in here and not own:
+                self.aside[name] = sys.modules.pop(name)
 
     def start(self, command: Sequence[str], python: str) -> None:
         """Starts a command, on a free port; `self.output` tells what it has printed so far."""
@@ -290,6 +304,7 @@ class _Walk:
 
     def python(self, text: str, line: int) -> None:
         """Runs a block; a failure names the line of the page."""
+        self.put_aside()
         code = compile("\n" * (line - 1) + text, str(self.page), "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
         steps = eval(code, self.names)
         if inspect.iscoroutine(steps):
