@@ -103,6 +103,12 @@ class Denormalization:
         if node is not None:
             self._own.touched[node] = cells
 
+    def prove(self, schema: Schema, stored: Any, slot: Any) -> None:
+        """All that it was built with is known, so that it may be shown again for as long as it holds."""
+        node = self._kept(schema, stored, slot)
+        if node is not None:
+            self._own.proven.add(node)
+
     def _kept(self, schema: Schema, stored: Any, slot: Any) -> Node | None:
         own = self._own
         if isinstance(schema, EntityNode):

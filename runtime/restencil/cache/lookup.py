@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from .policy import Found
     from .request import Request
     from .tables import Cell, KeyMeta, State, Tables
+    from .tier import Tier
 
     Assembled: TypeAlias = tuple[Any, Found, float]
     """Data, what it is to a reader, and when it turns stale."""
@@ -114,7 +115,7 @@ class Lookup:
                     if found is not None:
                         return found[0]
                 else:  # it is not found again at once, so it does not matter here when it turns stale
-                    built = _built(contents.base, contents.memo, request)
+                    built = _built(contents.base, contents.memo, request, contents.tier)
                     if built is not None:
                         return built[0]
         return self.read(request).usable_data
@@ -272,9 +273,9 @@ class Lookup:
         meta = base.key_metas.get(request.key)
         if meta is not None and (meta.error is not None or meta.invalidated):
             return None
-        if contents.tier is not None and request.key not in base.results and not contents.tier.knows(request):
+        if contents.tier is not None and not contents.tier.knows(request):
             return None
-        built = _built(base, contents.memo, request)
+        built = _built(base, contents.memo, request, contents.tier)
         if built is None:
             return None
         data, cells = built
@@ -317,6 +318,8 @@ class Lookup:
         except ConversionError as error:
             _warn_of(key, error)
             return INVALID, BROKEN, 1 if meta is None else meta.expires_at
+        if self.contents.tier is not None:
+            reader.prove(schema, stored, key)
         cells: list[Cell] = []
         doubtful = self.contents.overlaps.doubtful
         if is_complete and (uses or retention.evicted or doubtful):
@@ -355,11 +358,11 @@ def _is_of(ready: Ready, request: Request) -> bool:
         return False
 
 
-def _built(base: Tables, memo: Memo, request: Request) -> tuple[Any, Sequence[Cell] | None] | None:
+def _built(base: Tables, memo: Memo, request: Request, tier: Tier | None) -> tuple[Any, Sequence[Cell] | None] | None:
     """The data of a read where nothing has to be built, and the cells that it was built with where those are known.
 
     None where it takes a closer look. No hook runs here, and nothing changes. (Benchmark: read it again after a write
-    to another type.)
+    to another type.) Over a storage that is only so where all of it is known.
     """
     key, schema = request.key, request.rules.schema
     if base.stamps:
@@ -377,7 +380,7 @@ def _built(base: Tables, memo: Memo, request: Request) -> tuple[Any, Sequence[Ce
         if stored is None and _demand(request, schema, data) is not None:
             return None
         if type(data) is model.cls:
-            return data, ((model.key, pk),)
+            return (data, ((model.key, pk),)) if tier is None or tier.is_known(model.key, pk) else None
         homes = memo.entities.get(model.key)
         node = None if homes is None else homes.get(model.cls, EMPTY).get(pk)
     elif stored is None:
@@ -389,7 +392,9 @@ def _built(base: Tables, memo: Memo, request: Request) -> tuple[Any, Sequence[Ce
         node = memo.results.get((key, schema))
         if node is not None and (node.source is not stored or node.args is not None):
             return None
-    if node is None or memo.definitions != definitions.count or node.value is INVALID or node.value is UNDEFINED:
+    if node is None or memo.definitions != definitions.count or (tier is not None and node not in memo.proven):
+        return None
+    if node.value is INVALID or node.value is UNDEFINED:
         return None
     return node.value, memo.touched.get(node)
 

@@ -80,6 +80,8 @@ class Memo:
         """Nodes that were cut off at the greatest depth: each was built for one other node alone and goes with it."""
         self.touched: dict[Node, list[Cell]] = {}
         """The cells that some nodes were built with, nested ones included, where a read asked for them."""
+        self.proven: set[Node] = set()
+        """Nodes of which all that they were built with was known, where there is a storage to know it of."""
         self._readers: dict[str, dict[str, Node | list[Node]]] = {}
         self._links = 0
         self._sweep_at = 1024
@@ -96,6 +98,7 @@ class Memo:
             self.results,
             self.cut,
             self.touched,
+            self.proven,
             self._readers,
             self.unlinked,
             self._table_readers,
@@ -204,6 +207,8 @@ class Memo:
                     dead += self.cut.pop(node, ())
                 if self.touched:
                     self.touched.pop(node, None)
+                if self.proven:
+                    self.proven.discard(node)
                 node.parents = node.value = None
                 if isinstance(node, Composed):
                     node.source = None

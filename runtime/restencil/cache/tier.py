@@ -132,6 +132,10 @@ class Tier(Protocol):
         """Whether it is known what lies under the key of a request, so that an entity in memory may answer it."""
         ...
 
+    def is_known(self, table: str, pk: str, /) -> bool:
+        """Whether it is known what the storage has of a cell."""
+        ...
+
     def steps(self, request: Request, /) -> Steps:
         """Steps (without the lock) that bring into memory what a read touches, for who may wait."""
         ...

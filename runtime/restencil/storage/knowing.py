@@ -29,12 +29,12 @@ if TYPE_CHECKING:
     from ..cache.lookup import Lookup
     from ..cache.request import Request
     from ..cache.store import Store
-    from ..cache.tables import Cell, State
+    from ..cache.tables import State
     from ..schema.protocol import Schema
     from .below import Below
     from .protocol import Changes as Told
     from .shapes import Shapes
-    from .walk import Reference
+    from .walk import References
     from .writer import Writer
 
 _AGAIN: Final = 50
@@ -82,6 +82,12 @@ class Knowing:
         if request.key in self.intake.unusable_keys:
             return False
         return request.key in self._below.known.key_revs or not self._asks or not self.lacking.keeps(request)
+
+    def is_known(self, table: str, pk: str) -> bool:
+        """Whether it is known what the storage has of a cell."""
+        if self._below.known.rev(table, pk) is not None:
+            return True
+        return not self._asks or not self.lacking.keeps_cell(table, pk)
 
     def steps(self, request: Request) -> Steps:
         """Steps: the same for a read that may wait."""
@@ -169,13 +175,17 @@ class Knowing:
                 contents.refresh()
             seen = contents.view if state is None else state
             generation = intake.generation
-            walk = Walk(seen, args, intake.is_loaded)
+            walk = Walk(seen, args, intake.loaded)
             stored = UNDEFINED if key is None else seen.result(key)
             from_storage = key in intake.loaded_keys
             if stored is UNDEFINED:
                 with contents.hooks:
                     stored = schema.query_key(args, walk)
-                cells = self.lacking.of(((cell, None) for cell in walk.asked), waits=waits) if asks else {}
+                cells = (
+                    self.lacking.of(((table, None, pks) for table, pks in walk.asked.items()), waits=waits)
+                    if asks
+                    else {}
+                )
                 index = self.lacking.of_index(walk.index) if asks else []
                 if cells or index:
                     asks = yield from self._levels.load(cells, index)
@@ -183,7 +193,7 @@ class Knowing:
             with contents.hooks:
                 walk.begin(schema, stored, from_storage=from_storage)
             if listed is not None:
-                self._note_lists(walk.next, listed)
+                self._note_lists(walk.ahead, listed)
                 listed = None
             found = yield from self._through(walk, asks=asks, waits=waits)
             if found is None or generation != intake.generation:
@@ -214,16 +224,17 @@ class Knowing:
                 if contents.optimistic.stale or contents.view is not seen:
                     return None
             with contents.hooks:
-                for reference in level:
-                    is_whole = not self.lacking.is_hole(reference, walk.open(reference)) and is_whole
+                for references in level:
+                    is_whole = not self.lacking.has_hole(references, walk.open(references)) and is_whole
         return is_whole and not any(self.lacking.is_hole_of(table) for table in walk.whole)
 
-    def _note_lists(self, level: Iterable[Reference], request: Request) -> None:
+    def _note_lists(self, level: Iterable[References], request: Request) -> None:
         """Notes under which key lists lie that were loaded, so that they follow what is known of their members."""
         noted = [
             Listing((node.table_key, pk), node, request.key, request.rules.total)
-            for node, pk, _ in level
+            for node, _, pks in level
             if isinstance(node, Collection)
+            for pk in pks
         ]
         if noted:
             change = Change(self._contents.base, _NO_TIMES)
@@ -299,5 +310,5 @@ class Knowing:
 _NO_TIMES: Final = Meta(0, 0, 0)
 
 
-def _cells_of(level: Iterable[Reference]) -> Iterator[tuple[Cell, Any]]:
-    return (((node.table_key, pk), node) for node, pk, _ in level)
+def _cells_of(level: Iterable[References]) -> Iterator[tuple[str, Any, Iterable[str]]]:
+    return ((node.table_key, node, pks) for node, _, pks in level)

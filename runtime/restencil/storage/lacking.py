@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from ..base.values import UNDEFINED
 from ..cache.tables import EMPTY
 from .rows import is_kept_cell, is_kept_key
 
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
     from .intake import Intake
     from .protocol import IndexEntry
     from .shapes import Shapes
-    from .walk import Reference
+    from .walk import References
 
 
 class Lacking:
@@ -41,27 +40,26 @@ class Lacking:
         base = self._contents.base
         return waits or not (key in base.results or key in base.key_metas)
 
-    def of(self, cells: Iterable[tuple[Cell, Any]], *, waits: bool) -> dict[Cell, Any]:
-        """The cells that are not known, with what they are read as.
+    def of(self, asked: Iterable[tuple[str, Any, Iterable[str]]], *, waits: bool) -> dict[Cell, Any]:
+        """The cells of these tables that are not known, with what they are read as.
 
         Where nothing may wait, as with a remote storage in a loop, those that memory has are shown as they are.
         """
-        revs, entities = self._below.known.revs, self._contents.base.entities
-        whole = self._intake.whole
+        known, entities, secrets = self._below.known.revs, self._contents.base.entities, self._shapes.secrets
         found: dict[Cell, Any] = {}
-        for cell, node in cells:
-            table, pk = cell
-            if pk in revs.get(table, EMPTY) or not self._keeps_cell(table, pk):
+        for table, node, pks in asked:
+            revs = known.get(table, EMPTY)
+            unknown = [pk for pk in pks if pk not in revs]
+            if not unknown or not self._keeps_table(table):
                 continue
-            if pk not in entities.get(table, EMPTY):
-                if table in whole:
-                    continue
-            elif not waits:
-                continue
-            found[cell] = node
+            held, is_whole = entities.get(table, EMPTY), table in self._intake.whole
+            for pk in unknown:
+                if (waits if pk in held else not is_whole) and is_kept_cell(table, pk, secrets):
+                    found[table, pk] = node
         return found
 
-    def _keeps_cell(self, table: str, pk: str) -> bool:
+    def keeps_cell(self, table: str, pk: str) -> bool:
+        """Whether rows with this primary key are stored."""
         return is_kept_cell(table, pk, self._shapes.secrets) and self._keeps_table(table)
 
     def _keeps_table(self, table: str) -> bool:
@@ -80,16 +78,21 @@ class Lacking:
         """Whether a table may have rows that memory does not know of."""
         return table not in self._intake.whole and self._keeps_table(table)
 
-    def is_hole(self, reference: Reference, stored: Any) -> bool:
+    def has_hole(self, references: References, absent: list[str]) -> bool:
         """Whether something is not there, or not all of it, of which the storage's own values say that it is."""
-        node, pk, from_storage = reference
+        node, from_storage, pks = references
         table, intake = node.table_key, self._intake
-        cell = table, pk
-        if stored is not UNDEFINED:
-            return cell in intake.left and intake.is_lacking_members(node, cell, stored)
-        if not from_storage:
-            return False
-        if cell in intake.unusable or not self._keeps_cell(table, pk):
+        if intake.left:
+            get = self._contents.base.get
+            for pk in pks:
+                if (table, pk) in intake.left and intake.is_lacking_members(node, (table, pk), get(table, pk)):
+                    return True
+        return from_storage and any(self._is_hole(table, pk) for pk in absent)
+
+    def _is_hole(self, table: str, pk: str) -> bool:
+        """Whether a value of the storage refers to something that should be there, and is not."""
+        intake = self._intake
+        if (table, pk) in intake.unusable or not self.keeps_cell(table, pk):
             return True
         if self._below.known.rev(table, pk) is None and table not in intake.whole:
             return True

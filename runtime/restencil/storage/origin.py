@@ -58,10 +58,6 @@ class Origin:
 
     # -- what is known ---------------------------------------------------------------------------------------------
 
-    def is_loaded(self, table: str, pk: str) -> bool:
-        """Whether what lies in a cell came from the storage."""
-        return pk in self.loaded.get(table, ())
-
     def begin_anew(self) -> None:
         """Nothing is known, and memory holds nothing."""
         for kept in (
@@ -146,7 +142,7 @@ class Origin:
 
     def settle(self) -> None:
         """Tells whether everything in memory may be believed."""
-        self._contents.unsure = bool(self.some_doubted(1) or self.doubted_keys or self._writer.is_open)
+        self._contents.unsure = bool(self.some_doubted(1) or self.doubted_keys)
 
     def some_doubted(self, number: int) -> list[Cell]:
         """Some of the cells that are doubted."""

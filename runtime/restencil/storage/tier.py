@@ -149,6 +149,10 @@ class StorageTier:
         """Whether it is known what lies under the key of a request."""
         return self.knowing.knows(request)
 
+    def is_known(self, table: str, pk: str, /) -> bool:
+        """Whether it is known what the storage has of a cell."""
+        return self.knowing.is_known(table, pk)
+
     def steps(self, request: Request, /) -> Steps:
         """Steps that bring into memory what a read touches, for who may wait."""
         return self.knowing.steps(request)

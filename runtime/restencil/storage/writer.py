@@ -91,7 +91,6 @@ class Writer:
             self._reset()
             return
         self.waiting.take(pending)
-        self._contents.unsure = True
         if not (self.commits_at_once and (self._is_committing or self.commit_all())):
             self.thread.wake(hurries=bool(pending.release))
 
