@@ -71,12 +71,16 @@ class Intake(Origin):
         found = {(row.table, row.pk): row for row in loaded.rows}
         self.infos.update(loaded.tables)
         new, other = Change(base, _NO_TIMES), Change(base, _NO_TIMES)
+        is_new = not (self.doubted or self._writer.is_open)
+        arrived_at: dict[Meta, Meta | None] = {}
         for cell in asked:
             table, pk = cell
             row, rev = found.get(cell), known.rev(table, pk)
             if row is None:
                 if rev is None:
                     self._is_absent(cell)
+            elif is_new and base.get(table, pk) is UNDEFINED:
+                self._take_new(row, nodes.get(cell), new, arrived_at)
             elif rev is None or row.rev > rev:
                 self._take_row(row, nodes.get(cell), rev is not None, new, other)
         self._below.count.loaded_rows += len(loaded.rows)
@@ -124,6 +128,31 @@ class Intake(Origin):
                 del revs[pk]
             self._contents.memo.drop_cells([(table, pk) for pk in gone])
         self.absent = 0
+
+    def _take_new(self, row: StoredRow, node: Any, new: Change, arrived_at: dict[Meta, Meta | None]) -> None:
+        """Takes in a row of which memory has nothing, nor anything on its way; as `_take_row` does it."""
+        table, pk, rev, _, stored_at, shape, _ = row
+        if stored_at not in arrived_at:
+            arrived_at[stored_at] = self.times(stored_at)
+        times = arrived_at[stored_at]
+        value = UNDEFINED if times is None else self._value_of(row)
+        if times is None or value is UNDEFINED:
+            self.unusable.add((table, pk))
+            self._below.known.note(table, pk, rev, "")
+            return
+        self._below.known.note(table, pk, rev, shape)
+        if self.unusable:
+            self.unusable.discard((table, pk))
+        if type(value) is dict and isinstance(node, EntityNode) and not (self.left and (table, pk) in self.left):
+            value = node.to_store(value)
+        written = new.entities.get(table)
+        if written is None:
+            written = new.entities[table] = {}
+            new.metas[table] = {}
+            self.loaded.setdefault(table, set())
+        written[pk] = value
+        new.metas[table][pk] = times
+        self.loaded[table].add(pk)
 
     def _take_row(self, row: StoredRow, node: Any, was_known: bool, new: Change, other: Change) -> None:
         """Takes in one row that is newer than what memory knows."""
