@@ -164,3 +164,13 @@ def test_explain_says_where_a_result_came_from(here: Here) -> None:
     here.answers["/articles/1"] = FIRST
     here.controller.fetch(Articles.get, id="1")
     assert "storage" not in str(here.controller.explain(Articles.get, id="1"))
+
+
+def test_what_an_answer_refers_to_is_looked_for(here: Here) -> None:
+    """An answer that names an entity by its key alone shows with what the storage has of it."""
+    here.other.answered(Articles.get_list, [SECOND]).publish()
+    here.answers["/articles/1"] = {**FIRST, "author": "a1"}
+    here.controller.fetch(Articles.get, id="1")
+    assert one(here.controller.cached(Articles.get, id="1")).author.name == "Ann"
+    assert here.controller.read(Articles.get, id="1").author.name == "Ann"
+    assert here.asked == 1

@@ -143,7 +143,12 @@ class Intake(Origin):
         self._below.known.note(table, pk, rev, shape)
         if self.unusable:
             self.unusable.discard((table, pk))
-        if type(value) is dict and isinstance(node, EntityNode) and not (self.left and (table, pk) in self.left):
+        if (
+            is_dict(value)
+            and not is_partial(value)
+            and isinstance(node, EntityNode)
+            and not (self.left and (table, pk) in self.left)
+        ):
             value = node.to_store(value)
         written = new.entities.get(table)
         if written is None:
