@@ -43,7 +43,7 @@ HABITS = {
     "own HTTP client": "libraries: a_client_that_is_given_brings_its_library",
     "paging": "controller_iterate: after_an_error_another_run_goes_on_where_it_stopped",
     "server-sent events, WebSocket": "responses: a_stream_is_handed_over_unread",
-    "conditional requests, `If-Match`": "responses: it_asks_always_and_writes_to_the_store",
+    "conditional requests, `If-Match`": "concurrency: a_change_carries_the_etag_of_the_last_answer",
     "undocumented calls": "responses: a_request_to_another_origin_is_refused",
     "request ids": "status_errors: the_api_may_name_the_header_of_its_request_ids",
     "telemetry headers": "agent: nothing_but_what_is_said_here_is_sent_along",

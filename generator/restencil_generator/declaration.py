@@ -555,12 +555,37 @@ Shape: TypeAlias = tuple[str, ...]
 Empty: TypeAlias = Literal["error", "merge", "none"]
 ErrorPolicy: TypeAlias = Literal["soft", "hard", "soft_on_server_error"]
 Validate: TypeAlias = Literal["strict", "warn", "off"]
+Freshness: TypeAlias = Literal["client", "server"]
 
 
 def shape_at(errors: Mapping[str, Shape | None], status: int) -> Shape | None:
     """What the narrowest key of `errors` that is about a status says; None where there is none."""
     found = (errors.get(key) for key in (str(status), f"{status // 100}XX", "default"))
     return next((shape for shape in found if shape is not None), None)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ServerFreshness:
+    """Data lives as long as the answer says, for so many milliseconds at least and at most."""
+
+    at_least: int | None = None
+    at_most: int | None = None
+
+    def __str__(self) -> str:
+        bounds = [("at_least", self.at_least), ("at_most", self.at_most)]
+        text = ", ".join(f"{name}: {bound}ms" for name, bound in bounds if bound is not None)
+        return f"{{server: {{{text}}}}}" if text else "server"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Concurrency:
+    """Changes say what they were made for: by the ETag of the last answer, or by the field that holds it."""
+
+    required: bool = False
+    field: str | None = None
+
+    def __str__(self) -> str:
+        return f"{{field: {self.field}}}" if self.field is not None else "{etag: required}" if self.required else "etag"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -574,6 +599,9 @@ class Options:
     error_expiry_length: int | None = None
     poll_frequency: int | None = None
     invalid_if_stale: bool | None = None
+    conditional: bool | None = None
+    freshness: Literal["client"] | ServerFreshness | None = None
+    concurrency: Concurrency | None = None
     error_policy: ErrorPolicy | Reference | None = None
     validate: Validate | None = None
     timeout: int | None = None

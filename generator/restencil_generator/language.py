@@ -540,6 +540,38 @@ PLACES: Final[Mapping[str, Place]] = {
         options: {data_expiry_length: 60s, error_policy: soft_on_server_error, timeout: 5s, retries: 2}
         """,
     ),
+    "freshness": Place(
+        "`freshness`",
+        "Data lives as long as its server says. Any other form is `client` or `server`.",
+        """
+        options: {freshness: {server: {at_least: 5s, at_most: 1h}}}
+        """,
+    ),
+    "server_freshness": Place(
+        "`server` of a `freshness`",
+        "`Cache-Control`, `Age` and `Expires` of the answer say how long it is fresh; these bounds hold for all that "
+        "they say.",
+        """
+        options: {freshness: {server: {at_most: 1h}}}
+        """,
+        rules=(OneOrMore(("at_least", "at_most"), "add 'at_least: …' or 'at_most: …'"),),
+    ),
+    "concurrency": Place(
+        "`concurrency`",
+        "No change is lost to another: each says what it was made for, and the server refuses it with a 412 where it "
+        "has something else by now. In short: `concurrency: etag`.",
+        """
+        options: {concurrency: {etag: required}}
+        """,
+        rules=(
+            ExactlyOne(
+                ("etag", "field"),
+                "missing-key",
+                "{owner} says one of 'etag' and 'field'",
+                "remove one of them: an ETag comes with the answer, or in a field",
+            ),
+        ),
+    ),
     "search_style": Place(
         "`search_style`",
         "How lists and objects are written into search strings, where a parameter has no `style` of its own; one word "
@@ -1153,6 +1185,21 @@ ROWS: Final = (
         "How often a live read asks again.", otherwise="never", others=("refetch_interval",)),
     Row("options", "invalid_if_stale", OrNull(Flag()), "Whether an answer that is not fresh is not shown at all.",
         otherwise="false"),
+    Row("options", "conditional", OrNull(Flag()),
+        "Whether what a server tells apart, by ETag or date, is asked for only where it changed.", otherwise="true",
+        others=("etag", "etags", "if_none_match")),
+    Row("options", "freshness", OrNull(Either((Section("freshness"), Word(get_args(d.Freshness))))),
+        "How long an answer is fresh: as `data_expiry_length` has it (`client`), or as the answer says itself "
+        "(`server`).", otherwise="client", others=("cache_control",)),
+    Row("freshness", "server", Section("server_freshness", "write {at_least: 5s}"),
+        "Bounds of what the answer says.", required=True),
+    Row("server_freshness", "at_least", Duration(), "For so long an answer is fresh, whatever it says."),
+    Row("server_freshness", "at_most", Duration(), "For longer than that it is not."),
+    Row("options", "concurrency", OrNull(Either((Section("concurrency"), Word(("etag",))))),
+        "How `update`, `partial_update` and `delete` say what they were made for: by the ETag of the last answer, as "
+        "`If-Match`.", otherwise="they do not", others=("if_match", "optimistic_locking", "lock")),
+    Row("concurrency", "etag", Word(("required",)), "A change is not sent where no ETag is known."),
+    Row("concurrency", "field", Text(empty=False), "The field of the entity that holds its ETag."),
     Row("options", "error_policy", OrNull(Either((Code(), Word(get_args(d.ErrorPolicy))))),
         "Whether what is cached is still shown after an error.", otherwise="hard"),
     Row("options", "validate", OrNull(Word(get_args(d.Validate))),

@@ -166,6 +166,24 @@ def schema_value(type: d.Type | None) -> d.Type | None:
     return None if found == NOTHING else found
 
 
+def _freshness(freshness: str | d.ServerFreshness | None) -> Value:
+    """How long data lives, as the runtime takes it."""
+    if not isinstance(freshness, d.ServerFreshness):
+        return freshness
+    bounds: dict[str, Value] = {"at_least": freshness.at_least, "at_most": freshness.at_most}
+    given = {name: bound for name, bound in bounds.items() if bound is not None}
+    return {"server": given} if given else "server"
+
+
+def _concurrency(concurrency: d.Concurrency | None) -> Value:
+    """What changes are made for, as the runtime takes it."""
+    if concurrency is None:
+        return None
+    if concurrency.field is not None:
+        return {"field": python_name(concurrency.field, "field")}
+    return {"etag": "required"} if concurrency.required else "etag"
+
+
 def _given_alike(owner: d.Resource | d.Endpoint) -> Options:
     """The options that a resource and an endpoint are given alike."""
     found: Options = {
@@ -176,6 +194,8 @@ def _given_alike(owner: d.Resource | d.Endpoint) -> Options:
     for field in dataclasses.fields(owner.options):
         value: Value = getattr(owner.options, field.name)
         found[field.name] = _POLICIES.get(value, value) if isinstance(value, str) else value
+    found["freshness"] = _freshness(owner.options.freshness)
+    found["concurrency"] = _concurrency(owner.options.concurrency)
     found["strict"] = True
     found["errors"] = Errors(tuple(owner.errors.items())) if owner.errors else None
     found["auth"] = owner.auth

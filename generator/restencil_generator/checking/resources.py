@@ -20,6 +20,7 @@ from restencil_generator.checking.endpoints import (
 from restencil_generator.checking.expires import resolve_expires
 from restencil_generator.checking.fields import read_fields
 from restencil_generator.checking.forms import Context
+from restencil_generator.checking.freshness import check_concurrency, check_lengths
 from restencil_generator.checking.paging import written_pagination
 from restencil_generator.checking.positions import check_positions
 from restencil_generator.checking.settings import (
@@ -54,6 +55,7 @@ class Resources:
         """The resources, by name. What is wrong is noted; a resource without a usable path or schema is left out."""
         found: dict[str, d.Resource] = {}
         written: dict[str, dict[str, Written]] = {}
+        options: dict[str, Given | None] = {}
         for name, (key, mapping) in tables.items():
             if self._resource_name(key):
                 # Not every file system tells names apart by case.
@@ -63,7 +65,10 @@ class Resources:
             resource = reading.resource()
             if resource is not None:
                 found[name], written[name] = resource, reading.endpoints
+                options[name] = reading.given["options"]
         found = resolve_expires(self.types, found, written, tables.keys())
+        check_lengths(self.types, written)
+        check_concurrency(self.types, found, options, written)
         found = keep_lists_apart(found, self.types.entities)
         check_requests(self.types, found)
         check_positions(self.types, found)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from restencil_generator import declaration as d
 from restencil_generator.checking.auth import read_use
 from restencil_generator.checking.errors import read_errors
+from restencil_generator.checking.freshness import read_options
 from restencil_generator.checking.styles import laid_over, read_styles
 from restencil_generator.problems import Place, quoted
 from restencil_generator.reading import Given
@@ -52,7 +53,7 @@ def settings(given: Given, types: Types, what: str) -> Settings:
         given["url_prefix"],
         prefix.place if prefix is not None else d.NOWHERE,
         given["headers"],
-        None if options is None else dict(options.values()),
+        None if options is None else read_options(types, options, what),
         given.get("endpoint"),
         read_errors(types, given.node("errors"), what),
         read_styles(given),

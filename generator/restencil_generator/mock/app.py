@@ -24,11 +24,14 @@ from restencil_generator.mock.routes import Found, Routes
 from restencil_generator.mock.seed import seeded
 from restencil_generator.mock.sent import parse, unwrapped
 from restencil_generator.mock.token_server import TokenServers
+from restencil_generator.mock.validators import Validators, matches, tag_of
 
 Log = Callable[[str], None]
 
 MAX_BODY: Final = 10_000_000
 """The largest body in bytes where nothing else is said."""
+
+_CHANGES: Final = ("POST", "PUT", "PATCH", "DELETE")
 
 _HOST: Final = re.compile(r"[A-Za-z0-9._~:\[\]-]+")
 
@@ -112,6 +115,7 @@ class _Api:
         self._documents = Documents(spec, auth_server=auth_server)
         self._routes = Routes(spec)
         self._tables = seeded(spec)
+        self._validators = Validators()
 
     async def respond(self, request: Request, path: str) -> Response:
         token_server = self._token_servers.at(path)
@@ -129,7 +133,35 @@ class _Api:
         except Refusal as refusal:
             content = body(self._spec, endpoint, refusal.status, refusal.word, str(refusal))
             reply = Reply(refusal.status, content, refusal.headers)
-        return _http(reply, request.method)
+        return self._validated(request, path, _http(reply, request.method))
+
+    def _validated(self, request: Request, path: str, response: Response) -> Response:
+        """An answer with what tells it from others: its own ETag, or that of the record that it has changed."""
+        if response.status_code == HTTPStatus.OK and request.method == "GET":
+            return self._validators.validated(f"{path}?{_query(request)}", request.headers, response)
+        if request.method in _CHANGES and 200 <= response.status_code < 300:
+            changed = response.headers.get("location", "").removeprefix(self._prefix) or path
+            tag = self._tag_at(changed) if request.method != "POST" or "location" in response.headers else None
+            if tag is not None:
+                response.headers["ETag"] = tag
+        return response
+
+    def _tag_at(self, path: str) -> str | None:
+        """The ETag of what is at a path now; None where nothing is, or nothing reads it."""
+        found = self._routes.find("GET", path, [])
+        if not isinstance(found, Found):
+            return None
+        try:
+            reply = answer(self._tables, Call(found.route, found.params, root=self._prefix))
+        except Refusal:
+            return None
+        return tag_of(bytes(_http(reply, "GET").body))
+
+    def _check_condition(self, request: Request, path: str) -> None:
+        """Refuses a change that was made for something else than what is there."""
+        condition = request.headers.get("if-match")
+        if condition is not None and request.method in _CHANGES and not matches(condition, self._tag_at(path)):
+            raise Refusal(HTTPStatus.PRECONDITION_FAILED, "If-Match has another ETag than what is here now")
 
     def _is_document(self, method: str, path: str) -> bool:
         """Whether a document is asked for, where no endpoint of the API answers."""
@@ -161,6 +193,7 @@ class _Api:
             else MISSING
         )
         sent = unwrapped(sent, endpoint.request)
+        self._check_condition(request, path)
         call = Call(found.route, found.params, found.query, sent, _address(request), self._prefix)
         return answer(self._tables, call)
 

@@ -17,7 +17,7 @@ from ..base.steps import drive, drive_async, in_use, receiver
 from ..base.values import UNCHANGED, UNDEFINED, Repeated
 from ..cache.actions import Fetch, Meta, Renew, Reset, SetError, SetResponse
 from ..http.cancellation import cancellable
-from .conditions import Conditions, place_of, renewed, said_by, terms_of, told_by
+from .conditions import Conditions, is_ordered, place_of, renewed, said_by, terms_of, told_by
 from .in_flight import InFlight
 from .manager import Manager, Next, core_of, serves_one
 from .promise import orphan_error
@@ -377,12 +377,12 @@ class NetworkManager(Manager):
 
         That is after a pause, with another token, where it is sent on a condition, and where it waits for its turn.
         """
-        endpoint, rules = in_flight.endpoint, in_flight.request.rules
+        endpoint, request = in_flight.endpoint, in_flight.request
         if not (endpoint.retries is None and self._attached().retries is None and endpoint.refresh is None):
             return True
-        if rules.concurrency is not None:
+        if is_ordered(request):
             return True
-        witness = in_flight.store.witness(in_flight.request.key) if rules.conditional else None
+        witness = in_flight.store.witness(request.key) if request.rules.conditional else None
         return witness is not None and witness.told is not None
 
     def _sending(self, in_flight: InFlight) -> Generator[Step, Any, Any]:

@@ -244,6 +244,7 @@ class Offers(
     @restencil.rest(
         path="/offers/:id/pictures/:file\\_large",
         schema=None,
+        conditional=False,
         persist=False,
         path_params={"file": "slashes"},
         header_params={

@@ -31,6 +31,8 @@ class Sellers(
     path="/sellers/:id",
     schema=Seller,
     url_prefix="https://market.example/api",
+    freshness={"server": {"at_least": 5000, "at_most": 3_600_000}},
+    concurrency="etag",
     strict=True,
     errors={404: Problem, "4XX": Problem, "5XX": typing.Any},
     error_classes=f"{__package__}._errors",
@@ -49,7 +51,7 @@ class Sellers(
 
     create = restencil.push_of(get_list)
 
-    @restencil.rest()
+    @restencil.rest(concurrency={"etag": "required"})
     def update(self, *, id: int, body: SellerBody) -> Seller:
         """`PUT /sellers/:id`"""
         ...
