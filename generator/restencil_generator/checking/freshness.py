@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from restencil_generator import declaration as d
-from restencil_generator.problems import did_you_mean, quoted
 from restencil_generator.reading import Given
 
 if TYPE_CHECKING:
     from restencil_generator.checking.types import Types
-    from restencil_generator.checking.written import Written
-    from restencil_generator.tree import Node
-
-_CHANGES: Final = frozenset({"PUT", "PATCH", "DELETE"})
 
 
 def read_options(types: Types, given: Given, what: str) -> dict[str, Any]:
@@ -39,73 +33,6 @@ def _bounds(types: Types, given: Given, what: str) -> d.ServerFreshness:
     least, most = bounds["at_least"], bounds["at_most"]
     if least is not None and most is not None and least > most:
         message = f"'freshness' of {what} is at least {least} ms and at most {most} ms"
-        node = bounds.node("at_least")
-        types.report("freshness-bounds", message, node or _node(given, "server"), "write the shorter one as at_least")
+        node = bounds.node("at_least") or given.key("server")
+        types.report("freshness-bounds", message, node, "write the shorter one as at_least")
     return d.ServerFreshness(least, most)
-
-
-def _node(given: Given, key: str) -> Node:
-    node = given.node(key)
-    assert node is not None  # it was read
-    return node
-
-
-def check_lengths(types: Types, written: Mapping[str, Mapping[str, Written]]) -> None:
-    """Notes an endpoint that says both that the server says how long its data lives, and how long that is."""
-    for endpoints in written.values():
-        for own in endpoints.values():
-            options: Given | None = own.given["options"]
-            said = (own.settings.options or {}).get("freshness")
-            if options is None or not isinstance(said, d.ServerFreshness):
-                continue
-            if options["data_expiry_length"] is not None:
-                message = f"{own.what} has 'freshness: server' and a 'data_expiry_length': data lives by one of them"
-                hint = "remove one; for what the server says nothing of, write the length on the resource or the spec"
-                types.report("freshness-length", message, options.key("data_expiry_length"), hint)
-
-
-def check_concurrency(
-    types: Types,
-    resources: Mapping[str, d.Resource],
-    options: Mapping[str, Given | None],
-    written: Mapping[str, Mapping[str, Written]],
-) -> None:
-    """Notes `concurrency` where nothing is changed, and by a field that the entity does not have.
-
-    `options` are those that each resource writes.
-    """
-    for name, resource in resources.items():
-        own = options[name]
-        if own is not None and "concurrency" in own and own["concurrency"] is not None:
-            what = f"'concurrency' of resource {quoted(name)}"
-            if not any(_changes(endpoint) for endpoint in resource.endpoints.values()):
-                message = f"{what} says how changes are made, and no endpoint of it is a PUT, PATCH or DELETE"
-                types.report("concurrency-target", message, own.key("concurrency"), "remove it")
-            _check_field(types, resource, own, what)
-        for member, endpoint in written[name].items():
-            given: Given | None = endpoint.given["options"]
-            if given is not None and "concurrency" in given and given["concurrency"] is not None:
-                what = f"'concurrency' of {endpoint.what}"
-                built = resource.endpoints.get(member)
-                if built is not None and not (_changes(built) or built.method in ("GET", "POST")):
-                    types.report("concurrency-target", f"{what} changes nothing", given.key("concurrency"), "remove it")
-                _check_field(types, resource, given, what)
-
-
-def _changes(endpoint: d.Endpoint) -> bool:
-    return endpoint.side_effect and endpoint.method in _CHANGES
-
-
-def _check_field(types: Types, resource: d.Resource, options: Given, what: str) -> None:
-    said = options["concurrency"]
-    field: str | None = said["field"] if isinstance(said, Given) else None
-    if field is None:
-        return
-    for name in resource.entities:
-        entity = types.entities.get(name)
-        known = [] if entity is None else [one.name for one in entity.all_fields]
-        if entity is None or field in known:
-            continue
-        message = f"{what} names the field {quoted(field)}, which entity {quoted(name)} does not have"
-        node = _node(said, "field")
-        types.report("concurrency-target", message, node, did_you_mean(field, known) or "name a field of it")

@@ -20,7 +20,7 @@ from restencil_generator.checking.endpoints import (
 from restencil_generator.checking.expires import resolve_expires
 from restencil_generator.checking.fields import read_fields
 from restencil_generator.checking.forms import Context
-from restencil_generator.checking.freshness import check_concurrency, check_lengths
+from restencil_generator.checking.lasting import check_concurrency, check_lengths
 from restencil_generator.checking.paging import written_pagination
 from restencil_generator.checking.positions import check_positions
 from restencil_generator.checking.settings import (
