@@ -1,0 +1,111 @@
+"""Nothing of a storage that is far away runs in an event loop or under the store's lock, whatever a client does."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from tests.runtime.servers import Reply, Server
+
+from restencil import AsyncController, Controller, Entity, MemoryStorage, Store, create_resource
+
+CALLS = frozenset({"open", "load", "scan", "commit", "changes", "lease", "reset", "trim", "stats", "close"})
+
+
+class Item(Entity, indexes=("name",)):
+    """What is read."""
+
+    id: str = ""
+    name: str = ""
+
+
+items: Any = create_resource(path="/items/:id", schema=Item, data_expiry_length=40)
+
+
+class Far(MemoryStorage):
+    """A storage far away, each call of which takes its time, and notes where it was called from."""
+
+    def __init__(self) -> None:
+        super().__init__(inline=False, poll=20)
+        self.called: set[str] = set()
+        self.wrong: set[str] = set()
+        self.store: Any = None
+
+    def __getattribute__(self, name: str) -> Any:
+        found = super().__getattribute__(name)
+        if name not in CALLS:
+            return found
+
+        def asked(*args: Any) -> Any:
+            self.called.add(name)
+            if asyncio._get_running_loop() is not None:
+                self.wrong.add(f"{name} in a loop")
+            if self.store is not None and self.store.lock._is_owned():
+                self.wrong.add(f"{name} under the lock")
+            time.sleep(0.03)
+            return found(*args)
+
+        return asked
+
+
+async def _reads(controller: AsyncController) -> None:
+    await controller.read(items.get, id="1")
+    assert controller.cached(items.get, id="2") is None
+    assert controller.get(Item, name="nobody") is None
+    await asyncio.sleep(0.06)
+    await asyncio.gather(*(controller.read(items.get, id=str(at)) for at in range(5)))
+
+
+async def _writes(controller: AsyncController) -> None:
+    await controller.fetch(items.get, id="1")
+    await controller.fetch(items.partial_update, {"id": "1"}, {"name": "x"})
+    controller.set(Item, {"id": "1"}, {"id": "1", "name": "y"})
+    controller.invalidate(items.get, id="1")
+    controller.invalidate_all(items.get)
+    await controller.read(items.get, id="1")
+
+
+async def _lives(controller: AsyncController) -> None:
+    async with controller.live(items.get, id="1") as live:
+        assert live.data is None
+        assert (await anext(live)).name == "a"
+
+
+async def _resets(controller: AsyncController) -> None:
+    await controller.read(items.get, id="1")
+    controller.reset_entire_store()
+    await controller.read(items.get, id="1")
+
+
+@pytest.mark.parametrize("does", [_reads, _writes, _lives, _resets])
+def test_a_storage_that_is_far_away_holds_up_no_loop(does: Callable[[AsyncController], Any]) -> None:
+    """A loop never waits for it: threads ask it, and none of them holds the store meanwhile."""
+    far = Far()
+
+    async def main() -> None:
+        far.store = Store(storage=far)
+        async with far.store as store, AsyncController(store, base_url=server.url) as controller:
+            await does(controller)
+
+    with Server(lambda request: Reply(body=b'{"id": "1", "name": "a"}')) as server:
+        asyncio.run(main())
+    assert far.called >= {"open", "load", "commit", "close"}
+    assert far.wrong == set()
+
+
+def test_a_storage_that_is_far_away_is_asked_without_the_lock() -> None:
+    """In plain code other threads go on reading while one waits for it."""
+    far = Far()
+    far.store = Store(storage=far)
+    with Server(lambda request: Reply(body=b'{"id": "1", "name": "a"}')) as server:
+        with far.store as store, Controller(store, base_url=server.url) as controller:
+            controller.read(items.get, id="1")
+            assert controller.cached(items.get, id="2") is None
+            controller.invalidate_all(items.get)
+            controller.reset_entire_store()
+            controller.read(items.get, id="1")
+            assert store.storage_stats().state == "on"
+    assert far.wrong == set()
