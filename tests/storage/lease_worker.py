@@ -40,7 +40,7 @@ def main(plan: dict[str, Any]) -> dict[str, int]:
     sys.stdin.readline()
     if plan["tasks"]:
         return asyncio.run(in_tasks(plan, store, keys))
-    with store, Controller(store, base_url=plan["upstream"]) as controller:
+    with store, Controller(store, base_url=plan["upstream"], timeout="2m") as controller:
         return {key: counted(controller, key, plan["tries"]) for key in keys}
 
 
@@ -63,7 +63,7 @@ def counted(controller: Controller, key: str, tries: int) -> int:
 
 async def in_tasks(plan: dict[str, Any], store: Store, keys: list[str]) -> dict[str, int]:
     found: dict[str, int] = {}
-    async with store, AsyncController(store, base_url=plan["upstream"]) as controller:
+    async with store, AsyncController(store, base_url=plan["upstream"], timeout="2m") as controller:
 
         async def read(some: list[str]) -> None:
             for key in some:

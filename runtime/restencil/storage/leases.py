@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Iterable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ..base.lazy import hashlib
 from .asking import Question
@@ -32,6 +32,15 @@ _LOOKS: Final = 100.0
 """How often who waits looks at the lease, in ms."""
 
 
+class Lease(NamedTuple):
+    """What one request holds."""
+
+    name: str
+    owner: str
+    """One for each request: a lease that is given back late is not taken from the next one of this process."""
+    key: str
+
+
 class Leases:
     """The leases that requests of one store hold, and its requests that wait for those of other processes."""
 
@@ -44,8 +53,8 @@ class Leases:
     def forked(self) -> None:
         """This is a forked process: what is held, and who waits, is in the parent."""
         self._lock = threading.Lock()
-        self._held: dict[int, str] = {}
-        self._to_give: list[str] = []
+        self._held: dict[int, Lease] = {}
+        self._to_give: list[Lease] = []
         self._waiting: dict[str, list[Wanted]] = {}
         self._wakes: threading.Event | None = None
 
@@ -58,8 +67,8 @@ class Leases:
         left = below.storage.lease_wait
         if left <= 0 or not below.storage.writable or not knowing.lacking.keeps(request):
             return False
-        name = _name_of(request)
-        question = Question(lambda storage: storage.lease(name, below.writer, _LENGTH))
+        lease = Lease(_name_of(request), f"{below.writer}:{fetch_id}", request.key)
+        question = Question(lambda storage: storage.lease(lease.name, lease.owner, _LENGTH))
         is_waiting = False
         self._waits(request.key, wanted)
         try:
@@ -69,7 +78,7 @@ class Leases:
                 got: bool | None = yield Loading(below, knowing.loads, question)
                 if got:
                     below.count.leases += 1
-                    self._hold(fetch_id, name)
+                    self._hold(fetch_id, lease)
                     return (yield from self._is_answered(request, wanted))
                 if got is None or wanted.is_withdrawn or left <= 0:
                     return False
@@ -127,20 +136,21 @@ class Leases:
     def committing(self, fetch_id: int | None) -> str | None:
         """The lease of a fetch whose answer is about to be committed, which ends it; None where it holds none."""
         with self._lock:
-            return None if fetch_id is None else self._held.pop(fetch_id, None)
+            lease = None if fetch_id is None else self._held.pop(fetch_id, None)
+        return None if lease is None else lease.name
 
     def done(self, fetch_id: int) -> None:
         """A fetch was answered or has failed: what it holds still is given back."""
         if self._held:
             with self._lock:
-                name = self._held.pop(fetch_id, None)
-                if name is not None:
-                    self._to_give.append(name)
+                lease = self._held.pop(fetch_id, None)
+                if lease is not None:
+                    self._to_give.append(lease)
                     self._work()
 
-    def _hold(self, fetch_id: int, name: str) -> None:
+    def _hold(self, fetch_id: int, lease: Lease) -> None:
         with self._lock:
-            self._held[fetch_id] = name
+            self._held[fetch_id] = lease
             self._work()
 
     def _work(self) -> None:
@@ -155,7 +165,7 @@ class Leases:
         due = time.monotonic() + _RENEWED
         while True:
             wakes.clear()
-            renew: list[str] = []
+            renew: list[Lease] = []
             with self._lock:
                 to_give, self._to_give = self._to_give, []
                 if not (to_give or self._held):
@@ -164,15 +174,15 @@ class Leases:
                 if time.monotonic() >= due:
                     renew = list(self._held.values())
                     due = time.monotonic() + _RENEWED
-            for name in to_give:
-                self._tell(name, 0)
-            for name in renew:
-                self._tell(name, _LENGTH)
+            for lease in to_give:
+                self._tell(lease, 0)
+            self.heard([lease.key for lease in to_give])
+            for lease in renew:
+                self._tell(lease, _LENGTH)
             wakes.wait(max(0.0, due - time.monotonic()))
 
-    def _tell(self, name: str, length: float) -> None:
-        below = self._below
-        below.load(lambda storage: storage.lease(name, below.writer, length))
+    def _tell(self, lease: Lease, length: float) -> None:
+        self._below.load(lambda storage: storage.lease(lease.name, lease.owner, length))
 
     def close(self) -> None:
         """Gives back what is held; who waits sends its own request."""
@@ -180,9 +190,9 @@ class Leases:
             held = [*self._held.values(), *self._to_give]
             self._held.clear()
             self._to_give.clear()
-        for name in held:
+        for lease in held:
             with suppress(Exception):
-                self._tell(name, 0)
+                self._tell(lease, 0)
 
     def closed(self) -> None:
         """The storage is not used any more."""
