@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.storage.here import ANN, FIRST, SECOND, Article, Articles, Author, Here, one, titles
 
-from restencil import ResetError
+from restencil import ResetError, RestEndpoint
 from restencil.base.values import Meta
 from restencil.storage import Batch, Entry
 from restencil.testing import Answer, FakeClock
@@ -258,3 +258,60 @@ def test_a_snapshot_stays_as_it_was(here: Here) -> None:
     assert one(snapshot.get(Article, id="1")).title == "A"
     assert one(here.controller.get(Article, id="1")).title == "New"
     assert one(snapshot.get(Author, id="a1")).name == "Ann"
+
+
+def test_a_clock_that_was_set_is_a_break(here: Here) -> None:
+    """A step of the clock by more than a second doubts all; what is compared and the same is fresh again."""
+    here.other.answered(Articles.get, FIRST, id="1").publish()
+    found = here.controller.cached(Articles.get, id="1")
+    tier: Any = here.store._tier
+    apart = tier.knowing.changes.clocks()
+    tier.knowing.changes.clocks = lambda: apart + 999
+    here.turn()
+    assert here.store.storage_stats().breaks == 0
+    tier.knowing.changes.clocks = lambda: apart + 3_600_000
+    here.turn()
+    assert here.store.storage_stats().breaks == 1
+    assert here.controller.read(Articles.get, id="1") is found and here.asked == 0
+
+
+def test_an_optimistic_update_lies_over_what_others_write(here: Here) -> None:
+    """What a pending mutation is expected to bring shows over what another process was answered meanwhile."""
+
+    def expected(snapshot: Any, params: Any, body: Any) -> Any:
+        return {"id": params["id"], "title": snapshot.get(Article, id="1").title + body["title"]}
+
+    rename: Any = RestEndpoint(path="/articles/:id", method="PATCH", schema=Article, get_optimistic_response=expected)
+    here.other.answered(Articles.get, FIRST, id="1").publish()
+
+    def respond(request: Any) -> Answer:
+        shown.append(one(here.controller.cached(Articles.get, id="1")).title)
+        here.other.answered(Articles.get, {**FIRST, "title": "New"}, id="1").publish()
+        here.turn()
+        shown.append(one(here.controller.cached(Articles.get, id="1")).title)
+        return Answer(json={"id": "1", "title": "Done"})
+
+    shown: list[str] = []
+    here.server.respond = respond
+    here.controller.fetch(rename, {"id": "1"}, {"title": "!"})
+    assert shown == ["A!", "New!"]
+    here.store.flush()
+    here.turn()
+    assert one(here.controller.cached(Articles.get, id="1")).author.name == "Ann"
+
+
+def test_what_two_processes_write_ends_alike(here: Here) -> None:
+    """When all is quiet both processes show the same, whoever was first."""
+    second = Here(here.clock)
+    second.storage = here.storage
+    second.begin()
+    for number, process in enumerate((here, second, here, second)):
+        here.clock.advance(10)
+        process.controller.set_response(Articles.get, {**FIRST, "title": f"T{number}"}, id="1")
+        process.controller.set_response(Articles.get, {"id": "1", "slug": f"s{number}"}, id="1")
+    for process in (here, second):
+        process.store.flush()
+        process.turn()
+    shown = [one(process.controller.cached(Articles.get, id="1")) for process in (here, second)]
+    assert [(article.title, article.slug) for article in shown] == [("T3", "s3")] * 2
+    second.store.close()
