@@ -885,10 +885,10 @@ def export_openapi(
 
 @cli.group(short_help="What a cache on disk holds.")
 def cache() -> None:
-    """Look into the storages of caches: the folder of a SQLiteStorage.
+    """Look into the storages of caches: the folder of a SQLiteStorage, or the URL of a ValkeyStorage.
 
     Looking changes nothing, and may be done while programs use the storage. Exit code 1: `--check` found something, or
-    what `show` names is not there; 2: there is no such folder, it cannot be read, or it has a newer format.
+    what `show` names is not there; 2: there is no such folder or server, it cannot be read, or has a newer format.
 
     \b
     Examples:
@@ -897,7 +897,7 @@ def cache() -> None:
     """
 
 
-_storage = click.argument("where", metavar="PATH")
+_storage = click.argument("where", metavar="PATH_OR_URL")
 _id = click.option("--id", "wanted", metavar="HASH", help="One namespace, by the beginning of its hash.")
 
 

@@ -28,14 +28,13 @@ _MOST: Final = 100
 @contextlib.contextmanager
 def opened(where: str, wanted: str | None) -> Generator[Sequence[StoredNamespace]]:
     """The namespaces at a path or URL, or the one whose hash begins as wanted; a StorageError is a failure."""
-    from restencil import StorageError
     from restencil.storage import namespaces
 
     found: Sequence[StoredNamespace] = ()
     try:
         found = namespaces(where)
         yield found if wanted is None else [_chosen(found, wanted)]
-    except (StorageError, ImportError) as error:
+    except (ValueError, ImportError) as error:  # a StorageError is a ValueError
         raise Failure(str(error)) from error
     finally:
         for namespace in found:

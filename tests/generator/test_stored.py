@@ -15,8 +15,9 @@ from typing import Any
 import pytest
 from tests.patience import PATIENCE
 from tests.storage.batches import batch, result, row
+from tests.storage.servers import ValkeyServer, needs_server
 
-from restencil import SQLiteStorage
+from restencil import SQLiteStorage, ValkeyStorage
 from restencil.base.values import Meta
 from restencil_generator.cli import run
 
@@ -233,3 +234,24 @@ def test_whoever_reads_the_first_line_only_has_what_they_wanted(folder: Path) ->
     command = f"{sys.executable} -m restencil_generator cache show {folder} | head -1"
     ran = subprocess.run(command, shell=True, capture_output=True, text=True, timeout=PATIENCE)
     assert (ran.stdout.count("\n"), ran.stderr) == (1, "")
+
+
+@needs_server
+def test_a_server_is_named_by_its_url(capsys: pytest.CaptureFixture[str]) -> None:
+    """As a folder is by its path; nothing of the URL but the address is shown."""
+    with ValkeyServer("--requirepass", "s3cret") as server:
+        url = server.url.replace("://", "://:s3cret@")
+        with closing(ValkeyStorage(url, namespace="n", principal=None)) as storage:
+            epoch = storage.open(PLACE, now).epoch
+            storage.commit(batch(epoch, row("1", table="Order"), results=[result(KEY)]))
+        cache("ls", url)
+        cache("show", url, "Order/1")
+        cache("stats", url, "--check")
+        cache("clear", url, "--yes")
+        cache("show", url)
+        cache("ls", server.url, code=2)
+    told = capsys.readouterr()
+    assert PLACE in told.out and "Order/1" in told.out and KEY not in told.out
+    assert "s3cret" not in told.out + told.err
+    cache("ls", url, code=2)
+    assert "does not answer" in capsys.readouterr().err

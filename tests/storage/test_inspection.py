@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 from tests.storage.batches import batch, result, row
+from tests.storage.servers import ValkeyServer, needs_server
 
-from restencil import SQLiteStorage, StorageCorrupt, StorageOff
+from restencil import SQLiteStorage, StorageCorrupt, StorageDown, StorageOff, ValkeyStorage
 from restencil.base.values import Meta
 from restencil.storage import StoredNamespace, StoredTable, namespaces
 
@@ -149,3 +150,41 @@ def test_a_path_that_is_no_folder(tmp_path: Path) -> None:
             namespaces(tmp_path / name)
     (tmp_path / ("0" * 32)).mkdir()
     assert namespaces(tmp_path) == []
+
+
+@needs_server
+def test_a_server_is_looked_into_as_a_folder_is() -> None:
+    """By its URL: places, tables, rows, results, leases, the log; looking changes nothing, a reset is one for all."""
+    with ValkeyServer() as server, closing(ValkeyStorage(server.url, namespace="n", principal="a")) as storage:
+        epoch = storage.open(PLACE, now).epoch
+        rows = [row(str(n), value=b"[%d]" % n, times=Meta(n, n, n)) for n in range(1, 703)]
+        storage.commit(batch(epoch, *rows, row("gone", value=None), results=[result("k")]))
+        storage.lease("l", "me", 60_000)
+        before = server.ask("DBSIZE")
+        (space,) = namespaces(server.url)
+        with closing(space):
+            summary = space.summary()
+            size = sum(len(b"[%d]" % n) for n in range(1, 703))
+            assert (summary.place, summary.epoch, summary.results) == (PLACE, epoch, 1)
+            assert summary.tables == [StoredTable("A", 702, 1, size, 1.0, 2000.0, True)]
+            assert [(lease.name, lease.owner) for lease in summary.leases] == [("l", "me")]
+            assert 1 == summary.first <= summary.last
+            assert summary.committed is not None and abs(summary.committed - now()) < 20_000
+            assert [held.pk for held, _ in space.rows("A")] == [*map(str, range(1, 703)), "gone"]
+            found, one = space.row("A", "7"), space.result("k")
+            assert found is not None and found[0].value == b"[7]" and 0 <= now() - found[1] < 3_700_000
+            assert one is not None and one[0].value == b"[]" and [held.key for held, _ in space.results()] == ["k"]
+            assert space.row("A", "0") is None and space.result("j") is None and space.damage() == []
+            assert server.ask("DBSIZE") == before
+            later = space.reset()
+            assert (space.summary().last, space.summary().place) == (0, PLACE)
+        assert storage.changes(1, 0)[:2] == (later, later)
+        assert storage.load([("A", "1")]).rows == []
+
+
+def test_a_server_that_is_not_there_says_so() -> None:
+    """And a URL of something else."""
+    with pytest.raises(StorageDown, match=r"the server at valkey://127\.0\.0\.1:1.* does not answer"):
+        namespaces("valkey://user:secret@127.0.0.1:1")
+    with pytest.raises(ValueError, match="url does not say where the server is"):
+        namespaces("https://api.test")

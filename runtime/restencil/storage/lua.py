@@ -30,7 +30,7 @@ if info[1] ~= ARGV[1] then return {info[1], info[2], info[3]} end
 """
 
 BEGIN: Final = _HELP + """
--- KEYS: info.    ARGV: namespace; epoch and reset that the caller knows; format; why: '', 'reset' or 'lost'.
+-- KEYS: info.    ARGV: namespace; epoch and reset that the caller knows; format; why: '', 'reset' or 'lost'; place.
 -- Answers: epoch, reset, number, the server's microseconds, format, and the epoch that ended here or ''.
 local info = redis.call('HMGET', KEYS[1], 'epoch', 'reset', 'n', 'format')
 local time = redis.call('TIME')
@@ -43,7 +43,8 @@ if wipe or old == 0 or format < mine or (why == 'lost' and known == old) then
   local epoch = math.max(old + 1, known + 1, wiped + 1, math.floor(number(moment) / 1000))
   if wipe then reset = epoch else reset = math.max(reset, wiped) end
   redis.call('UNLINK', KEYS[1])
-  redis.call('HSET', KEYS[1], 'epoch', digits(epoch), 'reset', digits(reset), 'n', '0', 'format', ARGV[4])
+  redis.call('HSET', KEYS[1], 'epoch', digits(epoch), 'reset', digits(reset), 'n', '0', 'format', ARGV[4],
+      'place', ARGV[6])
   if old > 0 then  -- whoever waits for its entries wakes
     redis.call('XADD', ARGV[1] .. ':' .. digits(old) .. ':log', 'NOMKSTREAM', digits(number(info[3]) + 1) .. '-0',
         'over', digits(epoch))

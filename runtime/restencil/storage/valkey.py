@@ -111,12 +111,13 @@ class ValkeyStorage:
         self.write_behind = write_behind
         self.lease_wait = lease_wait
         self.poll: float = _LONGEST_WAIT
-        self._server = _Server(url, client, timeout / 1_000)
+        self._server = Server(url, client, timeout / 1_000)
         self._history = int(history)
         self._kept = _kept(max_age)
         self._namespace = namespace
         self._principal = principal
         self._hash = ""
+        self._place = ""
         self._keys: Keys | None = None
         self._reset = 0
         self._parted = _Parted()
@@ -134,6 +135,7 @@ class ValkeyStorage:
 
         Called again, it compares anew.
         """
+        self._place = place
         found = namespace_hash(self._namespace, self._principal, place)
         if found != self._hash:
             self._hash, self._keys, self._reset = found, None, 0
@@ -280,7 +282,7 @@ class ValkeyStorage:
         """Finds the epoch, or begins one: after a reset, and where the server lost it; its number and time in ms."""
         known = self._keys
         names = known or Keys(self._hash, 0)
-        told = [names.space, names.epoch, self._reset, FORMAT, why]
+        told = [names.space, names.epoch, self._reset, FORMAT, why, encoded(self._place)]
         reply = self._server.run(lua.BEGIN, [names.info], told)
         epoch, reset, number, moment, found = map(int, reply[:5])
         if found > FORMAT:
@@ -485,7 +487,7 @@ class _Parted:
         return self._revs.get(known) or f" {known} "
 
 
-class _Server:
+class Server:
     """A server as its clients see it: scripts and commands that answer, or raise `StorageDown`."""
 
     def __init__(self, url: str | None, client: Any, timeout: float) -> None:
