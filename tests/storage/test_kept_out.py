@@ -11,7 +11,7 @@ import pytest
 from restencil import Controller, Entity, MemoryStorage, Record, RestEndpoint, Store, field
 from restencil.base.values import Meta
 from restencil.cache.actions import SetResponse
-from restencil.cache.terms import Told
+from restencil.cache.terms import Terms, Told
 from restencil.schema import Collection
 from restencil.schema.entity import EntityModel
 from restencil.schema.record import class_record
@@ -228,6 +228,22 @@ def test_an_answer_that_nobody_is_to_store_is_not_stored() -> None:
     c.set_response(PLAIN, 1)
     c.set_response(WORD, {"id": "1", "text": "new"}, id="1")
     assert bench.another().cached(WORD, id="1").text == "new"
+
+
+def test_how_long_an_answer_is_good_is_stored_with_it() -> None:
+    """As the server said it: another process asks and shows by it, and so does a store that is made of a dump."""
+    bench = Bench()
+    now = bench.clock()
+    terms = Terms(now + 50, 0, None, binds=True)
+    for store in (bench.controller.store, bench.clock.store()):
+        store.apply(SetResponse(request=PLAIN.request(()), response=1, meta=Meta(now, now, now + 50), terms=terms))
+        if store is bench.controller.store:
+            other: Store = bench.another().store
+        else:
+            other = Store.load(store.dump(), clock=bench.clock, scheduler=bench.clock)
+        assert other.cached(PLAIN.request(())) == 1
+        found = other.endpoint_meta(PLAIN.key())
+        assert found is not None and found.terms == terms
 
 
 def test_an_entity_that_is_not_stored_is_asked_for_by_others() -> None:

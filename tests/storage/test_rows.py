@@ -15,7 +15,8 @@ from hypothesis import strategies as some
 
 import restencil
 from restencil import Entity, Record, field
-from restencil.base.values import UNDEFINED, same_json
+from restencil.base.values import UNDEFINED, Meta, same_json
+from restencil.cache.terms import Terms
 from restencil.schema import Collection, Lazy, Values
 from restencil.schema.entity import EntityModel
 from restencil.schema.notation import schema_of
@@ -42,6 +43,14 @@ def stored(*classes: Any, record: Mapping[str, Any]) -> tuple[Any, rows.Left]:
     return rows.row_value(TableRules(map(model_of, classes)).encode(dict(record)))
 
 
+def result_value(data: bytes | None) -> Any:
+    """What a result's JSON says, of which nobody said how long it is good."""
+    value, terms = rows.result_parts(data, TIMES)
+    assert terms is None
+    return value
+
+
+TIMES = Meta(1_000, 2_000, 3_000)
 JSON = some.recursive(
     some.none()
     | some.booleans()
@@ -77,13 +86,41 @@ def test_a_collection_comes_back_as_it_was(items: Any) -> None:
 @given(JSON)
 def test_a_result_comes_back_as_it_was(value: Any) -> None:
     """Whatever was answered where no schema says more."""
-    assert same_json(rows.result_value(rows.encode_result(value)), value)
+    assert same_json(result_value(rows.encode_result(value)), value)
 
 
 def test_nothing_under_a_key_is_told_from_null() -> None:
     """What is invalidated, or was a whole table, has no value; an answer of `null` has one."""
-    assert rows.encode_result(UNDEFINED) is None and rows.result_value(None) is UNDEFINED
-    assert rows.encode_result(None) == b"null" and rows.result_value(b"null") is None
+    assert rows.encode_result(UNDEFINED) is None and result_value(None) is UNDEFINED
+    assert rows.encode_result(None) == b"null" and result_value(b"null") is None
+
+
+@pytest.mark.parametrize(
+    "terms",
+    [
+        Terms(3_000),
+        Terms(3_000, 0),
+        Terms(2_500.5, 9_000, 2_001, binds=True),
+        Terms(math.inf, math.inf, math.inf),
+        Terms(2_001, 2_000, None),
+    ],
+)
+@pytest.mark.parametrize("value", [UNDEFINED, None, {"$terms": 1}, [1]])
+def test_how_long_a_result_is_good_stands_beside_it(terms: Terms, value: Any) -> None:
+    """By its date, so that it holds for a result that counts as received later; what is to be stale is so."""
+    data = rows.with_terms(rows.encode_result(value), terms, TIMES)
+    assert rows.result_parts(data, TIMES) == (value, terms)
+    later = rows.result_parts(data, Meta(1_500, 2_500, 3_500))[1]
+    moments: list[Any] = [moment if moment in (0, None) else moment + 500 for moment in terms[:3]]
+    assert later == (*moments, terms.binds)
+    assert rows.result_parts(data, TIMES._replace(expires_at=1)) == (value, terms._replace(fresh_until=1))
+
+
+@pytest.mark.parametrize("text", [b'{"$terms":3}', b'{"$terms":[]}', b'{"$terms":["x",1,{"binds":true}]}'])
+def test_terms_that_are_none_say_so(text: bytes) -> None:
+    """As what is no JSON does."""
+    with pytest.raises(ValueError):
+        rows.result_parts(text, TIMES)
 
 
 def _deep(levels: int) -> Any:
@@ -105,7 +142,7 @@ def test_what_has_no_exact_json_form_is_not_stored(value: Any) -> None:
 
 def test_500_levels_are_stored() -> None:
     """So deep may a response be nested."""
-    assert rows.result_value(rows.encode_result(_deep(500))) == _deep(500)
+    assert result_value(rows.encode_result(_deep(500))) == _deep(500)
 
 
 @pytest.mark.parametrize("text", [b"", b"1", b'"x"', b"{", b"null", b"\xff"])

@@ -16,6 +16,7 @@ from .rows import (
     is_kept_key,
     row_value,
     with_left,
+    with_terms,
 )
 from .shapes import ANY_SHAPE, fingerprint_of, fingerprint_of_endpoint
 
@@ -66,7 +67,10 @@ class Forms:
 
     def result_value(self, result: Result) -> bytes | None:
         """The JSON of a result, None where nothing lies under the key. Raises Unstorable."""
-        return encode_result(result.value, None if result.rules is None else result.rules.schema, self.shapes.secrets)
+        schema = None if result.rules is None else result.rules.schema
+        data = encode_result(result.value, schema, self.shapes.secrets)
+        terms = None if result.is_invalidated else result.terms
+        return data if terms is None else with_terms(data, terms, result.times)
 
     def result_shape(self, result: Result) -> str:
         """The shape of a result; one that another endpoint wrote fits all."""

@@ -28,12 +28,13 @@ from ..schema.protocol import EntityNode
 from ..schema.record import class_record
 from ..schema.stored import is_partial, record_of
 from .origin import Origin
-from .rows import result_value, row_value, with_left
+from .rows import result_parts, row_value, with_left
 
 if TYPE_CHECKING:
     from ..cache.contents import Contents
     from ..cache.store import Store
     from ..cache.tables import Cell
+    from ..cache.terms import Terms
     from .below import Below
     from .protocol import IndexEntry, Loaded, StoredResult, StoredRow
     from .shapes import Shapes
@@ -321,7 +322,7 @@ class Intake(Origin):
         if key in self.unusable_keys or meta.date > here.date:
             return
         known.key_revs[key] = number
-        other.key_metas[key] = KeyMeta(here, prev_expires_at=meta.expires_at)
+        other.key_metas[key] = KeyMeta(here, prev_expires_at=meta.expires_at, rules=meta.rules)
 
     def dropped(self, cells: Iterable[Cell]) -> None:
         """Rows were taken out of the storage: what memory has of them shows, and counts as stale."""
@@ -386,7 +387,7 @@ class Intake(Origin):
             gone[key] = meta.with_expiry(0, invalidated=True)
             return
         is_usable = times is not None and (result.invalidated or result.shape in ("*", shape))
-        value = self._value_under(key, result, is_plain) if is_usable else _UNUSABLE
+        value, terms = self._value_under(key, result, times, is_plain) if times and is_usable else (_UNUSABLE, None)
         if times is None or value is _UNUSABLE:
             self.unusable_keys.add(key)
             if meta is not None and meta.expires_at > 1:
@@ -400,7 +401,7 @@ class Intake(Origin):
         before = base.result(key)
         is_failed = meta is not None and meta.error is not None and meta.date > times.date
         prev_expires_at = None if meta is None else meta.expires_at
-        made = KeyMeta(times, prev_expires_at=prev_expires_at, invalidated=result.invalidated)
+        made = KeyMeta(times, prev_expires_at=prev_expires_at, invalidated=result.invalidated, terms=terms)
         if result.invalidated:
             if not is_failed:
                 gone[key] = made
@@ -428,14 +429,15 @@ class Intake(Origin):
             logger.exception("%s: whether it was invalidated cannot be told, so it counts as that", result.key)
             return result._replace(invalidated=True, value=None)
 
-    def _value_under(self, key: str, result: StoredResult, is_plain: bool) -> Any:
-        """The value of a result, UNDEFINED where nothing lies under the key."""
+    def _value_under(self, key: str, result: StoredResult, times: Meta, is_plain: bool) -> tuple[Any, Terms | None]:
+        """The value of a result, UNDEFINED where nothing lies under the key, and how long it is good."""
         try:
-            value = result_value(result.value)
+            value, terms = result_parts(result.value, times)
         except ValueError:
             self._is_broken(key)
-            return _UNUSABLE
-        return read_only(value) if is_plain or isinstance(self._contents.base.result(key), _READ_ONLY) else value
+            return _UNUSABLE, None
+        plain = is_plain or isinstance(self._contents.base.result(key), _READ_ONLY)
+        return (read_only(value) if plain else value), terms
 
 
 _READ_ONLY: Final = (ReadOnlyList, ReadOnlyDict)

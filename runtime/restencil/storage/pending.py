@@ -18,6 +18,7 @@ from ..schema.stored import record_of
 if TYPE_CHECKING:
     from ..cache.request import Rules
     from ..cache.tables import Cell, Change, Tables
+    from ..cache.terms import Terms
     from ..schema.entity import EntitySchema
     from .protocol import IndexEntry, Place
 
@@ -37,6 +38,8 @@ class Result(NamedTuple):
     is_invalidated: bool = False
     is_same: bool = False
     """Whether only its times are new."""
+    terms: Terms | None = None
+    """How long it is good, where the server was asked for that."""
 
 
 class Sweep(NamedTuple):

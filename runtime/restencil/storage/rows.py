@@ -2,7 +2,9 @@
 
 JSON holds a record in wire form, a collection as its list or map of primary keys, or a result. A name that begins with
 `$` gets one more; the library's own are `$left` (in a record: the members that were left out of it, each by its name,
-or by the names that lead to it) and `$partial` (in place of a collection of which only pages are known).
+or by the names that lead to it), `$partial` (in place of a collection of which only pages are known), and `$terms`
+beside `$value` (what the server said of how long a result is good: moments in ms after its date, null for what never
+comes, false and true for the marks 0 and 1).
 """
 
 from __future__ import annotations
@@ -11,11 +13,13 @@ import re
 import typing
 from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
+from math import inf
 from typing import Any, Final, TypeAlias
 
 from ..base.json_text import decode_json, encode_exactly
 from ..base.lazy import json, urls
-from ..base.values import UNDEFINED, is_dict, is_list
+from ..base.values import UNDEFINED, Meta, is_dict, is_list
+from ..cache.terms import Terms
 from ..schema.containers import List, Object, Values
 from ..schema.derived import Query
 from ..schema.entity import EntityModel, EntitySchema
@@ -59,6 +63,8 @@ _OWN_PK: Final = re.compile(r"MISS-\d+-\d+")
 
 _LEFT: Final = "$left"
 _PARTIAL: Final = "$partial"
+_TERMS: Final = "$terms"
+_VALUE: Final = "$value"
 _MARK: Final = b'"$'
 _LEFT_MARK: Final = b'"$left"'
 _OWN_MARK: Final = b'"MISS-'
@@ -441,12 +447,49 @@ def encode_result(value: Any, schema: Schema | None = None, others: frozenset[st
     return data if _MARK not in data else _encoded(_escaped(value))
 
 
-def result_value(data: bytes | None) -> Any:
-    """What lies under a key; UNDEFINED where nothing does. Raises ValueError for what is no JSON."""
+def with_terms(data: bytes | None, terms: Terms, times: Meta) -> bytes:
+    """The JSON of a result, with how long it is good."""
+    fresh_until = terms.fresh_until if times.expires_at > 1 else times.expires_at
+    moments = (fresh_until, terms.shown_until, *(() if terms.excused_until is None else (terms.excused_until,)))
+    found: dict[str, Any] = {_TERMS: [*(_after(moment, times.date) for moment in moments), {"binds": terms.binds}]}
+    if data is not None:
+        found[_VALUE] = decode_json(data)
+    return _encoded(found)
+
+
+def _after(moment: float, date: float) -> float | bool | None:
+    """A moment as it is stored."""
+    return None if moment == inf else bool(moment) if moment in (0, 1) else moment - date
+
+
+def _moment(after: Any, date: float) -> float:
+    if after is None or isinstance(after, bool):
+        return inf if after is None else int(after)
+    return float(after) + date
+
+
+def result_parts(data: bytes | None, times: Meta) -> tuple[Any, Terms | None]:
+    """What lies under a key, UNDEFINED where nothing does, and how long it is good. Raises ValueError for no JSON."""
     if data is None:
-        return UNDEFINED
+        return UNDEFINED, None
     value = decode_json(data)
-    return _unescaped(value) if _MARK in data else value
+    if _MARK not in data:
+        return value, None
+    if not is_dict(value) or _TERMS not in value:
+        return _unescaped(value), None
+    told: Any = value[_TERMS]
+    try:
+        *moments, said = told
+        fresh_until, shown_until, *excused = (_moment(after, times.date) for after in moments)
+        terms = Terms(
+            fresh_until if times.expires_at > 1 else times.expires_at,
+            shown_until,
+            excused[0] if excused else None,
+            bool(said["binds"]),
+        )
+    except (TypeError, KeyError) as error:
+        raise ValueError(f"{told!r:.80} does not say how long a result is good") from error
+    return (_unescaped(value[_VALUE]) if _VALUE in value else UNDEFINED), terms
 
 
 def _others_of(value: Any) -> Any:

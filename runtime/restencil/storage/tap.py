@@ -151,7 +151,9 @@ class Tap:
             times = _times(meta)
         rules = None if request is None else request.rules
         invalidated = meta is not None and meta.invalidated
-        return Result(value, times, rules, is_invalidated=invalidated, is_same=value is before)
+        terms = None if meta is None else meta.terms
+        is_same = value is before and terms is None  # an entry tells times, and no terms
+        return Result(value, times, rules, is_invalidated=invalidated, is_same=is_same, terms=terms)
 
 
 def _times(meta: KeyMeta) -> Meta:
