@@ -30,8 +30,10 @@ _BY_OTHERS: Final = 0o022
 _BESIDE: Final = ("", "-wal", "-shm", "-journal")
 _LEFT_BEHIND: Final = 60.0
 """After so many seconds a file without its name is one whose maker was killed."""
+_TICK: Final = 50_000_000
 _LONGEST_TICK: Final = 2_500_000_000
-"""The times of a folder are exact to so many nanoseconds, and on most file systems to far less."""
+"""The times of a folder are exact to so many nanoseconds where they are whole seconds, else to those of a `_TICK`."""
+_SECOND: Final = 1_000_000_000
 _LONGEST_WAIT: Final = 1.0
 """So many seconds another process may take to make a file before this one makes its own."""
 
@@ -102,7 +104,8 @@ class Epochs:
             return True
         is_current = self.newest() == epoch and self.identity(epoch) == identity
         # What comes within the same tick of the file system's clock leaves the folder's time as it is.
-        is_quiet = time.time_ns() - found.st_mtime_ns > _LONGEST_TICK
+        tick = _TICK if found.st_mtime_ns % _SECOND else _LONGEST_TICK
+        is_quiet = time.time_ns() - found.st_mtime_ns > tick
         self._quiet = state if is_current and is_quiet else None
         return is_current
 
