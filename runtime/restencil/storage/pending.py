@@ -97,6 +97,7 @@ class Pending:
         "metas",
         "moment",
         "nodes",
+        "order",
         "release",
         "results",
         "rows",
@@ -137,6 +138,8 @@ class Pending:
         """By table and primary key the class that wrote a record; made when it is first asked for."""
         self.written_keys: set[str] = set()
         """Keys of results that it wrote, once they are let go of."""
+        self.order = 0
+        """How many were taken before it."""
         self.rows = 0
 
     def times_of(self, table: str, pk: str) -> Meta:

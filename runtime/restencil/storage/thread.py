@@ -9,6 +9,7 @@ import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from ..base.json_text import encode_exactly
 from ..base.lazy import logger
 
 if TYPE_CHECKING:
@@ -65,6 +66,9 @@ class StorageThread:
     def start(self) -> None:
         """It runs from now on."""
         if self._thread is None and not self._is_over:
+            encode_exactly(
+                {}
+            )  # it imports here what it would import there: a fork in the middle of that locks the child
             self._thread = threading.Thread(target=self._run, name="restencil-storage", daemon=True)
             self._thread.start()
 

@@ -7,8 +7,9 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..base.values import UNDEFINED
+from ..cache.tables import EMPTY
 from .fold import Held, folded
-from .rows import left_of
+from .rows import is_collection, left_of
 
 if TYPE_CHECKING:
     from ..cache.contents import Contents
@@ -42,6 +43,10 @@ class Waiting:
         self._forms = forms
         self._tap = tap
         self.queue: deque[Pending] = deque()
+        self._taken = 0
+        self._cells: dict[str, dict[str, list[Pending]]] = {}
+        """By table and primary key, the actions that wrote a cell, as far as they were sorted."""
+        self._unsorted: list[Pending] = []
         self.rows = 0
         """How many rows wait."""
         self.row_size: float = 0
@@ -58,7 +63,10 @@ class Waiting:
 
     def take(self, pending: Pending) -> None:
         """An action was carried out."""
+        self._taken += 1
+        pending.order = self._taken
         self.queue.append(pending)
+        self._unsorted.append(pending)
         self.rows += pending.rows
         if self.rows > _MOST_ROWS or self.rows * self.row_size > _MOST_BYTES:
             self._keep_names()
@@ -78,6 +86,8 @@ class Waiting:
                     self.names.pop(key, None)
                 kept.append(pending)
         self.queue, self.rows = kept, 0
+        self._cells.clear()
+        self._unsorted.clear()
         self.bases.clear()
 
     def pop(self, pending: Pending) -> None:
@@ -85,15 +95,25 @@ class Waiting:
         if self.queue and self.queue[0] is pending:
             self.queue.popleft()
             self.rows -= pending.rows
+            self._unsort(pending)
 
     def forget(self, pending: Pending) -> None:
         """What an action wrote waits no more, only its changes of all results."""
         self.rows -= pending.rows
+        self._unsort(pending)
         pending.forget_values()
+
+    def leave_out(self, pending: Pending) -> None:
+        """Nothing of an action is stored, nor is anything older shown in its place."""
+        self.rows -= pending.rows
+        self._unsort(pending)
+        pending.leave_out()
 
     def clear(self) -> None:
         """Nothing waits any more."""
         self.queue.clear()
+        self._cells.clear()
+        self._unsorted.clear()
         self.bases.clear()
         self.names.clear()
         self.used.clear()
@@ -101,9 +121,33 @@ class Waiting:
 
     # -- what waits for a place
 
+    def _sort(self) -> None:
+        """Finds out what was written by whom; that is left to who asks for it."""
+        for pending in self._unsorted:
+            for table, written in pending.cells.items():
+                of_table = self._cells.setdefault(table, {})
+                for pk in written:
+                    of_table.setdefault(pk, []).append(pending)
+        self._unsorted.clear()
+
+    def _unsort(self, pending: Pending) -> None:
+        """What an action wrote waits no more."""
+        if pending in self._unsorted:
+            self._sort()
+        for table, written in pending.cells.items():
+            of_table = self._cells.get(table, {})
+            for pk in written:
+                found = of_table.get(pk)
+                if found is not None:
+                    found.remove(pending)
+                    if not found:
+                        del of_table[pk]
+
     def is_pending(self, cell: Cell) -> bool:
         """Whether a cell waits for its commit."""
-        return any(pending.writes(cell) for pending in self.queue)
+        if self._unsorted:
+            self._sort()
+        return cell[1] in self._cells.get(cell[0], EMPTY)
 
     def is_pending_key(self, key: str) -> bool:
         """Whether a result waits for its commit."""
@@ -111,7 +155,13 @@ class Waiting:
 
     def of_cell(self, cell: Cell) -> list[Pending]:
         """The actions that have anything to say of a cell, in order."""
-        return [pending for pending in self.queue if pending.concerns(cell)]
+        if self._unsorted:
+            self._sort()
+        wrote = self._cells.get(cell[0], EMPTY).get(cell[1], ())
+        if not is_collection(cell[0]):
+            return [*wrote]
+        joins = [pending for pending in self.queue if pending.joins and pending not in wrote and pending.concerns(cell)]
+        return sorted([*wrote, *joins], key=_order_of)
 
     # -- what waits, laid over what the storage has
 
@@ -159,3 +209,7 @@ class Waiting:
     def is_in_memory(self, cell: Cell) -> bool:
         """Whether memory holds a cell."""
         return self._contents.base.get(*cell) is not UNDEFINED
+
+
+def _order_of(pending: Pending) -> int:
+    return pending.order

@@ -238,14 +238,17 @@ class Writer:
         with self._store.lock:
             if self._draft is draft:
                 self._numbered(draft, number)
-        for pending in draft.actions:
-            while pending.sweeps and pending in self.waiting.queue:
-                if not self._sweeping.carry_out(pending.sweeps[0], pending):
-                    return False
-                with self._store.lock:
-                    if pending.sweeps:
-                        pending.sweeps.pop(0)
-            self._pop(pending)
+        last = draft.actions[-1] if draft.actions else None
+        if last is None or not last.sweeps:
+            return True
+        while last.sweeps and last in self.waiting.queue:
+            if not self._sweeping.carry_out(last.sweeps[0], last):
+                return False
+            with self._store.lock:
+                if last.sweeps:
+                    last.sweeps.pop(0)
+        with self._store.lock:
+            self._pop((last,))
         return True
 
     def _numbered(self, draft: Draft, number: int) -> None:
@@ -255,8 +258,7 @@ class Writer:
         for pending in draft.actions:
             if pending.sweeps:
                 waiting.forget(pending)
-            else:
-                self._pop(pending)
+        self._pop(pending for pending in draft.actions if not pending.sweeps)
         if number:
             self._note(draft, number)
         for cell in draft.joined:
@@ -286,13 +288,13 @@ class Writer:
             else:  # others have committed meanwhile: whose result is the later one has to be looked at
                 known.key_revs.pop(key, None)
 
-    def _pop(self, pending: Pending) -> None:
-        """An action waits no more."""
-        with self._store.lock:
+    def _pop(self, actions: Iterable[Pending]) -> None:
+        """These wait no more, which are the first (locked)."""
+        for pending in actions:
             self.waiting.pop(pending)
-            if not self.waiting:
-                self.settled()
-            self._done.notify_all()
+        if not self.waiting:
+            self.settled()
+        self._done.notify_all()
 
     def _leave_out(self, draft: Draft) -> None:
         """What has no JSON form, or is too big, is not stored, nor is anything older shown in its place."""
@@ -309,8 +311,7 @@ class Writer:
                     why = "is too big" if draft.is_too_big else "has no exact JSON form"
                     logger.warning("%s: what came is not stored, as it %s", pending.label, why)
                 self.tap.tainted.update(pending.all_cells())
-                self.waiting.rows -= pending.rows
-                pending.leave_out()
+                self.waiting.leave_out(pending)
 
     def _fenced(self, draft: Draft) -> None:
         self.below.count.fenced += 1

@@ -1,0 +1,162 @@
+"""How a store with a storage ends: a process that exits, one that forks, one that is killed."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from restencil import Entity, RestEndpoint, SQLiteStorage, Store
+from restencil.storage.memory import MemoryStorage
+
+SCRIPT = """
+import os, sys, threading, time
+from restencil import Entity, SQLiteStorage, Store
+from restencil.cache.actions import Meta, Set
+
+class Tag(Entity, key="EndingTag"):
+    id: str = ""
+    word: str = ""
+
+def written(store, pk, word=""):
+    now = store.now()
+    store.apply(Set(Tag, (), {"id": str(pk), "word": word}, Meta(now, now, now + 60_000)))
+
+def shown(store, pk):
+    return store.query(Tag, ({"id": str(pk)},))
+
+folder = sys.argv[1]
+store = Store(storage=SQLiteStorage(folder, principal=None))
+"""
+
+
+class Tag(Entity, key="EndingTag"):
+    id: str = ""
+    word: str = ""
+
+
+GET: RestEndpoint = RestEndpoint(path="/tags/:id", schema=Tag)  # type: ignore[type-arg]
+
+
+def run(folder: Path, body: str, *, fails: bool = False) -> str:
+    """Runs a script of its own process over a folder; what it printed."""
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT + body, str(folder)], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert fails or done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def stored(folder: Path, pk: str) -> str | None:
+    """The word of a tag on the disk."""
+    with Store(storage=SQLiteStorage(folder, principal=None)) as store:
+        found: Tag | None = store.query(Tag, ({"id": pk},))
+        return None if found is None else found.word
+
+
+def test_a_script_leaves_on_the_disk_what_it_wrote(tmp_path: Path) -> None:
+    """A process that ends waits for the last commit."""
+    run(tmp_path / "cache", "written(store, 1, 'kept')")
+    assert stored(tmp_path / "cache", "1") == "kept"
+
+
+def test_what_was_flushed_survives_a_kill(tmp_path: Path) -> None:
+    """After `kill -9` the storage has what `flush` waited for, and whole actions only."""
+    run(
+        tmp_path / "cache",
+        "written(store, 1, 'kept'); store.flush(); written(store, 2); os.kill(os.getpid(), 9)",
+        fails=True,
+    )
+    assert stored(tmp_path / "cache", "1") == "kept"
+
+
+def test_nothing_comes_back_after_a_reset(tmp_path: Path) -> None:
+    """A reset counts from its call, also where the process is killed right after it."""
+    run(tmp_path / "cache", "written(store, 1)")
+    body = "from restencil.cache.actions import Reset\nstore.apply(Reset()); os.kill(os.getpid(), 9)"
+    run(tmp_path / "cache", body, fails=True)
+    assert stored(tmp_path / "cache", "1") is None
+
+
+FORKS = """
+stop = threading.Event()
+def busy(place):
+    count = 0
+    while not stop.is_set():
+        count += 1
+        written(store, f"{place}-{count % 50}", str(count))
+        shown(store, f"{place}-{count % 50}")
+threads = [threading.Thread(target=busy, args=(place,), daemon=True) for place in range(3)]
+for thread in threads:
+    thread.start()
+children = []
+for number in range(int(FORKED)):
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            written(store, f"child-{number}", "child")
+            code = 0 if store.flush(20_000) and shown(store, f"child-{number}").word == "child" else 2
+        finally:
+            os._exit(code)
+    children.append(child)
+    while len(children) > 3:
+        assert os.waitpid(children.pop(0), 0)[1] == 0
+for child in children:
+    assert os.waitpid(child, 0)[1] == 0
+stop.set()
+for thread in threads:
+    thread.join()
+written(store, "parent", "parent")
+assert store.flush(20_000)
+print(store.storage_stats().state)
+"""
+
+
+def forks(folder: Path, count: int) -> None:
+    """Forks a process that reads and writes in three threads; parent and children go on."""
+    assert run(folder, FORKS.replace("int(FORKED)", str(count))).split() == ["on"]
+    for number in range(count):
+        assert stored(folder, f"child-{number}") == "child"
+    assert stored(folder, "parent") == "parent"
+    import sqlite3
+
+    for file in folder.rglob("*.db"):
+        with sqlite3.connect(file) as connection:
+            assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+        connection.close()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="nothing forks here")
+def test_a_process_forks_while_threads_read_and_write(tmp_path: Path) -> None:
+    """Parent and child go on, each with connections of its own."""
+    forks(tmp_path / "cache", 5)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="nothing forks here")
+def test_a_process_forks_a_hundred_times(tmp_path: Path) -> None:
+    """A hundred forks leave the file whole."""
+    forks(tmp_path / "cache", 100)
+
+
+def test_a_store_that_nobody_has_ends_its_thread() -> None:
+    """The thread of a storage holds its store only while something waits."""
+    import gc
+    import threading
+    import weakref
+
+    others = threading.enumerate()
+    store = Store(storage=MemoryStorage(write_behind=1))
+    store.query(Tag, ({"id": "1"},))
+    own = [thread for thread in threading.enumerate() if thread not in others]
+    assert [thread.name for thread in own] == ["restencil-storage"]
+    gone = weakref.ref(store)
+    del store
+    gc.collect()
+    assert gone() is None
+    own[0].join(5)
+    assert not own[0].is_alive()
