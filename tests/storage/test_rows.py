@@ -140,6 +140,14 @@ def test_what_has_no_exact_json_form_is_not_stored(value: Any) -> None:
         TableRules([model_of(Plain)]).encode({"id": 1, "x": value})
 
 
+def test_what_leads_back_to_itself_is_not_stored() -> None:
+    """It has no end."""
+    value: list[Any] = []
+    value.append(value)
+    with pytest.raises(Unstorable, match="nested more than 500 levels deep"):
+        rows.encode_result(value)
+
+
 def test_500_levels_are_stored() -> None:
     """So deep may a response be nested."""
     assert result_value(rows.encode_result(_deep(500))) == _deep(500)

@@ -120,6 +120,7 @@ def encode_json(value: Any, convert: Callable[[Any], Any]) -> str:
 
 
 _EXACT: Final = frozenset({str, int, bool, type(None)})
+_TEXTS: Final = {str}
 
 
 def encode_exactly(value: Any, *, portable: bool = False) -> bytes:
@@ -153,17 +154,17 @@ def _fast_encoder() -> Callable[[Any], bytes] | None:
 
 @cache
 def _encoders() -> tuple[Callable[[Any], str], Callable[[Any], str]]:
-    return (
-        json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode,
-        json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode,
-    )
+    # What leads back to itself was found to be too deep before.
+    compact: dict[str, Any] = {"allow_nan": False, "separators": (",", ":"), "check_circular": False}
+    return json.JSONEncoder(ensure_ascii=False, **compact).encode, json.JSONEncoder(**compact).encode
 
 
 def _check_exact(value: Any, level: int) -> None:
     """Raises ValueError for what would decode to something else; a record of scalars is told by a look at its types."""
     inner: Iterable[Any]
     if is_dict(value):
-        if any(not issubclass(kind, str) for kind in set(map(type, value))):
+        kinds = set(map(type, value))
+        if kinds != _TEXTS and any(not issubclass(kind, str) for kind in kinds):
             raise ValueError(f"a name in {value!r:.100} is no text, as all names in JSON are")
         inner = value.values()
     elif is_list(value):
