@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any, Literal
 
@@ -54,6 +55,54 @@ def _controller(file: str, library: Any = httpx, validate: Literal["strict", "of
     controller = Controller(Store(validate=validate), client=_client(file, library))
     assert Users(controller).get.fetch(login="octos").login
     return controller
+
+
+class Items(Resource[Any], path="/items/:login", schema=User, url_prefix=PREFIX):
+    @rest(path="/items", schema=[User])
+    def every(self) -> list[User]:
+        raise NotImplementedError
+
+
+class Listing(httpx.BaseTransport):
+    """A list of 100 KB, whose bytes are never those of before; it may tell its answers apart, and know them again."""
+
+    def __init__(self, *, tells: bool, knows: bool) -> None:
+        items = [
+            {
+                "login": f"user{number}",
+                "id": number,
+                "name": f"User {number} of the API" + " with a long name" * 5,
+                "type": "User",
+                "site_admin": False,
+                "team": {"id": number % 40, "name": f"Team {number % 40}"},
+            }
+            for number in range(440)
+        ]
+        self._content = json.dumps(items).encode()
+        self._tells = tells
+        self._knows = knows
+        self._asked = 0
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        self._asked += 1
+        if self._knows and "if-none-match" in request.headers:
+            return httpx.Response(304, headers={"etag": '"one"'})
+        headers = {"content-type": "application/json"}
+        if self._tells:
+            headers["etag"] = '"one"' if self._knows else f'"{self._asked}"'
+        return httpx.Response(200, headers=headers, content=self._content + b" " * (self._asked % 2))
+
+
+def listed(tells: bool = False, knows: bool = False) -> Run:
+    controller = Controller(Store(), client=httpx.Client(transport=Listing(tells=tells, knows=knows)))
+    every = Items(controller).every
+    assert len(every.fetch()) == 440
+    return timed(lambda: every.fetch())
+
+
+def listed_plain() -> Run:
+    client = httpx.Client(transport=Listing(tells=False, knows=False))
+    return timed(lambda: client.get(f"{PREFIX}/items").json())
 
 
 def cached(file: str) -> Run:
@@ -117,5 +166,7 @@ if __name__ == "__main__":
             "fetch": fetch,
             "fetch_response": fetch_response,
             "by pydantic": by_pydantic,
+            "listed": listed,
+            "plain list": listed_plain,
         }
     )

@@ -206,11 +206,14 @@ class Store(Portable):
         with self.lock:
             return reduce.tagged(self._lookup, request)
 
-    def witness(self, key: str, mark: bytes | None = None) -> Witness | None:
-        """What is here of the last answer of a key, of this mark where one is given; None where not all of it is."""
+    def witness(self, key: str, mark: bytes | None = None, *, whole: bool = True) -> Witness | None:
+        """What is here of the last answer of a key, of this mark where one is given; None where not all of it is.
+
+        Whether it is the `whole` of it is not asked where that does not matter.
+        """
         witness = self._contents.witnesses.get(key)
-        if witness is None or (mark is not None and witness.mark != mark):
-            return None
+        if witness is None or not whole or (mark is not None and witness.mark != mark):
+            return None if whole else witness
         with self.lock:
             return witness if witness.holds(key, self._contents.base) else None
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from operator import is_
 from typing import TYPE_CHECKING, Any, Final
 
-from ..base.values import INVALID, UNDEFINED
+from ..base.values import UNDEFINED, Sentinel
 from ..schema.collection import Collection as CollectionSchema
 from ..schema.containers import Choice, List, Object, Union, Values
 from ..schema.entity import EntitySchema
@@ -108,8 +108,8 @@ def witnessed(action: SetResponse, change: Change, result: Any) -> tuple[bytes |
         return None, None
     if sum(map(len, change.entities.values())) > _CELLS:
         return None, None
-    if any(stored is INVALID for written in change.entities.values() for stored in written.values()):
-        return None, None
+    if any(Sentinel in map(type, written.values()) for written in change.entities.values()):
+        return None, None  # something was invalid
     likeness = rules.likeness(likeness_of)
     mark = action.mark if likeness == EXACT and rules.adopts else None
     return mark, told if likeness and told is not None and told.condition is not None else None

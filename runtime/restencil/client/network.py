@@ -382,7 +382,7 @@ class NetworkManager(Manager):
             return True
         if is_ordered(request):
             return True
-        witness = in_flight.store.witness(request.key) if request.rules.conditional else None
+        witness = in_flight.store.witness(request.key, whole=False) if request.rules.conditional else None
         return witness is not None and witness.told is not None
 
     def _sending(self, in_flight: InFlight) -> Generator[Step, Any, Any]:
