@@ -8,6 +8,7 @@ site is loaded from elsewhere.
 
 from __future__ import annotations
 
+import ast
 import builtins
 import enum
 import hashlib
@@ -19,6 +20,7 @@ import shutil
 import sys
 import typing
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
@@ -32,6 +34,8 @@ ROOT: Final = Path(__file__).resolve().parents[1]
 LOG: Final = logging.getLogger(__name__)
 
 sys.path[:0] = [str(ROOT / "runtime"), str(ROOT / "generator"), str(ROOT / "templates")]
+
+import restencil  # noqa: E402 - found by the path above
 
 project = "restencil"
 html_title = "restencil"
@@ -146,12 +150,19 @@ PUBLIC: Final = {
 
 BUILTIN: Final = {*dir(builtins), *enum.__all__, *typing.__all__}
 
-NEITHER: Final = {
-    "ControllerType": "The type variable of a resource: the kind of controller that it is bound to.",
-    "Token": "A credential: a text, or a function that gives one and is asked for each request; with an "
-    "AsyncController it may be a coroutine function. None is no credential.",
-}
-"""Public names that are neither classes nor functions."""
+TYPE_VARIABLE: Final = "The type variable of a resource: the kind of controller that it is bound to."
+
+
+def said(module: str, name: str) -> str:
+    """The text below the assignment of a name that is neither class nor function, in the file that it comes from."""
+    origin = importlib.import_module(f"{module}.{restencil._MODULES[name]}")
+    body = ast.parse(inspect.getsource(origin)).body
+    for assigned, text in pairwise(body):
+        if isinstance(assigned, ast.AnnAssign) and getattr(assigned.target, "id", "") == name:
+            match text:
+                case ast.Expr(value=ast.Constant(value=str(found))):
+                    return "\n   ".join(_restructured(inspect.cleandoc(found).splitlines()))
+    return TYPE_VARIABLE
 
 
 def asked(module: str, name: str) -> str:
@@ -160,7 +171,7 @@ def asked(module: str, name: str) -> str:
     if inspect.isfunction(value):
         return f".. autofunction:: {module}.{name}\n"
     if not isinstance(value, type):
-        return f".. py:data:: {module}.{name}\n\n   {NEITHER[name]}\n"
+        return f".. py:data:: {module}.{name}\n\n   {said(module, name)}\n"
     # What comes from a class that is no public one is a member like its own; what comes from a public one stands there.
     others = ",".join(sorted((PUBLIC | BUILTIN) - {name}))
     # Sphinx asks for subclasses, and protocols such as `Manager` answer that by an error.
@@ -182,9 +193,14 @@ def docstring(_: Sphinx, kind: str, name: str, value: object, options: Any, line
 def _restructured(lines: list[str]) -> Iterator[str]:
     now = "text"
     before = ""
-    for line in lines:
+    for line, after in pairwise([*lines, ""]):
         if not line.strip():
             yield line
+        elif line.startswith("|"):
+            if "---" not in line + after:  # the head of a table, and the line below it, go without saying
+                cells = re.split(r" \| ", line.strip("| "), maxsplit=1)
+                yield _escaped(cells[0])
+                yield f"    {_escaped(cells[-1])}"
         elif column := re.match(r"((?:\*{0,2}\w+(?:, )?)+) {2,}(\S.*)", line):
             now = "columns"
             yield f"{_term(column[1])}"

@@ -6,6 +6,7 @@ import importlib
 import re
 from pathlib import Path
 
+import httpx
 import pytest
 
 import restencil
@@ -193,3 +194,41 @@ def test_figures_are_those_of_the_last_run() -> None:
     for row in told:
         there = [one for one in measured if one[0] == row[0]]
         assert row in measured, f"the page says {row}, the last run {there}"
+
+
+SITE = ROOT / "build" / "site"
+LOADED = (
+    r'<(?:script|img|iframe|source)[^>]*\ssrc="([^"]+)"|<link[^>]*rel="(?:stylesheet|icon|preload)"[^>]*href="([^"]+)"'
+)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not SITE.exists(), reason="the site is not built: make docs")
+def test_the_site_loads_nothing_from_elsewhere() -> None:
+    """It works without a network, opened from a folder."""
+    for page in SITE.rglob("*.html"):
+        for found in re.findall(LOADED, page.read_text("utf-8")):
+            assert not re.match(r"(?:https?:)?//", "".join(found)), f"{page} loads {found}"
+    for sheet in SITE.rglob("*.css"):
+        assert not re.search(r"url\(['\"]?(?:https?:)?//|@import", sheet.read_text("utf-8")), sheet
+
+
+@pytest.mark.slow
+def test_links_that_lead_outside_lead_somewhere() -> None:
+    """Each address of a page answers; without a network nothing is asked."""
+    pages = [README, *PAGES, *sorted(OUTSIDE)]
+    links = {link for page in pages for link in re.findall(r"\]\((https?://[^)\s#]+)", page.read_text("utf-8"))}
+    real = {link for link in links if not re.search(r"\.example\b|//127\.|//localhost", link)}
+    with httpx.Client(follow_redirects=True, timeout=20) as web:
+        found = {link: answered(web, link) for link in sorted(real)}
+    if not any(found.values()):
+        pytest.skip("there is no network here: nothing outside answers")
+    assert not {link: status for link, status in found.items() if status in (0, 404, 410)}
+
+
+def answered(web: httpx.Client, link: str) -> int:
+    """The status of an address; 0 for none."""
+    try:
+        return web.get(link).status_code
+    except httpx.TransportError:
+        return 0
