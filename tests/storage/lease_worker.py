@@ -45,9 +45,10 @@ def main(plan: dict[str, Any]) -> dict[str, int]:
 
 
 def storage_at(place: str) -> Any:
+    """Waits for others as long as it takes: machines that run tests may be slow."""
     if place.startswith("valkey:"):
-        return ValkeyStorage(place, namespace="test", principal=None, timeout=5_000)
-    return SQLiteStorage(place, principal=None)
+        return ValkeyStorage(place, namespace="test", principal=None, timeout=5_000, lease_wait=120_000)
+    return SQLiteStorage(place, principal=None, lease_wait=120_000)
 
 
 def counted(controller: Controller, key: str, tries: int) -> int:

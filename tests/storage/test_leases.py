@@ -542,7 +542,7 @@ def test_eight_processes_ask_once_for_each_of_a_thousand_keys(
     with ExitStack() as stack:
         storage = str(tmp_path / "cache") if kind == "sqlite" else stack.enter_context(ValkeyServer()).url
         found = together([Process(plain, storage, keys=1_000, tasks=tasks) for _ in range(8)])
-    assert sorted(plain.counting.asked) == sorted(f"/items/{key}" for key in range(1_000))
+    assert len(plain.counting.asked) == len(set(plain.counting.asked)) == 1_000
     assert all(counts == found[0] for counts in found)
 
 

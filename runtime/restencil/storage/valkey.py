@@ -517,7 +517,7 @@ class Server:
     def run(self, script: str, keys: Sequence[bytes], told: Sequence[Any]) -> list[Any]:
         """What a script answers, as bytes."""
         digest = _digest_of(script)
-        patient = script in (lua.BEGIN, lua.COMMIT)
+        patient = script == lua.COMMIT
         try:
             reply = self._call(patient, "EVALSHA", digest, len(keys), *keys, *told)
         except Exception as error:
