@@ -55,6 +55,7 @@ nightly: setup servers
 	$(PY) -m pytest -n 2 --dist loadgroup --hypothesis-profile explore --http=both -m slow
 	$(PY) -m pytest -n 2 --dist loadgroup --hypothesis-profile explore tests/generator tests/properties
 	$(PY) -m pytest -n 2 --dist loadgroup --http=both tests/runtime tests/conformance tests/servers
+	$(PY) -m pytest -n 2 --dist loadgroup -p tests.over_storage tests/runtime
 
 bench: setup
 	$(PY) tests/benchmarks/run.py
