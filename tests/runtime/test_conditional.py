@@ -22,6 +22,7 @@ from restencil import (
     LogoutManager,
     Manager,
     NetworkManager,
+    ResetError,
     RestEndpoint,
     StatusError,
     Store,
@@ -385,6 +386,23 @@ def test_where_it_broke_meanwhile_all_is_asked_for_once_more(asynchronous: bool)
         assert (value.value.text, value.status, value.attempts) == ("changed meanwhile", 200, 1) or (
             value.value.text == "note 1"
         )
+
+
+def test_a_reset_meanwhile_asks_for_nothing_more() -> None:
+    """A 304 that comes after a reset is nobody's: the call ends as any other that the reset overtook."""
+    origin = Origin()
+
+    def serve(request: httpx.Request) -> httpx.Response:
+        answer = origin(request)
+        if answer.status_code == 304:
+            controller.reset_entire_store()
+        return answer
+
+    _, controller = client(serve)
+    controller.fetch(Notes.get, {"id": "1"})
+    with pytest.raises(ResetError):
+        controller.fetch(Notes.get, {"id": "1"})
+    assert origin.answered == [200, 304] and controller.cached(Notes.get, {"id": "1"}) is None
 
 
 # --- what a 304 does -------------------------------------------------------------------------------------------------

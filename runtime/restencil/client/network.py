@@ -457,6 +457,8 @@ class NetworkManager(Manager):
             return response
         if conditions.known is not None and self._renew(in_flight, conditions.known, core):
             return _SETTLED
+        if not in_flight.is_wanted():
+            return _SETTLED  # it was reset or answered meanwhile: no one waits for the whole
         conditions.asks_whole = True
         conditions.attempt()
         return (yield from endpoint.steps(args))
