@@ -131,6 +131,22 @@ def test_a_whole_table_is_read_in_the_order_of_arrival(here: Here) -> None:
     assert here.asked == 0
 
 
+def test_what_is_on_its_way_comes_last(clock: FakeClock) -> None:
+    """In a whole table, what another process was first to commit stands before what waits here for its commit."""
+    here = Here(clock, write_behind=50, poll=math.inf)
+    here.other.answered(All, [SECOND]).publish(listed=("Article",))
+    assert titles(here.controller.cached(All)) == ["B"]
+    here.controller.set_response(Articles.get, {"id": "9", "title": "Mine"}, id="9")
+    here.other.answered(Articles.get, FIRST, id="1").publish()
+    here.turn()
+    assert here.store.flush()
+    here.turn()
+    assert titles(here.controller.cached(All)) == ["B", "A", "Mine"]
+    here.begin()
+    assert titles(here.controller.cached(All)) == ["B", "A", "Mine"]
+    here.store.close()
+
+
 def test_an_incomplete_table_is_fetched(here: Here) -> None:
     """`All` of a table of which rows were dropped is a hole, until this process was answered itself."""
     here.other.answered(All, [FIRST, SECOND]).publish(listed=("Article",))

@@ -15,6 +15,7 @@ from ..cache.tables import WHOLE, Stamp
 from .asking import MOST, Asking, Question
 
 if TYPE_CHECKING:
+    from ..base.values import Meta
     from ..cache.contents import Contents
     from ..cache.store import Store
     from ..cache.tables import Cell
@@ -316,11 +317,19 @@ class _Plan:
                 self.cells.pop((table, pk), None)
                 self.gone[table, pk] = None
         if entry.times is not None:
-            for table, pks in entry.same.items():
-                for pk in pks:
-                    self.same[table, pk] = entry.number, entry.times
-            for key in entry.same_keys:
-                self.same_keys[key] = entry.number, entry.times
+            self._take_times(entry, entry.times)
+
+    def _take_times(self, entry: Entry, times: Meta) -> None:
+        """Some of what was written has other times alone."""
+        for table, pks in entry.same.items():
+            for pk in pks:
+                self.same[table, pk] = entry.number, times
+        for key in entry.same_keys:
+            meta = self._base.key_metas.get(key)
+            if meta is not None and meta.terms is not None:
+                self.keys[key] = None  # what its server says of it came anew as well
+            else:
+                self.same_keys[key] = entry.number, times
 
     def _holds_key(self, key: str) -> bool:
         return key in self._base.results or key in self._base.key_metas

@@ -23,7 +23,7 @@ from ..base.values import (
     same_json,
 )
 from ..cache.contents import Effects
-from ..cache.tables import Change, KeyMeta
+from ..cache.tables import EMPTY, Change, KeyMeta
 from ..schema.protocol import EntityNode
 from ..schema.record import class_record
 from ..schema.stored import is_partial, record_of
@@ -302,6 +302,16 @@ class Intake(Origin):
             for pk, stored in written.items():
                 other.write(table, pk, stored, new.times_of(table, pk))
         self.put(Change(base, _NO_TIMES), other, gone)
+        for table in self.whole.intersection(new.entities) if self._writer.is_open else ():
+            self._order(table)
+
+    def _order(self, table: str) -> None:
+        """What is on its way to the storage comes last in a table of which memory has all: so it is numbered."""
+        held = self._contents.base.entities[table]
+        revs = self._below.known.revs.get(table, EMPTY)
+        for pk in [pk for pk in held if not revs.get(pk) and self._writer.is_pending((table, pk))]:
+            held[pk] = held.pop(pk)
+        self._contents.memo.drop_table(table)
 
     def _renew(self, cell: Cell, number: int, times: Meta, other: Change) -> None:
         """A row came once more as it was: it has newer times."""
