@@ -6,7 +6,7 @@ are never edited in place, so they are handed over as they are; tables and lists
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ..base.lazy import logger
@@ -16,12 +16,17 @@ from ..cache.tables import EMPTY
 from ..schema.stored import record_of
 
 if TYPE_CHECKING:
-    from ..cache.request import Rules
+    from ..cache.request import Request, Rules
     from ..cache.tables import Cell, Change, Tables
     from ..cache.terms import Terms
     from ..schema.entity import EntitySchema
     from .protocol import IndexEntry, Place
 
+
+_NO_INDEX: Final[Mapping[IndexEntry, str | None]] = {}
+_NO_PLACES: Final[Mapping[Place, None]] = {}
+_NO_NAMES: Final[frozenset[str]] = frozenset()
+_NO_CELLS: Final[frozenset[Cell]] = frozenset()
 
 _FEW: Final = 100
 """Of so many cells of a table it is looked which are as they were. (To look at each costs more than all the rest.)"""
@@ -91,7 +96,6 @@ class Pending:
         "index",
         "is_reset",
         "joins",
-        "label",
         "lacking",
         "listed",
         "metas",
@@ -99,6 +103,7 @@ class Pending:
         "nodes",
         "order",
         "release",
+        "request",
         "results",
         "rows",
         "sweeps",
@@ -113,34 +118,40 @@ class Pending:
         """When it was carried out."""
         self.cells: dict[str, dict[str, Any]] = {}
         """By table and primary key, what memory has from it."""
-        self.metas: dict[str, dict[str, Meta]] = {}
+        self.metas: Mapping[str, Mapping[str, Meta]] = EMPTY
         """The times of cells that are not the action's."""
         self.differing: dict[str, frozenset[str]] = {}
         """Tables of which it is known which of what it wrote is not what was there before."""
         self.brought: Brought | None = None
         self.results: dict[str, Result] = {}
-        self.index: dict[IndexEntry, str | None] = {}
-        self.listed: set[str] = set()
-        self.lacking: set[str] = set()
+        # What is rarely there is shared as long as it is empty. (Benchmark: write of one entity over a storage.)
+        self.index: Mapping[IndexEntry, str | None] = _NO_INDEX
+        self.listed: frozenset[str] = _NO_NAMES
+        self.lacking: frozenset[str] = _NO_NAMES
         """Tables of which something was left out."""
-        self.drop: dict[Place, None] = {}
+        self.drop: Mapping[Place, None] = _NO_PLACES
         """What is taken out of the storage."""
-        self.sweeps: list[Sweep] = []
-        self.joins: list[Joins] = []
+        self.sweeps: Sequence[Sweep] = ()
+        self.joins: Sequence[Joins] = ()
         """What concerns collections of a table that need not be in memory."""
-        self.release: list[str] = []
+        self.release: Sequence[str] = ()
         self.is_reset = False
-        self.doubtful: frozenset[Cell] = frozenset()
+        self.doubtful: frozenset[Cell] = _NO_CELLS
         """Cells of which it is not known whether it has the latest."""
-        self.label = ""
-        """What is said of it in the log."""
-        self.nodes: dict[str, dict[str, EntitySchema]] = {}
+        self.request: Request | None = None
+        """What was asked for, if it is an answer."""
+        self.nodes: Mapping[str, Mapping[str, EntitySchema]] = EMPTY
         """By table and primary key the class that wrote a record; made when it is first asked for."""
-        self.written_keys: set[str] = set()
+        self.written_keys: frozenset[str] = _NO_NAMES
         """Keys of results that it wrote, once they are let go of."""
         self.order = 0
         """How many were taken before it."""
         self.rows = 0
+
+    @property
+    def label(self) -> str:
+        """What is said of it in the log."""
+        return "a change" if self.request is None else self.request.asked
 
     def times_of(self, table: str, pk: str) -> Meta:
         """The times of a cell in memory."""
@@ -165,12 +176,13 @@ class Pending:
     def node_of(self, table: str, pk: str) -> EntitySchema | None:
         """The class that wrote a record last."""
         if self.brought is not None and not self.nodes:
-            self.nodes = {}
+            nodes: dict[str, dict[str, EntitySchema]] = {}
             for node, pks in self.brought.classes.items():
                 schema: Any = node
-                of_table = self.nodes.setdefault(node.table_key, {})
+                of_table = nodes.setdefault(node.table_key, {})
                 for one in pks:
                     of_table[one] = schema
+            self.nodes = nodes
         return self.nodes.get(table, EMPTY).get(pk)
 
     def nodes_of(self, table: str, pk: str) -> Iterator[EntitySchema]:
@@ -209,19 +221,27 @@ class Pending:
         for cell in [*change.growing]:
             change.spread(cell)  # it would grow in place, and is needed as it is now
         self.cells = {table: {**written} for table, written in change.entities.items() if written}
-        self.metas = {table: {**metas} for table, metas in change.metas.items() if metas}
-        self.differing = {table: frozenset(pks) for table, pks in change.differing.items()}
+        if change.metas:
+            self.metas = {table: {**metas} for table, metas in change.metas.items() if metas}
         for table, written in self.cells.items():
-            if table not in self.differing and len(written) <= _FEW:
-                self.differing[table] = frozenset(pk for _, pk in base.differing(table, change))
-        self.listed = {*change.listed}
+            self.rows += len(written)
+            known = change.differing.get(table)
+            if known is not None:
+                self.differing[table] = frozenset(known)
+            elif len(written) <= _FEW:
+                before = base.entities.get(table, EMPTY)
+                self.differing[table] = frozenset(pk for pk, stored in written.items() if before.get(pk) is not stored)
+        if change.listed:
+            self.listed = frozenset(change.listed)
         self.brought = brought
-        for (table, name), entries in change.indexes.items():
-            for text, pk in entries.items():
-                self.index[table, name, text] = pk
-        if brought is not None:
+        if change.indexes:
+            self.index = {
+                (table, name, text): pk
+                for (table, name), entries in change.indexes.items()
+                for text, pk in entries.items()
+            }
+        if brought is not None and brought.collections:
             self.joins = [piece for piece in brought.collections if isinstance(piece, Joins)]
-        self.rows = sum(map(len, self.cells.values()))
 
     def all_cells(self) -> list[Cell]:
         """What it wrote in memory."""
@@ -235,17 +255,17 @@ class Pending:
 
     def forget_values(self) -> None:
         """What it wrote and brought is let go of; changes of all results stay."""
-        self.written_keys |= self.results.keys()
-        self.cells, self.metas, self.results, self.index = {}, {}, {}, {}
-        self.brought, self.joins, self.nodes, self.rows = None, [], {}, 0
-        self.listed, self.differing = set(), {}
+        self.written_keys |= frozenset(self.results)
+        self.cells, self.metas, self.results, self.index = {}, EMPTY, {}, _NO_INDEX
+        self.brought, self.joins, self.nodes, self.rows = None, (), EMPTY, 0
+        self.listed, self.differing = _NO_NAMES, {}
 
     def leave_out(self) -> None:
         """It is not stored, nor is anything older shown in its place."""
         places: dict[Place, None] = dict.fromkeys(self.all_cells())
         places.update(dict.fromkeys(self.results))
-        self.lacking |= self.cells.keys()
-        self.drop.update(places)
+        self.lacking |= frozenset(self.cells)
+        self.drop = {**self.drop, **places}
         self.forget_values()
 
     @property

@@ -92,6 +92,7 @@ def is_secret(name: str, others: frozenset[str] = _NO_NAMES) -> bool:
     return found in SECRETS or found in others
 
 
+@lru_cache(maxsize=4096)
 def is_kept_key(key: str, others: frozenset[str] = _NO_NAMES) -> bool:
     """Whether a result may be stored under this key: no search parameter is a secret, and there is no userinfo."""
     address, _, search = key.partition("?")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..base.values import UNDEFINED, Meta
 from ..cache.actions import ExpireAll, InvalidateAll, Renew, SetResponse
+from ..schema.protocol import definitions
 from .pending import Pending, Result, Sweep
 
 if TYPE_CHECKING:
@@ -14,10 +15,9 @@ if TYPE_CHECKING:
     from ..cache.contents import Contents, Effects
     from ..cache.request import Request
     from ..cache.tables import Cell, Change, KeyMeta
+    from ..schema.protocol import Schema
     from .below import Below
     from .forms import Forms
-
-_OWN_NAME = "a change"
 
 
 class Tap:
@@ -31,6 +31,8 @@ class Tap:
         """Cells in which memory has something that reaches no storage."""
         self.apart: set[str] = set()
         """Keys whose results are not stored."""
+        self._met: dict[Schema, int] = {}
+        """The schemas that were met, and how often one had been redefined by then."""
         self._under_error: dict[str, Meta] = {}
         """By key, the times of a result that lies under an error."""
 
@@ -70,7 +72,7 @@ class Tap:
             return None
         pending = Pending(effects.change.times, self._contents.clock())
         pending.take_change(effects.change, None, self._contents.base)
-        pending.drop.update(dict.fromkeys((*effects.change.results, *effects.change.key_metas)))
+        pending.drop = dict.fromkeys((*effects.change.results, *effects.change.key_metas))
         self.tainted.update(pending.all_cells())
         pending.leave_out()
         return pending
@@ -90,16 +92,22 @@ class Tap:
         pending = Pending(change.times, moment)
         brought = None if effects.writer is None else effects.writer.noted()
         pending.take_change(change, brought, self._contents.base)
-        pending.label = _OWN_NAME if request is None else request.asked
+        pending.request = request
         if effects.doubtful:
             pending.doubtful = frozenset(effects.doubtful)
         if brought is not None:
             for node in brought.classes:
-                schema: Any = node
-                self._forms.shapes.meet_class(schema.model)
-            pending.sweeps = [Sweep(test, False, moment) for test in brought.stale]
+                if self._met.get(node) != definitions.count:
+                    schema: Any = node
+                    self._forms.shapes.meet_class(schema.model)
+                    self._met[node] = definitions.count
+            if brought.stale:
+                pending.sweeps = [Sweep(test, False, moment) for test in brought.stale]
         if request is not None and request.rules.schema is not None:
-            self._forms.shapes.meet(request.rules.schema)
+            met: Schema = request.rules.schema
+            if self._met.get(met) != definitions.count:
+                self._forms.shapes.meet(met)
+                self._met[met] = definitions.count
         self._take_results(pending, change, request)
         return None if pending.is_empty else pending
 
@@ -108,7 +116,7 @@ class Tap:
         if isinstance(action, SetResponse):
             self.tainted.update(change.cells())
         pending = Pending(change.times, moment)
-        pending.drop[action.request.key] = None
+        pending.drop = {action.request.key: None}
         return pending
 
     def _is_error(self, change: Change) -> bool:

@@ -60,8 +60,10 @@ class StorageThread:
         """Something waits; with `hurries` it does not wait for more."""
         if hurries:
             self._hurry.set()
-        self._event.set()
-        self.start()
+        if not self._event.is_set():
+            self._event.set()
+        if self._thread is None:
+            self.start()
 
     def start(self) -> None:
         """It runs from now on."""

@@ -92,7 +92,7 @@ class StorageTier:
         if pending is not None and self.leases.are_held and isinstance(action, SetResponse | Renew):
             name = self.leases.committing(action.fetch_id)
             if name is not None:
-                pending.release.append(name)
+                pending.release = (*pending.release, name)
         return pending
 
     def take(self, written: Pending, /) -> None:

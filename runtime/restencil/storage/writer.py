@@ -245,8 +245,7 @@ class Writer:
             if not self._sweeping.carry_out(last.sweeps[0], last):
                 return False
             with self._store.lock:
-                if last.sweeps:
-                    last.sweeps.pop(0)
+                last.sweeps = last.sweeps[1:]
         with self._store.lock:
             self._pop((last,))
         return True
