@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -54,6 +54,7 @@ class Leases:
         """This is a forked process: what is held, and who waits, is in the parent."""
         self._lock = threading.Lock()
         self._held: dict[int, Lease] = {}
+        self._committing: list[tuple[Lease, Callable[[], bool]]] = []
         self._to_give: list[Lease] = []
         self._waiting: dict[str, list[Wanted]] = {}
         self._wakes: threading.Event | None = None
@@ -133,11 +134,14 @@ class Leases:
         """Whether any is held."""
         return bool(self._held)
 
-    def committing(self, fetch_id: int | None) -> str | None:
-        """The lease of a fetch whose answer is about to be committed, which ends it; None where it holds none."""
+    def committing(self, fetch_id: int | None, is_waiting: Callable[[], bool]) -> str | None:
+        """The lease of a fetch whose answer waits for its commit, which ends it; None where it holds none."""
         with self._lock:
             lease = None if fetch_id is None else self._held.pop(fetch_id, None)
-        return None if lease is None else lease.name
+            if lease is None:
+                return None
+            self._committing.append((lease, is_waiting))
+        return lease.name
 
     def done(self, fetch_id: int) -> None:
         """A fetch was answered or has failed: what it holds still is given back."""
@@ -168,10 +172,11 @@ class Leases:
             renew: list[Lease] = []
             with self._lock:
                 to_give, self._to_give = self._to_give, []
-                if not (to_give or self._held):
+                if not (to_give or self._held or self._committing):
                     self._wakes = None
                     return
-                if time.monotonic() >= due:
+                is_due = time.monotonic() >= due
+                if is_due:
                     renew = list(self._held.values())
                     due = time.monotonic() + _RENEWED
             for lease in to_give:
@@ -179,7 +184,24 @@ class Leases:
             self.heard([lease.key for lease in to_give])
             for lease in renew:
                 self._tell(lease, _LENGTH)
+            if is_due:
+                self._renew_waiting()
             wakes.wait(max(0.0, due - time.monotonic()))
+
+    def _renew_waiting(self) -> None:
+        """Renews what ends with a commit that is still to come."""
+        with self._lock:
+            committing = [*self._committing]
+        ended = [lease for lease, is_waiting in committing if not (is_waiting() and self._is_kept(lease, is_waiting))]
+        with self._lock:
+            self._committing = [one for one in self._committing if one[0] not in ended]
+
+    def _is_kept(self, lease: Lease, is_waiting: Callable[[], bool]) -> bool:
+        self._tell(lease, _LENGTH)
+        if is_waiting():
+            return True
+        self._tell(lease, 0)  # the commit came first, and had ended it
+        return False
 
     def _tell(self, lease: Lease, length: float) -> None:
         self._below.load(lambda storage: storage.lease(lease.name, lease.owner, length))
@@ -190,6 +212,7 @@ class Leases:
             held = [*self._held.values(), *self._to_give]
             self._held.clear()
             self._to_give.clear()
+            self._committing.clear()
         for lease in held:
             with suppress(Exception):
                 self._tell(lease, 0)

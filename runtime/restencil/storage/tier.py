@@ -90,7 +90,7 @@ class StorageTier:
             logger.exception("what came is not stored, nor is anything older shown in its place")
             pending = self.writer.tap.left_out(effects)
         if pending is not None and self.leases.are_held and isinstance(action, SetResponse | Renew):
-            name = self.leases.committing(action.fetch_id)
+            name = self.leases.committing(action.fetch_id, lambda: self.writer.waits(pending))
             if name is not None:
                 pending.release = (*pending.release, name)
         return pending

@@ -79,6 +79,11 @@ class Writer:
         storage = self.below.storage
         return storage.inline and storage.write_behind <= 0
 
+    def waits(self, pending: Pending) -> bool:
+        """Whether an action waits for its commit still (without the lock)."""
+        with self._store.lock:
+            return pending in self.waiting.queue
+
     def written(self, action: Action, effects: Effects) -> Pending | None:
         """What an action that is about to be carried out hands over; None for nothing."""
         if self.below.state == "off" or not self.below.storage.writable:
