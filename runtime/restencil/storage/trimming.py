@@ -70,7 +70,7 @@ class Trim:
 
     def has_work(self, database: Database, now: float) -> bool:
         """Whether a call would find anything to do."""
-        with database.reads() as cursor:
+        with database.reads(inf) as cursor:
             free = cursor.execute("PRAGMA freelist_count").fetchone()[0]
             if free or self._makes_room or int(now // HOUR) != self._looked:
                 return True
@@ -204,10 +204,10 @@ def _free_pages(database: Database, end: float) -> None:
 
 
 def _bytes(database: Database) -> int:
-    with database.reads() as cursor:
+    with database.reads(inf) as cursor:
         return bytes_in_use(cursor)
 
 
 def _number(database: Database, question: str) -> int:
-    with database.reads() as cursor:
+    with database.reads(inf) as cursor:
         return int(cursor.execute(question).fetchone()[0])
