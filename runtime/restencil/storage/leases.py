@@ -28,6 +28,8 @@ _LENGTH: Final = 3_000
 """How long a lease lasts that nobody renews, in ms: so long those wait whose holder was killed."""
 _RENEWED: Final = 1.0
 """It is renewed after so many seconds, as long as its request is in flight."""
+_TRIES: Final = 5
+"""Where others write all the time, what is loaded may be newer than memory can be at once; then it is loaded again."""
 _LOOKS: Final = 100.0
 """How often who waits looks at the lease, in ms."""
 
@@ -94,14 +96,18 @@ class Leases:
 
     def _is_answered(self, request: Request, wanted: Wanted) -> Steps:
         """Steps: brings memory up to the storage, and looks whether there is an outcome now."""
-        yield from self._knowing.catching_up()
-        yield from self._knowing.steps(request)
-        if wanted.is_over:
-            return True
-        found = wanted.take_answer()
-        if found:
-            self._below.count.requests_saved += 1
-        return found
+        for attempt in range(_TRIES):
+            yield from self._knowing.catching_up()
+            yield from self._knowing.steps(request)
+            if wanted.is_over:
+                return True
+            if wanted.take_answer():
+                self._below.count.requests_saved += 1
+                return True
+            rev = self._below.known.key_revs.get(request.key)
+            if rev == 0 or (rev is not None and attempt > 0):
+                return False  # there is nothing, or what there is will not do
+        return False
 
     # -- who waits
 
