@@ -61,6 +61,7 @@ bench: setup
 	$(PY) tests/benchmarks/run.py
 
 docs: setup-docs
+	@rm -rf build/site build/doctrees # what a build that was interrupted left is no site
 	@$(PY) -m sphinx -c docs -d build/doctrees -b html -W --keep-going -q . build/site
 	@echo build/site/index.html
 
