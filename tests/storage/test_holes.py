@@ -194,6 +194,15 @@ def test_a_bounded_store_reads_again_what_it_let_go_of(here: Here) -> None:
     assert len(one(here.controller.cached(Articles.get_list))) == 50
 
 
+def test_a_bounded_store_reads_whole_tables(here: Here) -> None:
+    """What a bound took out of memory is in `All` again, which the storage has whole."""
+    here.begin(max_entities=2)
+    here.other.answered(All, [FIRST, SECOND, {"id": "3", "title": "C"}]).publish(listed=("Article",))
+    for number in "123":
+        assert here.controller.read(Articles.get, id=number).id == number
+    assert titles(here.controller.cached(All)) == ["A", "B", "C"]
+
+
 def test_what_a_policy_collected_is_read_again(clock: FakeClock) -> None:
     """What a GCPolicy takes out of memory is unknown again, and comes from the storage."""
     here = Here(clock, poll=math.inf)

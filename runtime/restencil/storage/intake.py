@@ -23,7 +23,7 @@ from ..base.values import (
     same_json,
 )
 from ..cache.contents import Effects
-from ..cache.tables import EMPTY, Change, KeyMeta
+from ..cache.tables import EMPTY, WHOLE, Change, KeyMeta
 from ..schema.protocol import EntityNode
 from ..schema.record import class_record
 from ..schema.stored import is_partial, record_of
@@ -241,6 +241,7 @@ class Intake(Origin):
         """Memory has all rows of a table: those of the storage in their order, then what is on its way there."""
         base, contents = self._contents.base, self._contents
         self.whole.add(table)
+        contents.retention.evicted.discard((table, WHOLE))
         held = base.entities.get(table)
         if held is not None:
             ordered = {pk: held[pk] for pk in pks if pk in held}
