@@ -170,6 +170,11 @@ class Changes:
             effects.removed = (plan.over, ())
             effects.is_told = False
             contents.commit(effects)
+        if below.storage.inline and any(entry.writer == own for entry in entries):
+            # What came in between stands before what was written here meanwhile: the order is asked for anew.
+            for table in intake.whole.intersection(plan.tables):
+                intake.whole.discard(table)
+                self._contents.memo.drop_table(table)
         if loaded is not None:
             intake.take_changes(plan.cells, loaded, plan.keys, plan.same, plan.same_keys)
         elif plan.same or plan.same_keys:

@@ -263,7 +263,7 @@ class Intake(Origin):
             table, field, text = entry
             self.indexed.setdefault(table, set()).add((field, text))
             pk = loaded.index.get(entry)
-            if pk is not None and base.by_index(table, field, text) is None:
+            if pk is not None and (not self._writer.is_open or base.by_index(table, field, text) is None):
                 change.indexes.setdefault((table, field), {})[text] = pk
         if change.indexes:
             self._contents.take_in(change)

@@ -97,6 +97,7 @@ class Origin:
         """Memory has let go of these."""
         for table, pk in cells:
             self.whole.discard(table)
+            self.indexed.pop(table, None)  # what led to it is gone as well
             self.unusable.discard((table, pk))
             self.left.pop((table, pk), None)
             known = self.loaded.get(table)
