@@ -5,18 +5,20 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Iterator
-
-import click
+from typing import Any, TypeAlias
 
 from restencil_generator.cli import cli
 
+Command: TypeAlias = Any
+"""A command of click, whose file `cli` is; so are its options and contexts."""
 
-def commands() -> Iterator[tuple[str, click.Command]]:
+
+def commands() -> Iterator[tuple[str, Command]]:
     """Every command with its name, as it is typed behind `restencil`; groups stand before what is in them."""
     for name, command in sorted(cli.commands.items()):
         yield name, command
-        if isinstance(command, click.Group):
-            yield from ((f"{name} {inner}", one) for inner, one in sorted(command.commands.items()))
+        inside: dict[str, Command] = getattr(command, "commands", {})
+        yield from ((f"{name} {inner}", one) for inner, one in sorted(inside.items()))
 
 
 def page(made: str) -> str:
@@ -42,21 +44,21 @@ def _anchor(name: str) -> str:
     return f"restencil {name}".replace(" ", "-")
 
 
-def _section(name: str, command: click.Command) -> str:
-    context = click.Context(command, info_name=f"restencil {name}")
+def _section(name: str, command: Command) -> str:
+    context = command.context_class(command, info_name=f"restencil {name}")
     usage = " ".join(command.collect_usage_pieces(context))
     text = f"## `restencil {name}`\n\n```text\nrestencil {name} {usage}\n```\n\n{_prose(command.help or '')}"
     rows = [
         f"| {_code(', '.join([*option.opts, *option.secondary_opts]), _metavar(option, context))} | {_help(option)} |\n"
         for option in command.get_params(context)
-        if isinstance(option, click.Option) and "--help" not in option.opts
+        if option.param_type_name == "option" and "--help" not in option.opts
     ]
     if not rows:
         return text
     return f"{text}\n| option | means |\n| --- | --- |\n{''.join(rows)}"
 
 
-def _metavar(option: click.Option, context: click.Context) -> str:
+def _metavar(option: Any, context: Any) -> str:
     return "" if option.is_flag else option.make_metavar(context)
 
 
@@ -64,7 +66,7 @@ def _code(names: str, metavar: str) -> str:
     return f"`{' '.join(filter(None, [names, metavar]))}`".replace("|", "\\|")
 
 
-def _help(option: click.Option) -> str:
+def _help(option: Any) -> str:
     said = option.help or ""
     if isinstance(option.show_default, str):
         said += f" Default: {option.show_default}."
