@@ -253,6 +253,15 @@ def test_all_results_expire(desk: Desk) -> None:
     assert (result.value, result.times.expires_at, result.times.date) == (b'"1"', 1, 1_000)
 
 
+def test_what_is_invalidated_expires_as_in_memory(desk: Desk) -> None:
+    """An invalidated result that expires stays invalidated, and counts as stale everywhere alike."""
+    desk.store.apply(Invalidate(PLAIN.key({})))
+    desk.store.apply(ExpireAll(PLAIN.test_key))
+    result = desk.result(PLAIN, {})
+    assert (result.invalidated, result.times.expires_at) == (True, 1)
+    assert desk.store.read(PLAIN.request(({},))).expires_at == 1
+
+
 def test_a_list_is_replaced_as_a_whole(desk: Desk) -> None:
     """Of two answers of a list, the one that was asked for later counts."""
     other = desk.another()

@@ -71,11 +71,11 @@ class Sweeping:
         """The result of a key that is meant, as the change leaves it."""
         known = self._below.known
         times = known.inward(result.times)
-        if times.date > sweep.moment or result.invalidated:
+        if times.date > sweep.moment or (sweep.invalidates and result.invalidated):
             return None
         if sweep.invalidates:
             times = known.outward(Meta(times.fetched_at, sweep.moment, 0))
             return result._replace(times=times, invalidated=True, value=None)
-        if times.expires_at <= 1:
+        if times.expires_at == 1:
             return None
         return result._replace(times=result.times._replace(expires_at=1))
