@@ -343,17 +343,17 @@ class _Storages:
     """What a store tells its storage, and asks it: the cache does not know the wing of storages."""
 
     def tier_of(self, store: Store, contents: Contents, lookup: Lookup, storage: Lasting, /) -> Tier:
-        from .storage.tier import tier_of
+        from .tier.tier import tier_of
 
         return tier_of(store, contents, lookup, storage)
 
     def dump(self, contents: Contents, tier: Any, /) -> bytes:
-        from .storage.dump import dump
+        from .tier.dump import dump
 
         return dump(contents, tier)
 
     def storage_of(self, data: bytes | str, times: str, /) -> Lasting:
-        from .storage.dump import storage_of
+        from .tier.dump import storage_of
 
         return storage_of(data, times)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from restencil.storage.rows import SECRETS as KEPT_OUT
+from restencil.tier.rows import SECRETS as KEPT_OUT
 from restencil_generator import declaration as d
 from restencil_generator.codes import ADVICE
 from restencil_generator.lint import lint

@@ -10,8 +10,8 @@ from restencil.cache.actions import SetResponse
 from restencil.schema.record import class_record
 from restencil.schema.stored import record_of
 from restencil.storage import Batch, Entry, StoredResult, StoredRow
-from restencil.storage.rows import encode_collection, encode_result
-from restencil.storage.shapes import Shapes, fingerprint_of_endpoint
+from restencil.tier.rows import encode_collection, encode_result
+from restencil.tier.shapes import Shapes, fingerprint_of_endpoint
 
 
 class Other:

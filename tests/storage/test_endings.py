@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -38,7 +39,7 @@ class Tag(Entity, key="EndingTag"):
     word: str = ""
 
 
-GET: RestEndpoint = RestEndpoint(path="/tags/:id", schema=Tag)  # type: ignore[type-arg]
+GET: RestEndpoint[..., Any] = RestEndpoint(path="/tags/:id", schema=Tag)
 
 
 def run(folder: Path, body: str, *, fails: bool = False) -> str:

@@ -15,8 +15,8 @@ from restencil.cache.terms import Terms, Told
 from restencil.schema import Collection
 from restencil.schema.entity import EntityModel
 from restencil.schema.record import class_record
-from restencil.storage.rows import TableRules
 from restencil.testing import FakeClock, MockServer
+from restencil.tier.rows import TableRules
 
 AnyEndpoint = RestEndpoint[..., Any]
 MARK = "9c2e-never-stored"

@@ -22,8 +22,8 @@ from restencil.schema.entity import EntityModel
 from restencil.schema.notation import schema_of
 from restencil.schema.record import class_record
 from restencil.schema.stored import PartialEntries, PartialKeys
-from restencil.storage import rows
-from restencil.storage.rows import TableRules, Unstorable
+from restencil.tier import rows
+from restencil.tier.rows import TableRules, Unstorable
 
 
 class Plain(Entity):

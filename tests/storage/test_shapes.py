@@ -20,7 +20,7 @@ from restencil.schema import All, Array, Collection, Invalidate, Lazy, Query, Un
 from restencil.schema.entity import EntityModel
 from restencil.schema.notation import schema_of
 from restencil.schema.record import class_record
-from restencil.storage.shapes import Shapes, fingerprint_of, fingerprint_of_endpoint, joined_shape, shape_of
+from restencil.tier.shapes import Shapes, fingerprint_of, fingerprint_of_endpoint, joined_shape, shape_of
 
 RUNTIME = Path(__file__).resolve().parents[2] / "runtime"
 
@@ -226,7 +226,7 @@ def test_a_page_counts_as_its_list() -> None:
 def test_a_fingerprint_is_the_same_in_every_process() -> None:
     """It has 12 hexadecimal digits, whatever the seed of hashes."""
     code = (
-        "from restencil import Entity; from restencil.storage.shapes import fingerprint_of\n"
+        "from restencil import Entity; from restencil.tier.shapes import fingerprint_of\n"
         "class Item(Entity):\n    id: int = 0\n    title: str = ''\n"
         "print(fingerprint_of(Item.__model__))"
     )

@@ -12,11 +12,12 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
+from ..base.fork import stores
 from ..base.lazy import logger
 from ..base.scheduler import ThreadScheduler
 from ..base.values import INVALID, UNDEFINED, is_list
 from ..schema.protocol import MODES
-from . import fork, reduce
+from . import reduce
 from .contents import Contents
 from .hooks import refuse_hook
 from .lookup import Lookup
@@ -104,7 +105,7 @@ class Store(Portable):
         self._origins: dict[bool, str] = {}
         if storage is not None:
             self._tier = contents.tier = provided().tier_of(self, contents, lookup, storage)
-        fork.stores.add(self)
+        stores.add(self)
 
     def another(self) -> Store:
         """An empty store with the clock, scheduler, limits and rules of this one."""

@@ -11,9 +11,9 @@ from threading import RLock
 from typing import Any, Final, TypeVar, cast
 
 from ..base.errors import StorageCorrupt, StorageDown, StorageOff
+from ..base.fork import within_stores
 from ..base.lazy import sqlite3
 from ..base.values import described
-from ..cache.fork import within_stores
 from .database import Database, Retired
 from .epochs import Epochs
 from .format import NotOurs, create

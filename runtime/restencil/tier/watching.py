@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from ..base.lazy import logger
 
 if TYPE_CHECKING:
+    from ..storage.protocol import Changes, Storage
     from .below import Below
-    from .protocol import Changes, Storage
 
 _WAIT: Final = 1_000.0
 """So long the storage may wait for something to tell, in ms."""

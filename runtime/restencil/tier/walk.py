@@ -19,7 +19,7 @@ from ..schema.stored import record_of
 
 if TYPE_CHECKING:
     from ..cache.tables import Cell, State
-    from .protocol import IndexEntry
+    from ..storage.protocol import IndexEntry
 
 Node: TypeAlias = "EntityNode | CollectionNode"
 

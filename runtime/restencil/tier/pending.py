@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ..cache.tables import Cell, Change, Tables
     from ..cache.terms import Terms
     from ..schema.entity import EntitySchema
-    from .protocol import IndexEntry, Place
+    from ..storage.protocol import IndexEntry, Place
 
 
 _NO_INDEX: Final[Mapping[IndexEntry, str | None]] = {}

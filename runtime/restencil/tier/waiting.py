@@ -14,10 +14,10 @@ from .rows import is_collection, left_of
 if TYPE_CHECKING:
     from ..cache.contents import Contents
     from ..cache.tables import Cell
+    from ..storage.protocol import Place, StoredRow
     from .below import Below
     from .forms import Forms
     from .pending import Pending
-    from .protocol import Place, StoredRow
     from .tap import Tap
 
 _MOST_ROWS = 50_000

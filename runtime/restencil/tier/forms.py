@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from ..base.values import Meta
     from ..cache.tables import Cell
     from ..schema.entity import EntityModel, EntitySchema
+    from ..storage.protocol import IndexEntry, StoredRow
     from .pending import Result
-    from .protocol import IndexEntry, StoredRow
     from .shapes import Shapes
 
 

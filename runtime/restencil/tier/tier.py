@@ -10,11 +10,11 @@ from weakref import WeakMethod, WeakSet, ref
 from ..base.lazy import logger, urls
 from ..cache.actions import Renew, SetResponse
 from ..cache.tier import StorageStats
+from ..storage.protocol import NamespaceStats, Storage
 from .below import Below
 from .forms import Forms
 from .knowing import Knowing
 from .leases import Leases
-from .protocol import NamespaceStats, Storage
 from .shapes import Shapes
 from .tending import Tending
 from .writer import Writer
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from ..cache.store import Store
     from ..cache.tables import Cell, State
     from ..cache.tier import Lasting, Wanted
+    from ..storage.protocol import Place
     from .pending import Pending
-    from .protocol import Place
 
 _in_use: WeakSet[Any] = WeakSet()
 

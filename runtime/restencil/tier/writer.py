@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     from ..cache.contents import Contents, Effects
     from ..cache.store import Store
     from ..cache.tables import Cell
+    from ..storage.protocol import Loaded, Place, StoredResult
     from .below import Below
     from .forms import Forms
     from .pending import Pending
-    from .protocol import Loaded, Place, StoredResult
 
 _ROWS: Final = 5_000
 """A commit takes so many rows at most, but a whole action whatever it is."""

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from ..cache.contents import Contents
     from ..cache.store import Store
     from ..cache.tables import Cell
+    from ..storage.protocol import Changes as Told
+    from ..storage.protocol import Entry, Loaded
     from .below import Below
     from .intake import Intake
-    from .protocol import Changes as Told
-    from .protocol import Entry, Loaded
     from .writer import Writer
 
 _TRIES: Final = 8

@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from ..cache.store import Store
     from ..cache.tables import Cell
     from ..cache.terms import Terms
+    from ..storage.protocol import IndexEntry, Loaded, StoredResult, StoredRow
     from .below import Below
-    from .protocol import IndexEntry, Loaded, StoredResult, StoredRow
     from .shapes import Shapes
     from .writer import Writer
 

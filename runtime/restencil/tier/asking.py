@@ -10,8 +10,8 @@ from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
+    from ..storage.protocol import Storage
     from .below import Below
-    from .protocol import Storage
 
 T = TypeVar("T")
 

@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from ..cache.contents import Contents
     from ..cache.request import Request
     from ..cache.tables import Cell
+    from ..storage.protocol import IndexEntry
     from .below import Below
     from .intake import Intake
-    from .protocol import IndexEntry
     from .shapes import Shapes
     from .walk import References
 

@@ -6,17 +6,17 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from ..schema.protocol import is_plain
+from ..storage.protocol import TableInfo
 from .asking import MOST, MOST_IN_LOOP, Asking, Question
-from .protocol import TableInfo
 from .shapes import fingerprint_of_endpoint
 
 if TYPE_CHECKING:
     from ..cache.request import Request
     from ..cache.tables import Cell
+    from ..storage.protocol import IndexEntry, Loaded, Page
     from .below import Below
     from .changes import Changes
     from .intake import Intake
-    from .protocol import IndexEntry, Loaded, Page
 
 _COMPARED: Final = 500
 """So much of what is doubted is compared with the storage at a time."""

@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ..base.values import INVALID, Meta, text_of
 from ..schema.stored import record_of
+from ..storage.protocol import Batch, Entry, StoredResult, StoredRow
 from .fold import Held, stale
 from .pending import Pending, Result
-from .protocol import Batch, Entry, StoredResult, StoredRow
 from .rows import NOTHING_LEFT, Unstorable, is_collection
 from .shapes import joined_shape
 
 if TYPE_CHECKING:
     from ..cache.tables import Cell
+    from ..storage.protocol import IndexEntry, Place
     from .below import Below
     from .forms import Forms
-    from .protocol import IndexEntry, Place
     from .waiting import Waiting
 
 _LARGEST: Final = 8 * 1024 * 1024

@@ -20,15 +20,15 @@ from ..base.json_text import decode_json, encode_exactly
 from ..base.values import INVALID, Meta, described, is_dict, is_list, kind_of
 from ..schema.entity import Entity, EntityModel
 from ..schema.record import class_record, declared_classes, is_instance
-from .memory import MemoryStorage
-from .protocol import StoredResult, StoredRow, TableInfo
+from ..storage.memory import MemoryStorage
+from ..storage.protocol import StoredResult, StoredRow, TableInfo
 from .rows import Unstorable, encode_collection, encode_result, is_collection, is_kept_cell, is_kept_key, with_terms
 from .shapes import ANY_SHAPE, Shapes, fingerprint_of, fingerprint_of_endpoint, shape_of
 
 if TYPE_CHECKING:
     from ..cache.contents import Contents
     from ..cache.tables import Cell, KeyMeta, Tables
-    from .protocol import IndexEntry, Opened
+    from ..storage.protocol import IndexEntry, Opened
     from .tier import StorageTier
 
 FORMAT: Final = "dump/1"

@@ -15,8 +15,8 @@ from .rows import lacks
 if TYPE_CHECKING:
     from ..cache.contents import Contents
     from ..cache.tables import Cell, Change
+    from ..storage.protocol import TableInfo
     from .below import Below
-    from .protocol import TableInfo
     from .rows import Left
     from .writer import Writer
 

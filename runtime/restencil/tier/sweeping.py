@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from ..base.values import Meta
-from .protocol import Batch, Entry
+from ..storage.protocol import Batch, Entry
 
 if TYPE_CHECKING:
     from ..cache.contents import Contents
+    from ..storage.protocol import StoredResult
     from .below import Below
     from .pending import Pending, Sweep
-    from .protocol import StoredResult
 
 _KEYS: Final = 1_000
 """So many keys are looked at together."""

@@ -15,7 +15,7 @@ from ..base.values import Meta
 if TYPE_CHECKING:
     from threading import RLock
 
-    from .protocol import Opened, Storage
+    from ..storage.protocol import Opened, Storage
     from .rows import Left
 
 T = TypeVar("T")

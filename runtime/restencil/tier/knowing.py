@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from ..cache.store import Store
     from ..cache.tables import State
     from ..schema.protocol import Schema
+    from ..storage.protocol import Changes as Told
     from .below import Below
-    from .protocol import Changes as Told
     from .shapes import Shapes
     from .walk import References
     from .writer import Writer
