@@ -26,6 +26,12 @@ class Portable(OverStorage):
             if self._tier is not None:
                 self._tier.secret(name)
 
+    def note_credential(self) -> None:
+        """A client sends a credential, so that what it is answered may be for the eyes of some alone."""
+        with self.lock:
+            if self._tier is not None:
+                self._tier.credential()
+
     def dump(self) -> bytes:
         """What memory holds of what responses brought, as JSON: for fixtures, and for `Store.load`.
 

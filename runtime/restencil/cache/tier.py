@@ -105,6 +105,10 @@ class Tier(Protocol):
         """What bears this name is a secret: nothing of it is stored."""
         ...
 
+    def credential(self, /) -> None:
+        """A client sends a credential: it is told once where all who can open the storage may see the answers."""
+        ...
+
     # -- writing
 
     def written(self, action: Action, effects: Any, /) -> object:

@@ -109,7 +109,9 @@ def preparation_of(
 
         return LedgerOf(ledger_of(store, auth, given), blocking=blocking)
 
-    return Preparation(api, credentials, url_prefix, tokens_of=tokens_of, parameters=parameters)
+    return Preparation(
+        api, credentials, url_prefix, tokens_of=tokens_of, parameters=parameters, noted=store.note_credential
+    )
 
 
 def _parameters(

@@ -185,7 +185,9 @@ class Core(ABC):
     def transport_with(self, token: Any, *, own_cookies: bool) -> Any:
         """A transport for requests that carry this token (or these, by scheme), over the same connections."""
         credentials = token if is_mapping(token) else {SHORT: token}
-        preparation = None if self.preparation is None else self.preparation.with_credentials(credentials)
+        preparation = self.preparation
+        if preparation is not None:
+            preparation = preparation.with_credentials(credentials, is_apart=own_cookies)
         return self.transport.beside(preparation, own_cookies=own_cookies)
 
     def transport_of(self, in_flight: InFlight) -> Any:

@@ -147,12 +147,14 @@ class Preparation:
     `of(url, headers, use)` gives both as they go out, or the steps that do. The first request without a credential that
     should have one is told in the log. `credentials` are what the client was given, by the names of the schemes: a
     secret, a function that gives it, or what `tokens_of` knows how to use. With `instead`, those were given to a view:
-    requests use no alternative without one of them, and none of theirs is taken from the environment.
+    requests use no alternative without one of them, and none of theirs is taken from the environment. `noted` is called
+    before the first request with a credential.
     """
 
     __slots__ = (
         "_api",
         "_instead",
+        "_noted",
         "_only",
         "_schemes",
         "_sources",
@@ -173,6 +175,7 @@ class Preparation:
         tokens_of: TokensOf,
         instead: Collection[str] = (),
         parameters: ClientParameters | None = None,
+        noted: Callable[[], None] | None = None,
     ) -> None:
         self._api = api
         self.parameters = parameters
@@ -182,6 +185,7 @@ class Preparation:
         self._tokens_of = tokens_of
         self._instead = frozenset(instead)
         self._warned = False
+        self._noted = noted
         self._schemes = api.schemes
         self._use = api.use
         self._sources = {
@@ -212,8 +216,8 @@ class Preparation:
                 return self._signed_later(token, only, url, headers)
         return self._signed(token, only, url, headers)
 
-    def with_credentials(self, credentials: Mapping[str, Any]) -> Preparation:
-        """A preparation for a view that was given these."""
+    def with_credentials(self, credentials: Mapping[str, Any], *, is_apart: bool) -> Preparation:
+        """A preparation for a view that was given these; `is_apart`: one with a store of its own."""
         return Preparation(
             self._api,
             {**self.credentials, **credentials},
@@ -221,6 +225,7 @@ class Preparation:
             tokens_of=self._tokens_of,
             instead=credentials,
             parameters=self.parameters,
+            noted=None if is_apart else self._noted,
         )
 
     def locate(self, url: str) -> str:
@@ -257,6 +262,8 @@ class Preparation:
         if not token:
             return self._unsigned(url, headers, self._use)
         _check_text(token, "token")
+        if self._noted is not None:
+            self._note()
         return only.apply(token, url, headers)
 
     # several
@@ -272,6 +279,8 @@ class Preparation:
             secrets = yield from self._secrets(names)
             if secrets is None:
                 continue
+            if self._noted is not None:
+                self._note()
             sent = tuple((self._sources[name], secrets[name]) for name in names if name in self._sources)
             for name in names:
                 url, headers = schemes[name].apply(secrets[name], url, headers)
@@ -309,6 +318,12 @@ class Preparation:
         if scheme.env is None or name in self._instead:
             return None
         return os.environ.get(scheme.env)
+
+    def _note(self) -> None:
+        """A credential is sent, which is told once."""
+        noted, self._noted = self._noted, None
+        if noted is not None:
+            noted()
 
     # none
 

@@ -76,6 +76,7 @@ class SQLiteStorage:
             _check_number(name, value, least=0)
         self.inline = True
         self.writable = True
+        self.is_for_all = principal is None
         self.max_age = max_age
         self.write_behind = write_behind
         self.poll = poll

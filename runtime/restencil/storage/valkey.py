@@ -107,6 +107,7 @@ class ValkeyStorage:
         _check_numbers(1, max_age=max_age, timeout=timeout, history=history)
         self.inline = False
         self.writable = True
+        self.is_for_all = principal is None
         self.max_age = max_age
         self.write_behind = write_behind
         self.lease_wait = lease_wait

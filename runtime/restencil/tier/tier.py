@@ -40,6 +40,7 @@ class StorageTier:
 
     def __init__(self, store: Store, contents: Contents, lookup: Lookup, storage: Storage) -> None:
         self._told: str | None = None
+        self._is_warned = False
         self.below = below = Below(storage, store.lock, store.now, self._place)
         self.shapes = shapes = Shapes()
         self.writer = writer = Writer(store, contents, below, Forms(shapes))
@@ -77,6 +78,19 @@ class StorageTier:
     def secret(self, name: str, /) -> None:
         """What bears this name is a secret: nothing of it is stored."""
         self.shapes.add_secret(name)
+
+    def credential(self, /) -> None:
+        """A client sends a credential: it is told once where all who can open the storage may see the answers."""
+        storage = self.below.storage
+        if self._is_warned or not getattr(storage, "is_for_all", False):
+            return
+        self._is_warned = True
+        logger.warning(
+            "a client of this store sends a credential, and its %s has principal=None: all who can open the storage "
+            "see what was answered to that credential; where that is not meant, give the storage "
+            "principal=<account id> (said once)",
+            type(storage).__name__,
+        )
 
     # -- writing
 
