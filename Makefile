@@ -53,7 +53,7 @@ tests: setup servers-python
 
 nightly: setup servers
 	$(PY) -m pytest -n 2 --dist loadgroup --hypothesis-profile explore --http=both -m slow
-	$(PY) -m pytest -n 2 --dist loadgroup --hypothesis-profile explore tests/generator tests/properties
+	$(PY) -m pytest -n 2 --dist loadgroup --hypothesis-profile explore tests/generator tests/properties tests/storage
 	$(PY) -m pytest -n 2 --dist loadgroup --http=both tests/runtime tests/conformance tests/servers
 	$(PY) -m pytest -n 2 --dist loadgroup -p tests.over_storage tests/runtime
 

@@ -6,9 +6,7 @@ import gc
 import os
 import signal
 from collections.abc import Iterator
-from math import inf
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -36,12 +34,8 @@ def hundred_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """`--http` names the HTTP library of the tests; without it those marked `network` run under both.
-
-    With `--storage` every store stands on one, which changes nothing of what it shows.
-    """
+    """`--http` names the HTTP library of the tests; without it those marked `network` run under both."""
     parser.addoption("--http", choices=(*LIBRARIES, "both"), help="the HTTP library of the tests, or both of them")
-    parser.addoption("--storage", choices=("memory",), help="what the stores of the tests stand on")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -63,23 +57,6 @@ def http_library(request: pytest.FixtureRequest) -> Iterator[str]:
     os.environ.pop(VARIABLE, None)
     if before is not None:
         os.environ[VARIABLE] = before
-
-
-@pytest.fixture(autouse=True)
-def stores_on_a_storage(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where that is asked for, each store that is made without a storage gets one of its own."""
-    if request.config.getoption("--storage") is None:
-        return
-    from restencil import Store
-    from restencil.storage.memory import MemoryStorage
-
-    plain = Store.__init__
-
-    def over_a_storage(self: Store, **options: Any) -> None:
-        options.setdefault("storage", MemoryStorage(poll=inf, max_age=inf))
-        plain(self, **options)
-
-    monkeypatch.setattr(Store, "__init__", over_a_storage)
 
 
 def pytest_collection_finish() -> None:
