@@ -143,7 +143,7 @@ class Diagram(SphinxDirective):
 
 PUBLIC: Final = {
     name
-    for module in ("restencil", "restencil.schema", "restencil.testing", "restencil_generator")
+    for module in ("restencil", "restencil.schema", "restencil.storage", "restencil.testing", "restencil_generator")
     for name in importlib.import_module(module).__all__
 }
 
@@ -153,10 +153,19 @@ BUILTIN: Final = {*dir(builtins), *enum.__all__, *typing.__all__}
 TYPE_VARIABLE: Final = "The type variable of a resource: the kind of controller that it is bound to."
 
 
+def origin(module: str, name: str) -> str:
+    """The module, below a public one, that a name of that comes from."""
+    if module == "restencil":
+        return str(restencil._MODULES[name])
+    for taken in ast.parse(inspect.getsource(importlib.import_module(module))).body:
+        if isinstance(taken, ast.ImportFrom) and name in [one.name for one in taken.names]:
+            return str(taken.module)
+    raise LookupError(f"{module} does not say where {name} comes from")
+
+
 def said(module: str, name: str) -> str:
     """The text below the assignment of a name that is neither class nor function, in the file that it comes from."""
-    origin = importlib.import_module(f"{module}.{restencil._MODULES[name]}")
-    body = ast.parse(inspect.getsource(origin)).body
+    body = ast.parse(inspect.getsource(importlib.import_module(f"{module}.{origin(module, name)}"))).body
     for assigned, text in pairwise(body):
         if isinstance(assigned, ast.AnnAssign) and getattr(assigned.target, "id", "") == name:
             match text:
