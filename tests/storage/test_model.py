@@ -214,3 +214,34 @@ def test_all_show_one_history(count: int, history: list[Any]) -> None:
     for place, (kind, what) in history:
         world.step(place, kind, what)
     world.check()
+
+
+def after(count: int, *history: tuple[int, str, Any]) -> None:
+    """All show one history after these steps."""
+    world = World(count)
+    for place, kind, what in history:
+        world.step(place, kind, what)
+    world.check()
+
+
+def test_times_of_others_do_not_go_back_behind_a_later_commit() -> None:
+    """What others had renewed before this process wrote it does not get their times afterwards."""
+    pushed: tuple[Any, ...] = PUSH, ({}, {}), {"id": "2"}, 0
+    after(2, (0, "response", pushed), (1, "set", {"id": "1"}), (0, "response", pushed), (1, "response", pushed))
+
+
+def test_a_row_can_be_read_once_its_class_was_met() -> None:
+    """A row that came before this process knew its class shows when the class is first read."""
+    one = GET, ({"id": "1"},)
+    after(2, (0, "invalidate", one), (1, "response", (*one, {"id": "1"}, 0)))
+
+
+def test_an_empty_table_of_another_process_shows() -> None:
+    """That another process was answered that a table has nothing shows where nothing was known of it."""
+    every: tuple[Any, ...] = EVERY, ({},)
+    after(
+        2,
+        (0, "read", every),
+        (0, "response", (GET, ({"id": "1"},), {"id": "1"}, 0)),
+        (1, "response", (*every, [], 0)),
+    )

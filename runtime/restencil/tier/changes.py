@@ -199,6 +199,11 @@ class Changes:
             if any(other == table for other, _ in plan.unseen):
                 intake.whole.discard(table)
                 memo.drop_table(table)
+        if plan.keys or plan.unseen_keys:
+            # One of them may be the answer that a table has nothing: no entry says that in another way.
+            for table in [table for table in intake.whole if table not in self._contents.base.entities]:
+                intake.whole.discard(table)
+                memo.drop_table(table)
         if plan.unseen:
             memo.drop_cells(plan.unseen)
         if plan.unseen or plan.unseen_keys or plan.tables:

@@ -91,7 +91,7 @@ class Draft:
         last, base = actions[-1], waiting.bases.get(cell)
         rev = known.rev(table, pk)
         shape = "" if rev is None else known.shape(table, pk)
-        is_same = rev is not None and base is None and all(action.is_same(cell) for action in actions)
+        is_same = bool(rev) and base is None and all(action.is_same(cell) for action in actions)
         if base is not None or (rev is None and known.is_doubted(cell)):
             try:
                 held = waiting.folded(cell, actions)

@@ -53,6 +53,7 @@ class Intake(Origin):
         super().__init__(contents, below, writer)
         self._store = store
         self._shapes = shapes
+        shapes.grew = self._may_be_read
 
     # -- times -----------------------------------------------------------------------------------------------------
 
@@ -237,6 +238,12 @@ class Intake(Origin):
         if times is not None:
             base.metas[table][pk] = arrived(times, self._store.now())
 
+    def _may_be_read(self, table: str) -> None:
+        """One more class of a table is known: rows that could not be read are asked for anew."""
+        for cell in [cell for cell in self.unusable if cell[0] == table]:
+            self.unusable.discard(cell)
+            self._below.known.forget(*cell)
+
     def take_whole(self, table: str, pks: list[str], *, is_known: bool) -> None:
         """Memory has all rows of a table: those of the storage in their order, then what is on its way there."""
         base, contents = self._contents.base, self._contents
@@ -320,17 +327,23 @@ class Intake(Origin):
         base, known = self._contents.base, self._below.known
         stored = base.get(table, pk)
         here = self.times(times)
-        if known.rev(table, pk) is None or self._writer.is_pending(cell) or cell in self.unusable or here is None:
+        rev = known.rev(table, pk)
+        if rev is None or rev >= number or self._writer.is_pending(cell) or cell in self.unusable or here is None:
+            return  # unknown, or written here since
+        if stored is UNDEFINED:
+            known.forget(table, pk)
             return
         known.note(table, pk, number, known.shape(table, pk))
-        if stored is not UNDEFINED:
-            other.write(table, pk, stored, here)
+        other.write(table, pk, stored, here)
 
     def _renew_key(self, key: str, number: int, times: Meta, other: Change) -> None:
         known, meta, here = self._below.known, self._contents.base.key_meta(key), self.times(times)
-        if key not in known.key_revs or meta is None or here is None or self._writer.is_pending_key(key):
+        if meta is None:
+            known.key_revs.pop(key, None)
             return
-        if key in self.unusable_keys or meta.date > here.date:
+        if known.key_revs.get(key, number) >= number or here is None:
+            return
+        if self._writer.is_pending_key(key) or key in self.unusable_keys or meta.date > here.date:
             return
         known.key_revs[key] = number
         other.key_metas[key] = KeyMeta(here, prev_expires_at=meta.expires_at, rules=meta.rules)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import enum
 import typing
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
@@ -210,6 +210,8 @@ class Shapes:
         self._known: dict[str, tuple[int, frozenset[EntityModel]]] = {}
         self._prints: dict[str, dict[str, EntityModel]] = {}
         self._rules: dict[str, TableRules] = {}
+        self.grew: Callable[[str], object] = bool
+        """Called with a table of which one more class was met."""
 
     @property
     def secrets(self) -> frozenset[str]:
@@ -227,7 +229,10 @@ class Shapes:
 
     def meet_class(self, model: EntityModel) -> None:
         """Takes account of an entity class."""
-        self._met.setdefault(model.key, {})[model] = None
+        met = self._met.setdefault(model.key, {})
+        if model not in met:
+            met[model] = None
+            self.grew(model.key)
 
     def written_by(self, schema: Schema | None) -> Mapping[str, str]:
         """By table, the shape of rows that an answer of this schema wrote."""

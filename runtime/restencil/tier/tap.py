@@ -160,7 +160,9 @@ class Tap:
         rules = None if request is None else request.rules
         invalidated = meta is not None and meta.invalidated
         terms = None if meta is None else meta.terms
-        is_same = value is before and terms is None  # an entry tells times, and no terms
+        were = base.key_meta(key)
+        is_there = were is not None and were.error is None and not were.invalidated  # others can have it as well
+        is_same = is_there and value is before and terms is None  # an entry tells times, and no terms
         return Result(value, times, rules, is_invalidated=invalidated, is_same=is_same, terms=terms)
 
 
