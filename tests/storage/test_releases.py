@@ -82,7 +82,6 @@ NO_ITEMS = (None, None, ["t"])
         {"members": {"merge": classmethod(lambda cls, was, comes: {**was, **comes})}},
         {"schema": {"title": [Entity]}},
     ],
-    ids=str,
 )
 def test_a_changed_class_loses_its_rows_and_what_leads_to_them(changed: dict[str, Any], clock: FakeClock) -> None:
     """A field, its kind, its name in JSON, `persist`, the pk, a hook, a relation; all else stays."""
@@ -101,7 +100,6 @@ def test_a_changed_class_loses_its_rows_and_what_leads_to_them(changed: dict[str
         {"persist": 1},
         {"indexes": ["title"]},
     ],
-    ids=str,
 )
 def test_what_does_not_change_what_is_stored_loses_nothing(changed: dict[str, Any], clock: FakeClock) -> None:
     """Defaults, whether a field is optional, `persist: 1`."""
@@ -113,7 +111,6 @@ def test_what_does_not_change_what_is_stored_loses_nothing(changed: dict[str, An
 @pytest.mark.parametrize(
     "changed",
     [{"options": {"persist": 2}}, {"options": {"process": lambda value, *args: value}}],
-    ids=str,
 )
 def test_a_changed_endpoint_loses_its_own_results(changed: dict[str, Any], clock: FakeClock) -> None:
     """The records stay."""
