@@ -69,6 +69,7 @@ if TYPE_CHECKING:
     from .lookup import Lookup
     from .request import Request
     from .tables import Cell, State
+    from .tier import Tier
 
 
 def fetch(lookup: Lookup, action: actions.Fetch) -> Effects:
@@ -90,6 +91,7 @@ def set_response(lookup: Lookup, action: actions.SetResponse) -> Effects:
     """
     contents, request = lookup.contents, action.request
     key, schema = request.key, request.rules.schema
+    _catch_up(contents, request)
     is_fetched = action.fetch_id is not None
     is_current = action.resets is None or action.resets == contents.resets
     response = action.response if is_fetched else copy_in(action.response)
@@ -109,6 +111,8 @@ def set_response(lookup: Lookup, action: actions.SetResponse) -> Effects:
                 action.meta,
                 adopts=request.rules.adopts or not is_fetched,
                 noted=None if contents.tier is None else Brought(),
+                tier=contents.tier,
+                is_final=is_current,
             )
             known = _known_before(lookup, request, writer, response) if isinstance(schema, Deletion) else UNDEFINED
     except Exception as error:
@@ -302,7 +306,7 @@ def hear(lookup: Lookup, action: actions.Hear) -> Effects:
     effects.value = False
     try:
         with contents.hooks:
-            heard = _normalized(base, request, answer.response, answer.meta).change
+            heard = _normalized(base, request, answer.response, answer.meta, tier=contents.tier).change
     except Exception as error:
         logger.debug("%s: what it changed is not known in another store of the client: %s", request.key, error)
         return effects
@@ -376,7 +380,8 @@ def respond(lookup: Lookup, action: actions.Fetch, below: State) -> Change:
         return Change(below, action.meta)
     snapshot = Snapshot(lookup, below, action.meta.fetched_at)
     response = copy_in(_not_awaitable(respond(snapshot, *own_args(request.args)), request, "get_optimistic_response"))
-    change = _normalized(below, request, response, action.meta, placeholder=action.fetch_id).change
+    tier = lookup.contents.tier
+    change = _normalized(below, request, response, action.meta, placeholder=action.fetch_id, tier=tier).change
     before = below.key_meta(action.key)
     change.key_metas[action.key] = KeyMeta(action.meta, prev_expires_at=None if before is None else before.expires_at)
     return change
@@ -394,10 +399,13 @@ def _normalized(
     adopts: bool = False,
     placeholder: int | None = None,
     noted: Brought | None = None,
+    tier: Tier | None = None,
+    is_final: bool = False,
 ) -> Normalization:
     """A response as the change that it makes: tables, the key's result, and what the endpoint's `update` adds.
 
-    Only what is expected, and not yet answered, has a `placeholder` for primary keys that the server will give.
+    Only what is expected, and not yet answered, has a `placeholder` for primary keys that the server will give. Only
+    what `is_final` is stored, so that for it alone the storage is asked what `update` is about.
     """
     args, key, rules = request.args, request.key, request.rules
     schema, is_presumed = rules.schema, type(response) is Presumed
@@ -435,8 +443,14 @@ def _normalized(
     if rules.expires and placeholder is None:
         expire_named(request, writer)
     if rules.update is not None:
-        _run_update(rules.update, result, args, writer.change, key)
+        _run_update(rules.update, result, request, writer.change, tier, is_final=is_final)
     return writer
+
+
+def _catch_up(contents: Contents, request: Request) -> None:
+    """What is loaded for an `update` is of the same moment as memory, so that is first brought up to date."""
+    if request.rules.update is not None and contents.tier is not None:
+        contents.tier.catch_up()
 
 
 def _decoded(returns: Schema | None, value: Any, below: State, args: tuple[Any, ...]) -> Any:
@@ -552,8 +566,15 @@ def _fitting(schema: Schema, value: Any) -> Any:
     )
 
 
-def _run_update(update: Callable[..., Any], result: Any, args: tuple[Any, ...], change: Change, key: str) -> None:
-    """Runs the endpoint's `update`: each of its functions makes a key's new result from the current one."""
+def _run_update(
+    update: Callable[..., Any], result: Any, request: Request, change: Change, tier: Tier | None, *, is_final: bool
+) -> None:
+    """Runs the endpoint's `update`: each of its functions makes a key's new result from the current one.
+
+    Where nobody knows here what that is, as it lies in a storage that is far away, the function does not run: the key
+    is invalidated, here and in the storage, so that whoever reads it next asks the network.
+    """
+    args, key = request.args, request.key
     try:
         updaters: Mapping[str, Callable[[Any], Any]] = update(None if result is UNDEFINED else read_only(result), *args)
         pairs = list(updaters.items())
@@ -562,6 +583,13 @@ def _run_update(update: Callable[..., Any], result: Any, args: tuple[Any, ...], 
         return
     for other, updater in pairs:
         current = change.result(other)
+        if current is UNDEFINED and tier is not None:
+            if not tier.finds(other, asks=is_final):
+                if is_final:
+                    times = Meta(change.times.fetched_at, change.times.date, 0)
+                    change.key_metas[other] = KeyMeta(times, invalidated=True)
+                continue
+            current = change.result(other)  # it may have been loaded
         try:
             change.results[other] = read_only(updater(None if current is UNDEFINED else read_only(current)))
         except Exception:

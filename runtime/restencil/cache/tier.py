@@ -140,6 +140,14 @@ class Tier(Protocol):
         """Whether it is known what the storage has of a cell."""
         ...
 
+    def catch_up(self, /) -> None:
+        """Memory is brought up to what others have written last, where the storage is at hand."""
+        ...
+
+    def finds(self, key: str, /, *, asks: bool) -> bool:
+        """Whether memory has all there is under a key of which it has nothing; `asks`: it may be loaded for that."""
+        ...
+
     def steps(self, request: Request, /) -> Steps:
         """Steps (without the lock) that bring into memory what a read touches, for who may wait."""
         ...

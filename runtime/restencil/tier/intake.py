@@ -382,6 +382,15 @@ class Intake(Origin):
         self._take_result(key, result, shape, is_plain, (new, other, gone))
         self.put(new, other, gone)
 
+    def take_unread(self, key: str, result: StoredResult | None) -> bool:
+        """Takes in a result of which memory has nothing, before its endpoint is known: whether it is of use."""
+        if result is not None:
+            if self._swept(result).invalidated:
+                return False
+            self.unread.add(key)
+        self.take_result(key, result, "" if result is None else result.shape, False)
+        return key not in self.unusable_keys
+
     def _take_result(
         self,
         key: str,

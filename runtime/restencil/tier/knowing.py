@@ -18,7 +18,7 @@ from .intake import Intake
 from .lacking import Lacking
 from .levels import Levels
 from .loading import Loads
-from .shapes import fingerprint_of_endpoint
+from .shapes import ANY_SHAPE, fingerprint_of_endpoint
 from .walk import Walk
 from .watching import Watching
 
@@ -77,8 +77,35 @@ class Knowing:
         self._shapes.meet(node)
         return self._here(lambda waits: self._of(node, None, args, waits=waits, state=state), ("value", id(node), args))
 
+    def catch_up_here(self) -> None:
+        """Memory is brought up to the newest commit, where that may be asked for here."""
+        if self._most and self._asks and self._below.is_open:
+            self._here(lambda waits: self.changes.catch_up(), ("changes",))
+
+    def finds(self, key: str, *, asks: bool) -> bool:
+        """Whether memory has all there is under a key of which it has nothing; an inline storage may be asked."""
+        below = self._below
+        if key in self.intake.unusable_keys:
+            return False
+        if key in below.known.key_revs or self._writer.is_pending_key(key) or below.state == "off":
+            return True
+        if not self.lacking.keeps_key(key):
+            return True
+        if not asks or not self._most or not self._asks or self._contents.base.key_meta(key) is not None:
+            return False
+        return self._levels.peek(key)
+
+    def _meet(self, request: Request) -> None:
+        """A result that was loaded before its endpoint was known is of use to that alone which it fits."""
+        intake, key = self.intake, request.key
+        if key in intake.unread:
+            intake.unread.discard(key)
+            if intake.key_shapes.get(key) not in (ANY_SHAPE, fingerprint_of_endpoint(request.rules)):
+                intake.unusable_keys.add(key)
+
     def knows(self, request: Request) -> bool:
         """Whether it is known what lies under a key."""
+        self._meet(request)
         if request.key in self.intake.unusable_keys:
             return False
         return request.key in self._below.known.key_revs or not self._asks or not self.lacking.keeps(request)
@@ -145,6 +172,7 @@ class Knowing:
         rules, key, intake = request.rules, request.key, self.intake
         schema = rules.schema
         self._shapes.meet(schema)
+        self._meet(request)
         is_loaded = False
         if self.lacking.keeps(request):
             if self._asks and self.lacking.lacks_key(key, waits=waits):

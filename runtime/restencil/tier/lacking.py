@@ -31,7 +31,11 @@ class Lacking:
     def keeps(self, request: Request) -> bool:
         """Whether results of the endpoint are stored."""
         rules = request.rules
-        return bool(rules.persist) and not rules.side_effect and is_kept_key(request.key, self._shapes.secrets)
+        return bool(rules.persist) and not rules.side_effect and self.keeps_key(request.key)
+
+    def keeps_key(self, key: str) -> bool:
+        """Whether results may be stored under a key."""
+        return is_kept_key(key, self._shapes.secrets)
 
     def lacks_key(self, key: str, *, waits: bool) -> bool:
         """Whether it is not known what lies under a key; see `of` for `waits`."""

@@ -51,6 +51,21 @@ class Levels:
         self._intake.take_result(key, result, shape, schema is None or is_plain(schema))
         return result is not None
 
+    def peek(self, key: str) -> bool:
+        """Loads what lies under a key for an action that is under way (locked): whether memory has now what there is.
+
+        Memory is not brought up to it, as what the action has read must stay as it is: what is newer is not taken.
+        """
+        known = self._below.known
+        loaded = self._below.load(lambda storage: storage.load((), (key,)))
+        self._below.count.loads += 1
+        if loaded is None or loaded.epoch != known.epoch or loaded.number > known.number:
+            return False
+        late = self._changes.late(loaded.number)
+        if late is None or key in late:
+            return False
+        return self._intake.take_unread(key, next((result for result in loaded.results if result.key == key), None))
+
     def load(self, cells: Mapping[Cell, Any], index: list[IndexEntry]) -> Asking[bool]:
         """Loads all of one level; False where the storage does not answer, or not in time."""
         intake, todo = self._intake, [*cells]

@@ -36,6 +36,8 @@ class Origin:
         self.unusable: set[Cell] = set()
         """Rows that are there and cannot be used: of another shape, too old, or no JSON."""
         self.unusable_keys: set[str] = set()
+        self.unread: set[str] = set()
+        """Keys whose results were loaded for a function of `update`, and which no endpoint has read here."""
         self.broken: list[Cell | str] = []
         """What is no JSON: the next commit drops it."""
         self.left: dict[Cell, Left] = below.known.left
@@ -66,6 +68,7 @@ class Origin:
             self.key_shapes,
             self.unusable,
             self.unusable_keys,
+            self.unread,
             self.broken,
             self.left,
             self.whole,
@@ -88,9 +91,11 @@ class Origin:
                 if known:
                     known.difference_update(written)
         if self.loaded_keys or self.unusable_keys:
-            for key in (*change.results, *(key for key, meta in change.key_metas.items() if meta.error is None)):
-                self.loaded_keys.discard(key)
-                self.unusable_keys.discard(key)
+            for key, meta in change.key_metas.items():
+                if meta.error is None:  # what a function of `update` made of it is still from the storage
+                    self.loaded_keys.discard(key)
+                    self.unusable_keys.discard(key)
+                    self.unread.discard(key)
         self.listed |= change.listed
 
     def let_go(self, cells: Iterable[Cell], keys: Iterable[str]) -> None:
@@ -108,6 +113,7 @@ class Origin:
         for key in keys:
             self.loaded_keys.discard(key)
             self.unusable_keys.discard(key)
+            self.unread.discard(key)
             self.key_shapes.pop(key, None)
             self.doubted_keys.pop(key, None)
 

@@ -167,6 +167,14 @@ class StorageTier:
         """Whether it is known what the storage has of a cell."""
         return self.knowing.is_known(table, pk)
 
+    def catch_up(self, /) -> None:
+        """Memory is brought up to what others have written last, where the storage is at hand."""
+        self.knowing.catch_up_here()
+
+    def finds(self, key: str, /, *, asks: bool) -> bool:
+        """Whether memory has all there is under a key of which it has nothing; `asks`: it may be loaded for that."""
+        return self.knowing.finds(key, asks=asks)
+
     def steps(self, request: Request, /) -> Steps:
         """Steps that bring into memory what a read touches, for who may wait."""
         return self.knowing.steps(request)

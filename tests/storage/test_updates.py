@@ -1,0 +1,117 @@
+"""Functions of an endpoint's `update`, on results that memory does not know and the storage may have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from tests.storage.here import FIRST, SECOND, Article, Here, titles
+
+from restencil import RestEndpoint
+from restencil.testing import FakeClock
+
+WORDS: RestEndpoint[..., Any] = RestEndpoint(path="/words", url_prefix="http://api.test")
+ADD: RestEndpoint[..., Any] = RestEndpoint(
+    path="/words",
+    method="POST",
+    url_prefix="http://api.test",
+    update=lambda new, *args: {WORDS.key(): lambda words: [*(words or ()), new]},
+)
+LISTED: RestEndpoint[..., Any] = RestEndpoint(path="/articles", schema=[Article])
+RELIST: RestEndpoint[..., Any] = RestEndpoint(
+    path="/relist",
+    method="POST",
+    update=lambda new, *args: {LISTED.key(): lambda pks: [*reversed(pks or ())]},
+)
+
+
+@pytest.fixture
+def clock() -> Iterator[FakeClock]:
+    clock = FakeClock()
+    yield clock
+    clock.close()
+
+
+def _add(here: Here, word: str) -> None:
+    here.clock.advance(10)
+    here.controller.set_response(ADD, word, {})
+
+
+def _settle(here: Here) -> None:
+    assert here.store.flush()
+
+
+def test_a_function_runs_on_what_an_inline_storage_has(clock: FakeClock) -> None:
+    """What another process was answered is loaded before the function runs, and shows to a third one as changed."""
+    here = Here(clock)
+    here.other.answered(WORDS, ["a"]).publish()
+    _add(here, "b")
+    assert here.controller.cached(WORDS) == ["a", "b"]
+    here.begin()
+    assert here.controller.cached(WORDS) == ["a", "b"]
+
+
+def test_what_came_just_now_is_loaded_as_well(clock: FakeClock) -> None:
+    """Also where this process has looked at the log before, and the other one wrote since."""
+    here = Here(clock)
+    assert here.controller.cached(WORDS) is None
+    here.other.answered(WORDS, ["a"]).publish()
+    _add(here, "b")
+    assert here.controller.cached(WORDS) == ["a", "b"]
+
+
+def test_where_the_storage_has_nothing_it_runs_on_none(clock: FakeClock) -> None:
+    """As without a storage."""
+    here = Here(clock)
+    _add(here, "b")
+    assert here.controller.store.endpoint_meta(WORDS.key()) is None
+    assert here.store._contents.base.result(WORDS.key()) == ["b"]
+
+
+def test_a_list_that_was_changed_is_never_shorter(clock: FakeClock) -> None:
+    """A row that the storage has lost is a hole in what the function made, too."""
+    here = Here(clock)
+    here.other.answered(LISTED, [FIRST, SECOND]).publish()
+    clock.advance(10)
+    here.controller.set_response(RELIST, None)
+    assert titles(here.controller.cached(LISTED)) == ["B", "A"]
+    here.begin()
+    here.other.publish(drop=(("Article", "2"),))
+    clock.advance(10)
+    here.controller.set_response(RELIST, None)
+    assert here.controller.cached(LISTED) is None
+
+
+def test_a_result_of_another_shape_is_not_shown(clock: FakeClock) -> None:
+    """What was changed for an endpoint that stored it keeps that one's shape, and another one asks the network."""
+    here = Here(clock)
+    here.other.answered(WORDS, ["a"]).publish()
+    _add(here, "b")
+    other: RestEndpoint[..., Any] = RestEndpoint(path="/words", url_prefix="http://api.test", schema=[Article])
+    assert here.controller.cached(other) is None
+
+
+def test_what_was_invalidated_stays_so(clock: FakeClock) -> None:
+    """The function does not make it valid again."""
+    here = Here(clock)
+    here.other.answered(WORDS, ["a"]).publish()
+    clock.advance(10)
+    here.other.controller.invalidate(WORDS)
+    here.other.publish()
+    _add(here, "b")
+    assert here.controller.cached(WORDS) is None
+
+
+def test_what_lies_far_away_is_asked_for_anew(clock: FakeClock) -> None:
+    """Over a remote storage a function runs on no result that memory does not know: the next read asks the network."""
+    here = Here(clock, inline=False)
+    here.other.answered(WORDS, ["a"]).publish()
+    _add(here, "b")
+    assert here.controller.cached(WORDS) is None
+    _settle(here)
+    here.begin()
+    here.answers["/words"] = ["a", "b"]
+    assert here.controller.read(WORDS) == ["a", "b"] and here.asked == 1
+    _add(here, "c")
+    assert here.controller.cached(WORDS) == ["a", "b", "c"]
