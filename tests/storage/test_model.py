@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from hypothesis import HealthCheck, given, settings
@@ -20,6 +21,7 @@ from restencil.cache.actions import (
 )
 from restencil.schema import All, Collection
 from restencil.schema import Invalidate as Deleting
+from restencil.storage import Batch, Outcome
 from restencil.storage.memory import MemoryStorage
 from restencil.testing import FakeClock
 
@@ -245,3 +247,36 @@ def test_an_empty_table_of_another_process_shows() -> None:
         (0, "response", (GET, ({"id": "1"},), {"id": "1"}, 0)),
         (1, "response", (*every, [], 0)),
     )
+
+
+class Slow(MemoryStorage):
+    """One that says that it has committed only once something else was done."""
+
+    meanwhile: Callable[[], object] = bool
+
+    def commit(self, batch: Batch, /) -> Outcome:
+        outcome = super().commit(batch)
+        meanwhile, self.meanwhile = self.meanwhile, bool
+        meanwhile()
+        return outcome
+
+
+def test_what_follows_a_commit_of_ones_own_is_taken_in() -> None:
+    """What others write right after a commit shows here, also where the log tells of both before the commit returns."""
+    world = World(2)
+    slow = Slow(poll=float("inf"))
+    slow._places = world.storage._places
+    world.stores[0] = store = world.store(slow)
+    args = ({"id": "1"},)
+
+    def meanwhile() -> None:
+        world.alone.apply(first)
+        world.clock.advance(10)
+        world.step(1, "response", (GET, args, {"id": "1", "a": 2}, 0))
+        look(store)
+
+    look(store)
+    slow.meanwhile = meanwhile
+    first = world.action("response", (GET, args, {"id": "1", "a": 1}, 0), world.clock())
+    store.apply(first)
+    world.check()

@@ -116,6 +116,9 @@ class Changes:
         known, below = self._below.known, self._below
         epoch = known.epoch
         for _ in range(_TRIES):
+            for entry in entries:
+                if entry.writer == below.writer:
+                    self._writer.own(entry.number)  # it waits no more: what others wrote after it is not left to it
             plan = _Plan(self._contents, self._intake, self._writer, below.writer, entries)
             if not (plan.cells or plan.keys):
                 self._carry_out(plan, None, entries)
@@ -155,9 +158,7 @@ class Changes:
         known, below, intake = self._below.known, self._below, self._intake
         own = below.writer
         for entry in entries:
-            if entry.writer == own:
-                self._writer.own(entry.number)
-            else:
+            if entry.writer != own:
                 below.count.entries += 1
             if len(self._recent) == _REMEMBERED:
                 self._forgotten = self._recent[0][0]
