@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from hypothesis import HealthCheck, given, settings
@@ -252,9 +252,14 @@ def test_an_empty_table_of_another_process_shows() -> None:
 class Slow(MemoryStorage):
     """One that says that it has committed only once something else was done."""
 
+    before: Sequence[Callable[[], object]] = ()
+    """What is done before each commit, one after another."""
     meanwhile: Callable[[], object] = bool
 
     def commit(self, batch: Batch, /) -> Outcome:
+        for do in self.before[:1]:
+            self.before = self.before[1:]
+            do()
         outcome = super().commit(batch)
         meanwhile, self.meanwhile = self.meanwhile, bool
         meanwhile()
@@ -279,4 +284,25 @@ def test_what_follows_a_commit_of_ones_own_is_taken_in() -> None:
     slow.meanwhile = meanwhile
     first = world.action("response", (GET, args, {"id": "1", "a": 1}, 0), world.clock())
     store.apply(first)
+    world.check()
+
+
+def test_a_whole_table_is_in_the_order_of_the_storage_after_a_move() -> None:
+    """What others wrote before a commit of this process moved stands in their order, also while that commit is sent."""
+    world = World(2)
+    slow = Slow(poll=float("inf"))
+    slow._places = world.storage._places
+    world.stores[0] = store = world.store(slow)
+    world.step(0, "response", (EVERY, ({},), [], 0))
+    store.read(EVERY.request(({},)))
+
+    def others() -> None:
+        world.step(1, "response", (ONE, ({"id": "3"},), {"id": "3"}, 0))
+        world.step(1, "response", (ONE, ({"id": "2"},), {"id": "2"}, 0))
+
+    slow.before = [others, lambda: look(store)]
+    action = world.action("response", (ONE, ({"id": "2"},), {"id": "2", "a": 1}, 0), world.clock() + 50)
+    store.apply(action)
+    world.alone.apply(action)
+    world.clock.advance(100)
     world.check()

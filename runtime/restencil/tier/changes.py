@@ -116,9 +116,7 @@ class Changes:
         known, below = self._below.known, self._below
         epoch = known.epoch
         for _ in range(_TRIES):
-            for entry in entries:
-                if entry.writer == below.writer:
-                    self._writer.own(entry.number)  # it waits no more: what others wrote after it is not left to it
+            self._number_own(entries)
             plan = _Plan(self._contents, self._intake, self._writer, below.writer, entries)
             if not (plan.cells or plan.keys):
                 self._carry_out(plan, None, entries)
@@ -154,6 +152,12 @@ class Changes:
         self._forget(known.number)
         return True
 
+    def _number_own(self, entries: Iterable[Entry]) -> None:
+        """What this store has committed waits no more, so what others wrote after it is not left to that commit."""
+        for entry in entries:
+            if entry.writer == self._below.writer:
+                self._writer.own(entry.number)
+
     def _carry_out(self, plan: _Plan, loaded: Loaded | None, entries: list[Entry]) -> None:
         known, below, intake = self._below.known, self._below, self._intake
         own = below.writer
@@ -171,7 +175,7 @@ class Changes:
             effects.removed = (plan.over, ())
             effects.is_told = False
             contents.commit(effects)
-        if below.storage.inline and any(entry.writer == own for entry in entries):
+        if below.storage.inline and (self._writer.is_open or any(entry.writer == own for entry in entries)):
             # What came in between stands before what was written here meanwhile: the order is asked for anew.
             for table in intake.whole.intersection(plan.tables):
                 intake.whole.discard(table)
