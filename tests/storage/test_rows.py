@@ -45,8 +45,8 @@ def stored(*classes: Any, record: Mapping[str, Any]) -> tuple[Any, rows.Left]:
 
 def result_value(data: bytes | None) -> Any:
     """What a result's JSON says, of which nobody said how long it is good."""
-    value, terms = rows.result_parts(data, TIMES)
-    assert terms is None
+    value, *said = rows.result_parts(data, TIMES)
+    assert said == [None, None]
     return value
 
 
@@ -108,15 +108,39 @@ def test_nothing_under_a_key_is_told_from_null() -> None:
 @pytest.mark.parametrize("value", [UNDEFINED, None, {"$terms": 1}, [1]])
 def test_how_long_a_result_is_good_stands_beside_it(terms: Terms, value: Any) -> None:
     """By its date, so that it holds for a result that counts as received later; what is to be stale is so."""
-    data = rows.with_terms(rows.encode_result(value), terms, TIMES)
-    assert rows.result_parts(data, TIMES) == (value, terms)
+    data = rows.with_said(rows.encode_result(value), TIMES, terms)
+    assert rows.result_parts(data, TIMES) == (value, terms, None)
     later = rows.result_parts(data, Meta(1_500, 2_500, 3_500))[1]
     moments: list[Any] = [moment if moment in (0, None) else moment + 500 for moment in terms[:3]]
     assert later == (*moments, terms.binds)
-    assert rows.result_parts(data, TIMES._replace(expires_at=1)) == (value, terms._replace(fresh_until=1))
+    assert rows.result_parts(data, TIMES._replace(expires_at=1)) == (
+        value,
+        terms._replace(fresh_until=1),
+        None,
+    )
 
 
-@pytest.mark.parametrize("text", [b'{"$terms":3}', b'{"$terms":[]}', b'{"$terms":["x",1,{"binds":true}]}'])
+@pytest.mark.parametrize("terms", [None, Terms(2_500, 9_000)])
+@pytest.mark.parametrize("value", [UNDEFINED, None, {"$told": 1}, [1]])
+def test_a_validator_stands_beside_a_result(terms: Terms | None, value: Any) -> None:
+    """By the headers of the answer, and how many cells that wrote."""
+    validator = rows.Validator({"etag": '"1"'}, 3)
+    data = rows.with_said(rows.encode_result(value), TIMES, terms, validator)
+    assert rows.result_parts(data, TIMES) == (value, terms, validator)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b'{"$terms":3}',
+        b'{"$terms":[]}',
+        b'{"$terms":["x",1,{"binds":true}]}',
+        b'{"$told":3}',
+        b'{"$told":{"cells":1}}',
+        b'{"$told":{"cells":[],"headers":{}}}',
+        b'{"$told":{"cells":1,"headers":[]}}',
+    ],
+)
 def test_terms_that_are_none_say_so(text: bytes) -> None:
     """As what is no JSON does."""
     with pytest.raises(ValueError):

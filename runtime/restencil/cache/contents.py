@@ -316,6 +316,10 @@ class Contents:
             retention.came(change)
         self.ready.clear()
 
+    def vouch(self, key: str, told: Told, change: Change) -> None:
+        """All that an answer wrote is here as it did, though it came from a storage; the change has what that is."""
+        self.witnesses[key] = Witness(None, told, key, change, self.base)
+
     def bound(self) -> None:
         """Lets go of what is over the bound since more was taken in."""
         over = self.retention.over(self._needed)

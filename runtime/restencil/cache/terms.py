@@ -6,9 +6,11 @@ The moments are those of the store's clock, in ms.
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from .reading import INFINITE
+
+_Headers: TypeAlias = "tuple[tuple[str, Any], ...]"
 
 
 class Terms(NamedTuple):
@@ -43,6 +45,14 @@ class Told(NamedTuple):
     def mark(self) -> Hashable:
         """What tells the answer from others under its key."""
         return self.source, self.condition
+
+
+def source_at(url: str, arguments: _Headers = (), headers: _Headers = ()) -> Hashable:
+    """What an answer stands for: the address, and the headers of a call that may change what is answered.
+
+    They are told by its arguments, or by a view.
+    """
+    return url, arguments, headers
 
 
 class Concurrency(NamedTuple):

@@ -20,12 +20,13 @@ from ..schema.protocol import definitions
 from .tables import EMPTY, Change, KeyMeta
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Hashable, Iterable
+    from collections.abc import Collection, Hashable, Iterable, Iterator
 
     from ..base.values import Meta
     from ..schema.protocol import Schema
     from .actions import SetResponse
-    from .tables import Tables
+    from .request import Rules
+    from .tables import Cell, Tables
     from .terms import Terms, Told
 
 _CELLS: Final = 10_000
@@ -71,6 +72,11 @@ class Witness:
             all(map(is_, map(base.entities.get(table, EMPTY).get, pks), stored)) for table, pks, stored in self._cells
         )
 
+    def cells(self) -> Iterator[tuple[Cell, Any]]:
+        """The cells that the answer wrote, and what is in each."""
+        for table, pks, stored in self._cells:
+            yield from (((table, pk), value) for pk, value in zip(pks, stored, strict=True))
+
     def touches(self, tables: Collection[str]) -> bool:
         """Whether it holds anything of one of these tables."""
         return any(table in tables for table, _, _ in self._cells)
@@ -102,17 +108,22 @@ def witnessed(action: SetResponse, change: Change, result: Any) -> tuple[bytes |
     users takes part in it, each body is taken apart; where that code merges, the answer is not known at all.
     """
     rules, told = action.request.rules, action.told
-    if rules.side_effect or rules.update is not None or rules.list_key is not None:
-        return None, None
-    if result is UNDEFINED or change.metas or change.listed or change.extended or change.growing:
+    likeness = repeats(rules)
+    if not likeness or result is UNDEFINED or change.metas or change.listed or change.extended or change.growing:
         return None, None
     if sum(map(len, change.entities.values())) > _CELLS:
         return None, None
     if any(Sentinel in map(type, written.values()) for written in change.entities.values()):
         return None, None  # something was invalid
-    likeness = rules.likeness(likeness_of)
     mark = action.mark if likeness == EXACT and rules.adopts else None
-    return mark, told if likeness and told is not None and told.condition is not None else None
+    return mark, told if told is not None and told.condition is not None else None
+
+
+def repeats(rules: Rules) -> int:
+    """How alike answers of an endpoint are taken apart each time: 0 where the same one may bring something else."""
+    if rules.side_effect or rules.update is not None or rules.list_key is not None:
+        return 0
+    return rules.likeness(likeness_of)
 
 
 def likeness_of(schema: Schema | None) -> int:

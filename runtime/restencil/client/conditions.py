@@ -13,7 +13,7 @@ from ..base.lazy import asyncio
 from ..base.scheduler import block
 from ..base.transport import public_url
 from ..cache.reading import INFINITE
-from ..cache.terms import Terms, Told
+from ..cache.terms import Terms, Told, source_at
 from ..endpoint.calls import copied
 from .promise import LOOP_CHECK, wake_future
 from .timers import set_timer
@@ -42,7 +42,7 @@ def source_of(request: Request) -> Hashable:
     given = request.endpoint.header_arguments
     headers: Mapping[str, Any] = {} if options is None else options.headers
     told = tuple(pair for name, pair in sorted(headers.items()) if name not in CONDITIONS)
-    return request.url, tuple(sorted(given.items())) if given else (), told
+    return source_at(request.url, tuple(sorted(given.items())) if given else (), told)
 
 
 def _known(in_flight: InFlight) -> Told | None:

@@ -341,7 +341,7 @@ class _Plan:
                 self.same[table, pk] = entry.number, times
         for key in entry.same_keys:
             meta = self._base.key_metas.get(key)
-            if meta is not None and meta.terms is not None:
+            if (meta is not None and meta.terms is not None) or key in self._intake.validators:
                 self.keys[key] = None  # what its server says of it came anew as well
             else:
                 self.same_keys[key] = entry.number, times

@@ -11,8 +11,10 @@ from .fold import Held, stale
 from .pending import Pending, Result
 from .rows import NOTHING_LEFT, Unstorable, is_collection
 from .shapes import joined_shape
+from .vouching import vouched
 
 if TYPE_CHECKING:
+    from ..cache.contents import Contents
     from ..cache.tables import Cell
     from ..storage.protocol import IndexEntry, Place
     from .below import Below
@@ -50,6 +52,8 @@ class Draft:
         """Of tables whose primary keys were looked through."""
         self.rows: dict[Cell, DraftRow] = {}
         self.results: dict[str, Result] = {}
+        self.vouched: dict[str, int] = {}
+        """By key, how many cells the answer wrote that is stored with its validator."""
         self.given_up: set[Cell] = set()
         """Cells that are dropped: what is to be in them could not be found out."""
         self.unstorable: set[Place] = set()
@@ -71,7 +75,7 @@ class Draft:
 
     # -- what is to be written (locked)
 
-    def make(self, below: Below, forms: Forms, waiting: Waiting) -> None:
+    def make(self, contents: Contents, below: Below, forms: Forms, waiting: Waiting) -> None:
         """Works out what is to be left in each cell and under each key."""
         known = below.known
         self.epoch = known.epoch
@@ -85,6 +89,7 @@ class Draft:
                 self.rows[cell] = row
         for action in self.actions:
             self.results.update(action.results)
+        self.vouched = dict(vouched(self.results, {cell: row.held for cell, row in self.rows.items()}, contents))
 
     def _row(self, cell: Cell, actions: list[Pending], below: Below, forms: Forms, waiting: Waiting) -> DraftRow | None:
         known, (table, pk) = below.known, cell
@@ -199,7 +204,7 @@ class Draft:
         same_keys: list[str] = []
         for key, result in self.results.items():
             try:
-                value = forms.result_value(result)
+                value = forms.result_value(result, self.vouched.get(key))
             except Unstorable:
                 self.unstorable.add(key)
                 continue

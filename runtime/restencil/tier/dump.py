@@ -22,7 +22,7 @@ from ..schema.entity import Entity, EntityModel
 from ..schema.record import class_record, declared_classes, is_instance
 from ..storage.memory import MemoryStorage
 from ..storage.protocol import StoredResult, StoredRow, TableInfo
-from .rows import Unstorable, encode_collection, encode_result, is_collection, is_kept_cell, is_kept_key, with_terms
+from .rows import Unstorable, encode_collection, encode_result, is_collection, is_kept_cell, is_kept_key, with_said
 from .shapes import ANY_SHAPE, Shapes, fingerprint_of, fingerprint_of_endpoint, shape_of
 
 if TYPE_CHECKING:
@@ -203,7 +203,7 @@ class _Dumping:
         expires_at = min(meta.expires_at, _STALE) if meta.error is not None else meta.expires_at
         times = Meta(meta.fetched_at, meta.date, expires_at)
         if meta.terms is not None and not meta.invalidated:
-            value = with_terms(value, meta.terms, times)
+            value = with_said(value, times, meta.terms)
         self._document.result(key, self._shape_of(key, meta), times, meta.invalidated, value)
 
     def _shape_of(self, key: str, meta: KeyMeta) -> str:

@@ -27,7 +27,7 @@ def take_over(contents: Contents, entering: Mapping[Cell, Held]) -> bool:
     differs = False
     for (table, pk), (stored, times) in entering.items():
         before = base.get(table, pk)
-        kept = before if _is_same(before, stored) else stored
+        kept = before if is_alike(before, stored) else stored
         if kept is before and base.meta(table, pk) == times:
             continue
         differs = True
@@ -41,7 +41,8 @@ def take_over(contents: Contents, entering: Mapping[Cell, Held]) -> bool:
     return differs
 
 
-def _is_same(before: object, stored: object) -> bool:
+def is_alike(before: object, stored: object) -> bool:
+    """Whether what memory has is the same in JSON."""
     if before is stored:
         return True
     if before is UNDEFINED or isinstance(before, Sentinel) or isinstance(stored, Sentinel):

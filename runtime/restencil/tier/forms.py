@@ -9,6 +9,7 @@ from .fold import Held
 from .rows import (
     NOTHING_LEFT,
     Left,
+    Validator,
     encode_collection,
     encode_result,
     is_collection,
@@ -16,7 +17,7 @@ from .rows import (
     is_kept_key,
     row_value,
     with_left,
-    with_terms,
+    with_said,
 )
 from .shapes import ANY_SHAPE, fingerprint_of, fingerprint_of_endpoint
 
@@ -65,12 +66,16 @@ class Forms:
             return encode_collection(stored)
         return self.shapes.rules(table).encode(stored, lacking)
 
-    def result_value(self, result: Result) -> bytes | None:
-        """The JSON of a result, None where nothing lies under the key. Raises Unstorable."""
+    def result_value(self, result: Result, cells: int | None = None) -> bytes | None:
+        """The JSON of a result, None where nothing lies under the key. Raises Unstorable.
+
+        With it goes its validator where it is known how many `cells` the answer wrote.
+        """
         schema = None if result.rules is None else result.rules.schema
         data = encode_result(result.value, schema, self.shapes.secrets)
         terms = None if result.is_invalidated else result.terms
-        return data if terms is None else with_terms(data, terms, result.times)
+        validator = None if cells is None or result.told is None else Validator(result.told.headers, cells)
+        return data if terms is None and validator is None else with_said(data, result.times, terms, validator)
 
     def result_shape(self, result: Result) -> str:
         """The shape of a result; one that another endpoint wrote fits all."""

@@ -428,6 +428,7 @@ class Intake(Origin):
             return
         self.unusable_keys.discard(key)
         if doubted is not None and meta is not None and doubted != result.rev and times.date < meta.date:
+            self.validators.pop(key, None)
             return  # the storage has lost what came later; that stays, and stays stale
         self.loaded_keys.add(key)
         self.just_loaded.add(key)
@@ -465,10 +466,12 @@ class Intake(Origin):
     def _value_under(self, key: str, result: StoredResult, times: Meta, is_plain: bool) -> tuple[Any, Terms | None]:
         """The value of a result, UNDEFINED where nothing lies under the key, and how long it is good."""
         try:
-            value, terms = result_parts(result.value, times)
+            value, terms, validator = result_parts(result.value, times)
         except ValueError:
             self._is_broken(key)
             return _UNUSABLE, None
+        if validator is not None:
+            self.validators[key] = result.rev, validator
         plain = is_plain or isinstance(self._contents.base.result(key), _READ_ONLY)
         return (read_only(value) if plain else value), terms
 

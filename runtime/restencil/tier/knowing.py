@@ -19,6 +19,7 @@ from .lacking import Lacking
 from .levels import Levels
 from .loading import Loads
 from .shapes import ANY_SHAPE, fingerprint_of_endpoint
+from .vouching import Vouching
 from .walk import Walk
 from .watching import Watching
 
@@ -55,6 +56,7 @@ class Knowing:
         self.intake = Intake(store, contents, below, writer, shapes)
         self.changes = Changes(store, contents, below, writer, self.intake)
         self.lacking = Lacking(contents, below, shapes, self.intake)
+        self._vouching = Vouching(contents, below, self.intake, writer)
         self.loads = Loads(store, below)
         self._watching = Watching(below, self)
         self._prepared: str | None = None
@@ -180,15 +182,16 @@ class Knowing:
             if key in intake.unusable_keys:
                 return False
         if schema is None or is_plain(schema):
+            self._vouching.look(request, None)
             return True
         listed = request if is_loaded else None
         args = rules.told_args(request.args)
-        return (yield from self._of(schema, key, args, waits=waits, state=state, listed=listed))
+        return (yield from self._of(schema, request, args, waits=waits, state=state, listed=listed))
 
     def _of(
         self,
         schema: Schema,
-        key: str | None,
+        request: Request | None,
         args: tuple[Any, ...],
         *,
         waits: bool,
@@ -198,6 +201,7 @@ class Knowing:
         """Walks through what is known and loads what is not, until nothing is unknown; False for a hole."""
         contents, intake = self._contents, self.intake
         asks = self._asks
+        key = None if request is None else request.key
         for _ in range(_AGAIN):
             if state is None:
                 contents.refresh()
@@ -231,6 +235,8 @@ class Knowing:
                 self._note_use(key, walk)
             if not found:
                 self._below.count.holes += 1
+            elif request is not None:
+                self._vouching.look(request, walk)
             return found
         return False
 

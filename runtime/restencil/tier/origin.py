@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ..cache.tables import Cell, Change
     from ..storage.protocol import TableInfo
     from .below import Below
-    from .rows import Left
+    from .rows import Left, Validator
     from .writer import Writer
 
 
@@ -31,6 +31,8 @@ class Origin:
         self.loaded: dict[str, set[str]] = {}
         """By table, what came from the storage and was not written here since."""
         self.loaded_keys: set[str] = set()
+        self.validators: dict[str, tuple[int, Validator]] = {}
+        """By key, the validator that came with the result of a rev, until the key is written here."""
         self.key_shapes = below.known.key_shapes
         """The shapes of the endpoints of results that memory has."""
         self.unusable: set[Cell] = set()
@@ -65,6 +67,7 @@ class Origin:
         for kept in (
             self.loaded,
             self.loaded_keys,
+            self.validators,
             self.key_shapes,
             self.unusable,
             self.unusable_keys,
@@ -94,8 +97,11 @@ class Origin:
             for key, meta in change.key_metas.items():
                 if meta.error is None:  # what a function of `update` made of it is still from the storage
                     self.loaded_keys.discard(key)
+                    self.validators.pop(key, None)
                     self.unusable_keys.discard(key)
                     self.unread.discard(key)
+            for key in change.results:
+                self.validators.pop(key, None)
         self.listed |= change.listed
 
     def let_go(self, cells: Iterable[Cell], keys: Iterable[str]) -> None:
@@ -112,6 +118,7 @@ class Origin:
                 self.doubted.get(table, {}).pop(pk, None)
         for key in keys:
             self.loaded_keys.discard(key)
+            self.validators.pop(key, None)
             self.unusable_keys.discard(key)
             self.unread.discard(key)
             self.key_shapes.pop(key, None)

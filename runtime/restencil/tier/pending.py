@@ -18,7 +18,7 @@ from ..schema.stored import record_of
 if TYPE_CHECKING:
     from ..cache.request import Request, Rules
     from ..cache.tables import Cell, Change, Tables
-    from ..cache.terms import Terms
+    from ..cache.terms import Terms, Told
     from ..schema.entity import EntitySchema
     from ..storage.protocol import IndexEntry, Place
 
@@ -45,6 +45,8 @@ class Result(NamedTuple):
     """Whether only its times are new."""
     terms: Terms | None = None
     """How long it is good, where the server was asked for that."""
+    told: Told | None = None
+    """What the answer said of itself, where it can be asked for by that."""
 
 
 class Sweep(NamedTuple):

@@ -2,9 +2,9 @@
 
 JSON holds a record in wire form, a collection as its list or map of primary keys, or a result. A name that begins with
 `$` gets one more; the library's own are `$left` (in a record: the members that were left out of it, each by its name,
-or by the names that lead to it), `$partial` (in place of a collection of which only pages are known), and `$terms`
-beside `$value` (what the server said of how long a result is good: moments in ms after its date, null for what never
-comes, false and true for the marks 0 and 1).
+or by the names that lead to it), `$partial` (in place of a collection of which only pages are known), and beside
+`$value`, a result, `$terms` (what the server said of how long it is good: moments in ms after its date, null for what
+never comes, false and true for the marks 0 and 1) and `$told` (its validator: see `Validator`).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import typing
 from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
 from math import inf
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from ..base.json_text import decode_json, encode_exactly
 from ..base.lazy import json, urls
@@ -64,6 +64,7 @@ _OWN_PK: Final = re.compile(r"MISS-\d+-\d+")
 _LEFT: Final = "$left"
 _PARTIAL: Final = "$partial"
 _TERMS: Final = "$terms"
+_TOLD: Final = "$told"
 _VALUE: Final = "$value"
 _MARK: Final = b'"$'
 _LEFT_MARK: Final = b'"$left"'
@@ -448,11 +449,25 @@ def encode_result(value: Any, schema: Schema | None = None, others: frozenset[st
     return data if _MARK not in data else _encoded(_escaped(value))
 
 
-def with_terms(data: bytes | None, terms: Terms, times: Meta) -> bytes:
-    """The JSON of a result, with how long it is good."""
-    fresh_until = terms.fresh_until if times.expires_at > 1 else times.expires_at
-    moments = (fresh_until, terms.shown_until, *(() if terms.excused_until is None else (terms.excused_until,)))
-    found: dict[str, Any] = {_TERMS: [*(_after(moment, times.date) for moment in moments), {"binds": terms.binds}]}
+class Validator(NamedTuple):
+    """What an answer said of itself, by the names of its headers, and how many `cells` it wrote.
+
+    They are all that its commit left with the times of its result: whoever has so many of those has all of it.
+    """
+
+    headers: Mapping[str, str]
+    cells: int
+
+
+def with_said(data: bytes | None, times: Meta, terms: Terms | None, validator: Validator | None = None) -> bytes:
+    """The JSON of a result, with how long it is good, and its validator."""
+    found: dict[str, Any] = {}
+    if validator is not None:
+        found[_TOLD] = {"cells": validator.cells, "headers": {**validator.headers}}
+    if terms is not None:
+        fresh_until = terms.fresh_until if times.expires_at > 1 else times.expires_at
+        moments = (fresh_until, terms.shown_until, *(() if terms.excused_until is None else (terms.excused_until,)))
+        found[_TERMS] = [*(_after(moment, times.date) for moment in moments), {"binds": terms.binds}]
     if data is not None:
         found[_VALUE] = decode_json(data)
     return _encoded(found)
@@ -469,20 +484,36 @@ def _moment(after: Any, date: float) -> float:
     return float(after) + date
 
 
-def result_parts(data: bytes | None, times: Meta) -> tuple[Any, Terms | None]:
-    """What lies under a key, UNDEFINED where nothing does, and how long it is good. Raises ValueError for no JSON."""
+def result_parts(data: bytes | None, times: Meta) -> tuple[Any, Terms | None, Validator | None]:
+    """What lies under a key, UNDEFINED where nothing does, how long it is good, and its validator.
+
+    Raises ValueError for what is no JSON, or not of this form.
+    """
     if data is None:
-        return UNDEFINED, None
+        return UNDEFINED, None, None
     value = decode_json(data)
     if _MARK not in data:
-        return value, None
-    if not is_dict(value) or _TERMS not in value:
-        return _unescaped(value), None
-    told: Any = value[_TERMS]
+        return value, None, None
+    if not is_dict(value) or not (_TERMS in value or _TOLD in value):
+        return _unescaped(value), None, None
+    terms = _terms(value[_TERMS], times) if _TERMS in value else None
+    validator = _validator(value[_TOLD]) if _TOLD in value else None
+    return (_unescaped(value[_VALUE]) if _VALUE in value else UNDEFINED), terms, validator
+
+
+def _validator(told: Any) -> Validator:
+    try:
+        headers, cells = told["headers"], told["cells"]
+        return Validator({str(name): str(text) for name, text in headers.items()}, int(cells))
+    except (TypeError, KeyError, AttributeError) as error:
+        raise ValueError(f"{told!r:.80} is no validator of a result") from error
+
+
+def _terms(told: Any, times: Meta) -> Terms:
     try:
         *moments, said = told
         fresh_until, shown_until, *excused = (_moment(after, times.date) for after in moments)
-        terms = Terms(
+        return Terms(
             fresh_until if times.expires_at > 1 else times.expires_at,
             shown_until,
             excused[0] if excused else None,
@@ -490,7 +521,6 @@ def result_parts(data: bytes | None, times: Meta) -> tuple[Any, Terms | None]:
         )
     except (TypeError, KeyError) as error:
         raise ValueError(f"{told!r:.80} does not say how long a result is good") from error
-    return (_unescaped(value[_VALUE]) if _VALUE in value else UNDEFINED), terms
 
 
 def _others_of(value: Any) -> Any:

@@ -9,6 +9,7 @@ from ..base.values import UNDEFINED, Meta
 from ..cache.actions import ExpireAll, InvalidateAll, Renew, SetResponse
 from ..schema.protocol import definitions
 from .pending import Pending, Result, Sweep
+from .vouching import is_bare
 
 if TYPE_CHECKING:
     from ..cache.actions import Action
@@ -109,6 +110,9 @@ class Tap:
                 self._forms.shapes.meet(met)
                 self._met[met] = definitions.count
         self._take_results(pending, change, request)
+        told = effects.marked[2] if effects.marked else effects.renewed[1] if effects.renewed else None
+        if told is not None and request is not None and request.key in pending.results and is_bare(told, request):
+            pending.results[request.key] = pending.results[request.key]._replace(told=told)
         return None if pending.is_empty else pending
 
     def _not_to_be_kept(self, action: SetResponse | Renew, change: Change, moment: float) -> Pending:

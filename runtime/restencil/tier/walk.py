@@ -6,7 +6,7 @@ for and opens it when it is told to: so what is not known yet can be loaded in b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from ..base.errors import RestencilError
@@ -98,6 +98,11 @@ class Walk:
                 self._from_storage = pk in loaded
                 self._guarded(node.opened, stored, self)
         return absent
+
+    @property
+    def opened(self) -> Iterable[tuple[Node, Collection[str]]]:
+        """All that was referred to, by what it is read as."""
+        return self._seen.items()
 
     @property
     def touched(self) -> Iterator[Cell]:

@@ -217,7 +217,7 @@ class Writer:
             with self._store.lock:
                 if self._draft is not draft:
                     return True  # a reset came, or its number was read from the log
-                draft.make(self.below, self._forms, self.waiting)
+                draft.make(self._contents, self.below, self._forms, self.waiting)
             batch = draft.encoded(self.below, self._forms)
             if draft.unstorable or draft.is_too_big:
                 self._leave_out(draft)

@@ -1,0 +1,117 @@
+"""Validators in a storage: a result is stored with what tells its answer from the next one.
+
+That goes with it only where the commit leaves each cell as the answer wrote it, and no other cell with the answer's
+times; and it says how many cells those are. A process that finds so many of that commit and those times where the
+result leads has all that the answer wrote, unchanged: a witness, which goes the way of all witnesses from then on.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from ..base.freshness import condition_of
+from ..base.values import UNDEFINED, Meta, Sentinel
+from ..cache.tables import EMPTY, Change
+from ..cache.terms import Told, source_at
+from ..cache.witness import repeats
+from .entering import is_alike
+from .rows import is_collection
+
+if TYPE_CHECKING:
+    from ..cache.contents import Contents
+    from ..cache.request import Request
+    from ..cache.tables import Cell
+    from .below import Below
+    from .fold import Held
+    from .intake import Intake
+    from .pending import Result
+    from .walk import Walk
+    from .writer import Writer
+
+
+def _place(request: Request) -> str:
+    return request.url.partition("?")[0]
+
+
+def is_bare(told: Told, request: Request) -> bool:
+    """Whether an answer stands for its address alone: it came from there, and no header of the call took part in it."""
+    return told.source == source_at(request.url) and told.place == _place(request)
+
+
+def vouched(results: Mapping[str, Result], rows: Mapping[Cell, Held], contents: Contents) -> Iterator[tuple[str, int]]:
+    """The keys whose results are to be stored with their validators, and how many cells the answer wrote (locked).
+
+    They are those of which memory has all, and the rows that are to be stored have the same.
+    """
+    told = {key: result for key, result in results.items() if result.told is not None}
+    if not told:
+        return
+    base, of_times = contents.base, Counter(held.times[:2] for held in rows.values())
+    for key, result in told.items():
+        witness = contents.witnesses.get(key)
+        if witness is None or witness.told is not result.told or not witness.holds(key, base):
+            continue
+        written = dict(witness.cells())
+        if of_times[result.times[:2]] == len(written) and all(
+            cell in rows and rows[cell].times[:2] == result.times[:2] and is_alike(stored, rows[cell].stored)
+            for cell, stored in written.items()
+        ):
+            yield key, len(written)
+
+
+class Vouching:
+    """Finds out whether all of an answer is here that came from the storage with its validator (locked)."""
+
+    def __init__(self, contents: Contents, below: Below, intake: Intake, writer: Writer) -> None:
+        self._contents = contents
+        self._known = below.known
+        self._intake = intake
+        self._writer = writer
+
+    def look(self, request: Request, walk: Walk | None) -> None:
+        """A read has found all that it touches: on its walk, or under the key alone."""
+        key, base = request.key, self._contents.base
+        rev, validator = self._intake.validators.get(key, (0, None))
+        if validator is None or (walk is not None and walk.state is not base):
+            return
+        witness = self._contents.witnesses.get(key)
+        if witness is not None and witness.holds(key, base):
+            return
+        meta = base.key_meta(key)
+        if meta is None or meta.error is not None:
+            return
+        change = self._found(rev, Meta(meta.fetched_at, meta.date, 0), walk)
+        condition = condition_of(validator.headers)
+        is_whole = self._known.key_revs.get(key) == rev and base.result(key) is not UNDEFINED and not meta.invalidated
+        is_whole = is_whole and sum(map(len, change.entities.values())) == validator.cells
+        if not is_whole or condition is None or not repeats(request.rules) or key != f"GET {request.url}":
+            del self._intake.validators[key]
+            return
+        told = Told(validator.headers, source_at(request.url), _place(request), condition)
+        self._contents.vouch(key, told, change)
+
+    def _found(self, rev: int, times: Meta, walk: Walk | None) -> Change:
+        """What a commit left with these times, of what was met on a walk."""
+        base = self._contents.base
+        change = Change(base, times)
+        for node, pks in () if walk is None else walk.opened:
+            table = node.table_key
+            revs = self._known.revs.get(table, EMPTY)
+            for pk in pks:
+                own = base.meta(table, pk)
+                if revs.get(pk) != rev or own is None or own[:2] != times[:2] or self._may_differ((table, pk)):
+                    continue
+                change.entities.setdefault(table, {})[pk] = base.get(table, pk)
+                if is_collection(table):
+                    change.collections.add(table)
+                    change.answered[table, pk] = node
+        return change
+
+    def _may_differ(self, cell: Cell) -> bool:
+        """Whether memory may have something else of a cell than the row says of which it has the rev."""
+        if isinstance(self._contents.base.get(*cell), Sentinel) or cell in self._intake.left:
+            return True
+        writer = self._writer
+        return cell in writer.tap.tainted or cell in self._contents.overlaps.doubtful or writer.is_pending(cell)
