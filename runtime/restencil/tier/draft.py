@@ -11,7 +11,7 @@ from .fold import Held, stale
 from .pending import Pending, Result
 from .rows import NOTHING_LEFT, Unstorable, is_collection
 from .shapes import joined_shape
-from .vouching import vouched
+from .validators import vouched
 
 if TYPE_CHECKING:
     from ..cache.contents import Contents

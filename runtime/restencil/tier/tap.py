@@ -9,7 +9,7 @@ from ..base.values import UNDEFINED, Meta
 from ..cache.actions import ExpireAll, InvalidateAll, Renew, SetResponse
 from ..schema.protocol import definitions
 from .pending import Pending, Result, Sweep
-from .vouching import is_bare
+from .validators import is_bare
 
 if TYPE_CHECKING:
     from ..cache.actions import Action

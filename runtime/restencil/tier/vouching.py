@@ -1,14 +1,11 @@
-"""Validators in a storage: a result is stored with what tells its answer from the next one.
+"""Validators that came from a storage hold for a process that has all that the answer wrote, unchanged.
 
-That goes with it only where the commit leaves each cell as the answer wrote it, and no other cell with the answer's
-times; and it says how many cells those are. A process that finds so many of that commit and those times where the
-result leads has all that the answer wrote, unchanged: a witness, which goes the way of all witnesses from then on.
+That is as many cells as the validator says, of the commit and with the times of its result, where a read of the result
+leads. They are a witness, which goes the way of all witnesses from then on.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from ..base.freshness import condition_of
@@ -16,49 +13,17 @@ from ..base.values import UNDEFINED, Meta, Sentinel
 from ..cache.tables import EMPTY, Change
 from ..cache.terms import Told, source_at
 from ..cache.witness import repeats
-from .entering import is_alike
 from .rows import is_collection
+from .validators import place_at
 
 if TYPE_CHECKING:
     from ..cache.contents import Contents
     from ..cache.request import Request
     from ..cache.tables import Cell
     from .below import Below
-    from .fold import Held
     from .intake import Intake
-    from .pending import Result
     from .walk import Walk
     from .writer import Writer
-
-
-def _place(request: Request) -> str:
-    return request.url.partition("?")[0]
-
-
-def is_bare(told: Told, request: Request) -> bool:
-    """Whether an answer stands for its address alone: it came from there, and no header of the call took part in it."""
-    return told.source == source_at(request.url) and told.place == _place(request)
-
-
-def vouched(results: Mapping[str, Result], rows: Mapping[Cell, Held], contents: Contents) -> Iterator[tuple[str, int]]:
-    """The keys whose results are to be stored with their validators, and how many cells the answer wrote (locked).
-
-    They are those of which memory has all, and the rows that are to be stored have the same.
-    """
-    told = {key: result for key, result in results.items() if result.told is not None}
-    if not told:
-        return
-    base, of_times = contents.base, Counter(held.times[:2] for held in rows.values())
-    for key, result in told.items():
-        witness = contents.witnesses.get(key)
-        if witness is None or witness.told is not result.told or not witness.holds(key, base):
-            continue
-        written = dict(witness.cells())
-        if of_times[result.times[:2]] == len(written) and all(
-            cell in rows and rows[cell].times[:2] == result.times[:2] and is_alike(stored, rows[cell].stored)
-            for cell, stored in written.items()
-        ):
-            yield key, len(written)
 
 
 class Vouching:
@@ -89,7 +54,7 @@ class Vouching:
         if not is_whole or condition is None or not repeats(request.rules) or key != f"GET {request.url}":
             del self._intake.validators[key]
             return
-        told = Told(validator.headers, source_at(request.url), _place(request), condition)
+        told = Told(validator.headers, source_at(request.url), place_at(request), condition)
         self._contents.vouch(key, told, change)
 
     def _found(self, rev: int, times: Meta, walk: Walk | None) -> Change:
