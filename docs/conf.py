@@ -26,6 +26,7 @@ from typing import Any, ClassVar, Final
 
 import mermaidx
 from docutils import nodes
+from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
@@ -245,9 +246,17 @@ def _escaped(line: str) -> str:
     return "".join(parts)
 
 
+def unlinked(app: Sphinx, page: nodes.document) -> None:
+    """Types of Python itself lead nowhere: `bytes` in an annotation is no field of that name."""
+    for reference in [*page.findall(addnodes.pending_xref)]:
+        if hasattr(builtins, reference.get("reftarget", "")):
+            reference.replace_self(nodes.Text(reference["reftarget"]))
+
+
 def setup(app: Sphinx) -> None:
     """What Sphinx calls."""
     app.add_directive("mermaid", Diagram)
     app.connect("source-read", read)
     app.connect("autodoc-process-docstring", docstring)
+    app.connect("doctree-read", unlinked)
     app.connect("build-finished", finished)
