@@ -49,7 +49,7 @@ class Origin:
     def __call__(self, request: httpx.Request) -> httpx.Response:
         self.asked += 1
         if self.delay:
-            self.clock.advance(self.delay)
+            self.clock.sleep(self.delay)
         if isinstance(self.fails, Exception):
             raise self.fails
         if self.fails:
