@@ -18,6 +18,7 @@ from ..base.values import Meta
 from .entries import entry_from_json, entry_to_json
 from .format import connect, opened
 from .protocol import (
+    HOUR,
     Batch,
     Cell,
     Entry,
@@ -29,16 +30,12 @@ from .protocol import (
     StoredResult,
     StoredRow,
     TableInfo,
+    refuse_too_many,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Generator
     from sqlite3 import Connection, Cursor
-
-HOUR: Final = 3_600_000
-"""Use is noted by the hour, in ms."""
-MOST_PLACES: Final = 5_000
-"""So many places may be asked for in one `load`."""
 
 _LONGEST_LOAD: Final = 0.25
 """After so many seconds a `load` gives up: the network is faster then."""
@@ -200,9 +197,7 @@ class Database:
         self, cells: Sequence[Cell], keys: Sequence[str], index: Sequence[IndexEntry], tables: Sequence[str]
     ) -> Loaded:
         """What is held of these places, of one moment."""
-        count = len(cells) + len(keys) + len(index)
-        if count > MOST_PLACES:
-            raise ValueError(f"at most {MOST_PLACES:,} places are loaded at once, and these are {count:,}")
+        refuse_too_many(len(cells) + len(keys) + len(index))
         with self.reads() as cursor:
             return self.loaded(cursor, cells, keys, index, tables)
 

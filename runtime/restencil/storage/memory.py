@@ -14,6 +14,8 @@ from typing import Final
 from ..base.errors import StorageDown, StorageOff
 from .entries import entry_from_json, entry_to_json
 from .protocol import (
+    HOUR,
+    TRIM_TIME,
     Batch,
     Cell,
     Changes,
@@ -27,14 +29,9 @@ from .protocol import (
     StoredResult,
     StoredRow,
     TableInfo,
+    refuse_too_many,
 )
 
-MOST_PLACES: Final = 5_000
-"""So many places may be asked for in one `load`."""
-TOMBSTONES: Final = 3_600_000
-"""A tombstone is kept for an hour at least, in ms."""
-_MOST_TIME: Final = 0.05
-"""`trim` returns after so many seconds, and is called again."""
 _AT_ONCE: Final = 500
 _NOTHING: Final = TableInfo(0, False)
 
@@ -163,9 +160,7 @@ class MemoryStorage:
         /,
     ) -> Loaded:
         """What is held of these places, all of one moment; what is absent is left out."""
-        count = len(cells) + len(keys) + len(index)
-        if count > MOST_PLACES:
-            raise ValueError(f"at most {MOST_PLACES:,} places are loaded at once, and these are {count:,}")
+        refuse_too_many(len(cells) + len(keys) + len(index))
         space = self._space()
         with space.lock:
             return Loaded(
@@ -275,7 +270,7 @@ class MemoryStorage:
         """Drops what was not used for `max_age`, tombstones not within an hour; says how many, and logs them."""
         space = self._space()
         now = self._now()
-        end = time.perf_counter() + _MOST_TIME
+        end = time.perf_counter() + TRIM_TIME
         dropped = 0
         while time.perf_counter() < end:
             with space.lock:
@@ -302,7 +297,7 @@ class MemoryStorage:
 
     def _is_old(self, space: _Namespace, place: Cell | str, now: float) -> bool:
         row = None if isinstance(place, str) else space.row(place)
-        kept = max(self.max_age, TOMBSTONES) if row is not None and row.value is None else self.max_age
+        kept = max(self.max_age, HOUR) if row is not None and row.value is None else self.max_age
         return now - space.used[place] > kept
 
     def stats(self, /) -> NamespaceStats:

@@ -8,7 +8,7 @@ key of an endpoint), index entries, a log of what each commit changed, and lease
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, Protocol, TypeAlias, runtime_checkable
+from typing import Final, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 from ..base.values import Meta
 
@@ -18,6 +18,20 @@ Place: TypeAlias = Cell | str
 """A cell, or the key of a result."""
 IndexEntry: TypeAlias = tuple[str, str, str]
 """Table, field in JSON, and the text of its value."""
+
+
+HOUR: Final = 3_600_000
+"""Use is noted by the hour, and a tombstone is kept for one at least, in ms."""
+MOST_PLACES: Final = 5_000
+"""So many places may be asked for in one `load`."""
+TRIM_TIME: Final = 0.05
+"""A call of `trim` takes about so many seconds at most, and is called again."""
+
+
+def refuse_too_many(count: int) -> None:
+    """Raises ValueError for more places than one `load` gives."""
+    if count > MOST_PLACES:
+        raise ValueError(f"at most {MOST_PLACES:,} places are loaded at once; these are {count:,}")
 
 
 class StoredRow(NamedTuple):

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Final
 
 from ..base.errors import StorageCorrupt, StorageDown, StorageOff
 from ..base.lazy import sqlite3
-from .database import HOUR, Shapes, bytes_in_use, number_in, result_of, row_of
+from .database import Shapes, bytes_in_use, number_in, result_of, row_of
 from .entries import committed_at
 from .epochs import Epochs
 from .format import NotOurs, connect, has_format, nothing
 from .inspection import NamespaceSummary, StoredLease, StoredNamespace, StoredTable
-from .protocol import StoredResult, StoredRow
+from .protocol import HOUR, StoredResult, StoredRow
 
 if TYPE_CHECKING:
     from sqlite3 import Connection, Cursor

@@ -7,15 +7,13 @@ import time
 from math import inf
 from typing import TYPE_CHECKING, Any, Final
 
-from .database import HOUR, Database, bytes_in_use, number_in
-from .protocol import Entry
+from .database import Database, bytes_in_use, number_in
+from .protocol import HOUR, TRIM_TIME, Entry
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from sqlite3 import Cursor
 
-_LONGEST: Final = 0.05
-"""A call takes about so many seconds at most, and is called again."""
 _AT_ONCE: Final = 500
 _LOOKED_AT: Final = 5_000
 """So many rows are looked at for their last use before the clock is."""
@@ -78,7 +76,7 @@ class Trim:
 
     def run(self, database: Database, now: float) -> int:
         """Drops what is over the bounds, for some time; how many rows and results went."""
-        end = time.monotonic() + _LONGEST
+        end = time.monotonic() + TRIM_TIME
         used, target = _bytes(database), int(self._max_bytes * _ROOM)
         dropped = 0
         if used > self._max_bytes or (self._makes_room and used > target):
@@ -116,7 +114,7 @@ class Trim:
 def make_room(database: Database, now: float, share: float) -> int:
     """Drops at least this share of all, where the disk is full; how many rows and results went."""
     used = _bytes(database)
-    return _make_room(database, now, used, int(used * (1 - share)), time.monotonic() + _LONGEST)
+    return _make_room(database, now, used, int(used * (1 - share)), time.monotonic() + TRIM_TIME)
 
 
 def _make_room(database: Database, now: float, used: int, target: int, end: float) -> int:

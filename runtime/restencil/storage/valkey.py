@@ -25,9 +25,11 @@ from ..base.values import described, is_list
 from . import lua
 from .entries import entry_from_json, entry_to_json
 from .keyspace import Keys, decoded, encoded, part, result_from_text, result_text, row_from_text, row_text, whole
-from .memory import MOST_PLACES, TOMBSTONES
 from .naming import check_principal, namespace_hash
 from .protocol import (
+    HOUR,
+    MOST_PLACES,
+    TRIM_TIME,
     Batch,
     Cell,
     Changes,
@@ -40,6 +42,7 @@ from .protocol import (
     Page,
     StoredRow,
     TableInfo,
+    refuse_too_many,
 )
 
 FORMAT: Final = 1
@@ -52,7 +55,6 @@ _PATIENCE: Final = 3.0
 _LONGEST_WAIT: Final = 1_000
 _SAMPLES: Final = 5
 _ENTRIES: Final = 128
-_MOST_TIME: Final = 0.05
 _ROUND: Final = 3_600.0
 _PARTED: Final = 1_000
 _SCHEMES: Final = ("valkey", "valkeys", "redis", "rediss", "unix")
@@ -162,8 +164,7 @@ class ValkeyStorage:
         A table is never known to be complete: any of its rows may have expired.
         """
         count = len(cells) + len(keys)
-        if count + len(index) > MOST_PLACES:
-            raise ValueError(f"at most {MOST_PLACES:,} places are loaded at once; these are {count + len(index):,}")
+        refuse_too_many(count + len(index))
         by_hash: dict[tuple[str, str], list[str]] = {}
         for table, field, value in index:
             by_hash.setdefault((table, field), []).append(value)
@@ -253,7 +254,7 @@ class ValkeyStorage:
 
     def trim(self, /) -> int:
         """Takes what has expired out of the lists, and says how many; begins a round through them once an hour."""
-        end = time.perf_counter() + _MOST_TIME
+        end = time.perf_counter() + TRIM_TIME
         dropped = 0
         while time.perf_counter() < end:
             count = next(self._sifting, None)
@@ -680,7 +681,7 @@ def _kept(max_age: float) -> list[int]:
     """How long a value, a tombstone, and what lists them is kept; 0 is for ever."""
     if max_age == inf:
         return [0, 0, 0]
-    longest = max(max_age, TOMBSTONES)
+    longest = max(max_age, HOUR)
     return [int(max_age), int(longest), int(longest * 9 / 8)]
 
 

@@ -11,12 +11,11 @@ from . import lua
 from .entries import committed_at
 from .inspection import NamespaceSummary, StoredLease, StoredNamespace, StoredTable
 from .keyspace import Keys, decoded, encoded, result_from_text, row_from_text, whole
-from .protocol import StoredResult, StoredRow
+from .protocol import HOUR, StoredResult, StoredRow
 from .valkey import FORMAT, Server
 
 _TIMEOUT: Final = 5.0
 _AT_ONCE: Final = 500
-_HOUR: Final = 3_600_000
 _BEGIN: Final = "{restencil:"
 _END: Final = "}:i"
 
@@ -180,4 +179,4 @@ def _pairs(reply: Any) -> dict[bytes, bytes]:
 
 def _used(text: bytes) -> float:
     """When something was used last, which its line says by the hour."""
-    return float(int(text.partition(b"\n")[0].split(b" ", 6)[5]) * _HOUR)
+    return float(int(text.partition(b"\n")[0].split(b" ", 6)[5]) * HOUR)

@@ -15,10 +15,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-MOST: Final = 5_000
-"""So many rows may be asked for at once."""
 MOST_IN_LOOP: Final = 500
-"""And so many where an event loop runs, which must not be held up."""
+"""So many rows may be asked for at once where an event loop runs, which must not be held up."""
 
 
 class Question:

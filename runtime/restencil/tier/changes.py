@@ -12,7 +12,8 @@ from ..base.lazy import logger
 from ..base.values import UNDEFINED
 from ..cache.contents import Effects
 from ..cache.tables import WHOLE, Stamp
-from .asking import MOST, Asking, Question
+from ..storage.protocol import MOST_PLACES
+from .asking import Asking, Question
 
 if TYPE_CHECKING:
     from ..base.values import Meta
@@ -351,7 +352,7 @@ class _Plan:
 
     def _bound(self) -> None:
         """What live reads hold comes first; what is over is let go of."""
-        most = min(_MOST_ROWS, MOST - len(self.keys))
+        most = min(_MOST_ROWS, MOST_PLACES - len(self.keys))
         if len(self.cells) <= most:
             return
         held = [cell for cell in self.cells if self._is_held(cell)]

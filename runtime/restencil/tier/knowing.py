@@ -12,7 +12,8 @@ from ..cache.tables import Change, Listing
 from ..schema.collection import Collection
 from ..schema.notation import schema_of
 from ..schema.protocol import is_plain
-from .asking import MOST, MOST_IN_LOOP, Asking, Waits, ask_apart, ask_here
+from ..storage.protocol import MOST_PLACES
+from .asking import MOST_IN_LOOP, Asking, Waits, ask_apart, ask_here
 from .changes import Changes
 from .intake import Intake
 from .lacking import Lacking
@@ -134,7 +135,7 @@ class Knowing:
         if not self._below.storage.inline:
             return 0
         asyncio: Any = sys.modules.get("asyncio")
-        return MOST_IN_LOOP if asyncio is not None and asyncio._get_running_loop() is not None else MOST
+        return MOST_IN_LOOP if asyncio is not None and asyncio._get_running_loop() is not None else MOST_PLACES
 
     @property
     def _asks(self) -> bool:

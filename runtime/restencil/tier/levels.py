@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from ..schema.protocol import is_plain
-from ..storage.protocol import TableInfo
-from .asking import MOST, MOST_IN_LOOP, Asking, Question
+from ..storage.protocol import MOST_PLACES, TableInfo
+from .asking import MOST_IN_LOOP, Asking, Question
 from .shapes import fingerprint_of_endpoint
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class Levels:
         intake, todo = self._intake, [*cells]
         size = max(1, len(todo))
         while todo or index:
-            piece, entries = todo[:MOST], index
+            piece, entries = todo[:MOST_PLACES], index
             tables = [*dict.fromkeys(table for table, _ in piece)]
             loaded: Loaded | None = yield Question(
                 lambda storage: storage.load(piece, (), entries, tables), size  # noqa: B023
@@ -85,7 +85,7 @@ class Levels:
             taken = [cell for cell in piece if cell not in late]
             intake.take_rows(taken, loaded, cells)
             intake.take_index(entries, loaded)
-            todo, index = todo[MOST:], []
+            todo, index = todo[MOST_PLACES:], []
             if len(taken) < len(piece):
                 return True  # the rest is found unknown again
         return True
@@ -110,7 +110,7 @@ class Levels:
             pks: list[str] = []
             after: str | None = None
             while version:
-                limit = MOST if pks else MOST_IN_LOOP
+                limit = MOST_PLACES if pks else MOST_IN_LOOP
                 page: Page | None = yield Question(
                     lambda storage: storage.scan(table, after, limit), len(pks) + limit  # noqa: B023
                 )
