@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from ..base.errors import StorageCorrupt, StorageDown, StorageOff
@@ -15,13 +15,15 @@ from ..base.values import Meta
 if TYPE_CHECKING:
     from threading import RLock
 
-    from ..storage.protocol import Opened, Storage
+    from ..storage.protocol import Opened, Page, Storage
     from .rows import Left
 
 T = TypeVar("T")
 
 _LOADS: Final = 3
 """So many loads may fail one after another before no read asks any more."""
+_PAGE: Final = 1_000
+"""So many names are asked for at once."""
 _SHORTEST: Final = 1.0
 _LONGEST: Final = 30.0
 """A storage that is down is asked again after so many seconds, each time after twice as many."""
@@ -209,6 +211,23 @@ class Below:
         if self.state == "off":
             return None
         return self._ask(work, is_load=False)
+
+    def pages(self, table: str | None) -> Iterator[list[str] | None]:
+        """The primary keys of a table, or for None the keys of all results, page by page, for the thread that writes.
+
+        None, which is the last, where the storage does not answer now.
+        """
+        after: str | None = None
+
+        def scan(storage: Storage) -> Page:
+            return storage.scan(table, after, _PAGE)
+
+        while True:
+            page = self.work(scan)
+            yield None if page is None else page.items
+            if page is None or page.next is None:
+                return
+            after = page.next
 
     def _ask(self, work: Callable[[Storage], T], *, is_load: bool) -> T | None:
         try:

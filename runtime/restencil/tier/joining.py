@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from ..base.lazy import logger
+from ..storage.protocol import MOST_PLACES
 
 if TYPE_CHECKING:
     from ..cache.contents import Contents
@@ -14,10 +15,6 @@ if TYPE_CHECKING:
     from .draft import Draft
     from .pending import Pending
     from .waiting import Waiting
-
-_ROWS: Final = 5_000
-_KEYS: Final = 1_000
-"""So many rows, or primary keys, are asked for at once."""
 
 
 class Joining:
@@ -78,20 +75,15 @@ class Joining:
         if known.versions.get(table) == version:
             return version, known.members[table]
         members: list[str] = []
-        after: str | None = None
-        while version:
-            page = self._below.work(lambda storage, after=after: storage.scan(table, after, _KEYS))  # type: ignore[misc]
+        for page in self._below.pages(table) if version else ():
             if page is None:
                 return None
-            members += page.items
-            after = page.next
-            if after is None:
-                break
+            members += page
         return version, members
 
     def _load(self, cells: list[Cell]) -> bool:
-        for start in range(0, len(cells), _ROWS):
-            part = cells[start : start + _ROWS]
+        for start in range(0, len(cells), MOST_PLACES):
+            part = cells[start : start + MOST_PLACES]
             loaded = self._below.work(lambda storage, part=part: storage.load(part))  # type: ignore[misc]
             if loaded is None:
                 return False

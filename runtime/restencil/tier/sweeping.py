@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from ..base.values import Meta
 from ..storage.protocol import Batch, Entry
@@ -12,9 +12,6 @@ if TYPE_CHECKING:
     from ..storage.protocol import StoredResult
     from .below import Below
     from .pending import Pending, Sweep
-
-_KEYS: Final = 1_000
-"""So many keys are looked at together."""
 
 
 class Sweeping:
@@ -26,18 +23,14 @@ class Sweeping:
 
     def carry_out(self, sweep: Sweep, pending: Pending) -> bool:
         """Looks through all keys of the storage; False where that does not answer now."""
-        after: str | None = None
-        while True:
-            page = self._below.work(lambda storage, after=after: storage.scan(None, after, _KEYS))  # type: ignore[misc]
+        for page in self._below.pages(None):
             if page is None:
                 return False
             with self._below.lock, self._contents.hooks:
-                keys = [key for key in page.items if key not in pending.written_keys and sweep.accepts(key)]
+                keys = [key for key in page if key not in pending.written_keys and sweep.accepts(key)]
             if keys and not self._change(sweep, keys):
                 return False
-            after = page.next
-            if after is None:
-                return True
+        return True
 
     def _change(self, sweep: Sweep, keys: list[str]) -> bool:
         below, known = self._below, self._below.known
