@@ -109,6 +109,8 @@ def specs(draw: st.DrawFn) -> dict[str, Any]:
         "options": {
             "data_expiry_length": "5m",
             "error_policy": draw(st.sampled_from(["soft", "soft_on_server_error"])),
+            "freshness": draw(st.sampled_from(["client", "server", {"server": {"at_least": "5s"}}])),
+            "concurrency": draw(st.sampled_from([None, "etag", {"etag": "required"}])),
         },
         "enums": {"Colour": ["red", "green"], "Size": {"small": 1, "large": 20}},
         "errors": draw(errors),

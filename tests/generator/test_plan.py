@@ -8,6 +8,7 @@ import functools
 import importlib
 import itertools
 import json
+import math
 import re
 import sys
 import textwrap
@@ -20,10 +21,13 @@ import pytest
 from hypothesis import assume, given, settings
 from tests.generator.specs_at_random import loaded, specs
 
+from restencil.cache.terms import Concurrency
+from restencil.endpoint.options import concurrency_of, freshness_of
 from restencil_generator import declaration as d
 from restencil_generator.api import load
 from restencil_generator.failure import Failure
 from restencil_generator.loading import load_spec, load_text
+from restencil_generator.names import python_name
 from restencil_generator.pipeline import build
 from restencil_generator.publish import publish
 
@@ -134,6 +138,8 @@ def facts(endpoint: Any) -> dict[str, Any]:
         "deprecated": endpoint.deprecated,
         "error_policy": getattr(policy, "__name__", policy),
         **{name: getattr(endpoint, name) for name in _OPTIONS},
+        "freshness": freshness_of(endpoint.freshness),
+        "concurrency": concurrency_of(endpoint.concurrency),
         "empty": endpoint.empty,
     }
 
@@ -153,8 +159,28 @@ def declared_facts(declared: d.Endpoint, resource: d.Resource) -> dict[str, Any]
         "deprecated": declared.deprecated if declared.deprecated is not None else resource.deprecated,
         "error_policy": policy.name if isinstance(policy, d.Reference) else policies.get(policy, policy),
         **{name: getattr(declared.options, name) for name in _OPTIONS},
+        "freshness": lives(declared.options.freshness),
+        "concurrency": made_for(declared.options.concurrency),
         **answer_options(declared, resource),
     }
+
+
+def lives(freshness: str | d.ServerFreshness | None) -> tuple[float, float] | None:
+    """For how long data lives at least and at most, in ms, where the server says it."""
+    match freshness:
+        case d.ServerFreshness(at_least, at_most):
+            return at_least or 0, math.inf if at_most is None else at_most
+        case "server":
+            return 0, math.inf
+        case _:
+            return None
+
+
+def made_for(concurrency: d.Concurrency | None) -> Concurrency | None:
+    """What changes say that they were made for."""
+    if concurrency is None:
+        return None
+    return Concurrency(concurrency.field and python_name(concurrency.field, "field"), concurrency.required)
 
 
 def answer_options(declared: d.Endpoint, resource: d.Resource) -> dict[str, Any]:
