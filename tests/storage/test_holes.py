@@ -7,7 +7,6 @@ import math
 import threading
 from typing import Any
 
-import pytest
 from tests.patience import PATIENCE
 from tests.storage.here import FIRST, SECOND, Article, Articles, Author, Here, one, titles
 
@@ -18,18 +17,6 @@ from restencil.testing import Answer, FakeClock
 
 All: Any = RestEndpoint(path="/everything", schema=schema.All(Article))
 Wrapped: Any = RestEndpoint(path="/wrapped", schema={"items": [Article], "total": None})
-
-
-@pytest.fixture
-def clock() -> Any:
-    clock = FakeClock()
-    yield clock
-    clock.close()
-
-
-@pytest.fixture
-def here(clock: FakeClock) -> Here:
-    return Here(clock)
 
 
 def put(here: Here, *places: StoredRow | StoredResult) -> None:

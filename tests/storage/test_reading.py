@@ -2,26 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import pytest
 from tests.storage.here import FIRST, SECOND, Article, Articles, Here, one, titles
 from tests.storage.others import Other
 
 from restencil.cache.reading import ExpiryStatus
 from restencil.testing import FakeClock
-
-
-@pytest.fixture
-def clock() -> Any:
-    clock = FakeClock()
-    yield clock
-    clock.close()
-
-
-@pytest.fixture
-def here(clock: FakeClock) -> Here:
-    return Here(clock)
 
 
 def test_a_fresh_list_is_read_without_a_request(here: Here) -> None:

@@ -25,13 +25,6 @@ class Elsewhere(Here):
 
 
 @pytest.fixture
-def clock() -> Any:
-    clock = FakeClock()
-    yield clock
-    clock.close()
-
-
-@pytest.fixture
 def here(clock: FakeClock) -> Any:
     here = Elsewhere(clock)
     yield here

@@ -13,18 +13,6 @@ from restencil.storage import Batch, Entry
 from restencil.testing import Answer, FakeClock
 
 
-@pytest.fixture
-def clock() -> Any:
-    clock = FakeClock()
-    yield clock
-    clock.close()
-
-
-@pytest.fixture
-def here(clock: FakeClock) -> Here:
-    return Here(clock)
-
-
 def test_a_change_by_another_process_shows(here: Here) -> None:
     """What another process was answered shows after the next look at the log; listeners hear of it once."""
     here.other.answered(Articles.get_list, [FIRST, SECOND]).publish()
