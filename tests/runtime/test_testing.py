@@ -103,6 +103,41 @@ def test_waiting_for_what_will_never_come_is_an_error_not_a_hang(clock: FakeCloc
     assert clock() == 1050
 
 
+@pytest.mark.parametrize("method", ["advance", "settle", "run", "close"])
+def test_a_thread_of_the_clock_cannot_move_it_and_is_told_to_sleep(clock: FakeClock, method: str) -> None:
+    """The clock would wait for the thread, and the thread for the clock."""
+    moves: dict[str, Any] = {
+        "advance": lambda: clock.advance(10),
+        "settle": clock.settle,
+        "run": lambda: clock.run(lambda: 1),
+        "close": clock.close,
+    }
+    with pytest.raises(RuntimeError, match=r"one of the clock's own: .*let time pass here with clock\.sleep\(delay\)"):
+        clock.run(moves[method])
+    clock.run(lambda: clock.sleep(10))
+    assert clock() == 1010
+
+
+def test_a_clock_may_be_moved_by_a_thread_of_another_clock(clock: FakeClock) -> None:
+    other = FakeClock(start=5)
+    clock.run(lambda: other.advance(10))
+    assert other() == 15
+    other.close()
+
+
+def test_an_answer_that_moves_the_clock_fails_with_that_text(clock: FakeClock) -> None:
+    """An answer is made in the thread that asks: in one of the clock, it takes its time by sleeping."""
+
+    def respond(request: Any) -> Answer:
+        clock.advance(10)
+        return Answer(json={"id": "1"})
+
+    client = MockServer(clock, respond=respond).client()
+    with Controller(clock.store(), client=client, base_url="http://mock") as controller:
+        with pytest.raises(Exception, match=r"clock\.sleep\(delay\)"):
+            clock.run(lambda: controller.fetch(Users.get, id="1"))
+
+
 def test_asyncio_timeouts_are_in_virtual_time(clock: FakeClock) -> None:
     async def impatient() -> str:
         try:

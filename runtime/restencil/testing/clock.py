@@ -87,7 +87,7 @@ class _Worker:
     """A thread that runs only while the clock lets it, until it waits for something of the clock, or ends."""
 
     def __init__(self, clock: FakeClock, work: Callable[[], object]) -> None:
-        self._clock = clock
+        self.clock = clock
         self._work = work
         self._go = threading.Semaphore(0)
         self._paused = threading.Semaphore(0)
@@ -118,7 +118,7 @@ class _Worker:
         if event.is_set():
             return True
         self._event = event
-        timer = None if timeout is None else self._clock.call_later(timeout, self._time_out)
+        timer = None if timeout is None else self.clock.call_later(timeout, self._time_out)
         self._paused.release()
         self._go.acquire()
         self._event = None
@@ -247,7 +247,8 @@ class FakeClock:
     def advance(self, milliseconds: Duration) -> None:
         """Lets time pass: milliseconds, `"30s"`, or a timedelta.
 
-        What falls due happens in order, each at its own time, what is due at the end included.
+        What falls due happens in order, each at its own time, what is due at the end included. Raises RuntimeError in a
+        thread of the clock itself (of `start`, or one that sends a request there), which has `sleep`.
         """
         target = self._now + durations.milliseconds(milliseconds, "milliseconds")
         with self._driving():
@@ -354,8 +355,14 @@ class FakeClock:
     @contextmanager
     def _driving(self) -> Generator[None, None, None]:
         """This thread moves the clock; another one that waits meanwhile does so in real time."""
+        worker = _current.worker
+        if worker is not None and worker.clock is self:
+            raise RuntimeError(
+                "this thread is one of the clock's own: the clock waits for it, so it cannot move the clock; let time "
+                "pass here with clock.sleep(delay), and call advance, settle, run and close in the test's own thread"
+            )
         outer, here = self._driver, threading.get_ident()
-        if outer is not None and outer != here and _current.worker is None:
+        if outer is not None and outer != here:
             raise RuntimeError("another thread moves this clock at the moment")
         self._driver = here
         try:
