@@ -4,16 +4,30 @@ from __future__ import annotations
 
 import asyncio
 import math
+import sqlite3
 import threading
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 from tests.patience import PATIENCE
 from tests.storage.here import FIRST, SECOND, Article, Articles, Author, Here, one, titles
 
-from restencil import AsyncController, Entity, GCPolicy, RestEndpoint, Store, create_resource, field, schema
+from restencil import (
+    AsyncController,
+    Controller,
+    Entity,
+    GCPolicy,
+    RestEndpoint,
+    SQLiteStorage,
+    Store,
+    create_resource,
+    field,
+    schema,
+)
 from restencil.base.values import Meta
 from restencil.storage import Batch, Entry, StoredResult, StoredRow
-from restencil.testing import Answer, FakeClock
+from restencil.testing import Answer, FakeClock, MockServer
 
 All: Any = RestEndpoint(path="/everything", schema=schema.All(Article))
 Wrapped: Any = RestEndpoint(path="/wrapped", schema={"items": [Article], "total": None})
@@ -271,3 +285,31 @@ def test_a_hook_reads_what_is_stored(here: Here) -> None:
     assert one(here.controller.get(Author, id="a1")).name == "Ann"
     answered.set()
     thread.join(PATIENCE)
+
+
+_PLAIN: Any = RestEndpoint(path="/articles", schema=[Article])
+
+
+@pytest.mark.parametrize("read", [Articles.get_list, _PLAIN, Articles.get], ids=["collection", "list", "one"])
+def test_what_led_to_rows_of_a_damaged_file_is_fetched(
+    tmp_path: Path, read: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A result that was read before the damage was met is never shown without its rows; the log says what happened."""
+
+    def respond(request: Any) -> Answer:
+        return Answer(json=FIRST if str(request.url).endswith("/1") else [FIRST, SECOND])
+
+    server = MockServer(respond=respond)
+    args: Any = ({"id": "1"},) if read is Articles.get else ()
+    with closing(server.client()) as client:
+        for damage in (True, False):
+            storage = SQLiteStorage(tmp_path / "cache", principal=None)
+            with Store(storage=storage) as store, Controller(store, client=client, base_url="http://api.test") as one:
+                found = one.read(read, *args)
+                assert (found.title if read is Articles.get else titles(found)) in ("A", ["A", "B"])
+            if damage:
+                (file,) = (tmp_path / "cache").glob("*/*.db")
+                with closing(sqlite3.connect(file)) as theirs:
+                    theirs.execute("DROP TABLE row")
+    assert len(server.requests) == 2
+    assert "cannot be used (no such table: row): it was set aside as " in caplog.text

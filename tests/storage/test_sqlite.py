@@ -111,6 +111,7 @@ def test_it_is_a_storage(storage: SQLiteStorage) -> None:
         {"path": None},
         {"path": "valkey://localhost"},
         {"path": "a\0b"},
+        {"path": ":memory:"},
         {"principal": ""},
         {"principal": 7},
         {"max_bytes": 0},

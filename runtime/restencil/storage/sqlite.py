@@ -12,7 +12,7 @@ from typing import Any, Final, TypeVar, cast
 
 from ..base.errors import StorageCorrupt, StorageDown, StorageOff
 from ..base.fork import within_stores
-from ..base.lazy import sqlite3
+from ..base.lazy import logger, sqlite3
 from ..base.values import described
 from .database import Database, Retired
 from .epochs import Epochs
@@ -289,17 +289,23 @@ class SQLiteStorage:
                     continue
                 if not _is_damage(error):
                     raise self._meaning(error) from error
-                self._replace(epochs, epoch)
+                self._replace(epochs, epoch, error)
         raise StorageDown(f"{epochs.folder} changes too fast to be opened")
 
     def _made(self, epochs: Epochs) -> int:
         return epochs.make(self._above, lambda file: create(file, self._place, self._reset))
 
-    def _replace(self, epochs: Epochs, epoch: int) -> None:
+    def _replace(self, epochs: Epochs, epoch: int, error: Exception) -> None:
         """A file that is damaged, or of an older format, has a successor, and is set aside."""
         self._above = max(self._above, epoch)
         self._made(epochs)
         epochs.set_aside(epoch)
+        logger.warning(
+            "%s cannot be used (%s): it was set aside as %d.corrupt, and the cache begins anew, empty",
+            epochs.file(epoch),
+            str(error) or "no file of this format",
+            epoch,
+        )
 
     def _follow(self) -> None:
         """Lets a file go that is over, or was removed: what comes next finds or makes its successor."""
@@ -337,7 +343,7 @@ class SQLiteStorage:
         """What an error of SQLite means to a store."""
         code = _code_of(error)
         if database is not None and _is_damage(error):
-            self._recover(database)
+            self._recover(database, error)
             return StorageCorrupt(f"{self._path} was damaged ({error}); it is set aside, and a new file was begun")
         if code in (_BUSY, _LOCKED):
             return StorageDown(f"{self._path} was locked by another process for longer than {self._lock_timeout:g} ms")
@@ -345,13 +351,13 @@ class SQLiteStorage:
             return StorageOff(f"{self._path} cannot be written to; give a folder that this user may write to")
         return StorageDown(f"{self._path} cannot be used now: {error}")
 
-    def _recover(self, database: Database) -> None:
+    def _recover(self, database: Database, error: Exception) -> None:
         epochs = self._place_of_files()
         with self._switching:
             if self._database is database:
                 self._retire(database)
                 if epochs.newest() == database.epoch:
-                    self._replace(epochs, database.epoch)
+                    self._replace(epochs, database.epoch, error)
 
     def _may_write(self) -> bool:
         folder = self._place_of_files().folder
@@ -372,9 +378,17 @@ def _checked_path(path: object) -> str:
     text = os.fspath(cast("os.PathLike[str]", path)) if hasattr(path, "__fspath__") else path
     if not isinstance(text, str):
         raise ValueError(f"path is {described(path)}; expected the path of a folder, as a text or a Path")
-    if not text or "\0" in text or "://" in text:
-        hint = "; servers are for restencil.ValkeyStorage" if "://" in text else ""
-        raise ValueError(f"path is {text.partition('://')[0]!r}…; expected the path of a folder{hint}")
+    if not text or "\0" in text:
+        raise ValueError(f"path is {repr(text) if text else 'empty'}; expected the path of a folder")
+    if "://" in text:
+        raise ValueError(
+            f"path is the URL of a server, {text.partition('://')[0]}://…; expected the path of a folder; servers are "
+            "for restencil.ValkeyStorage"
+        )
+    if text == ":memory:":
+        raise ValueError(
+            "path is ':memory:', which is no folder; expected the path of one: a store without a storage is in memory"
+        )
     return os.path.abspath(text)
 
 

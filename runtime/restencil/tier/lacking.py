@@ -96,7 +96,7 @@ class Lacking:
     def _is_hole(self, table: str, pk: str) -> bool:
         """Whether a value of the storage refers to something that should be there, and is not."""
         intake = self._intake
-        if (table, pk) in intake.unusable or not self.keeps_cell(table, pk):
+        if (table, pk) in intake.unusable or intake.has_earlier or not self.keeps_cell(table, pk):
             return True
         if self._below.known.rev(table, pk) is None and table not in intake.whole:
             return True

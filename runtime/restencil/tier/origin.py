@@ -56,6 +56,8 @@ class Origin:
         self.doubted_keys: dict[str, int] = {}
         self.just_loaded: set[str] = set()
         """Keys whose results were loaded, and of which nobody knows yet what they touch."""
+        self.has_earlier = False
+        """Whether memory may hold what came from an earlier epoch: what that refers to may be nowhere any more."""
         self.generation: int = 0
         """How often something in memory changed by what others wrote: what was begun before begins anew."""
         self.absent = 0
@@ -83,6 +85,7 @@ class Origin:
             self.just_loaded,
         ):
             kept.clear()
+        self.has_earlier = False
         self.generation += 1
         self.absent = 0
 
@@ -150,6 +153,7 @@ class Origin:
         for more in (self.unusable, self.unusable_keys, self.whole, self.infos, self.indexed):
             more.clear()
         self._writer.waiting.doubt()
+        self.has_earlier = self.has_earlier or is_epoch
         self.absent = 0
         self.generation += 1
         self._contents.unsure = True
