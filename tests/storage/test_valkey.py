@@ -105,7 +105,7 @@ pytestmark = needs_server
         ({"principal": 12}, "expected a text that is not empty"),
         ({"max_age": 0}, "max_age is 0; expected milliseconds, 1 or more"),
         ({"timeout": -1}, "timeout is -1; expected milliseconds, 1 or more"),
-        ({"history": 0}, "history is 0; expected commits, 1 or more"),
+        ({"history": 0}, "history is 0; expected a number of commits, 1 or more"),
         ({"lease_wait": -1}, "lease_wait is -1; expected milliseconds, 0 or more"),
         ({"write_behind": "5"}, "write_behind is '5'; expected milliseconds, 0 or more"),
     ],

@@ -457,7 +457,7 @@ def test_one_storage_serves_one_store(desk: Desk) -> None:
     """A second store over a storage is an error, which says what to do."""
     with pytest.raises(RuntimeError, match="serves another store; give each store a storage of its own"):
         Store(storage=desk.storage)
-    with pytest.raises(TypeError, match="expected a Storage"):
+    with pytest.raises(TypeError, match="storage is an object; expected a storage, such as"):
         Store(storage=cast(Any, object()))
 
 

@@ -41,6 +41,24 @@ def milliseconds(value: Any, what: str) -> Any:
     return value
 
 
+def bounded(value: Any, what: str, least: float, *, endless: bool = False) -> float:
+    """A duration in milliseconds that is `least` or longer; `endless`: infinity is one.
+
+    Raises ValueError, which says what was found, for all else.
+    """
+    try:
+        found: Any = milliseconds(value, what)
+    except TypeError:
+        found = math.nan
+    is_number = isinstance(found, int | float) and not isinstance(found, bool) and not math.isnan(found)
+    if not is_number or found < least or (found == math.inf and not endless):
+        raise ValueError(
+            f"{what} is {value!r:.40}; expected milliseconds, {least:g} or more, a text such as '30s' (ms, s, m or h), "
+            "or a timedelta"
+        )
+    return float(found)
+
+
 STEPS: Final = ("connect", "read", "write", "pool")
 """The steps of a request that may each take too long; for `pool` it waits until a connection is free."""
 

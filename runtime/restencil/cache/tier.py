@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Any, Protocol
 
+from ..base.durations import bounded
 from ..base.lazy import asyncio
 from ..base.struct import Struct
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
+    from ..base.durations import Duration
     from ..base.steps import Step, Steps
     from .actions import Action
     from .request import Request
@@ -267,18 +269,22 @@ class OverStorage:
         """Where the result under a key came from, in words; None where an answer brought it."""
         return None if self._tier is None else self._tier.origin(key)
 
-    def flush(self, timeout: float = 5_000) -> bool:
-        """Waits until all that was written before is in the storage; False: not within `timeout` ms."""
-        tier = self._tier
-        return True if tier is None else tier.flush(timeout)
+    def flush(self, timeout: Duration = 5_000) -> bool:
+        """Waits until all that was written before is in the storage; True at once where there is none.
 
-    def close(self, timeout: float = 1_000) -> None:
+        False: not within `timeout` ms (or `"5s"`, or a timedelta), or the storage is not used. Raises ValueError for a
+        timeout that is none.
+        """
+        limit, tier = bounded(timeout, "timeout", 0, endless=True), self._tier
+        return True if tier is None else tier.flush(limit)
+
+    def close(self, timeout: Duration = 1_000) -> None:
         """Flushes for `timeout` ms at most and lets go of the storage; the store goes on in memory."""
-        tier = self._tier
+        limit, tier = bounded(timeout, "timeout", 0, endless=True), self._tier
         if tier is not None:
-            tier.close(timeout)
+            tier.close(limit)
 
-    async def aclose(self, timeout: float = 1_000) -> None:  # noqa: ASYNC109 - in ms, as everywhere
+    async def aclose(self, timeout: Duration = 1_000) -> None:  # noqa: ASYNC109 - in ms, as everywhere
         """Lets go of the storage as `close` does, and waits for it in a thread."""
         if self._tier is not None:
             await asyncio.to_thread(self.close, timeout)

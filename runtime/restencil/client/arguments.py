@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypedDict
 
 from ..base.lazy import logger
 from ..base.transport import public_url
+from ..base.values import described
+from ..cache.store import Store
 from ..http.auth import Preparation
 from ..http.schemes import SHORT, Schemes
 from .parameters import Parameters, variables_of
@@ -15,7 +17,6 @@ from .parameters import Parameters, variables_of
 if TYPE_CHECKING:
     from ..base.durations import Duration, Timeout
     from ..base.transport import AwaitingClient, BlockingClient
-    from ..cache.store import Store
     from ..http.auth import Api, TokenSource
     from ..http.schemes import Auth
     from .core import Managers
@@ -61,6 +62,18 @@ ARGUMENTS: Final = (
     "max_response_bytes",
 )
 """What every client takes."""
+
+
+def store_of(kind: type[Any], store: Any) -> Store:
+    """The store that a client was given, else a new one; TypeError for what is none."""
+    if store is None:
+        return Store()
+    if isinstance(store, Store):
+        return store
+    hint = "store=restencil.Store(storage=restencil.SQLiteStorage('cache', principal=None)) is one that lasts"
+    if hasattr(store, "commit") and hasattr(store, "lease"):
+        hint = "a storage is given to a store: store=restencil.Store(storage=…)"
+    raise TypeError(f"store of {kind.__name__} is {described(store)}; expected a restencil.Store: {hint}")
 
 
 def preparation_of(

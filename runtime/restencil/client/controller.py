@@ -30,7 +30,7 @@ from ..endpoint.parted import has_partitions, parted
 from ..endpoint.typing import Awaiting, Blocking
 from ..http.agent import agent_of
 from ..schema import find_collection
-from .arguments import preparation_of
+from .arguments import preparation_of, store_of
 from .blocking import BlockingCore
 from .core import bind_args_of
 from .in_flight import response_of
@@ -376,7 +376,7 @@ class Controller(AnyController, Blocking):
         max_response_bytes: int | None = None,
         **arguments: Never,
     ) -> None:
-        store = Store() if store is None else store
+        store = store_of(type(self), store)
         preparation = preparation_of(
             type(self), self._api, store, token, url_prefix, base_url, arguments, blocking=True
         )
@@ -552,7 +552,7 @@ class AsyncController(AnyController, Awaiting):
         # Blocking code does without it, and without asyncio.
         from .awaiting import AwaitingCore
 
-        store = Store() if store is None else store
+        store = store_of(type(self), store)
         preparation = preparation_of(
             type(self), self._api, store, token, url_prefix, base_url, arguments, blocking=False
         )

@@ -237,8 +237,11 @@ def _make_folder(path: str) -> None:
     try:
         os.mkdir(path, _FOLDER)
     except FileNotFoundError:
-        _make_folder(os.path.dirname(path))
-        _make_folder(path)
+        parent = os.path.dirname(path)
+        if not os.path.isdir(parent):
+            _make_folder(parent)
+        with suppress(FileExistsError):
+            os.mkdir(path, _FOLDER)  # where nothing can be made, as in /proc, it is not found once more
     except FileExistsError:
         pass
 

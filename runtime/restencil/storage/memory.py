@@ -9,8 +9,9 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from math import inf
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
+from ..base.durations import bounded
 from ..base.errors import StorageDown, StorageOff
 from .entries import entry_from_json, entry_to_json
 from .protocol import (
@@ -31,6 +32,9 @@ from .protocol import (
     TableInfo,
     refuse_too_many,
 )
+
+if TYPE_CHECKING:
+    from ..base.durations import Duration
 
 _AT_ONCE: Final = 500
 _NOTHING: Final = TableInfo(0, False)
@@ -113,18 +117,18 @@ class MemoryStorage:
         self,
         *,
         inline: bool = True,
-        max_age: float = 86_400_000,
-        write_behind: float = 0,
-        poll: float = 100,
-        lease_wait: float = 10_000,
+        max_age: Duration = 86_400_000,
+        write_behind: Duration = 0,
+        poll: Duration = 100,
+        lease_wait: Duration = 10_000,
         history: int = 10_000,
     ) -> None:
         self.inline = inline
         self.writable = True
-        self.max_age = max_age
-        self.write_behind = write_behind
-        self.poll = poll
-        self.lease_wait = lease_wait
+        self.max_age = bounded(max_age, "max_age", 1, endless=True)
+        self.write_behind = bounded(write_behind, "write_behind", 0)
+        self.poll = bounded(poll, "poll", 1, endless=True)
+        self.lease_wait = bounded(lease_wait, "lease_wait", 0)
         self.history = history
         self._places: dict[str, _Namespace] = {}
         self._opened: _Namespace | None = None

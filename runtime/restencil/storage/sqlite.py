@@ -8,8 +8,9 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from threading import RLock
-from typing import Any, Final, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
+from ..base.durations import bounded
 from ..base.errors import StorageCorrupt, StorageDown, StorageOff
 from ..base.fork import within_stores
 from ..base.lazy import logger, sqlite3
@@ -20,6 +21,9 @@ from .format import NotOurs, create
 from .naming import check_principal, namespace_hash
 from .protocol import Batch, Cell, Changes, IndexEntry, Loaded, NamespaceStats, Opened, Outcome, Page
 from .trimming import Trim, make_room
+
+if TYPE_CHECKING:
+    from ..base.durations import Duration
 
 T = TypeVar("T")
 
@@ -51,6 +55,8 @@ class SQLiteStorage:
     lock_timeout  how long a commit waits for another process's, in ms
     lease_wait    how long a request waits for the same one of another process, in ms; 0: each process asks for itself
 
+    A time may also be a text such as `"24h"` (ms, s, m, h), or a timedelta.
+
     Raises ValueError for arguments that make no sense, and else nothing: what is wrong with the folder shows in
     `Store.storage_stats()`.
     """
@@ -61,27 +67,23 @@ class SQLiteStorage:
         *,
         principal: str | None,
         max_bytes: int = 268_435_456,
-        max_age: float = 86_400_000,
-        write_behind: float = 20,
-        poll: float = 100,
-        lock_timeout: float = 5_000,
-        lease_wait: float = 10_000,
+        max_age: Duration = 86_400_000,
+        write_behind: Duration = 20,
+        poll: Duration = 100,
+        lock_timeout: Duration = 5_000,
+        lease_wait: Duration = 10_000,
     ) -> None:
         self._path = _checked_path(path)
         check_principal(principal)
-        _check_number("max_bytes", max_bytes, least=1)
-        _check_number("max_age", max_age, least=1, endless=True)
-        _check_number("poll", poll, least=1)
-        for name, value in (("write_behind", write_behind), ("lock_timeout", lock_timeout), ("lease_wait", lease_wait)):
-            _check_number(name, value, least=0)
+        _check_bytes(max_bytes)
         self.inline = True
         self.writable = True
         self.is_for_all = principal is None
-        self.max_age = max_age
-        self.write_behind = write_behind
-        self.poll = poll
-        self.lease_wait = lease_wait
-        self._lock_timeout = lock_timeout
+        self.max_age = bounded(max_age, "max_age", 1, endless=True)
+        self.write_behind = bounded(write_behind, "write_behind", 0)
+        self.poll = bounded(poll, "poll", 1)
+        self.lease_wait = bounded(lease_wait, "lease_wait", 0)
+        self._lock_timeout = bounded(lock_timeout, "lock_timeout", 0)
         self._name_of: Callable[[str], str] = lambda place: namespace_hash("", principal, place)
         self._now: Callable[[], float] = time.monotonic
         self._place = ""
@@ -91,7 +93,7 @@ class SQLiteStorage:
         self._above = 0
         self._reset = 0
         self._sweeps = False
-        self._trim = Trim(max_bytes, max_age)
+        self._trim = Trim(max_bytes, self.max_age)
         self._switching = RLock()
         self._held: list[Database] = []
         within_stores.add(self)
@@ -392,7 +394,6 @@ def _checked_path(path: object) -> str:
     return os.path.abspath(text)
 
 
-def _check_number(name: str, value: Any, *, least: int, endless: bool = False) -> None:
-    is_number = isinstance(value, int | float) and not isinstance(value, bool) and not math.isnan(value)
-    if not is_number or value < least or (value == math.inf and not endless):
-        raise ValueError(f"{name} is {value!r}; expected a number from {least} on")
+def _check_bytes(value: Any) -> None:
+    if not isinstance(value, int | float) or isinstance(value, bool) or not 1 <= value < math.inf:
+        raise ValueError(f"max_bytes is {value!r:.40}; expected a number of bytes, 1 or more")

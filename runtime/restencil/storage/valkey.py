@@ -17,8 +17,9 @@ from importlib import import_module
 from importlib.util import find_spec
 from itertools import pairwise
 from math import inf
-from typing import Any, Final, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
+from ..base.durations import bounded
 from ..base.errors import StorageDown, StorageError, StorageOff
 from ..base.lazy import hashlib, inspect, urls
 from ..base.values import described, is_list
@@ -44,6 +45,9 @@ from .protocol import (
     TableInfo,
     refuse_too_many,
 )
+
+if TYPE_CHECKING:
+    from ..base.durations import Duration
 
 FORMAT: Final = 1
 """Of what lies under the keys; a newer one is not read."""
@@ -81,9 +85,10 @@ class ValkeyStorage:
     `principal` whose data it is: an account's id or the like, or None where all who reach the server may see all of it.
     It is part of a hash, and can be read nowhere.
 
-    Times are in ms. What was not used for `max_age` is gone; what is written waits `write_behind` for more; a read
-    waits `timeout` for the server, and does without it after three such waits; a request waits `lease_wait` for that of
-    another process. The log of what changed has `history` entries: who is behind by more looks at everything anew.
+    Times are in ms, or texts such as `"24h"`, or timedeltas. What was not used for `max_age` is gone; what is written
+    waits `write_behind` for more; a read waits `timeout` for the server, and does without it after three such waits; a
+    request waits `lease_wait` for that of another process. The log of what changed has `history` entries: who is behind
+    by more looks at everything anew.
 
     Raises ValueError for arguments that make no sense, and ImportError where the package valkey is needed and not
     installed. A server that cannot be reached raises nothing here and in no call of a client: `Store.storage_stats`
@@ -97,26 +102,25 @@ class ValkeyStorage:
         namespace: str,
         principal: str | None,
         client: Any = None,
-        max_age: float = 86_400_000,
-        write_behind: float = 5,
-        timeout: float = 250,
-        lease_wait: float = 10_000,
+        max_age: Duration = 86_400_000,
+        write_behind: Duration = 5,
+        timeout: Duration = 250,
+        lease_wait: Duration = 10_000,
         history: int = 10_000,
     ) -> None:
         check_principal(principal)
         _check_name(namespace)
-        _check_numbers(0, write_behind=write_behind, lease_wait=lease_wait)
-        _check_numbers(1, max_age=max_age, timeout=timeout, history=history)
+        _check_history(history)
         self.inline = False
         self.writable = True
         self.is_for_all = principal is None
-        self.max_age = max_age
-        self.write_behind = write_behind
-        self.lease_wait = lease_wait
+        self.max_age = bounded(max_age, "max_age", 1, endless=True)
+        self.write_behind = bounded(write_behind, "write_behind", 0)
+        self.lease_wait = bounded(lease_wait, "lease_wait", 0)
         self.poll: float = _LONGEST_WAIT
-        self._server = Server(url, client, timeout / 1_000)
+        self._server = Server(url, client, bounded(timeout, "timeout", 1) / 1_000)
         self._history = int(history)
-        self._kept = _kept(max_age)
+        self._kept = _kept(self.max_age)
         self._namespace = namespace
         self._principal = principal
         self._hash = ""
@@ -634,14 +638,13 @@ def _check_installed() -> None:
 
 def _check_name(namespace: Any) -> None:
     if not isinstance(namespace, str) or not namespace:
-        raise ValueError(f"namespace is {described(namespace)}; expected a name for what is shared, such as 'news'")
+        found = "empty" if namespace == "" else described(namespace)
+        raise ValueError(f"namespace is {found}; expected a name for what is shared, such as 'news'")
 
 
-def _check_numbers(least: float, **numbers: Any) -> None:
-    for name, value in numbers.items():
-        if not isinstance(value, int | float) or isinstance(value, bool) or not value >= least:
-            what = "commits" if name == "history" else "milliseconds"
-            raise ValueError(f"{name} is {value!r:.40}; expected {what}, {least} or more")
+def _check_history(history: Any) -> None:
+    if not isinstance(history, int | float) or isinstance(history, bool) or not 1 <= history < inf:
+        raise ValueError(f"history is {history!r:.40}; expected a number of commits, 1 or more")
 
 
 _WORD: Final = re.compile(r"(?:^|-)([A-Z]{2,})\b")

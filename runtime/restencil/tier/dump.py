@@ -307,6 +307,8 @@ class _Loading:
                     self.index[table, field, text] = self._text(f"{where}[{text!r}]", pk)
 
     def _decoded(self, data: bytes | str) -> dict[str, Any]:
+        if not isinstance(data, bytes | bytearray | str):
+            raise StorageError(f"this is no dump: it is {described(data)}; give Store.load what dump() gave")
         try:
             document = decode_json(data.encode() if isinstance(data, str) else data)
         except ValueError as error:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakMethod, WeakSet, ref
 
 from ..base.lazy import logger, urls
+from ..base.values import described
 from ..cache.actions import Renew, SetResponse
 from ..cache.tier import StorageStats
 from ..storage.protocol import NamespaceStats, Storage
@@ -207,8 +208,9 @@ class StorageTier:
     # -- the life of a store
 
     def flush(self, timeout: float, /) -> bool:
-        """Waits until all that was taken so far is in the storage; False: not within `timeout` ms."""
-        return self.writer.flush(timeout)
+        """Waits until all that was taken is in the storage; False: not within `timeout` ms, or it is not used."""
+        is_closed = self._contents.tier is None  # there is none any more, which is no failure
+        return self.writer.flush(timeout) and (is_closed or self.below.state != "off")
 
     def close(self, timeout: float, /) -> None:
         """Flushes and lets the storage go."""
@@ -254,8 +256,9 @@ class StorageTier:
 
 def tier_of(store: Store, contents: Contents, lookup: Lookup, storage: Lasting) -> StorageTier:
     """The tier of a store over a storage. Raises TypeError for what is no storage, RuntimeError for one in use."""
-    if not isinstance(storage, Storage):
-        raise TypeError(f"storage is {storage!r:.100}; expected a Storage, as SQLiteStorage or ValkeyStorage")
+    if isinstance(storage, type) or not isinstance(storage, Storage):
+        found = f"the class {storage.__name__}" if isinstance(storage, type) else described(storage)
+        raise TypeError(f"storage is {found}; expected a storage, such as SQLiteStorage('cache', principal=None)")
     if storage in _in_use:
         raise RuntimeError(
             f"{storage!r:.100} serves another store; give each store a storage of its own: two of them may be over the "

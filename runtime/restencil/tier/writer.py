@@ -382,7 +382,7 @@ class Writer:
             while self.is_waiting and (last is None or last in self.waiting.queue):
                 self.thread.wake(hurries=True)
                 remaining = until - time.monotonic()
-                if remaining <= 0 or not self._done.wait(remaining):
+                if remaining <= 0 or not self._done.wait(min(remaining, threading.TIMEOUT_MAX)):
                     return not self.is_waiting
             return True
 

@@ -1,0 +1,127 @@
+"""What is given in a wrong place, or in a wrong form, is told where it is given."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from collections.abc import Callable
+from contextlib import closing
+from datetime import timedelta
+from math import inf, nan
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import restencil
+import restencil.testing
+from restencil import AsyncController, Controller, MemoryStorage, SQLiteStorage, Store, ValkeyStorage
+
+
+def on_disk(**times: Any) -> Any:
+    """A storage on disk; its folder is not made."""
+    return SQLiteStorage("nowhere", principal=None, **times)
+
+
+def on_a_server(**times: Any) -> Any:
+    """A storage on a server that nobody asks."""
+    return ValkeyStorage("valkey://localhost", namespace="test", principal=None, **times)
+
+
+MAKERS = pytest.mark.parametrize("make", [on_disk, on_a_server, MemoryStorage], ids=["sqlite", "valkey", "memory"])
+
+
+@MAKERS
+def test_times_of_storages_are_written_as_everywhere(make: Callable[..., Any]) -> None:
+    """A number is milliseconds; a text with its unit and a timedelta are taken as well."""
+    storage = make(max_age="24h", write_behind="20ms", lease_wait=timedelta(seconds=3))
+    assert (storage.max_age, storage.write_behind, storage.lease_wait) == (86_400_000, 20, 3_000)
+    assert make(max_age=inf).max_age == inf
+
+
+@MAKERS
+@pytest.mark.parametrize(
+    "times",
+    [{"max_age": "1 day"}, {"max_age": 0}, {"max_age": nan}, {"write_behind": -1}, {"lease_wait": None}],
+    ids=["text", "zero", "nan", "negative", "none"],
+)
+def test_times_that_are_none_are_refused(make: Callable[..., Any], times: dict[str, Any]) -> None:
+    """The text says which, what was found, and the forms that there are."""
+    (name,) = times
+    with pytest.raises(ValueError, match=rf"^{name} is .*; expected milliseconds, . or more, a text such as '30s'"):
+        make(**times)
+
+
+def test_a_namespace_without_letters_is_called_empty() -> None:
+    """Not "a str", which is what is expected."""
+    with pytest.raises(ValueError, match="^namespace is empty; expected a name for what is shared"):
+        ValkeyStorage("valkey://localhost", namespace="", principal=None)
+
+
+@pytest.mark.parametrize("timeout", ["soon", -1, nan, None, True], ids=["text", "negative", "nan", "none", "bool"])
+def test_a_store_waits_for_a_time_or_refuses(timeout: Any) -> None:
+    """`flush` and `close` take times as all else does, with and without a storage."""
+    for store in (Store(), Store(storage=MemoryStorage())):
+        for call in (store.flush, store.close):
+            with pytest.raises(ValueError, match=r"^timeout is .*; expected milliseconds, 0 or more"):
+                call(timeout)
+        assert store.flush("1s") and store.flush(timedelta(seconds=1)) and store.flush(inf)
+        store.close("100ms")
+
+
+@pytest.mark.parametrize("kind", [Controller, AsyncController], ids=["sync", "async"])
+def test_a_storage_given_as_a_store_is_told_its_place(kind: Any) -> None:
+    """A client takes a store; the text shows how the two go together."""
+    with pytest.raises(TypeError, match=r"is a MemoryStorage; expected a restencil\.Store: a storage is given to a st"):
+        kind(MemoryStorage())
+    with pytest.raises(
+        TypeError, match=r"store of .*Controller is a str; expected .*SQLiteStorage\('cache', principal=N"
+    ):
+        kind("cache")
+
+
+def test_a_store_takes_a_storage_and_no_class_or_path() -> None:
+    """What was found is named so that it is not what is expected."""
+    for given, found in (("cache", "a str"), (SQLiteStorage, "the class SQLiteStorage")):
+        with pytest.raises(TypeError, match=rf"^storage is {found}; expected a storage, such as SQLiteStorage\("):
+            Store(storage=given)  # type: ignore[arg-type]  # wrong on purpose
+
+
+@pytest.mark.parametrize("data", [5, None, ["a"]], ids=["int", "none", "list"])
+def test_a_dump_is_text_or_bytes(data: Any) -> None:
+    """All else is a StorageError, as data that is no dump."""
+    with pytest.raises(
+        restencil.StorageError, match="^this is no dump: it is (an int|None|a list); give Store.load what"
+    ):
+        Store.load(data)
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs a folder in which nobody can make anything")
+def test_a_place_where_nothing_can_be_made_is_told() -> None:
+    """In /proc a folder that is there says of a new one that it was not found."""
+    path = Path("/proc/nothing/can/be/made")
+    with (
+        closing(SQLiteStorage(path, principal=None)) as storage,
+        pytest.raises(restencil.StorageDown, match="cannot be"),
+    ):
+        storage.open("https://a.test", lambda: 2.0)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a file in the place of a folder is another error there")
+def test_what_is_not_used_was_not_flushed(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """`flush` says False where nothing reaches the storage."""
+    (tmp_path / "file").write_text("")
+    server = restencil.testing.MockServer(respond=lambda request: restencil.testing.Answer(json={"id": "1"}))
+    thing: Any = restencil.RestEndpoint(path="/things/:id", schema=Thing)
+    with caplog.at_level(logging.ERROR, "restencil"), closing(server.client()) as client:
+        with Store(storage=SQLiteStorage(tmp_path / "file", principal=None)) as store:
+            with Controller(store, client=client, base_url="http://api.test") as controller:
+                controller.read(thing, {"id": "1"})
+            assert store.storage_stats().state == "off" and not store.flush()
+
+
+class Thing(restencil.Entity):
+    """What is read."""
+
+    id: str = ""
