@@ -10,6 +10,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import pytest
 from tests.patience import PATIENCE
 from tests.storage.here import FIRST, SECOND, Article, Articles, Author, Here, one, titles
 
