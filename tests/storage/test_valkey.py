@@ -148,7 +148,7 @@ def test_it_is_a_storage_that_is_far_away() -> None:
 
 
 @pytest.mark.parametrize("library", ["valkey", "redis"])
-@pytest.mark.parametrize("options", [{}, {"decode_responses": True}, {"socket_timeout": 0.05}])
+@pytest.mark.parametrize("options", [{}, {"decode_responses": True}, {"socket_timeout": 0.05}, {"protocol": 3}])
 def test_a_client_of_either_library_says_where_the_server_is(
     server: ValkeyServer, library: str, options: dict[str, Any]
 ) -> None:
@@ -166,6 +166,7 @@ def test_a_client_of_either_library_says_where_the_server_is(
         assert storage.scan("A", None, 9).items == ["1"]
         assert [entry.number for entry in storage.changes(0, 0).entries] == [1]
         assert storage.changes(1, 120).entries == []
+        assert [(entry.number, entry.keys) for entry in storage.changes(0, 120).entries] == [(1, ["GET /a"])]
         storage.close()
         assert client.ping()
 

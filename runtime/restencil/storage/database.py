@@ -313,13 +313,16 @@ class Database:
         lost = after > number or [entry.number for entry in entries] != list(range(after + 1, number + 1))
         return number, [] if lost else entries, lost
 
-    def lease(self, name: str, owner: str, length: float, now: float) -> bool:
-        """Whether the owner has a lease for `length` ms from `now` on, which is the system's time."""
+    def leases(self, wanted: Sequence[tuple[str, str]], length: float, now: float) -> list[bool]:
+        """For each name and owner, whether the owner has the lease for `length` ms from `now`, the system's time."""
         with self.writes() as cursor:
             if length <= 0:
-                cursor.execute(_GIVE_LEASE, (name, owner))
-                return False
-            return cursor.execute(_TAKE_LEASE, (name, owner, now + length, now, now + _LONGEST_LEASE)).rowcount > 0
+                cursor.executemany(_GIVE_LEASE, wanted)
+                return [False] * len(wanted)
+            until, latest = now + length, now + _LONGEST_LEASE
+            return [
+                cursor.execute(_TAKE_LEASE, (name, owner, until, now, latest)).rowcount > 0 for name, owner in wanted
+            ]
 
     def number(self) -> int:
         """The newest commit."""

@@ -116,14 +116,20 @@ return {info[1], info[2], info[3], redis.call('XRANGE', KEYS[2], ARGV[2], '+', '
 """
 
 LEASE: Final = _KNOWN + """
--- KEYS: info, lease.    ARGV: epoch, owner, length in ms.    Answers: epoch, reset, number, '1' or ''.
-local holder, mine = redis.call('GET', KEYS[2]), ''
-if not holder or holder == ARGV[2] then
-  if number(ARGV[3]) > 0 then
-    redis.call('SET', KEYS[2], ARGV[2], 'PX', ARGV[3])
-    mine = '1'
-  elseif holder then
-    redis.call('UNLINK', KEYS[2])
+-- KEYS: info, leases.    ARGV: epoch, length in ms, the owner of each.
+-- Answers: epoch, reset, number, for each '1' or ''.
+local lasting, mine = number(ARGV[2]) > 0, {}
+for i = 1, #KEYS - 1 do
+  local name, owner = KEYS[1 + i], ARGV[2 + i]
+  local holder = redis.call('GET', name)
+  mine[i] = ''
+  if not holder or holder == owner then
+    if lasting then
+      redis.call('SET', name, owner, 'PX', ARGV[2])
+      mine[i] = '1'
+    elseif holder then
+      redis.call('UNLINK', name)
+    end
   end
 end
 return {info[1], info[2], info[3], mine}

@@ -8,7 +8,7 @@ key of an endpoint), index entries, a log of what each commit changed, and lease
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Final, NamedTuple, Protocol, TypeAlias, runtime_checkable
+from typing import Final, NamedTuple, Protocol, TypeAlias, cast, runtime_checkable
 
 from ..base.values import Meta
 
@@ -255,3 +255,19 @@ class Storage(Protocol):
     def close(self, /) -> None:
         """Lets connections go; a later call opens new ones. Safe to call twice."""
         ...
+
+
+class LeasesAtOnce(Protocol):
+    """A storage that gives many leases in one go. It need not: one that does not is asked for each."""
+
+    def leases(self, wanted: Sequence[tuple[str, str]], length: float, /) -> list[bool]:
+        """What `lease` says of each name and owner."""
+        ...
+
+
+def leases_of(storage: Storage, wanted: Sequence[tuple[str, str]], length: float) -> list[bool]:
+    """For each name and owner, whether the owner has the lease for `length` ms; a length of 0 gives all back."""
+    if hasattr(storage, "leases"):
+        at_once = cast(LeasesAtOnce, storage)
+        return at_once.leases(wanted, length)
+    return [storage.lease(name, owner, length) for name, owner in wanted]

@@ -167,7 +167,11 @@ class SQLiteStorage:
 
     def lease(self, name: str, owner: str, length: float, /) -> bool:
         """Whether the owner has the lease for `length` ms, anew or still; a length of 0 gives it back."""
-        return self._do(lambda database: database.lease(name, owner, length, time.time() * 1000))
+        return self.leases([(name, owner)], length)[0]
+
+    def leases(self, wanted: Sequence[tuple[str, str]], length: float, /) -> list[bool]:
+        """For each name and owner, whether the owner has the lease for `length` ms; a length of 0 gives all back."""
+        return self._do(lambda database: database.leases(wanted, length, time.time() * 1000))
 
     def reset(self, /) -> int:
         """Begins a new, empty epoch and returns it; nothing that is committed to an older one is ever read again."""
@@ -196,11 +200,11 @@ class SQLiteStorage:
                 return 0
             # One process is enough, and who has begun goes on until nothing is left.
             owner = f"{os.getpid()}-{id(self)}"
-            if not database.lease(_TRIM, owner, _TRIM_LEASE, time.time() * 1000):
+            if not database.leases([(_TRIM, owner)], _TRIM_LEASE, time.time() * 1000)[0]:
                 return 0
             dropped = self._trim.run(database, now)
             if not dropped:
-                database.lease(_TRIM, owner, 0, now)
+                database.leases([(_TRIM, owner)], 0, now)
             return dropped
 
         return self._do(drop)

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 from ..base.durations import bounded
 from ..base.errors import StorageDown, StorageError, StorageOff
 from ..base.lazy import hashlib, inspect, urls
-from ..base.values import described, is_list
+from ..base.values import described, is_dict, is_list
 from . import lua
 from .entries import entry_from_json, entry_to_json
 from .keyspace import Keys, decoded, encoded, part, result_from_text, result_text, row_from_text, row_text, whole
@@ -131,6 +131,7 @@ class ValkeyStorage:
         self._in_parts: str | None = None
         """Who writes a commit in parts just now."""
         self._told = 0
+        """The epoch that was told last, or 0."""
         self._sifting: Iterator[int] = iter(())
         self._next_round = 0.0
 
@@ -153,7 +154,9 @@ class ValkeyStorage:
             after, took = now(), time.perf_counter() - began
             if took < best:
                 best, offset = took, moment - (before + after) / 2
-        return Opened(self._opened().epoch, self._reset, number, offset)
+        epoch = self._opened().epoch
+        self._told = self._told or epoch
+        return Opened(epoch, self._reset, number, offset)
 
     def load(
         self,
@@ -233,22 +236,39 @@ class ValkeyStorage:
 
     def changes(self, after: int, wait: float, /) -> Changes:
         """The entries after a number, own ones included; waits for the first at most `wait` ms, 1,000 in any case."""
-        changes = self._changes(after)
-        if wait <= 0 or changes.number != after or changes.lost or changes.epoch != self._told:
-            self._told = changes.epoch
-            return changes
-        wait = max(1, min(wait, _LONGEST_WAIT, self._server.longest_wait))
-        log = self._opened().log
-        self._server.command("XREAD", "COUNT", 1, "BLOCK", int(wait), "STREAMS", log, f"{after}-0", patient=True)
+        names = self._opened()
+        if wait > 0 and names.epoch == self._told:
+            entries = self._entries_to_come(names, after, wait)
+            if entries is not None:
+                return Changes(names.epoch, self._reset, entries[-1].number, entries, False)
         changes = self._changes(after)
         self._told = changes.epoch
         return changes
 
+    def _entries_to_come(self, names: Keys, after: int, wait: float) -> list[Entry] | None:
+        """The entries that follow a number, as soon as there is one; None where there is none, or the log says more."""
+        wait = max(1, min(wait, _LONGEST_WAIT, self._server.longest_wait))
+        words = ("XREAD", "COUNT", _ENTRIES, "BLOCK", int(wait), "STREAMS", names.log, f"{after}-0")
+        reply = self._server.command(*words, patient=True)
+        entries = [_entry(at, members) for at, members in _of_stream(reply)]
+        numbers = [0 if entry is None else entry.number for entry in entries]
+        if not numbers or numbers != [*range(after + 1, after + 1 + len(numbers))]:
+            return None
+        return [self._seen_here(entry) for entry in entries if entry is not None]
+
     def lease(self, name: str, owner: str, length: float, /) -> bool:
         """Whether the owner has the lease for `length` ms, anew or still; a length of 0 gives it back."""
-        told = [encoded(owner), 0 if length <= 0 else max(1, int(length))]
-        _, (_, mine) = self._ask(lua.LEASE, lambda names: ([names.lease(name)], told))
-        return bool(mine)
+        return self.leases([(name, owner)], length)[0]
+
+    def leases(self, wanted: Sequence[tuple[str, str]], length: float, /) -> list[bool]:
+        """For each name and owner, whether the owner has the lease for `length` ms; a length of 0 gives all back."""
+        lasting = 0 if length <= 0 else max(1, int(length))
+        return [mine for some in _portions(wanted) for mine in self._lease_some(some, lasting)]
+
+    def _lease_some(self, wanted: Sequence[tuple[str, str]], length: int) -> list[bool]:
+        told = [length, *(encoded(owner) for _, owner in wanted)]
+        _, (_, mine) = self._ask(lua.LEASE, lambda names: ([names.lease(name) for name, _ in wanted], told))
+        return [*map(bool, mine)]
 
     def reset(self, /) -> int:
         """Begins a new, empty epoch and returns it; nothing that is committed to an older one is ever read again."""
@@ -698,6 +718,20 @@ def _absent(row: StoredRow) -> StoredRow:
 
 def _portions(items: Sequence[T], size: int = _AT_ONCE) -> list[list[T]]:
     return [list(items[at : at + size]) for at in range(0, len(items), size)]
+
+
+def _of_stream(reply: Any) -> list[tuple[bytes, list[bytes]]]:
+    """Ids and members of what `XREAD` gives of one stream: client libraries make pairs or dicts of it, and nest it."""
+    if not reply:
+        return []
+    ((_, found),) = reply.items() if is_dict(reply) else reply
+    if len(found) == 1 and is_list(found[0]) and found[0] and not isinstance(found[0][0], bytes | str):
+        found = found[0]
+    told: list[tuple[bytes, list[bytes]]] = []
+    for at, members in found:
+        flat = [part for pair in members.items() for part in pair] if is_dict(members) else members or []
+        told.append((_as_bytes(at), _as_bytes(flat)))
+    return told
 
 
 def _entry(at: Any, members: Any) -> Entry | None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
 
 from ..base.values import Meta
-from ..storage.protocol import Batch, Cell, Entry, Place, StoredResult, StoredRow, TableInfo
+from ..storage.protocol import Batch, Cell, Entry, Place, StoredResult, StoredRow, TableInfo, leases_of
 
 if TYPE_CHECKING:
     from ..storage.protocol import IndexEntry, Loaded, Outcome, Storage
@@ -488,6 +488,19 @@ def _leases(bench: _Bench) -> None:
     _same("another owner, who gave back what was not theirs", other.lease("name", "b", 60_000), False)
     one.lease("name", "a", 0)
     _same("another owner, after it was given back", other.lease("name", "b", 60_000), True)
+
+
+@_rule
+def _gives_leases_at_once(bench: _Bench) -> None:
+    """Many leases that are asked for in one go are given as those that are asked for one by one."""
+    one, other = bench.one, bench.other
+    other.lease("theirs", "b", 60_000)
+    wanted = [("name", "a"), ("theirs", "a"), ("other", "c")]
+    _same("two that are free and one that is not", leases_of(one, wanted, 60_000), [True, False, True])
+    _same("another owner", leases_of(other, [("name", "b"), ("theirs", "b")], 60_000), [False, True])
+    leases_of(one, wanted, 0)
+    _same("after they were given back", leases_of(other, [("name", "b"), ("other", "b")], 60_000), [True, True])
+    _same("one that was not theirs to give back", one.lease("theirs", "a", 60_000), False)
 
 
 @_rule
