@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from ..base.errors import StorageCorrupt, StorageDown, StorageOff
@@ -164,6 +164,8 @@ class Below:
         """Called when it was opened (locked)."""
         self.is_back: Callable[[], object] = _nothing
         """Called when a storage answers that was down: what was written meanwhile by others is not known."""
+        self.awaited: Container[str] = ()
+        """The keys for which requests wait that other processes have sent."""
         self.heard: Callable[[Iterable[str] | None], object] = _ignored
         """Called (locked) when others have written these keys, or None: nobody knows what."""
         self._now = now

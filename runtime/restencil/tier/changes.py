@@ -118,7 +118,7 @@ class Changes:
         epoch = known.epoch
         for _ in range(_TRIES):
             self._number_own(entries)
-            plan = _Plan(self._contents, self._intake, self._writer, below.writer, entries)
+            plan = _Plan(self._contents, self._intake, self._writer, below, entries)
             if not (plan.cells or plan.keys):
                 self._carry_out(plan, None, entries)
                 return True
@@ -277,10 +277,13 @@ class Changes:
 class _Plan:
     """What entries mean for memory: what is to be loaded, forgotten, and given other times."""
 
-    def __init__(self, contents: Contents, intake: Intake, writer: Writer, own: str, entries: Iterable[Entry]) -> None:
+    def __init__(
+        self, contents: Contents, intake: Intake, writer: Writer, below: Below, entries: Iterable[Entry]
+    ) -> None:
         self._base = contents.base
         self._intake = intake
         self._writer = writer
+        self._awaited = below.awaited
         self._is_held = contents.retention.is_held
         self.cells: dict[Cell, None] = {}
         """Rows to be loaded."""
@@ -298,7 +301,7 @@ class _Plan:
         self.tables: dict[str, None] = {}
         """The tables of which rows changed."""
         for entry in entries:
-            if entry.writer != own:
+            if entry.writer != below.writer:
                 self._take(entry)
         for cell in self.cells:
             self.same.pop(cell, None)
@@ -348,7 +351,10 @@ class _Plan:
                 self.same_keys[key] = entry.number, times
 
     def _holds_key(self, key: str) -> bool:
-        return key in self._base.results or key in self._base.key_metas
+        """Whether what comes under a key is of use at once: something of it shows, or a request waits for it."""
+        if key in self._base.results or key in self._base.key_metas:
+            return True
+        return key in self._awaited and key in self._intake.key_shapes
 
     def _bound(self) -> None:
         """What live reads hold comes first; what is over is let go of."""
