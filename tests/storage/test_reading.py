@@ -61,6 +61,19 @@ def test_an_index_leads_through_the_storage(here: Here) -> None:
     assert one(here.controller.get(Article, slug="zzz")).id == "2"
 
 
+def test_a_key_and_the_place_that_its_arguments_name_come_in_one_load(here: Here) -> None:
+    """What lies under a key, and the entity or list that its arguments name, are asked for at once."""
+    here.other.answered(Articles.get_list, [FIRST]).answered(Articles.get, SECOND, id="2").publish()
+    assert one(here.controller.cached(Articles.get, id="2")).author.name == "Ann"
+    assert here.store.storage_stats().loads == 2  # key and article, then the author
+    here.begin()
+    assert one(here.controller.cached(Articles.get, id="1")).title == "A"  # that a list brought
+    assert here.store.storage_stats().loads == 2
+    here.begin()
+    assert titles(here.controller.cached(Articles.get_list)) == ["A"]
+    assert here.store.storage_stats().loads == 3  # key and list, then the articles, then their authors
+
+
 def test_nothing_stored_is_fetched_once(here: Here) -> None:
     """What is absent is fetched as without a storage, and that it is absent is not asked again."""
     here.answers["/articles/1"] = FIRST

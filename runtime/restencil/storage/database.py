@@ -99,6 +99,9 @@ _TAKE_LEASE: Final = (
 _GIVE_LEASE: Final = "DELETE FROM lease WHERE name = ? AND owner = ?"
 _RELEASE: Final = "DELETE FROM lease WHERE name = ?"
 
+_new: Final[Any] = vars(tuple)["__new__"]
+"""Makes a tuple of a kind of all its members. (Benchmark: `cached()` of a list of 1,000, cold.)"""
+
 
 class Retired(Exception):
     """The epoch is over; its file is not opened again."""
@@ -125,6 +128,7 @@ class Database:
         # Ids never change once they are committed, so what is known of them holds for both connections.
         self._kinds: dict[str, int] = {}
         self._shapes: dict[str, int] = {}
+        self._texts: dict[int, str] = {}
         self._version = -1
         self._known = 0
         with self.writing:
@@ -169,15 +173,21 @@ class Database:
     def reads(self, longest: float = _LONGEST_LOAD) -> Generator[Cursor]:
         """One moment of the file, for at most so many seconds."""
         with self.reading:
-            connection = self._for_reading()
-            self._deadline = time.monotonic() + longest
+            cursor = self._begin_reading(longest)
             try:
-                connection.execute("BEGIN")
-                yield connection.cursor()
+                yield cursor
             finally:
-                self._deadline = inf
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
+                self._end_reading(cursor)
+
+    def _begin_reading(self, longest: float) -> Cursor:
+        cursor = self._for_reading().cursor()
+        self._deadline = time.monotonic() + longest
+        return cursor.execute("BEGIN")
+
+    def _end_reading(self, cursor: Cursor) -> None:
+        self._deadline = inf
+        if cursor.connection.in_transaction:
+            cursor.execute("ROLLBACK")
 
     @contextmanager
     def writes(self) -> Generator[Cursor]:
@@ -198,8 +208,12 @@ class Database:
     ) -> Loaded:
         """What is held of these places, of one moment."""
         refuse_too_many(len(cells) + len(keys) + len(index))
-        with self.reads() as cursor:
-            return self.loaded(cursor, cells, keys, index, tables)
+        with self.reading:  # as `reads` does it. (Benchmark: `cached()` of an entity, cold.)
+            cursor = self._begin_reading(_LONGEST_LOAD)
+            try:
+                return self.loaded(cursor, cells, keys, index, tables)
+            finally:
+                self._end_reading(cursor)
 
     def loaded(
         self,
@@ -210,23 +224,25 @@ class Database:
         tables: Sequence[str] = (),
     ) -> Loaded:
         """What is held of these places, in the transaction of a cursor."""
-        shapes = Shapes(cursor)
+        shapes = Shapes(cursor, self._texts)
         number = number_in(cursor)
         rows: list[StoredRow] = []
+        execute, last, kind = cursor.execute, None, None
         for start in range(0, len(cells), _AT_ONCE):
-            self._in_time()
+            if start:
+                self._in_time()
             for table, pk in cells[start : start + _AT_ONCE]:
-                kind = self.kind(cursor, table)
-                found = None if kind is None else cursor.execute(_ROW, (kind, pk)).fetchone()
+                if table != last:
+                    last, kind = table, self.kind(cursor, table)
+                found = None if kind is None else execute(_ROW, (kind, pk)).fetchone()
                 if found is not None:
                     rows.append(row_of(table, pk, found, shapes))
         self._in_time()
         results = [
-            result_of(key, found, shapes)
-            for key in keys
-            if (found := cursor.execute(_RESULT, (key,)).fetchone()) is not None
+            result_of(key, found, shapes) for key in keys if (found := execute(_RESULT, (key,)).fetchone()) is not None
         ]
-        return Loaded(self.epoch, number, rows, results, self._index(cursor, index), _tables(cursor, tables))
+        leads = self._index(cursor, index) if index else {}
+        return Loaded(self.epoch, number, rows, results, leads, _tables(cursor, tables))
 
     def _in_time(self) -> None:
         if time.monotonic() > self._deadline:
@@ -242,12 +258,18 @@ class Database:
         return found
 
     def kind(self, cursor: Cursor, table: str) -> int | None:
-        """The number that a table has in the file; None where it is unknown there."""
+        """The number that a table has in the file; None where it is unknown there.
+
+        For what is committed alone: a commit remembers by itself what it has begun.
+        """
         known = self._kinds.get(table)
         if known is not None:
             return known
         found = cursor.execute(_KIND, (table,)).fetchone()
-        return None if found is None else int(found[0])
+        if found is None:
+            return None
+        kind = self._kinds[table] = int(found[0])
+        return kind
 
     def shape(self, cursor: Cursor, text: str) -> int | None:
         """The number that a shape has in the file; None where it is unknown there."""
@@ -425,7 +447,7 @@ class _Commit:
     def _use(self, cursor: Cursor, place: Cell | str) -> None:
         if isinstance(place, str):
             cursor.execute(_USE_RESULT, (self._hour, place, self._hour))
-        elif (kind := self._database.kind(cursor, place[0])) is not None:
+        elif (kind := self.kinds.get(place[0]) or self._database.kind(cursor, place[0])) is not None:
             cursor.execute(_USE_ROW, (self._hour, kind, place[1], self._hour))
 
     def _other_versions(self, cursor: Cursor) -> dict[str, TableInfo]:
@@ -463,16 +485,24 @@ class _Commit:
         return shape
 
 
-class Shapes(dict[int, str]):
-    """The texts of shapes by their number, looked up once a load."""
+class Shapes:
+    """The texts of shapes by their number; `known` are those that were looked up before."""
 
-    def __init__(self, cursor: Cursor) -> None:
-        super().__init__()
+    __slots__ = ("_cursor", "_known")
+
+    def __init__(self, cursor: Cursor, known: dict[int, str] | None = None) -> None:
         self._cursor = cursor
+        self._known: dict[int, str] = {} if known is None else known
 
-    def __missing__(self, shape: int) -> str:
+    def text(self, shape: int) -> str:
+        """The text of a shape."""
+        known = self._known.get(shape)
+        if known is not None:
+            return known
         found = self._cursor.execute(_SHAPE_TEXT, (shape,)).fetchone()
-        text = self[shape] = "?" if found is None else str(found[0])  # a shape that no class has is not readable
+        if found is None:
+            return "?"  # a shape that no class has is not readable
+        text = self._known[shape] = str(found[0])
         return text
 
 
@@ -502,10 +532,11 @@ def _tables(cursor: Cursor, tables: Iterable[str]) -> dict[str, TableInfo]:
 def row_of(table: str, pk: str, found: Any, shapes: Shapes) -> StoredRow:
     """A row of what a statement found: rev, born, times, shape, value."""
     rev, born, fetched_at, date, expires_at, shape, value = found
-    times = Meta(fetched_at, date, expires_at)
+    times = _new(Meta, (fetched_at, date, expires_at))
     if not _is_sound(times, value):
         times, value = Meta(0.0, 0.0, 0.0), b""
-    return StoredRow(table, pk, rev, born, times, shapes[shape], value)
+    row: StoredRow = _new(StoredRow, (table, pk, rev, born, times, shapes.text(shape), value))
+    return row
 
 
 def result_of(key: str, found: Any, shapes: Shapes) -> StoredResult:
@@ -514,7 +545,7 @@ def result_of(key: str, found: Any, shapes: Shapes) -> StoredResult:
     times = Meta(fetched_at, date, expires_at)
     if not _is_sound(times, value):
         times, value = Meta(0.0, 0.0, 0.0), b""
-    return StoredResult(key, rev, times, shapes[shape], bool(invalidated), value)
+    return StoredResult(key, rev, times, shapes.text(shape), bool(invalidated), value)
 
 
 def _is_sound(times: Meta, value: Any) -> bool:

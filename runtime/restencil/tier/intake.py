@@ -69,10 +69,17 @@ class Intake(Origin):
 
     def take_rows(self, asked: Iterable[Cell], loaded: Loaded, nodes: Mapping[Cell, Any]) -> None:
         """Takes in what was asked for: rows, and that there are none."""
+        base = self._contents.base
+        new, other = Change(base, _NO_TIMES), Change(base, _NO_TIMES)
+        self._take_rows(asked, loaded, nodes, new, other)
+        self.put(new, other)
+
+    def _take_rows(
+        self, asked: Iterable[Cell], loaded: Loaded, nodes: Mapping[Cell, Any], new: Change, other: Change
+    ) -> None:
         base, known = self._contents.base, self._below.known
         found = {(row.table, row.pk): row for row in loaded.rows}
         self.infos.update(loaded.tables)
-        new, other = Change(base, _NO_TIMES), Change(base, _NO_TIMES)
         is_new = not (self.doubted or self._writer.is_open)
         arrived_at: dict[Meta, Meta | None] = {}
         for cell in asked:
@@ -86,7 +93,6 @@ class Intake(Origin):
             elif rev is None or row.rev > rev:
                 self._take_row(row, nodes.get(cell), rev is not None, new, other)
         self._below.count.loaded_rows += len(loaded.rows)
-        self.put(new, other)
 
     def put(self, new: Change, other: Change, gone: Mapping[str, KeyMeta] | None = None) -> None:
         """Puts into memory what is new there, and what is other than memory had it, of which listeners hear."""
@@ -374,12 +380,21 @@ class Intake(Origin):
             self._take_result(key, found.get(key), self.key_shapes.get(key), False, (new, other, gone))
         self.put(new, other, gone)
 
-    def take_result(self, key: str, result: StoredResult | None, shape: str, is_plain: bool) -> None:
-        """Takes in what the storage has under a key; `shape` is that of the endpoint."""
+    def take_result(
+        self,
+        key: str,
+        result: StoredResult | None,
+        shape: str,
+        is_plain: bool,
+        ahead: tuple[Iterable[Cell], Loaded, Mapping[Cell, Any]] | None = None,
+    ) -> None:
+        """Takes in what the storage has under a key, and rows that came with it; `shape` is that of the endpoint."""
         base = self._contents.base
         self.key_shapes[key] = shape
         new, other, gone = Change(base, _NO_TIMES), Change(base, _NO_TIMES), dict[str, KeyMeta]()
         self._take_result(key, result, shape, is_plain, (new, other, gone))
+        if ahead is not None:
+            self._take_rows(*ahead, new, other)
         self.put(new, other, gone)
 
     def take_unread(self, key: str, result: StoredResult | None) -> bool:

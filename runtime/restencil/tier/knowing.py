@@ -179,7 +179,7 @@ class Knowing:
         is_loaded = False
         if self.lacking.keeps(request):
             if self._asks and self.lacking.lacks_key(key, waits=waits):
-                is_loaded = yield from self._levels.load_key(request)
+                is_loaded = yield from self._levels.load_key(request, self.lacking.ahead(request, waits=waits))
             if key in intake.unusable_keys:
                 return False
         if schema is None or is_plain(schema):

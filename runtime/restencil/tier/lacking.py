@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from ..cache.tables import EMPTY
+from ..schema.collection import Collection
+from ..schema.entity import EntitySchema
 from .rows import is_kept_cell, is_kept_key
+from .walk import Walk
 
 if TYPE_CHECKING:
     from ..cache.contents import Contents
@@ -17,6 +20,10 @@ if TYPE_CHECKING:
     from .intake import Intake
     from .shapes import Shapes
     from .walk import References
+
+
+_OWN_PLACE: Final = (EntitySchema, Collection)
+"""What mostly lies in the place that its arguments name."""
 
 
 class Lacking:
@@ -61,6 +68,19 @@ class Lacking:
                 if (waits if pk in held else not is_whole) and is_kept_cell(table, pk, secrets):
                     found[table, pk] = node
         return found
+
+    def ahead(self, request: Request, *, waits: bool) -> dict[Cell, Any]:
+        """The cell that a read looks at where there is no result, and mostly where there is: it comes with the key."""
+        schema, contents = request.rules.schema, self._contents
+        if not isinstance(schema, _OWN_PLACE):
+            return {}
+        walk = Walk(contents.base, (), self._intake.loaded)
+        try:
+            with contents.hooks:
+                schema.query_key(request.rules.told_args(request.args), walk)
+        except Exception:
+            return {}  # it is said when it is read
+        return self.of(((table, schema, pks) for table, pks in walk.asked.items()), waits=waits)
 
     def keeps_cell(self, table: str, pk: str) -> bool:
         """Whether rows with this primary key are stored."""

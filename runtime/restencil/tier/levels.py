@@ -35,10 +35,11 @@ class Levels:
         self.inside = 0
         """How many reads are being prepared in each other, as by a hook that reads."""
 
-    def load_key(self, request: Request) -> Asking[bool]:
-        """Loads what lies under a key; whether there is anything."""
-        key = request.key
-        loaded: Loaded | None = yield Question(lambda storage: storage.load((), (key,)))
+    def load_key(self, request: Request, ahead: Mapping[Cell, Any]) -> Asking[bool]:
+        """Loads what lies under a key, and these cells with it; whether there is anything under the key."""
+        key, cells = request.key, [*ahead]
+        tables = [*dict.fromkeys(table for table, _ in cells)]
+        loaded: Loaded | None = yield Question(lambda storage: storage.load(cells, (key,), (), tables))
         self._below.count.loads += 1
         if loaded is None or not (yield from self._reach(loaded)):
             return False
@@ -48,7 +49,8 @@ class Levels:
         result = next((result for result in loaded.results if result.key == key), None)
         schema = request.rules.schema
         shape = fingerprint_of_endpoint(request.rules)
-        self._intake.take_result(key, result, shape, schema is None or is_plain(schema))
+        taken = [cell for cell in cells if cell not in late] if late else cells
+        self._intake.take_result(key, result, shape, schema is None or is_plain(schema), (taken, loaded, ahead))
         return result is not None
 
     def peek(self, key: str) -> bool:
