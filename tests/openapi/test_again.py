@@ -394,6 +394,13 @@ def test_comments_inside_of_braces_are_not_lost() -> None:
     assert "{limit: integer, sort: string?}" in text
 
 
+def test_an_object_that_both_sides_empty_is_an_empty_one() -> None:
+    """Where one member was removed here and the other upstream, `{}` is left."""
+    base = changed(("{title: string, detail: string?}", "\n    title: string\n    detail: string?"))
+    ours, theirs = changed(("    title: string\n", ""), text=base), changed(("    detail: string?\n", ""), text=base)
+    assert result(ours, theirs, base) == changed(("{title: string, detail: string?}", "{}"))
+
+
 def test_a_spec_in_json_style_is_merged_too() -> None:
     """A spec that is one mapping between braces stays one."""
     base = HEAD + "title: Museum\nenums:\n  Kind: [day]\n"

@@ -166,7 +166,7 @@ def _lines(choice: Choice, indent: int, newline: str) -> list[str]:
         return _taken(theirs, choice, indent, newline)
     head = ours.text.lines[ours.start : ours.key.line]
     lost: list[str] = []
-    if choice.take == "inside" and ours.holds_lines and not _is_bare(choice):
+    if choice.take == "inside" and choice.parts and ours.holds_lines and not _is_bare(choice):
         column = next(iter(ours.parts.values())).key.column
         first = min(part.start for part in ours.parts.values())
         body = ours.text.lines[ours.key.line : first]
