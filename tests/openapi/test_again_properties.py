@@ -47,6 +47,11 @@ class History:
         assert text is not None
         return text
 
+    @property
+    def told_as_removed(self) -> list[str]:
+        """The nodes of which the user is told that they were removed here, and that upstream changed them."""
+        return [told.message.partition(" ")[0] for told in self.merged.told if told.code == "removed-here"]
+
     def in_conflict(self, path: NodePath) -> bool:
         """Whether a node, its comment, or one around or below it is in a conflict."""
         name = ".".join(path)
@@ -81,6 +86,8 @@ def check_edit(history: History, side: Side, edit: Edit) -> None:
         return
     part = side.get(edit.path)
     match edit.kind:
+        case "set" if value_at(side_of(history.base), history.editor.was(edit.path)) == edit.value:
+            pass  # set to something else, and back: nothing was edited
         case "set" | "added":
             assert value_at(side, edit.path) == edit.value, edit
         case "removed":
@@ -105,6 +112,8 @@ def check_change(history: History, side: Side, change: Change) -> None:
     around = [edit for edit in editor.edits if related(edit.path, field)]
     if history.in_conflict(field) or any(edit.kind in ("removed", "added") for edit in around):
         return
+    if any(f"{'.'.join(change.path)}.".startswith(f"{gone}.") for gone in history.told_as_removed):
+        return  # a type that nothing uses was renamed and changed: it is told that upstream's was removed here
     if change.kind == "removed":
         if not around:
             assert side.get(path) is None, change

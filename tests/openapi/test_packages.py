@@ -188,7 +188,7 @@ def test_procedures(packages: Path) -> None:
 @pytest.mark.slow
 def test_they_pass_both_type_checkers(packages: Path) -> None:
     """Packages are typed strictly for mypy and for pyright."""
-    for checker in (["mypy", "--strict", "--config-file="], ["pyright"]):
+    for checker in (["mypy", "--strict", "--config-file="], ["pyright", "--pythonpath", sys.executable]):
         done = subprocess.run(
             [sys.executable, "-m", *checker, *NAMES], cwd=packages, capture_output=True, text=True, check=False
         )
