@@ -10,8 +10,9 @@ from __future__ import annotations
 import re
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+import weakref
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -119,6 +120,7 @@ class ValkeyStorage:
         self.lease_wait = bounded(lease_wait, "lease_wait", 0)
         self.poll: float = _LONGEST_WAIT
         self._server = Server(url, client, bounded(timeout, "timeout", 1) / 1_000)
+        weakref.finalize(self, self._server.close).atexit = False  # nor does who forgets to close it leave connections
         self._history = int(history)
         self._kept = _kept(self.max_age)
         self._namespace = namespace
@@ -236,6 +238,10 @@ class ValkeyStorage:
 
     def changes(self, after: int, wait: float, /) -> Changes:
         """The entries after a number, own ones included; waits for the first at most `wait` ms, 1,000 in any case."""
+        with self._server.one_call():
+            return self._changes_within(after, wait)
+
+    def _changes_within(self, after: int, wait: float) -> Changes:
         names = self._opened()
         if wait > 0 and names.epoch == self._told:
             entries = self._entries_to_come(names, after, wait)
@@ -524,6 +530,7 @@ class Server:
         self._client = client
         self._timeout = timeout
         self._own: dict[bool, Any] = {}
+        self._closings = 0
         if url is not None:
             self.where = _shown(url)
             _check_installed()
@@ -562,14 +569,37 @@ class Server:
             raise self._down(error) from error
 
     def close(self) -> None:
+        """All connections end, those of calls that still wait too."""
+        self._closings += 1
+        self._let_all_go()
+
+    @contextmanager
+    def one_call(self) -> Generator[None]:
+        """What asks several times: closed in between, it leaves no connection that it opened after that."""
+        begun = self._closings
+        try:
+            yield
+        finally:
+            if self._closings != begun:
+                self._let_all_go()
+
+    def _let_all_go(self) -> None:
         while self._own:
             _, client = self._own.popitem()
-            if client is not self._client:
-                with suppress(Exception):
-                    client.connection_pool.disconnect()
+            self._let_go(client)
+
+    def _let_go(self, client: Any) -> None:
+        if client is not self._client:
+            with suppress(Exception):
+                client.connection_pool.disconnect()
 
     def _call(self, patient: bool, *words: Any) -> Any:
-        return self._reach(patient).execute_command(*words, NEVER_DECODE=True)
+        client = self._reach(patient)
+        try:
+            return client.execute_command(*words, NEVER_DECODE=True)
+        finally:
+            if self._own.get(patient) is not client:  # closed meanwhile, while it was about to connect
+                self._let_go(client)
 
     def _reach(self, patient: bool) -> Any:
         found = self._own.get(patient)
