@@ -145,24 +145,26 @@ def _never() -> bool:
 def _drop_results(
     database: Database, which: str, bound: tuple[Any, ...], end: float, is_done: Callable[[], bool] = _never
 ) -> int:
-    """Drops the results that a statement finds, in short transactions, for as long as there is time."""
+    """Drops the results that a statement finds, in short transactions, one at least, for as long as there is time."""
     dropped = 0
-    while time.monotonic() < end and not is_done():
+    while not is_done():
         with database.writes() as cursor:
             found = cursor.execute(which, bound).fetchall()
             cursor.executemany(_DROP_RESULT, [(rowid,) for rowid, _ in found])
             _log(database, cursor, {}, [key for _, key in found])
         dropped += len(found)
-        if len(found) < _AT_ONCE:
+        if len(found) < _AT_ONCE or time.monotonic() >= end:
             break
     return dropped
 
 
 def _drop_rows(database: Database, bound: tuple[Any, ...], end: float, is_done: Callable[[], bool] = _never) -> int:
-    """Drops rows, in short transactions; `bound`: born after, born until, used until, tombstones of before."""
+    """Drops rows, in short transactions, one at least; `bound`: born after, born until, used until, tombstones of
+    before.
+    """
     after, *others = bound
     dropped = 0
-    while time.monotonic() < end and not is_done():
+    while not is_done():
         with database.writes() as cursor:
             found = cursor.execute(_OLD_ROWS, (after, *others)).fetchall()
             cursor.executemany(_DROP_ROW, [(born,) for born, _, _ in found])
@@ -173,7 +175,7 @@ def _drop_rows(database: Database, bound: tuple[Any, ...], end: float, is_done: 
             names = {cursor.execute(_NAME, (kind,)).fetchone()[0]: pks for kind, pks in gone.items()}
             _log(database, cursor, names, [])
         dropped += len(found)
-        if len(found) < _AT_ONCE:
+        if len(found) < _AT_ONCE or time.monotonic() >= end:
             break
     return dropped
 
