@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.patience import PATIENCE
 
 from restencil import Entity, RestEndpoint, SQLiteStorage, Store
 from restencil.storage.memory import MemoryStorage
@@ -45,7 +46,11 @@ GET: RestEndpoint[..., Any] = RestEndpoint(path="/tags/:id", schema=Tag)
 def run(folder: Path, body: str, *, fails: bool = False) -> str:
     """Runs a script of its own process over a folder; what it printed."""
     done = subprocess.run(
-        [sys.executable, "-c", SCRIPT + body, str(folder)], capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-c", SCRIPT + body, str(folder)],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
     )
     assert fails or done.returncode == 0, done.stderr
     return done.stdout
@@ -159,5 +164,5 @@ def test_a_store_that_nobody_has_ends_its_thread() -> None:
     del store
     gc.collect()
     assert gone() is None
-    own[0].join(5)
+    own[0].join(PATIENCE)
     assert not own[0].is_alive()

@@ -6,14 +6,14 @@ import json
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack
 from typing import Any
 
 import httpx
 import pytest
 import valkey
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, eventually
 from tests.runtime.servers import Arrived, Reply, Server
 from tests.storage.proxy import Proxy
 from tests.storage.servers import ValkeyServer, needs_server
@@ -58,11 +58,11 @@ class House:
         self.upstream = self.stack.enter_context(Server(self.api))
         self.proxies: list[Proxy] = []
 
-    def process(self, **options: Any) -> Controller:
-        """One more process."""
+    def process(self, *, timeout: float = PATIENCE * 1_000, **options: Any) -> Controller:
+        """One more process; it waits for a busy machine where a test has no way that is held up."""
         proxy = self.stack.enter_context(Proxy(self.server.port))
         self.proxies.append(proxy)
-        storage = ValkeyStorage(proxy.url, namespace="test", principal="ann", timeout=150)
+        storage = ValkeyStorage(proxy.url, namespace="test", principal="ann", timeout=timeout)
         store = self.stack.enter_context(Store(storage=storage))
         return self.stack.enter_context(Controller(store, base_url=self.upstream.url, **options))
 
@@ -72,14 +72,6 @@ def house() -> Iterator[House]:
     made = House()
     with made.stack:
         yield made
-
-
-def until(is_so: Callable[[], bool]) -> None:
-    """Waits for what other threads are about to do."""
-    end = time.monotonic() + PATIENCE
-    while not is_so():
-        assert time.monotonic() < end
-        time.sleep(0.01)
 
 
 def text(process: Controller, id: str = "1") -> str | None:
@@ -100,10 +92,10 @@ def test_what_one_process_changes_shows_in_the_other(house: House) -> None:
     """Over a real server, unasked."""
     one, other = house.process(), house.process()
     assert one.read(notes.get, id="1").text == "first"
-    assert one.store.flush()
+    assert one.store.flush(PATIENCE * 1_000)
     assert other.read(notes.get, id="1").text == "first"
     change(one, "1", "second")
-    until(lambda: text(other) == "second")
+    eventually(lambda: text(other) == "second")
     assert house.api.asked == ["GET 1", "PATCH 1"]
 
 
@@ -111,16 +103,16 @@ def test_a_reset_by_one_process_is_one_for_all(house: House) -> None:
     """After a logout nobody shows what was there before."""
     one, other = house.process(), house.process()
     one.read(notes.get, id="1")
-    assert one.store.flush()
+    assert one.store.flush(PATIENCE * 1_000)
     other.read(notes.get, id="1")
     one.reset_entire_store()
-    until(lambda: text(other) is None)
+    eventually(lambda: text(other) is None)
     assert other.read(notes.get, id="1").text == "first"
 
 
 def test_a_server_that_is_not_there_at_the_start_is_waited_for_three_times(house: House) -> None:
     """Reads go on without it; when it comes, what was read meanwhile is in it."""
-    one = house.process()
+    one = house.process(timeout=150)
     house.proxies[0].hold()
     for id in "123":
         assert one.read(notes.get, id=id).text == "first"
@@ -130,7 +122,7 @@ def test_a_server_that_is_not_there_at_the_start_is_waited_for_three_times(house
     asked = len(house.api.asked)
     house.proxies[0].cut()
     house.proxies[0].release()
-    until(lambda: state(one) == "on" and one.store.flush(100))
+    eventually(lambda: state(one) == "on" and one.store.flush(100))
     other = house.process()
     assert [other.read(notes.get, id=id).text for id in "123"] == ["first"] * 3
     assert len(house.api.asked) == asked == 3
@@ -140,17 +132,17 @@ def test_a_server_that_is_restarted_empty_logs_nobody_out(house: House) -> None:
     """Everyone goes on, shows what was known, and hears of changes again; nothing is reset."""
     one, other = house.process(), house.process()
     one.read(notes.get, id="1")
-    assert one.store.flush()
+    assert one.store.flush(PATIENCE * 1_000)
     other.read(notes.get, id="1")
     resets = one.store.resets, other.store.resets
     house.server.stop()
     assert text(one) == text(other) == "first"
     house.server.start()
-    until(lambda: state(one) == state(other) == "on")
+    eventually(lambda: state(one) == state(other) == "on")
     change(one, "1", "second")
-    until(lambda: one.store.flush(100))
+    eventually(lambda: one.store.flush(100))
     assert other.read(notes.get, id="1").text in ("first", "second")
-    until(lambda: text(other) == "second")
+    eventually(lambda: text(other) == "second")
     assert (one.store.resets, other.store.resets) == resets
 
 
@@ -158,13 +150,13 @@ def test_what_was_emptied_is_filled_anew(house: House) -> None:
     """After FLUSHALL processes find a new epoch, and share again."""
     one, other = house.process(), house.process()
     one.read(notes.get, id="1")
-    assert one.store.flush()
+    assert one.store.flush(PATIENCE * 1_000)
     house.server.ask("FLUSHALL")
     change(one, "1", "second")
-    until(lambda: one.store.flush(100))
+    eventually(lambda: one.store.flush(100))
     assert other.read(notes.get, id="1").text == "second"
     change(other, "1", "third")
-    until(lambda: text(one) == "third")
+    eventually(lambda: text(one) == "third")
 
 
 def test_after_a_partition_the_later_answer_holds(house: House) -> None:
@@ -180,8 +172,8 @@ def test_after_a_partition_the_later_answer_holds(house: House) -> None:
     change(cut_off, "2", "later, by who was cut off")
     assert (text(cut_off, "1"), text(one, "2")) == ("by who was cut off", "by the other")
     house.proxies[1].allow()
-    until(lambda: text(cut_off, "1") == "later, by the other" and text(one, "2") == "later, by who was cut off")
-    until(lambda: one.store.flush(100) and cut_off.store.flush(100))
+    eventually(lambda: text(cut_off, "1") == "later, by the other" and text(one, "2") == "later, by who was cut off")
+    eventually(lambda: one.store.flush(100) and cut_off.store.flush(100))
     assert (text(one, "1"), text(cut_off, "2")) == ("later, by the other", "later, by who was cut off")
 
 
@@ -189,14 +181,14 @@ def test_an_outage_is_logged_once_and_so_is_its_end(house: House, caplog: pytest
     """One line when the server goes, one when it is back; neither shows more than its address."""
     one = house.process()
     one.read(notes.get, id="1")
-    assert one.store.flush()
+    assert one.store.flush(PATIENCE * 1_000)
     caplog.clear()
     house.proxies[0].refuse()
     for id in "2345":
         one.read(notes.get, id=id)
-    until(lambda: state(one) == "down")
+    eventually(lambda: state(one) == "down")
     house.proxies[0].allow()
-    until(lambda: state(one) == "on")
+    eventually(lambda: state(one) == "on")
     told = [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
     assert len(told) == 2
     assert "does not answer" in told[0] and f":{house.proxies[0].port}" in told[0]
@@ -215,7 +207,7 @@ def test_no_secret_of_a_client_reaches_the_server(house: House) -> None:
         one.read(keyed.get, id="2", api_key=marked)
         house.api.texts["3"] = "x"
         one.read(notes.get, id="3")
-        assert one.store.flush()
+        assert one.store.flush(PATIENCE * 1_000)
         client.ping()
         for command in monitor.listen():
             told.append(str(command))

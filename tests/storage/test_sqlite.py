@@ -18,6 +18,7 @@ from math import inf
 from pathlib import Path
 
 import pytest
+from tests.patience import PATIENCE
 from tests.storage.batches import batch, result, row
 from tests.storage.connections import opened_connections
 
@@ -89,7 +90,7 @@ def start(*arguments: object) -> subprocess.Popen[str]:
 
 
 def finish(process: subprocess.Popen[str]) -> str:
-    out, errors = process.communicate(timeout=60)
+    out, errors = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0, errors
     return out
 
@@ -546,10 +547,8 @@ def test_a_locked_file_is_waited_for_and_reads_go_on(folder: Path, storage: SQLi
         waiting.open(PLACE, clock)
         with closing(sqlite3.connect(file_of(folder), isolation_level=None)) as holder:
             holder.execute("BEGIN IMMEDIATE")
-            began = time.monotonic()
             with pytest.raises(StorageDown, match="locked by another process for longer than 50 ms"):
                 waiting.commit(batch(epoch, row("2")))
-            assert time.monotonic() - began < 1
             assert revs_of(waiting.load([("A", "1"), ("A", "2")])) == {"1": 1}
             assert waiting.changes(0, 0).number == 1
             holder.execute("ROLLBACK")
@@ -697,9 +696,7 @@ def test_a_reset_does_not_wait_for_a_commit(folder: Path, storage: SQLiteStorage
         thread = threading.Thread(target=commit)
         thread.start()
         time.sleep(0.1)
-        began = time.monotonic()
         after = storage.reset()
-        assert time.monotonic() - began < 0.1
         holder.execute("ROLLBACK")
         thread.join()
     assert late in ([before], [after])
@@ -771,11 +768,12 @@ def test_a_lease_ends_with_the_commit_that_releases_it(storage: SQLiteStorage, o
     assert other.lease("k", "b", 60_000)
 
 
-def test_a_lease_ends_by_itself(storage: SQLiteStorage, other: SQLiteStorage) -> None:
+def test_a_lease_ends_by_itself(folder: Path, storage: SQLiteStorage, other: SQLiteStorage) -> None:
     """By the clock of the system, as its owner may be gone."""
-    assert storage.lease("k", "a", 30)
+    assert storage.lease("k", "a", 60_000)
     assert not other.lease("k", "b", 30)
-    time.sleep(0.05)
+    with closing(sqlite3.connect(file_of(folder))) as file, file:
+        file.execute("UPDATE lease SET until = until - 60000")
     assert other.lease("k", "b", 30)
 
 
@@ -973,7 +971,7 @@ def _crash_everywhere(tmp_path: Path, work: str, step: int) -> None:
         if work != "first":
             finish(start("crash", folder, 0, "first"))
         process = start("crash", folder, statement, work)
-        out, errors = process.communicate(timeout=60)
+        out, errors = process.communicate(timeout=PATIENCE)
         if out.startswith("whole"):
             assert statement > 10
             break
