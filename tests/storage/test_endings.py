@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.patience import PATIENCE
+from tests.storage.connections import opened_connections
 
-from restencil import Entity, RestEndpoint, SQLiteStorage, Store
+from restencil import Entity, RestEndpoint, SQLiteStorage, StorageDown, Store
 from restencil.storage.memory import MemoryStorage
 
 SCRIPT = """
@@ -128,8 +131,6 @@ def forks(folder: Path, count: int) -> None:
     for number in range(count):
         assert stored(folder, f"child-{number}") == "child"
     assert stored(folder, "parent") == "parent"
-    import sqlite3
-
     for file in folder.rglob("*.db"):
         with sqlite3.connect(file) as connection:
             assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
@@ -152,7 +153,6 @@ def test_a_process_forks_a_hundred_times(tmp_path: Path) -> None:
 def test_a_store_that_nobody_has_ends_its_thread() -> None:
     """The thread of a storage holds its store only while something waits."""
     import gc
-    import threading
     import weakref
 
     others = threading.enumerate()
@@ -166,3 +166,33 @@ def test_a_store_that_nobody_has_ends_its_thread() -> None:
     assert gone() is None
     own[0].join(PATIENCE)
     assert not own[0].is_alive()
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_what_is_under_way_when_a_store_is_closed_leaves_nothing_open(tmp_path: Path, fails: bool) -> None:
+    """A storage that a thread asks just then is let go once more when that is over."""
+    asked, may_answer = threading.Event(), threading.Event()
+
+    class Slow(SQLiteStorage):
+        """It looks for what is too much when it is told that it may."""
+
+        def trim(self) -> int:
+            asked.set()
+            assert may_answer.wait(PATIENCE)
+            if fails:
+                self.stats()
+                raise StorageDown("not now")
+            return super().trim()
+
+    with opened_connections() as connections:
+        with Store(storage=Slow(tmp_path / "cache", principal=None, poll=1)) as store:
+            store.query(Tag, ({"id": "1"},))
+            assert asked.wait(PATIENCE)
+            thread = next(thread for thread in threading.enumerate() if thread.name == "restencil-storage")
+        may_answer.set()
+        thread.join(PATIENCE)
+        opened = len(connections)
+        for connection in connections:
+            with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+                connection.execute("SELECT 1")
+    assert opened > 1

@@ -243,6 +243,9 @@ class Below:
         except Exception as error:
             self._failed(error, is_load=is_load)
             return None
+        finally:
+            if self.state == "off":
+                self.let_go()  # once more: it may have been opened again by what was under way
         self._answered()
         return found
 
@@ -297,6 +300,13 @@ class Below:
                 self.storage.close()
             except Exception:
                 logger.exception("the storage could not be closed before a fork")
+
+    def let_go(self) -> None:
+        """Nothing of it stays open."""
+        try:
+            self.storage.close()
+        except Exception:
+            logger.exception("the storage could not be closed")
 
     def turn_off(self, reason: str, *, is_told: bool = True) -> None:
         """It is not used any more."""

@@ -223,10 +223,7 @@ class StorageTier:
             self._contents.unsure = False
         self.below.turn_off("closed", is_told=False)
         self.leases.closed()
-        try:
-            self.below.storage.close()
-        except Exception:
-            logger.exception("the storage could not be closed")
+        self.below.let_go()
 
     def stats(self, /) -> StorageStats:
         """What it is doing."""
