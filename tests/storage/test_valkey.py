@@ -99,9 +99,11 @@ pytestmark = needs_server
         ({"url": None}, "one of url and client says where the server is, and neither is given"),
         ({"client": object()}, "one of url and client says where the server is, and both are given"),
         ({"url": None, "client": object()}, "expected a client of the package valkey or redis"),
-        ({"url": "https://user:pass@cache.example"}, "expected one that begins with valkey, valkeys, redis, rediss"),
+        ({"url": "https://user:s3cr@cache.example"}, "expected one that begins with valkey, valkeys, redis, rediss"),
         ({"url": "valkey://cache.example:port"}, "url does not say where the server is"),
         ({"url": "valkey:///0"}, "url does not say where the server is"),
+        ({"url": "valkey://user:s3cr/et@cache.example"}, r"in a password, '/', .* are written %2F, %3F, %23 and %40"),
+        ({"url": "valkey://cache.example/news"}, "url has no number of a database behind the address of the server"),
         ({"namespace": ""}, "expected a name for what is shared"),
         ({"namespace": None}, "expected a name for what is shared"),
         ({"principal": ""}, "expected a text that is not empty"),
@@ -117,7 +119,16 @@ def test_arguments_that_make_no_sense_are_told_at_once(options: dict[str, Any], 
     """Each wrong argument is a ValueError that says what was expected, and shows nothing of a URL."""
     with pytest.raises(ValueError, match=found) as caught:
         made(**{"url": "valkey://localhost", "principal": None, **options})
-    assert "pass" not in str(caught.value)
+    assert "s3cr" not in str(caught.value)
+
+
+@pytest.mark.parametrize("query", ["colour=s3cr", "socket_timeout=s3cr"], ids=["unknown", "wrong"])
+def test_what_stands_behind_the_question_mark_has_to_be_understood(query: str) -> None:
+    """The package would raise when it connects: the storage is not used, and says the name without the value."""
+    storage = made(url=f"valkey://localhost?{query}", principal=None)
+    with pytest.raises(StorageOff, match=rf"behind its question mark: {query.partition('=')[0]}$") as caught:
+        storage.open(PLACE, now)
+    assert "s3cr" not in str(caught.value)
 
 
 def test_a_client_for_asyncio_is_refused() -> None:

@@ -71,6 +71,8 @@ _EXPECTED: Final = (
     f"{', '.join(_SCHEMES[:-1])} or {_SCHEMES[-1]}, such as 'valkey://localhost:6379/0'"
 )
 
+_ESCAPED: Final = "; in a password, '/', '?', '#' and '@' are written %2F, %3F, %23 and %40"
+
 T = TypeVar("T")
 Asked: TypeAlias = tuple[list[bytes], list[Any]]
 """What a script is called with, after the key and the argument that all of them get."""
@@ -553,6 +555,8 @@ class Server:
         patient = script == lua.COMMIT
         try:
             reply = self._call(patient, "EVALSHA", digest, len(keys), *keys, *told)
+        except StorageOff:
+            raise
         except Exception as error:
             if _word_of(error) != "NOSCRIPT":
                 raise self._down(error) from error
@@ -565,6 +569,8 @@ class Server:
         """What a command answers; a patient one waits for seconds."""
         try:
             return self._call(patient, *words)
+        except StorageOff:
+            raise
         except Exception as error:
             raise self._down(error) from error
 
@@ -620,7 +626,17 @@ def _client_of(url: str) -> Any:
     import valkey  # takes longer than all else here
 
     library: Any = valkey  # whose types are partly unknown
-    return library.Valkey.from_url(url)
+    try:
+        client = library.Valkey.from_url(url)
+        pool = client.connection_pool
+        pool.connection_class(**pool.connection_kwargs)  # which connects later; what the URL says has to fit here
+    except (TypeError, ValueError) as error:
+        names = ", ".join(dict.fromkeys(name for name, _ in urls.parse_qsl(urls.urlsplit(url).query)))
+        raise StorageOff(
+            f"the url of {_shown(url)} says what the package valkey does not take; look at what stands behind its "
+            f"question mark: {names}"
+        ) from error
+    return client
 
 
 @cache
@@ -666,9 +682,11 @@ def _shown(url: str) -> str:
         parts = urls.urlsplit(url)
         port = parts.port
     except (ValueError, TypeError, AttributeError):
-        raise ValueError(_EXPECTED) from None
+        raise ValueError(_EXPECTED + _ESCAPED) from None
     if parts.scheme not in _SCHEMES or not (parts.path if parts.scheme == "unix" else parts.hostname):
         raise ValueError(_EXPECTED)
+    if parts.scheme != "unix" and (number := parts.path.strip("/")) and not number.isdecimal():
+        raise ValueError(f"url has no number of a database behind the address of the server; {_EXPECTED}{_ESCAPED}")
     place = "" if parts.hostname is None else parts.hostname
     return f"{parts.scheme}://{place}{f':{port}' if port else ''}{parts.path}"
 
