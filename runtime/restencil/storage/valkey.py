@@ -618,8 +618,8 @@ class Server:
     def _down(self, error: Exception) -> StorageDown:
         word = _word_of(error)
         if word:
-            return StorageDown(f"{word}: the server at {self.where} refuses what is asked of it")
-        return StorageDown(f"the server at {self.where} does not answer ({type(error).__name__})")
+            return StorageDown(f"{word}: the server at {self.where} {_REFUSED.get(word, _REFUSED['ERR'])}")
+        return StorageDown(f"the server at {self.where} does not answer ({_reason_of(error)})")
 
 
 def _client_of(url: str) -> Any:
@@ -728,6 +728,14 @@ _WORDS: Final = {
     "AuthorizationError": "NOAUTH",
     "AuthenticationWrongNumberOfArgsError": "NOAUTH",
 }
+_REFUSED: Final = {
+    "NOAUTH": "wants another user or password than the url has",
+    "WRONGPASS": "wants another user or password than the url has",
+    "NOPERM": "does not allow this user what a storage needs; the page 'Many workers, one cache' has an ACL for it",
+    "DB": "has no database of this number",
+    "ERR": "refuses what is asked of it",
+}
+"""What else is said of a word."""
 
 
 def _word_of(error: Exception) -> str:
@@ -739,6 +747,16 @@ def _word_of(error: Exception) -> str:
             found = [word for word in _WORD.findall(str(error)) if word != "ERR"]
             return found[0] if found else "ERR"
     return ""
+
+
+def _reason_of(error: BaseException) -> str:
+    """What the system said of a connection, else the name of the error: its text may show a URL."""
+    found: BaseException | None = error
+    while found is not None:
+        if isinstance(found, OSError) and found.strerror:
+            return found.strerror
+        found = found.__cause__ or found.__context__
+    return type(error).__name__
 
 
 def _as_bytes(reply: Any) -> Any:
