@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import pytest
 
-from restencil import Entity, MissingFieldError, ProcessingError, Record, field
+from restencil import Entity, MissingFieldError, ProcessingError, Record, field, schema
 from restencil.base.values import ReadOnlyDict, ReadOnlyList
 from restencil.schema.record import to_wire
 
@@ -535,3 +535,28 @@ def test_a_subclass_adds_and_overrides_fields() -> None:
 def test_odd_numbers_stay_what_they_are(number: float) -> None:
     """Numbers that JSON does not have pass through a record unchanged."""
     assert repr(Everything.from_js({"plain": [number]}).plain) == repr([number])
+
+
+class Item(Entity, key="RecordsItem"):
+    id: int = 0
+    price: decimal.Decimal | None = None
+
+
+class Row(Record):
+    """As generated packages have it: the type is there for type checkers alone, and the schema says it later."""
+
+    item: Fraction = field(schema=schema.Lazy(lambda: Item), required=True)
+    more: Sequence[Fraction] = field(schema=schema.Lazy(lambda: [Item]), default=())
+    named: Mapping[str, Fraction] = field(schema=schema.Lazy(lambda: schema.Values(Item)), default={})
+
+
+def test_an_entity_in_a_plain_record_is_of_its_class() -> None:
+    """It is a value of its own there, decoded by its class, also where that is said by a schema alone."""
+    row: Any = Row.from_js(
+        {"item": {"id": 1, "price": "1.50"}, "more": [{"id": 2, "price": "2"}], "named": {"a": {"id": 3}}}
+    )
+    assert (type(row.item), row.item.price) == (Item, decimal.Decimal("1.50"))
+    assert ([type(one) for one in row.more], row.more[0].price) == ([Item], decimal.Decimal(2))
+    assert row.named["a"].id == 3
+    assert to_wire(Row(item=Item(id=4, price=decimal.Decimal("0.5")))) == {"item": {"id": 4, "price": "0.5"}}  # type: ignore[arg-type]
+    assert to_wire(row)["more"] == [{"id": 2, "price": "2"}]

@@ -148,7 +148,7 @@ def test_no_server_is_asked_before_it_is_opened() -> None:
     """A constructor does not fail for a server that is not there; `open` does, without userinfo in its text."""
     storage = ValkeyStorage("valkey://me:hunter2@127.0.0.1:1/0", namespace="test", principal=SECRET)
     assert repr(storage) == "ValkeyStorage('valkey://127.0.0.1:1/0', namespace='test')"
-    with pytest.raises(StorageDown, match=r"the server at valkey://127.0.0.1:1/0 does not answer \(Connection refused\)"):
+    with pytest.raises(StorageDown, match=r"server at valkey://127.0.0.1:1/0 does not answer \(Connection refused\)"):
         storage.open(PLACE, now)
     with pytest.raises(StorageDown, match="was not opened"):
         storage.load([])

@@ -15,7 +15,7 @@ from weakref import WeakSet
 
 from ..base.errors import ConversionError, ProcessingError
 from ..base.values import SCALARS, TUPLE, UNDEFINED, Meta, ReadOnlyList, read_only
-from .codec import Codec
+from .codec import Codec, codec_of
 from .stored import Growth
 
 Compiled: TypeAlias = Callable[..., Any]
@@ -295,6 +295,10 @@ class EntityNode(Schema):
         super().drop_compiled()
         self.builder = None
         self.ends = False
+
+    def conversion(self) -> Codec | None:
+        """An entity in a plain object is a value of its own there, which no table holds."""
+        return codec_of(self.cls)
 
     @property
     def whole(self) -> bool:
